@@ -46,7 +46,7 @@ export function alertCommand(cli: Cli): Command {
       cli.withServices(async (services) => {
         const accountId = await chooseAccount(services.auth, options.account);
         const { email: emails = [], off = false } = options;
-        await services.alerts.putAlert({ accountId, enabled: !off, thresholdNanoUsd, emails }, operatorCall());
+        await services.alerts.putAlert({ accountId, enabled: !off, thresholdNanoUsd, emails, language: '' }, operatorCall());
         cli.out.show(alertView, await readAlert(services, accountId));
       }),
     );

@@ -5,6 +5,7 @@ import { parseUsd } from '#rules/money.js';
 import { renderAlert, renderAlertNow, renderDelivery } from '../render/alerts.js';
 import { orNull } from '../render/values.js';
 import { Alert, AlertNow, DeliveryList, PutAlert, TestDeliveries } from '../schemas/alerts.js';
+import { languageOf } from '../session/session.js';
 import { type Area, ok, operation } from '../table/operation.js';
 
 /** The user waits for the mail server, which may be slow. */
@@ -31,15 +32,16 @@ export const alerts: Area = {
     operation({
       method: 'PUT',
       path: '/accounts/{account}/alerts',
-      summary: 'Replace the alert; absent fields are off or empty.',
+      summary:
+        'Replace the alert; absent fields are off or empty. Its mails are in the language of the request (`accept-language`): English or Chinese.',
       who: 'change money',
       body: PutAlert,
       answers: [ok(Alert)],
-      handle: async ({ accountId, body, context }, deps) => {
+      handle: async ({ ctx, accountId, body, context }, deps) => {
         const thresholdNanoUsd = parseUsd(body.threshold_usd)!;
         if (thresholdNanoUsd <= 0n) throw fieldFault('threshold_usd', 'positive');
         const { alert } = await deps.peers.alerts.putAlert(
-          { accountId, enabled: body.enabled, thresholdNanoUsd, emails: body.emails ?? [] },
+          { accountId, enabled: body.enabled, thresholdNanoUsd, emails: body.emails ?? [], language: languageOf(ctx) },
           context(),
         );
         return renderAlert(alert!);

@@ -51,6 +51,20 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     expect(alerts.notifier.entries.size).toBe(0);
   });
 
+  it('are mailed in the language in which they were set', async () => {
+    await put({ language: 'zh-Hans-CN' });
+    await spend(11n * usd);
+    await look();
+    const refused = { accountId: customer.accountId, keyId: customer.keyId, projectId: '', reason: 'key_disabled', refusedAtMs: 0n };
+    await alerts.service.alertKeyRefused(refused);
+    await alerts.shipped();
+    expect(alerts.notifier.mails).toMatchObject([
+      { subject: '余额不足：剩余 $9', text: expect.stringContaining('低于您设定的 $10') },
+      { subject: '密钥的调用被拒绝：key_disabled', text: expect.stringContaining('密钥已停用。') },
+    ]);
+    expect((await get()).alert).toMatchObject({ language: 'zh-CN' });
+  });
+
   it('report the remaining balance to every address and as an event, once', async () => {
     await put({ emails: ['ada@example.com', 'bob@example.com', 'ada@example.com'] });
     await look();

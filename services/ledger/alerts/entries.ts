@@ -15,12 +15,12 @@ export interface AlertMessage {
 
 /** Returns the message of a low balance, or of a test. */
 export function lowBalanceMessage(
-  { accountId, thresholdNanoUsd }: AlertRecord,
+  { accountId, thresholdNanoUsd, language }: AlertRecord,
   happened: { money: Money; isTest: boolean; nowMs: number; publicUrl: string | undefined; newEntryId: (nowMs: number) => string },
 ): AlertMessage {
   const { money, isTest, nowMs, publicUrl, newEntryId } = happened;
   const event: AlertEvent = { id: newId('evt', nowMs), accountId, isTest, thresholdNanoUsd, ...money, atMs: nowMs };
-  return { eventJson: eventJson(event), mail: mailText(event, publicUrl), once: isTest, newEntryId: () => newEntryId(nowMs) };
+  return { eventJson: eventJson(event), mail: mailText(event, publicUrl, language), once: isTest, newEntryId: () => newEntryId(nowMs) };
 }
 
 /** Returns one mail per address of an alert. */

@@ -1,10 +1,13 @@
 // The plain data of alerts. Pure.
+import type { MailLanguage } from '#rules/mail-language.js';
+
 /** Holds an account's alert as it is stored. */
 export interface AlertRecord {
   readonly accountId: string;
   readonly enabled: boolean;
   readonly thresholdNanoUsd: bigint;
   readonly emails: readonly string[];
+  readonly language: MailLanguage;
   readonly fired: boolean;
   readonly firedAtMs: number;
   /** Of the messages of one hour: when it began, and how many there were. */

@@ -17,6 +17,7 @@ export function toAlertMessage(accountId: string, alert: AlertRecord | undefined
     enabled: alert?.enabled ?? false,
     thresholdNanoUsd: alert?.thresholdNanoUsd ?? 0n,
     emails: [...(alert?.emails ?? [])],
+    language: alert?.language ?? 'en',
     fired: alert?.fired ?? false,
     firedAtMs: BigInt(alert?.firedAtMs ?? 0),
     updatedAtMs: BigInt(alert?.updatedAtMs ?? 0),

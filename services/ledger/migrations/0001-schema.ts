@@ -169,6 +169,7 @@ export const schema: Migration = {
         enabled ${sql.int32} NOT NULL CHECK (enabled IN (0, 1)),
         threshold_nano_usd ${sql.int64} NOT NULL CHECK (threshold_nano_usd > 0),
         emails ${sql.longText} NOT NULL,
+        language ${sql.text(20)} NOT NULL,
         fired ${sql.int32} NOT NULL CHECK (fired IN (0, 1)),
         fired_at_ms ${sql.int64} NOT NULL,
         hour_began_ms ${sql.int64} NOT NULL,

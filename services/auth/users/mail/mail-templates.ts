@@ -1,13 +1,12 @@
 // The mails to users, as plain text in English or Chinese. `language` is a BCP 47 tag; other languages get English. Names in mails were chosen by other users, and are reduced to what cannot mislead. Pure.
 import { Role } from '#proto/auth/v1/users.js';
+import { type MailLanguage, mailLanguage } from '#rules/mail-language.js';
 
 /** Subject and text of a mail. */
 export interface Letter {
   readonly subject: string;
   readonly text: string;
 }
-
-type Language = 'en' | 'zh-CN';
 
 const nameCharsMax = 60;
 
@@ -24,7 +23,7 @@ export function plainName(name: string): string {
   return short === '' ? '—' : short;
 }
 
-const roles: Readonly<Record<Language, Partial<Record<Role, string>>>> = {
+const roles: Readonly<Record<MailLanguage, Partial<Record<Role, string>>>> = {
   en: {
     [Role.ROLE_OWNER]: 'owner',
     [Role.ROLE_ADMIN]: 'admin',
@@ -43,11 +42,6 @@ const roles: Readonly<Record<Language, Partial<Record<Role, string>>>> = {
   },
 };
 
-/** Returns the language for a BCP 47 tag: English unless it is one of Chinese. */
-function supported(tag: string): Language {
-  return /^zh(-|$)/i.test(tag) ? 'zh-CN' : 'en';
-}
-
 /** Returns the mail that invites a user to an account. `byEmail` is shown only if it is verified as the inviter's. */
 export function invitationLetter(
   about: {
@@ -64,7 +58,7 @@ export function invitationLetter(
 ): Letter {
   const account = plainName(about.accountName);
   const by = `${plainName(about.byName)}${about.byEmail === undefined ? '' : ` (${about.byEmail})`}`;
-  const role = roles[supported(language)][about.role] ?? '';
+  const role = roles[mailLanguage(language)][about.role] ?? '';
   const until = instant(about.expiresAtMs);
   return {
     en: {
@@ -95,7 +89,7 @@ export function invitationLetter(
         '此链接只能使用一次。如果您不认识邀请者，请忽略此邮件；发件人无法得知您是否阅读过。',
       ),
     },
-  }[supported(language)];
+  }[mailLanguage(language)];
 }
 
 /** Returns the mail with a link for a user who has forgotten their password. */
@@ -124,7 +118,7 @@ export function resetLetter({ name, link, expiresAtMs }: { name: string; link: s
         '此链接只能使用一次，使用后其他会话都会退出登录。如果不是您本人的请求，请忽略此邮件，您的密码不会改变。',
       ),
     },
-  }[supported(language)];
+  }[mailLanguage(language)];
 }
 
 /** Returns the mail with a link that completes a sign-up. It has no name, because anyone may have entered it. */
@@ -149,7 +143,7 @@ export function signUpLetter({ link, expiresAtMs }: { link: string; expiresAtMs:
         '此链接只能使用一次。如果不是您本人注册，请忽略此邮件，不会创建任何账户。',
       ),
     },
-  }[supported(language)];
+  }[mailLanguage(language)];
 }
 
 /** Returns the mail that tells a user that their address was used to sign up again. */
@@ -179,7 +173,7 @@ export function knownAddressLetter({ signIn, forgot }: { signIn: string; forgot:
         '如果不是您本人的操作，请忽略此邮件，没有任何更改。',
       ),
     },
-  }[supported(language)];
+  }[mailLanguage(language)];
 }
 
 /** Returns the mail with a sign-in link that an operator created. */
@@ -208,7 +202,7 @@ export function signInLetter({ name, link, expiresAtMs }: { name: string; link: 
         '此链接只能使用一次。登录后您可以在设置中设定密码。',
       ),
     },
-  }[supported(language)];
+  }[mailLanguage(language)];
 }
 
 /** Returns an instant in UTC, to the minute. */

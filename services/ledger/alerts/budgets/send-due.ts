@@ -22,7 +22,7 @@ async function send(due: DueBudgetAlert, { alerts, dueAlerts, outbox, publicUrl,
   const event: BudgetEvent = { id: newId('evt', nowMs), accountId, budget, percent, spentNanoUsd, atMs };
   const message: AlertMessage = {
     eventJson: budgetEventJson(event),
-    mail: budgetMailText(event, publicUrl),
+    mail: budgetMailText(event, publicUrl, alert?.language),
     once: false,
     newEntryId: () => outbox.newId(nowMs),
   };

@@ -26,7 +26,7 @@ export async function alertKeyRefused(
   const event: KeyRefusedEvent = { id: newId('evt', nowMs), accountId, keyId, projectId, reason, sinceMs: Number(request.refusedAtMs) };
   const message: AlertMessage = {
     eventJson: keyRefusedJson(event),
-    mail: keyRefusedMail(event, publicUrl),
+    mail: keyRefusedMail(event, publicUrl, alert?.language),
     once: false,
     newEntryId: () => outbox.newId(nowMs),
   };

@@ -1,6 +1,7 @@
 // PutAlert: replaces an account's alert.
 import type { CallContext } from '#client/call-context.js';
 import type { PutAlertRequest, PutAlertResponse } from '#proto/ledger/v1/alerts.js';
+import { mailLanguage } from '#rules/mail-language.js';
 import { formatUsd } from '#rules/money.js';
 import { checkedAmount, checkedId } from '../../requests/fields.js';
 import type { AlertDeps } from '../deps.js';
@@ -27,6 +28,7 @@ export async function putAlert(
       enabled,
       thresholdNanoUsd,
       emails,
+      language: mailLanguage(request.language),
       fired: isRearmed ? false : present.fired,
       firedAtMs: present?.firedAtMs ?? 0,
       hourBeganMs: present?.hourBeganMs ?? 0,

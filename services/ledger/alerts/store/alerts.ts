@@ -7,6 +7,7 @@ import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import type { Outbox } from '#kit/outbox/outbox.js';
 import type { NotificationEntry } from '#proto/auth/v1/notifications.js';
+import { mailLanguage } from '#rules/mail-language.js';
 import { accountColumns, accountScope } from '../../store/rows.js';
 import type { AlertRecord, Money } from '../model.js';
 
@@ -15,6 +16,7 @@ const columns = [
   'enabled',
   'threshold_nano_usd',
   'emails',
+  'language',
   'fired',
   'fired_at_ms',
   'hour_began_ms',
@@ -174,6 +176,7 @@ function toAlert(row: Row): AlertRecord {
     enabled: asNumber(row['enabled']) === 1,
     thresholdNanoUsd: asBigInt(row['threshold_nano_usd']),
     emails: JSON.parse(asText(row['emails'])) as string[],
+    language: mailLanguage(asText(row['language'])),
     fired: asNumber(row['fired']) === 1,
     firedAtMs: asNumber(row['fired_at_ms']),
     hourBeganMs: asNumber(row['hour_began_ms']),
@@ -189,6 +192,7 @@ function fromAlert(alert: AlertRecord, account: Buffer): Row {
     enabled: alert.enabled ? 1 : 0,
     threshold_nano_usd: alert.thresholdNanoUsd,
     emails: JSON.stringify(alert.emails),
+    language: alert.language,
     fired: alert.fired ? 1 : 0,
     fired_at_ms: alert.firedAtMs,
     hour_began_ms: alert.hourBeganMs,
