@@ -42,6 +42,7 @@ const json = (schema: TSchema): object => ({ 'application/json': { schema: refer
 const pathParameters: Readonly<Record<string, string>> = {
   account: 'The id of an account.',
   project: 'The id of a project.',
+  endpoint: 'The id of a webhook endpoint.',
   key: 'The id of a key.',
   entry: 'The id of an entry.',
   credential: 'The name of a credential.',
