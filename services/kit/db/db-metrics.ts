@@ -138,6 +138,11 @@ export class PoolMetrics {
     ]);
   }
 
+  /** Counts a connection that was taken without waiting. */
+  tookFree(): void {
+    this.#wait.record(0);
+  }
+
   /** Returns the connection that `acquire` returns, and counts how long that takes. */
   async acquire(acquire: () => Promise<unknown>): Promise<unknown> {
     const beganAtMs = performance.now();

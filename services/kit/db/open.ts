@@ -7,14 +7,16 @@ import { AppError } from '#client/errors/app-error.js';
 import type { Engine } from './engine.js';
 import { type MysqlOptions, openMysqlPools } from './mysql/knex.js';
 import type { Bindings, PlainTransaction, Row } from './plain-transaction.js';
+import { LoneConnection } from './lone-connection.js';
 import { quietKnex } from './quiet-knex.js';
 import { retried, type TransactionOptions } from './retries.js';
 import { nextTurn } from '../turn.js';
-import { type ConnectionPool, queryPlain, runOnMysql, runUnsynced } from './run-plain.js';
+import { type ConnectionPool, readPlain, runOnMysql, runUnsynced } from './run-plain.js';
 import { SqliteCommits } from './sqlite-commits.js';
 import type { SqliteConnection } from './sqlite-transaction.js';
 import { type MeasuredPool, PoolMetrics } from './db-metrics.js';
 import { watchStatements } from './sql-spans.js';
+import type { Table, Values } from './table.js';
 import { syncFile, type SyncFile, WalSync } from './wal-sync.js';
 import { WriteProbe, writeRow } from './write-probe.js';
 
@@ -62,6 +64,8 @@ export interface Database {
    * so that an idle process costs next to nothing.
    */
   query(sql: string, bindings: Bindings): Promise<Row[]>;
+  /** Returns the rows of the table that have one of these full keys, in any order, outside of a transaction. Pass at most a few hundred. */
+  find(table: Table, keys: readonly Values[]): Promise<Values[]>;
   /** Reports whether transactions can write now. Takes half a second at most, and never raises. False before the schema was migrated. */
   isWritable(): Promise<boolean>;
   close(): Promise<void>;
@@ -119,12 +123,14 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
   });
   const client = knex.client as ConnectionPool;
   const wal = filename === ':memory:' ? undefined : new WalSync(filename, options.syncFile ?? syncFile);
-  // Every statement takes a connection, so that none runs after a failed sync.
-  const acquire = client.acquireConnection.bind(client);
-  const pool = new PoolMetrics(basename(filename, '.db'), (knex.client as { pool: MeasuredPool }).pool);
+  const lone = new LoneConnection(client, (knex.client as { pool: MeasuredPool }).pool);
+  const pool = new PoolMetrics(basename(filename, '.db'), lone);
+  // Every statement takes the connection, so that none runs after a failed sync.
   const acquireAt = async (syncs: boolean): Promise<unknown> => {
     wal?.assertSound();
-    const connection = (await pool.acquire(acquire)) as SqliteConnection;
+    const free = lone.takeFree();
+    if (free !== undefined) pool.tookFree();
+    const connection = (free ?? (await pool.acquire(() => lone.acquire()))) as SqliteConnection;
     // NORMAL omits the sync at a commit, which is all that it changes in WAL mode (sqlite.org/pragma.html#pragma_synchronous). The pragma
     // costs as much as a statement, so the level stays until a connection is needed at the other one.
     if (syncs !== syncsCommits) connection.pragma(`synchronous = ${syncs ? 'FULL' : 'NORMAL'}`);
@@ -132,9 +138,10 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
     return connection;
   };
   client.acquireConnection = () => acquireAt(true);
+  client.releaseConnection = (connection) => lone.release(connection);
   const unsynced: ConnectionPool = {
     acquireConnection: () => acquireAt(false),
-    releaseConnection: (connection) => client.releaseConnection(connection),
+    releaseConnection: (connection) => lone.release(connection),
   };
   // Plain transactions are synced separately (sqlite-commits.ts).
   const commits = new SqliteCommits(unsynced, wal);
@@ -151,6 +158,7 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
     async close() {
       await commits.idle();
       pool.end();
+      await lone.close();
       await knex.destroy();
       await wal?.close();
     },
@@ -162,13 +170,14 @@ function database(
   knex: Knex,
   pool: ConnectionPool,
   probe: WriteProbe,
-): Pick<Database, 'engine' | 'knex' | 'transaction' | 'query' | 'isWritable'> {
+): Pick<Database, 'engine' | 'knex' | 'transaction' | 'query' | 'find' | 'isWritable'> {
   watchStatements(knex, engine);
   return {
     engine,
     knex,
     transaction: (work, options) => retried((noticed) => runInKnex(knex, noticed(work)), options, probe.note),
-    query: (sql, bindings) => queryPlain(engine, pool, sql, bindings),
+    query: (sql, bindings) => readPlain(engine, pool, (tx) => tx.query(sql, bindings)),
+    find: (table, keys) => readPlain(engine, pool, (tx) => tx.find(table, keys)),
     isWritable: () => probe.isWritable(),
   };
 }

@@ -1,7 +1,7 @@
 // Runs plain transactions and queries on connections from knex's pool.
 import type { Engine } from './engine.js';
 import { MysqlTransaction, type MysqlConnection } from './mysql/transaction.js';
-import type { Bindings, PlainTransaction, Row } from './plain-transaction.js';
+import type { PlainTransaction } from './plain-transaction.js';
 import { SqliteTransaction, type SqliteConnection } from './sqlite-transaction.js';
 
 /** The part of a knex client that is used here: its pool. */
@@ -31,13 +31,13 @@ export async function runUnsynced<T>(pool: ConnectionPool, work: (tx: PlainTrans
 }
 
 /** Runs a SELECT by itself. */
-export async function queryPlain(engine: Engine, pool: ConnectionPool, sql: string, bindings: Bindings): Promise<Row[]> {
+export async function readPlain<T>(engine: Engine, pool: ConnectionPool, read: (tx: PlainTransaction) => Promise<T>): Promise<T> {
   const connection = await pool.acquireConnection();
   try {
-    if (engine === 'sqlite') return await new SqliteTransaction(connection as SqliteConnection).query(sql, bindings);
+    if (engine === 'sqlite') return await read(new SqliteTransaction(connection as SqliteConnection));
     const tx = new MysqlTransaction(connection as MysqlConnection);
     try {
-      return await tx.query(sql, bindings);
+      return await read(tx);
     } catch (error) {
       await tx.abandon();
       throw error;

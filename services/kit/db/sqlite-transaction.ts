@@ -58,6 +58,15 @@ class Prepared {
 
 const preparedOf = new WeakMap<SqliteConnection, Prepared>();
 
+const limit = ' LIMIT ?';
+
+/** Writes the limit at the end into the text: a statement whose plan may depend on a bound limit is prepared again whenever it is bound. */
+function withPlainLimit(sql: string, bindings: Bindings): [string, Bindings] {
+  const rows = bindings.at(-1);
+  if (typeof rows !== 'number' || !Number.isSafeInteger(rows) || !sql.endsWith(limit)) return [sql, bindings];
+  return [`${sql.slice(0, -1)}${rows}`, bindings.slice(0, -1)];
+}
+
 /** See `PlainTransaction`. Its statements cannot overlap: each has finished when its call returns. */
 export class SqliteTransaction implements PlainTransaction {
   readonly engine = 'sqlite';
@@ -87,7 +96,8 @@ export class SqliteTransaction implements PlainTransaction {
   }
 
   async query(sql: string, bindings: Bindings): Promise<Row[]> {
-    return this.execute(sql, () => this.prepared.text(sql).all(bindings));
+    const [text, bound] = withPlainLimit(sql, bindings);
+    return this.execute(text, () => this.prepared.text(text).all(bound));
   }
 
   async run(sql: string, bindings: Bindings): Promise<number> {

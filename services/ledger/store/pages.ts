@@ -46,11 +46,7 @@ export class Pages {
         const { slot, account_id: account } = accountColumns(accountId, this.db.engine);
         return [slot, bytesOf('req', holdId), account];
       });
-      const rows: Row[] = await this.db
-        .knex('hold')
-        .select(...holdTable.columns)
-        .whereIn(['slot', 'id', 'account_id'], keys);
-      found.push(...rows.map((row) => toHold(holdTable.valuesOf(row))));
+      found.push(...(await this.db.find(holdTable, keys)).map(toHold));
     }
     return found;
   }

@@ -111,13 +111,7 @@ function judgePrice({ call }: UsageRecord, known: DatedPrice | undefined, add: A
   const { effectiveFromMs } = onRecord;
   if (effectiveFromMs !== inCatalog.effectiveFromMs)
     add(DriftCheck.DRIFT_CHECK_PRICE, 'start of the price', effectiveFromMs, inCatalog.effectiveFromMs);
-  const published = new Map(priceList(inCatalog).map(({ unit, nanoUsd }) => [unit, nanoUsd]));
-  const recorded = new Map(priceList(onRecord).map(({ unit, nanoUsd }) => [unit, nanoUsd]));
-  for (const unit of new Set([...published.keys(), ...recorded.keys()])) {
-    // -1 means that a unit has no price of its own.
-    const [stored, expected] = [recorded.get(unit) ?? -1n, published.get(unit) ?? -1n];
-    if (stored !== expected) add(DriftCheck.DRIFT_CHECK_PRICE, `${unit.replaceAll('_', ' ')} price`, stored, expected);
-  }
+  judgeAmounts(priceList(onRecord), priceList(inCatalog), add);
   if (onRecord.modelId !== inCatalog.modelId)
     add(DriftCheck.DRIFT_CHECK_PRICE, `price of ${onRecord.modelId}, published for ${inCatalog.modelId}`, 0n, 0n);
   const { startedAtMs } = call;
@@ -125,6 +119,21 @@ function judgePrice({ call }: UsageRecord, known: DatedPrice | undefined, add: A
     add(DriftCheck.DRIFT_CHECK_PRICE, 'start of a call whose price began later', startedAtMs, inCatalog.effectiveFromMs);
   if (known?.untilMs !== undefined && startedAtMs >= known.untilMs)
     add(DriftCheck.DRIFT_CHECK_PRICE, 'start of a call whose price had ended', startedAtMs, known.untilMs);
+}
+
+type Prices = ReturnType<typeof priceList>;
+
+function judgeAmounts(onRecord: Prices, inCatalog: Prices, add: Add): void {
+  const isSame = (price: Prices[number], index: number): boolean =>
+    price.unit === onRecord[index]!.unit && price.nanoUsd === onRecord[index]!.nanoUsd;
+  if (onRecord.length === inCatalog.length && inCatalog.every(isSame)) return;
+  const published = new Map(inCatalog.map(({ unit, nanoUsd }) => [unit, nanoUsd]));
+  const recorded = new Map(onRecord.map(({ unit, nanoUsd }) => [unit, nanoUsd]));
+  for (const unit of new Set([...published.keys(), ...recorded.keys()])) {
+    // -1 means that a unit has no price of its own.
+    const [stored, expected] = [recorded.get(unit) ?? -1n, published.get(unit) ?? -1n];
+    if (stored !== expected) add(DriftCheck.DRIFT_CHECK_PRICE, `${unit.replaceAll('_', ' ')} price`, stored, expected);
+  }
 }
 
 function judgeSettlement(

@@ -1,0 +1,63 @@
+// Hands out the only connection of a SQLite file. While nobody waits for it, it is not given back to knex's pool, whose every turn costs as much as
+// several statements.
+import type { MeasuredPool } from './db-metrics.js';
+import type { ConnectionPool } from './run-plain.js';
+
+/** The connection of a pool that has only one. */
+export class LoneConnection implements MeasuredPool {
+  readonly max = 1;
+  readonly #acquire: () => Promise<unknown>;
+  readonly #release: (connection: unknown) => Promise<unknown>;
+  /** The connection while nobody uses it. */
+  #free: unknown;
+  #isClosing = false;
+
+  constructor(
+    client: ConnectionPool,
+    private readonly pool: MeasuredPool,
+  ) {
+    this.#acquire = client.acquireConnection.bind(client);
+    this.#release = client.releaseConnection.bind(client);
+  }
+
+  /** Returns the connection if nobody uses it. */
+  takeFree(): unknown {
+    const connection = this.#free;
+    this.#free = undefined;
+    return connection;
+  }
+
+  /** Opens the connection, or waits until it is free. Raises KnexTimeoutError if that takes too long. */
+  acquire(): Promise<unknown> {
+    return this.#acquire();
+  }
+
+  /** Gives the connection to the next that waits. */
+  async release(connection: unknown): Promise<void> {
+    if (this.#isClosing || this.pool.numPendingAcquires() > 0) await this.#release(connection);
+    else this.#free = connection;
+  }
+
+  numUsed(): number {
+    return this.pool.numUsed() - this.numKept();
+  }
+
+  numFree(): number {
+    return this.pool.numFree() + this.numKept();
+  }
+
+  numPendingAcquires(): number {
+    return this.pool.numPendingAcquires();
+  }
+
+  /** Gives the connection back to the pool, which can then be destroyed; if it is in use, when it is released. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    const connection = this.takeFree();
+    if (connection !== undefined) await this.#release(connection);
+  }
+
+  private numKept(): number {
+    return this.#free === undefined ? 0 : 1;
+  }
+}
