@@ -50,7 +50,7 @@ export const distributedSettings = {
 export type DistributedConfig = Values<typeof distributedSettings>;
 
 /** Returns the environment of the launcher. As in single mode, only warnings are logged on a terminal by default. */
-export { singleEnvironment as distributedEnvironment } from '../single/config.js';
+export { terminalEnvironment as distributedEnvironment } from '../single/config.js';
 
 const ofAProcess = /^TOLLGATE_(AUTH|CATALOG|LEDGER|METERING|INFERENCE|GATEWAY|SMTP)_/;
 

@@ -67,7 +67,20 @@ export const grpcSettings = {
 /** The parsed settings. */
 export type SingleConfig = Values<typeof singleSettings>;
 
-/** Returns the environment of the process. On a terminal only warnings are logged by default, because a line per request would bury the output. */
+/** Defaults of a process that is alone with its databases: nobody else changes them, so an idle process need not look several times a second. */
+const aloneDefaults: Environment = {
+  TOLLGATE_AUTH_HEARTBEAT_INTERVAL: '1250ms',
+  TOLLGATE_CATALOG_POLL_INTERVAL: '5s',
+  TOLLGATE_CATALOG_HEARTBEAT_INTERVAL: '2s',
+  TOLLGATE_METERING_OUTBOX_POLL: '1s',
+};
+
+/** Returns the environment of the single process. */
 export function singleEnvironment(isTerminal: boolean): Environment {
+  return { ...aloneDefaults, ...terminalEnvironment(isTerminal) };
+}
+
+/** Returns the environment of a process. On a terminal only warnings are logged by default, because a line per request would bury the output. */
+export function terminalEnvironment(isTerminal: boolean): Environment {
   return isTerminal ? { TOLLGATE_LOG_LEVEL: 'warn', ...process.env } : process.env;
 }

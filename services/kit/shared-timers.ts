@@ -1,37 +1,39 @@
 // Timers that share wake-ups: an idle process pays for each time that it wakes far more than for the work that is then due.
 import { context, ROOT_CONTEXT } from '@opentelemetry/api';
 
-/** Longer waits end at a multiple of this. */
-const gridMs = 250;
+/** Waits of at least so long end at a multiple of it: the first that fits. */
+const gridsMs = [1000, 500, 250] as const;
 
 interface Tick {
   readonly timer: NodeJS.Timeout;
   readonly callbacks: Set<() => void>;
 }
 
-/** Ticks that somebody waits for, by their number since the start of the process. Replicas start at different instants, so theirs differ. */
+/** Ticks that somebody waits for, by their instant since the start of the process. Replicas start at different instants, so theirs differ. */
 const ticks = new Map<number, Tick>();
 
 /**
- * Calls `callback` once, after `waitMs` or up to a quarter of a second earlier, together with all others that wait for the same instant. Waits
- * of less than a tick are exact. Does not keep the process running. Returns a function that cancels the call.
+ * Calls `callback` once, after `waitMs` or earlier by less than the largest grid that is not longer (at most a second), together with all others that
+ * wait for the same instant. Waits of less than a quarter of a second are exact. Does not keep the process running. Returns a function that
+ * cancels the call.
  */
 export function afterAbout(waitMs: number, callback: () => void): () => void {
-  if (waitMs < gridMs) {
+  const gridMs = gridsMs.find((each) => each <= waitMs);
+  if (gridMs === undefined) {
     const timer = outsideTraces(callback, waitMs);
     return () => clearTimeout(timer);
   }
   const nowMs = performance.now();
-  const number = Math.floor((nowMs + waitMs) / gridMs);
-  const tick = ticks.get(number) ?? createTick(number, number * gridMs - nowMs);
+  const atMs = Math.floor((nowMs + waitMs) / gridMs) * gridMs;
+  const tick = ticks.get(atMs) ?? createTick(atMs, atMs - nowMs);
   // Distinct for each wait, even if two have the same callback.
   const call = (): void => callback();
   tick.callbacks.add(call);
   return () => {
     tick.callbacks.delete(call);
-    if (tick.callbacks.size > 0 || ticks.get(number) !== tick) return;
+    if (tick.callbacks.size > 0 || ticks.get(atMs) !== tick) return;
     clearTimeout(tick.timer);
-    ticks.delete(number);
+    ticks.delete(atMs);
   };
 }
 
@@ -45,14 +47,14 @@ export function everyAbout(intervalMs: number, callback: () => void): () => void
   return () => cancel();
 }
 
-function createTick(number: number, waitMs: number): Tick {
+function createTick(atMs: number, waitMs: number): Tick {
   const callbacks = new Set<() => void>();
   const end = (): void => {
-    ticks.delete(number);
+    ticks.delete(atMs);
     for (const callback of callbacks) callback();
   };
   const tick = { timer: outsideTraces(end, Math.ceil(waitMs)), callbacks };
-  ticks.set(number, tick);
+  ticks.set(atMs, tick);
   return tick;
 }
 

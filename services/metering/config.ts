@@ -51,11 +51,15 @@ export const meteringSettings = {
     maxMs: 3_600_000,
     default: 30_000,
   }),
-  outboxPollMs: duration('TOLLGATE_METERING_OUTBOX_POLL', 'how often metering looks for due settlements in the outbox', {
-    minMs: 5,
-    maxMs: 600_000,
-    default: 500,
-  }),
+  outboxPollMs: duration(
+    'TOLLGATE_METERING_OUTBOX_POLL',
+    'how often metering looks for due settlements in the outbox; 1s by default in a single process, where they are delivered with the record',
+    {
+      minMs: 5,
+      maxMs: 600_000,
+      default: 500,
+    },
+  ),
   outboxClaimMs: duration(
     'TOLLGATE_METERING_OUTBOX_CLAIM',
     'how long a replica claims a settlement before another replica may deliver it',

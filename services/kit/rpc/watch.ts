@@ -69,7 +69,7 @@ export function watch<Message>(options: WatchOptions<Message>): Watch {
   }
 
   // A connection can be lost without an error; one that stays silent for long is closed and opened again.
-  const stopWatchdog = everyAbout(500, () => {
+  const stopWatchdog = everyAbout(1000, () => {
     if (heartbeatMs > 0 && clock.nowMs() - heardAtMs > 8 * heartbeatMs) connection.abort();
   });
 
