@@ -9,11 +9,15 @@ import { stateOf } from './request-state.js';
  */
 export type Phase = 'auth' | 'hold' | 'upstream' | 'record';
 
-/** Adds a phase that began and ended at these times of `performance.now()`. Does nothing once the headers are sent. */
+/** Adds a phase that began and ended at these times of `performance.now()`. `sendTiming` sends the phases so far. */
 export function noteTiming(ctx: Context, phase: Phase, startedAtMs: number, endedAtMs = performance.now()): void {
-  if (ctx.res.headersSent) return;
   const state = stateOf(ctx);
   const metric = `${phase};dur=${(endedAtMs - startedAtMs).toFixed(2)}`;
   state.timing = state.timing === undefined ? metric : `${state.timing}, ${metric}`;
-  ctx.res.setHeader('server-timing', state.timing);
+}
+
+/** Sets the header, just before the headers are sent. */
+export function sendTiming(ctx: Context): void {
+  const { timing } = stateOf(ctx);
+  if (timing !== undefined && !ctx.res.headersSent) ctx.res.setHeader('server-timing', timing);
 }

@@ -23,7 +23,7 @@ import type { PromptLogs } from '../prompt-log/prompt-logs.js';
 import { limitHeaders } from '../limits/headers.js';
 import { printable } from '../http/printable.js';
 import { noteRequestedModel, stateOf } from '../http/request-state.js';
-import { noteTiming } from '../http/server-timing.js';
+import { noteTiming, sendTiming } from '../http/server-timing.js';
 import { createSseWriter } from '../http/sse.js';
 import { droppedFieldsHeader, tellDroppedFields } from '../http/dropped-fields.js';
 import { betasOf, versionOf } from './version.js';
@@ -213,6 +213,7 @@ async function answerWhole(
 function sendJson(ctx: Context, body: unknown): void {
   const text = JSON.stringify(body);
   ctx.respond = false;
+  sendTiming(ctx);
   ctx.res.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(text) });
   ctx.res.end(text);
 }
@@ -243,6 +244,7 @@ async function answerStreaming(
         if (!sse.hasBegun()) {
           tellDroppedFields(ctx, parsed.droppedFields, step.events);
           noteTiming(ctx, 'upstream', askedAtMs);
+          sendTiming(ctx);
         }
         await sse.write(encoder.push(step.events));
       } else if (step.kind === 'recorded') {

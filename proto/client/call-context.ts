@@ -77,6 +77,11 @@ export const consumerLeft = new AppError('cancelled', 'The consumer left.');
 /** Node fires timers beyond 2^31 - 1 ms immediately (https://nodejs.org/api/timers.html#settimeoutcallback-delay-args). */
 export const timerMsMax = 2_147_483_647;
 
+/** Returns the context with some fields changed. A plain spread may leave out the signal, which some contexts create when it is first read. */
+export function changedContext(context: CallContext, changes: Partial<CallContext>): CallContext {
+  return { ...context, signal: context.signal, ...changes };
+}
+
 /** Returns a context for an outgoing call. With only `caller` it has no deadline and is never aborted. */
 export function callContext(options: CallContextOptions): CallContext {
   const { caller, timeoutMs, signal = neverAborted, actorToken, onProvisional } = options;

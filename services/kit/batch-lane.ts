@@ -1,6 +1,7 @@
 // Lets work that arrives while a transaction runs share the next one.
 import { abortError, AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
+import { LocalCall } from './rpc/local-call.js';
 import { gauge, histogram } from './telemetry/metrics.js';
 import { nextTurn } from './turn.js';
 import type { Span } from '@opentelemetry/api';
@@ -137,8 +138,12 @@ function isWanted({ waiter, reject }: Waiting<unknown, never>): boolean {
   return error === undefined;
 }
 
-function endOf({ signal, deadlineMs }: Waiter): AppError | undefined {
-  if (signal.aborted) return abortError(signal);
+function endOf(waiter: Waiter): AppError | undefined {
+  // Reading the signal of a local call would create it.
+  if (waiter instanceof LocalCall) {
+    if (waiter.endedBy !== undefined) return waiter.endedBy;
+  } else if (waiter.signal.aborted) return abortError(waiter.signal);
+  const { deadlineMs } = waiter;
   // The timer behind the signal fires late when the event loop is busy, which is exactly when there is a queue.
   const isLate = deadlineMs !== undefined && deadlineMs <= Date.now();
   return isLate ? new AppError('deadline_exceeded', 'The time was over before its turn came; nothing was done.') : undefined;

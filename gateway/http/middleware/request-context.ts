@@ -1,14 +1,16 @@
 // The outermost middleware: gives the request its id and span, and logs its result in one line.
-import { context as telemetry, isSpanContextValid, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api';
+import { context as telemetry, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import type { Context, Middleware, Next } from 'koa';
 import { newId } from '#kit/id.js';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import { histogram } from '#kit/telemetry/metrics.js';
+import { hasIdentity } from '#kit/telemetry/traces/recorded-trace.js';
 import type { Format } from '../../formats/format.js';
 import type { BodyGuard } from '../body-guard.js';
 import { endRequestSpan, startRequestSpan } from '../request-span.js';
 import { beginState, stateOf } from '../request-state.js';
+import { sendTiming } from '../server-timing.js';
 
 const durations = histogram(
   {
@@ -48,11 +50,12 @@ export function first(deps: { clock: Clock; log: Logger; bodies: BodyGuard; dial
     const parent = propagation.extract(ROOT_CONTEXT, ctx.headers);
     const span = startRequestSpan(ctx, requestId, parent);
     // Without an SDK there is nothing to activate.
-    const inSpan = span !== undefined && isSpanContextValid(span.spanContext()) ? trace.setSpan(parent, span) : undefined;
+    const inSpan = span !== undefined && hasIdentity(span) ? trace.setSpan(parent, span) : undefined;
     try {
       await (inSpan === undefined ? next() : telemetry.with(inSpan, next));
     } finally {
       const state = stateOf(ctx);
+      sendTiming(ctx);
       const status = ctx.res.statusCode === 200 && !ctx.respond ? 200 : ctx.status;
       const durationMs = clock.nowMs() - startedAtMs;
       durations

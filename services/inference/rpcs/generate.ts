@@ -88,7 +88,7 @@ class AttemptRun implements Run {
   readonly target: ResolvedTarget;
   readonly note: AttemptNote;
   readonly chosen: Chosen;
-  messages: AsyncGenerator<GenerateResponse, void, undefined>;
+  readonly messages: AttemptMessages;
   /** Ends this attempt alone; only where there may be two at the same time. */
   readonly #own: Watchdog | undefined;
 
@@ -102,7 +102,8 @@ class AttemptRun implements Run {
     this.chosen = { choice: route.choice, credentialId: route.credential?.id };
     this.#own = request.hedgeAfterMs === undefined ? undefined : new Watchdog(watchdog.signal);
     call.attempts += 1;
-    this.messages = attempt(this.target, route.credential, request, (this.#own ?? watchdog).signal, this.note, call.attempts, deps);
+    const own = this.#own ?? watchdog;
+    this.messages = new AttemptMessages(this.target, route.credential, call, () => own.signal, this.note, call.attempts);
   }
 
   /** Begins the attempt, once its vendor's allowance admits it. Raises unsupported_field if the format cannot express the request. */
@@ -153,51 +154,98 @@ async function startHedge(route: CallRoute, call: RunningCall): Promise<AttemptR
   }
 }
 
-/** Runs one attempt in its own span. Its failure is logged here, with the details that only operators may see. */
-async function* attempt(
-  resolved: ResolvedTarget,
-  credential: UpstreamCredential | undefined,
-  request: GenerateRequest,
-  signal: AbortSignal,
-  note: AttemptNote,
-  number: number,
-  { config, clock, log }: RpcDeps,
-): AsyncGenerator<GenerateResponse, void, undefined> {
-  const { target, upstream } = resolved;
-  const span = new AttemptSpan(resolved, request, { number, credentialId: credential?.id, note }, clock);
-  const measured = new AttemptMetrics(resolved, request, clock);
-  const learnsTrace = config.propagateTrace === 'always' || (config.propagateTrace === 'private' && upstream.isPrivate);
-  try {
-    for await (const message of upstream.generate(request, {
+/** The messages of one attempt, in a span of its own. Its failure is logged here, with the details that only operators may see. */
+class AttemptMessages implements AsyncIterableIterator<GenerateResponse, void, undefined> {
+  #open:
+    | {
+        readonly messages: AsyncGenerator<GenerateResponse, void, undefined>;
+        readonly span: AttemptSpan;
+        readonly measured: AttemptMetrics;
+      }
+    | undefined;
+
+  #isOver = false;
+
+  constructor(
+    private readonly resolved: ResolvedTarget,
+    private readonly credential: UpstreamCredential | undefined,
+    private readonly call: RunningCall,
+    private readonly signal: () => AbortSignal,
+    private readonly note: AttemptNote,
+    private readonly number: number,
+  ) {}
+
+  async next(): Promise<IteratorResult<GenerateResponse, void>> {
+    if (this.#isOver) return { done: true, value: undefined };
+    const open = (this.#open ??= this.#begin());
+    try {
+      const result = await open.messages.next();
+      if (result.done === true) {
+        this.#end();
+        return result;
+      }
+      open.span.observe(result.value);
+      open.measured.observe(result.value);
+      noteUsageFault(result.value, this.call.request, this.resolved, this.call.deps.log);
+      return result;
+    } catch (error) {
+      this.#fail(error);
+      throw error;
+    }
+  }
+
+  async return(): Promise<IteratorResult<GenerateResponse, void>> {
+    await this.#open?.messages.return();
+    this.#end();
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  #begin() {
+    const { resolved, credential, note } = this;
+    const { target, upstream } = resolved;
+    const { request, deps } = this.call;
+    const { config, clock } = deps;
+    const span = new AttemptSpan(resolved, request, { number: this.number, credentialId: credential?.id, note }, clock);
+    const learnsTrace = config.propagateTrace === 'always' || (config.propagateTrace === 'private' && upstream.isPrivate);
+    const messages = upstream.generate(request, {
       target,
       credential,
-      signal,
+      signal: this.signal(),
       traceHeaders: learnsTrace ? span.traceHeaders() : {},
       onResponse: note.onResponse,
-    })) {
-      span.observe(message);
-      measured.observe(message);
-      noteUsageFault(message, request, resolved, log);
-      yield message;
-    }
-  } catch (error) {
-    span.fail(error);
-    measured.fail(error);
+    });
+    return { messages, span, measured: new AttemptMetrics(resolved, request, clock) };
+  }
+
+  #fail(error: unknown): void {
+    const { target, upstream } = this.resolved;
+    const { request, deps } = this.call;
+    this.#open?.span.fail(error);
+    this.#open?.measured.fail(error);
     const { reason, cause } = error instanceof AppError ? error : { reason: 'internal', cause: error };
     const fields = {
       call_id: request.callId,
       upstream: upstream.id,
       upstream_model: target.upstreamModel,
-      credential: credential?.id,
+      credential: this.credential?.id,
       reason,
       why: describe(cause),
     };
-    if (reason === 'cancelled') log.debug(fields, 'upstream call cancelled');
-    else log.warn(fields, 'upstream call failed');
-    throw error;
-  } finally {
-    measured.end();
-    span.end();
+    if (reason === 'cancelled') deps.log.debug(fields, 'upstream call cancelled');
+    else deps.log.warn(fields, 'upstream call failed');
+    this.#end();
+  }
+
+  #end(): void {
+    const open = this.#open;
+    this.#open = undefined;
+    this.#isOver = true;
+    open?.measured.end();
+    open?.span.end();
   }
 }
 

@@ -13,7 +13,7 @@ import {
   inFlightMax,
   operationsPerMessageMax,
 } from '#client/batch/batch-contract.js';
-import type { CallContext } from '#client/call-context.js';
+import { type CallContext, changedContext } from '#client/call-context.js';
 import { EncodedMessage, encodeMessage } from '#client/codec.js';
 import { hopMs } from './deadline.js';
 import type { MessageType, UnaryHandler } from '#client/definition.js';
@@ -221,6 +221,7 @@ function invalid(field: string, rule: string): AppError {
  * Returns the context of one operation. Its deadline is enforced where it is queued, since a timer for each would cost more than its
  * transport.
  */
-function contextOf({ timeoutMs }: BatchOperation, { deadlineMs: _ofStream, ...stream }: CallContext, nowMs: number): CallContext {
+function contextOf({ timeoutMs }: BatchOperation, context: CallContext, nowMs: number): CallContext {
+  const { deadlineMs: _ofStream, ...stream } = changedContext(context, {});
   return timeoutMs === undefined ? stream : { ...stream, deadlineMs: nowMs + timeoutMs - hopMs };
 }

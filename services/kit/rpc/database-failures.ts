@@ -9,15 +9,15 @@ const quietMs = 10_000;
 /** Replaces a driver's error with service_unavailable or overloaded where it means that, and logs the driver's error. */
 export function databaseFailures(log: Logger): Decorator {
   let toldAtMs = Number.NEGATIVE_INFINITY;
-  return (method) => (context) => ({
-    context,
-    end(error) {
-      const failure = fromDatabase(error);
+  return (method) => {
+    const end = (error: unknown): unknown => {
+      const failure = error === undefined ? undefined : fromDatabase(error);
       if (failure !== error && performance.now() - toldAtMs >= quietMs) {
         toldAtMs = performance.now();
         log.warn({ err: error, rpc: method.fullName }, 'the database failed a call');
       }
       return failure;
-    },
-  });
+    };
+    return (context) => ({ context, end });
+  };
 }

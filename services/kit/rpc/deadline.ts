@@ -1,7 +1,8 @@
 // Decorator that reserves a little of the time for each hop, and refuses work that cannot be finished in time.
 import { AppError, toAppError } from '#client/errors/app-error.js';
-import { timerMsMax } from '#client/call-context.js';
+import { changedContext, timerMsMax } from '#client/call-context.js';
 import type { Decorator } from './decorate.js';
+import { LocalCall } from './local-call.js';
 
 /**
  * Subtracted from the caller's deadline at each hop, so that the services that this one calls give up before its own caller does: the error
@@ -20,6 +21,11 @@ export const deadline: Decorator = (method) => (context) => {
   if (leftMs < leftMsMin) {
     throw new AppError('deadline_exceeded', `${method.fullName} was not begun: the time left for it was too short.`);
   }
+  if (context instanceof LocalCall) {
+    // Its own timer is enough for both.
+    context.reserve(hopMs, () => new AppError('deadline_exceeded', `${method.fullName} was not done in time.`));
+    return { context, end: (error) => lateOr(context.late, error) };
+  }
   const call = new AbortController();
   let late: AppError | undefined;
   const timer = setTimeout(
@@ -36,12 +42,16 @@ export const deadline: Decorator = (method) => (context) => {
   context.signal.addEventListener('abort', onAbort, { once: true });
   if (context.signal.aborted) onAbort();
   return {
-    context: { ...context, deadlineMs, signal: call.signal },
+    context: changedContext(context, { deadlineMs, signal: call.signal }),
     end(error) {
       clearTimeout(timer);
       context.signal.removeEventListener('abort', onAbort);
-      // Whatever error the method raised when it was aborted, the deadline was the reason.
-      return late !== undefined && toAppError(error).reason === 'cancelled' ? late : error;
+      return lateOr(late, error);
     },
   };
 };
+
+/** Whatever error a method raised when it was aborted, the deadline was the reason. */
+function lateOr(late: AppError | undefined, error: unknown): unknown {
+  return late !== undefined && toAppError(error).reason === 'cancelled' ? late : error;
+}

@@ -11,6 +11,7 @@ import {
   type UnaryHandler,
   type UntypedService,
 } from '#client/definition.js';
+import { Responses } from './responses.js';
 
 /** What a decorator does around one call. */
 export interface CallScope {
@@ -48,108 +49,136 @@ export function decorateSome<D extends ServiceDefinition, K extends keyof D['met
   const decorated: UntypedService = {};
   for (const info of methodsOf(definition)) {
     if (!(keys as readonly string[]).includes(info.key)) continue;
-    const begin = chain(decorators.map((decorator) => decorator(info)));
+    const begins = decorators.map((decorator) => decorator(info));
     const handler = handlerOf(service, info);
-    decorated[info.key] = info.definition.responseStream ? stream(handler, begin) : unary(handler, begin);
+    decorated[info.key] = info.definition.responseStream ? stream(handler, begins) : unary(handler, begins);
   }
   return decorated as unknown as Pick<ServiceOf<D>, K>;
 }
 
-type Begin = (context: CallContext, request: unknown) => Required<CallScope> | Promise<Required<CallScope>>;
+/** The scopes of one call: they begin with the outermost and end with the innermost. */
+class Chain {
+  readonly #scopes: CallScope[] = [];
 
-/** Combines scopes: they begin with the outermost and end with the innermost. */
-function chain(begins: readonly ReturnType<Decorator>[]): Begin {
-  return (outer, request) => {
-    const scopes: CallScope[] = [];
-    let context = outer;
-    let within: <T>(step: () => T) => T = (step) => step();
-    const end = (error: unknown): unknown => {
-      let current = error;
-      for (const scope of scopes.splice(0).reverse()) {
-        if (scope.end === undefined) continue;
-        const replaced = scope.end(current);
-        if (current !== undefined) current = replaced;
-      }
-      return current;
-    };
-    const fail = (error: unknown): never => {
-      throw end(error);
-    };
-    const enter = (scope: CallScope): void => {
-      scopes.push(scope);
-      context = scope.context;
-      if (scope.within !== undefined) within = nest(within, scope.within);
-    };
-    const beginFrom = (first: number): Required<CallScope> | Promise<Required<CallScope>> => {
-      for (let index = first; index < begins.length; index += 1) {
-        const scope = begins[index]!(context, request);
+  constructor(public context: CallContext) {}
+
+  /** Begins the scopes from the `index`th on. Ends those that have begun when one refuses the call. */
+  begin(begins: readonly ReturnType<Decorator>[], request: unknown, index = 0): Promise<void> | undefined {
+    try {
+      for (let next = index; next < begins.length; next += 1) {
+        const scope = begins[next]!(this.context, request);
         if (scope instanceof Promise) {
-          return scope.then((begun) => {
-            enter(begun);
-            return beginFrom(index + 1);
-          });
+          return scope
+            .catch((error: unknown) => {
+              throw this.end(error);
+            })
+            .then((begun) => {
+              this.#enter(begun);
+              return this.begin(begins, request, next + 1);
+            });
         }
-        enter(scope);
+        this.#enter(scope);
       }
-      return { context, within, end };
-    };
-    try {
-      const begun = beginFrom(0);
-      return begun instanceof Promise ? begun.catch(fail) : begun;
+      return undefined;
     } catch (error) {
-      return fail(error);
+      throw this.end(error);
     }
-  };
+  }
+
+  /** Runs a step of the method within all scopes. */
+  within<T>(step: () => T): T {
+    let run = step;
+    for (let index = this.#scopes.length - 1; index >= 0; index -= 1) {
+      const { within } = this.#scopes[index]!;
+      if (within === undefined) continue;
+      const inner = run;
+      run = () => within(inner);
+    }
+    return run();
+  }
+
+  /** Ends the scopes, and returns the error to raise; undefined if there was none. */
+  end(error: unknown): unknown {
+    let current = error;
+    for (let scope = this.#scopes.pop(); scope !== undefined; scope = this.#scopes.pop()) {
+      if (scope.end === undefined) continue;
+      const replaced = scope.end(current);
+      if (current !== undefined) current = replaced;
+    }
+    return current;
+  }
+
+  #enter(scope: CallScope): void {
+    this.#scopes.push(scope);
+    this.context = scope.context;
+  }
 }
 
-function nest(outer: <T>(step: () => T) => T, inner: <T>(step: () => T) => T): <T>(step: () => T) => T {
-  return (step) => outer(() => inner(step));
-}
-
-function unary(handler: UnaryHandler, begin: Begin): UnaryHandler {
+function unary(handler: UnaryHandler, begins: readonly ReturnType<Decorator>[]): UnaryHandler {
   return async (request, context) => {
-    const begun = begin(context, request);
-    const scope = begun instanceof Promise ? await begun : begun;
+    const chain = new Chain(context);
+    const beginning = chain.begin(begins, request);
+    if (beginning !== undefined) await beginning;
     try {
-      const response = await scope.within(() => handler(request, scope.context));
-      scope.end(undefined);
+      const response = await chain.within(() => handler(request, chain.context));
+      chain.end(undefined);
       return response;
     } catch (error) {
-      throw scope.end(error);
+      throw chain.end(error);
     }
   };
 }
 
-function stream(handler: StreamHandler, begin: Begin): StreamHandler {
-  return async function* (request, context) {
-    const begun = begin(context, request);
-    const scope = begun instanceof Promise ? await begun : begun;
-    let iterator: AsyncIterator<unknown> | undefined;
-    let failure: unknown;
-    let over = false;
+function stream(handler: StreamHandler, begins: readonly ReturnType<Decorator>[]): StreamHandler {
+  return (request, context) => new DecoratedStream(handler, begins, request, context);
+}
+
+/** The responses of one call. It does by hand what an async generator would do at several times the cost of a message. */
+class DecoratedStream extends Responses {
+  readonly #chain: Chain;
+  #producer: AsyncIterator<unknown> | undefined;
+
+  constructor(
+    private readonly handler: StreamHandler,
+    private readonly begins: readonly ReturnType<Decorator>[],
+    private readonly request: unknown,
+    context: CallContext,
+  ) {
+    super();
+    this.#chain = new Chain(context);
+  }
+
+  protected async begin(): Promise<void> {
+    const chain = this.#chain;
+    const beginning = chain.begin(this.begins, this.request);
+    if (beginning !== undefined) await beginning;
     try {
-      const producer = scope.within(() => handler(request, scope.context)[Symbol.asyncIterator]());
-      iterator = producer;
-      for (;;) {
-        const result = await scope.within(() => producer.next());
-        if (result.done === true) break;
-        yield result.value;
-      }
-      over = true;
+      this.#producer = chain.within(() => this.handler(this.request, chain.context)[Symbol.asyncIterator]());
     } catch (error) {
-      over = true;
-      failure = error;
-    } finally {
-      // Neither ended nor failed: the consumer disconnected, and the producer's own `finally` must run.
-      if (!over) failure = await scope.within(() => leave(iterator));
-      failure = scope.end(failure);
+      throw chain.end(error);
     }
-    if (failure !== undefined) throw failure;
-  };
+  }
+
+  protected async read(): Promise<IteratorResult<unknown>> {
+    const chain = this.#chain;
+    let result: IteratorResult<unknown>;
+    try {
+      result = await chain.within(() => this.#producer!.next());
+    } catch (error) {
+      throw chain.end(error);
+    }
+    if (result.done === true) chain.end(undefined);
+    return result;
+  }
+
+  /** The consumer disconnected: the producer's own `finally` must run. */
+  protected async leave(): Promise<void> {
+    this.#chain.end(await this.#chain.within(() => left(this.#producer)));
+  }
 }
 
 /** Lets the producer clean up. Returns the error that this raised, or else the consumer's disconnect. */
-async function leave(iterator: AsyncIterator<unknown> | undefined): Promise<unknown> {
+async function left(iterator: AsyncIterator<unknown> | undefined): Promise<unknown> {
   try {
     await iterator?.return?.();
     return consumerLeft;

@@ -2,64 +2,120 @@
 import { abortError, AppError } from '#client/errors/app-error.js';
 import { type CallContext, callContext, consumerLeft, neverAborted, timerMsMax } from '#client/call-context.js';
 
-/** A call that ends when its caller cancels, when its deadline passes, or when it is closed. */
-export class LocalCall {
-  /** The signal for the serving side. */
-  readonly context: CallContext;
+/**
+ * A call that ends when its caller cancels, when its deadline passes, or when it is closed. It is also the context that the serving side sees, whose signal
+ * is created when somebody needs it: most calls are answered before anybody does.
+ */
+export class LocalCall implements CallContext {
+  declare readonly actorToken?: string;
+  /** The deadline for the serving side. */
+  declare deadlineMs?: number;
+  declare onProvisional?: (response: unknown) => void;
   /** Set when the caller's own requests have failed. */
   ownFailure: { readonly error: unknown } | undefined;
-  private readonly abort = new AbortController();
-  private readonly outer: CallContext;
-  private readonly onAbort = (): void => this.end(abortError(this.outer.signal));
-  private timer: NodeJS.Timeout | undefined;
-  private ended: unknown;
-  private failPending: ((error: unknown) => void) | undefined;
+  /** Set when the serving side has used up its own time, which ends before that of its caller. */
+  late: AppError | undefined;
+  #controller: AbortController | undefined;
+  readonly #outer: CallContext;
+  readonly #onAbort: (() => void) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** How much earlier than the caller's deadline that of the serving side is. */
+  #reservedMs = 0;
+  #lateError: (() => AppError) | undefined;
+  #ended: unknown;
+  #reason: AppError | undefined;
+  #failPending: ((error: unknown) => void) | undefined;
 
   /** `caller` overrides the caller in the context. Raises deadline_exceeded or cancelled for a context that has ended. */
-  constructor(rpc: string, caller: string, given: CallContext | undefined) {
-    this.outer = given ?? callContext({ caller });
-    const { signal, deadlineMs, actorToken } = this.outer;
+  constructor(
+    private readonly rpc: string,
+    readonly caller: string,
+    given: CallContext | undefined,
+  ) {
+    const outer = (this.#outer = given ?? callContext({ caller }));
+    const { signal, deadlineMs, actorToken } = outer;
     if (signal.aborted) throw abortError(signal);
-    if (signal !== neverAborted) signal.addEventListener('abort', this.onAbort, { once: true });
-    if (deadlineMs !== undefined) {
-      const onTime = (): void => this.end(new AppError('deadline_exceeded', `${rpc}: the service did not answer in time.`));
-      this.timer = setTimeout(onTime, Math.min(Math.max(deadlineMs - Date.now(), 0), timerMsMax));
+    if (deadlineMs !== undefined) this.deadlineMs = deadlineMs;
+    if (actorToken !== undefined) this.actorToken = actorToken;
+    if (signal === neverAborted) return;
+    this.#onAbort = () => this.#end(abortError(signal));
+    signal.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  /** The signal for the serving side. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason);
     }
-    this.context = {
-      caller,
-      signal: this.abort.signal,
-      ...(deadlineMs === undefined ? {} : { deadlineMs }),
-      ...(actorToken === undefined ? {} : { actorToken }),
-    };
+    return this.#controller.signal;
+  }
+
+  /** Why the signal has aborted, or would have; undefined while the call goes on. */
+  get endedBy(): AppError | undefined {
+    return this.#reason;
+  }
+
+  /** Ends the serving side's time this much before the caller's, with this error. */
+  reserve(ms: number, late: () => AppError): void {
+    this.#reservedMs = ms;
+    this.deadlineMs! -= ms;
+    if (this.#timer !== undefined) this.#startTimer();
+    this.#lateError = late;
   }
 
   /** Returns the outcome of a step of the service, or rejects when the call ends first. */
   step<T>(begin: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (this.ended !== undefined) return reject(this.ended);
-      this.failPending = reject;
-      return begin().then(resolve, reject);
+      if (this.#ended !== undefined) return reject(this.#ended);
+      this.#failPending = reject;
+      const outcome = begin().then(resolve, reject);
+      // After the step has begun, when it is known how much is reserved.
+      if (this.#timer === undefined && this.deadlineMs !== undefined) this.#startTimer();
+      return outcome;
     });
   }
 
   /** Ends the call because the caller's own requests failed: the caller gets that error, the service sees a disconnect. */
   giveUp(error: unknown): void {
     this.ownFailure = { error };
-    this.ended = error;
-    this.abort.abort(consumerLeft);
-    this.failPending?.(error);
+    this.#ended = error;
+    this.#abort(consumerLeft);
+    this.#failPending?.(error);
   }
 
   /** Ends the call; a service that is still running learns that its consumer disconnected. */
   close(isDone: boolean): void {
-    clearTimeout(this.timer);
-    if (this.outer.signal !== neverAborted) this.outer.signal.removeEventListener('abort', this.onAbort);
-    if (!isDone && this.ended === undefined) this.abort.abort(consumerLeft);
+    clearTimeout(this.#timer);
+    if (this.#onAbort !== undefined) this.#outer.signal.removeEventListener('abort', this.#onAbort);
+    if (!isDone && this.#ended === undefined) this.#abort(consumerLeft);
   }
 
-  private end(error: AppError): void {
-    this.ended = error;
-    this.abort.abort(error);
-    this.failPending?.(error);
+  #startTimer(): void {
+    clearTimeout(this.#timer);
+    const leftMs = Math.min(Math.max(this.deadlineMs! - Date.now(), 0), timerMsMax);
+    this.#timer = setTimeout(() => this.#onTime(), leftMs);
+  }
+
+  #onTime(): void {
+    if (this.#lateError !== undefined && this.late === undefined) {
+      this.late = this.#lateError();
+      this.#abort(this.late);
+      this.#timer = setTimeout(() => this.#onTime(), this.#reservedMs);
+      return;
+    }
+    this.#end(new AppError('deadline_exceeded', `${this.rpc}: the service did not answer in time.`));
+  }
+
+  #end(error: AppError): void {
+    this.#ended = error;
+    this.#abort(error);
+    this.#failPending?.(error);
+  }
+
+  #abort(reason: AppError): void {
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
   }
 }

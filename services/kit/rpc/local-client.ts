@@ -15,6 +15,7 @@ import { tracedStream, tracedUnary } from '#client/client-span.js';
 import { type Crossing, crossings } from './crossing.js';
 import { LocalCall } from './local-call.js';
 import { RequestStream } from './request-stream.js';
+import { Responses } from './responses.js';
 
 /** Options of `localClient`. */
 export interface LocalClientOptions {
@@ -46,7 +47,10 @@ function unary(info: MethodInfo, handler: UnaryHandler, caller: string, crossing
     let isDone = false;
     try {
       const received = crossing.request(info, request);
-      const response = await call.step(() => handler(received, withProvisional(info, call.context, context, crossing)));
+      const onProvisional = context?.onProvisional;
+      // Provisional responses cross like final ones.
+      if (onProvisional !== undefined) call.onProvisional = (response) => onProvisional(crossing.response(info, response));
+      const response = await call.step(() => handler(received, call));
       isDone = true;
       return crossing.response(info, response);
     } catch (error) {
@@ -58,32 +62,62 @@ function unary(info: MethodInfo, handler: UnaryHandler, caller: string, crossing
 }
 
 function stream(info: MethodInfo, handler: StreamHandler, caller: string, crossing: Crossing): StreamHandler {
-  return async function* (request, context) {
-    const call = new LocalCall(info.fullName, caller, context);
-    const requests = info.definition.requestStream ? requestsOf(info, request as AsyncIterable<unknown>, call, crossing) : undefined;
-    let iterator: AsyncIterator<unknown> | undefined;
-    let isDone = false;
+  return (request, context) => new LocalStream(info, handler, caller, crossing, request, context);
+}
+
+/** The responses of one call. */
+class LocalStream extends Responses {
+  #call!: LocalCall;
+  #requests: RequestStream | undefined;
+  #producer: AsyncIterator<unknown> | undefined;
+
+  constructor(
+    private readonly info: MethodInfo,
+    private readonly handler: StreamHandler,
+    private readonly caller: string,
+    private readonly crossing: Crossing,
+    private readonly request: unknown,
+    private readonly given: CallContext | undefined,
+  ) {
+    super();
+  }
+
+  protected begin(): undefined {
+    const { info, crossing, request } = this;
+    const call = (this.#call = new LocalCall(info.fullName, this.caller, this.given));
     try {
-      const received = requests ?? crossing.request(info, request);
-      const producer = handler(received, call.context)[Symbol.asyncIterator]();
-      iterator = producer;
-      for (;;) {
-        // One message at a time: a consumer that stalls holds the producer at its next message.
-        const result = await call.step(() => producer.next());
-        if (result.done === true) break;
-        yield crossing.response(info, result.value);
-      }
-      isDone = true;
+      if (info.definition.requestStream) this.#requests = requestsOf(info, request as AsyncIterable<unknown>, call, crossing);
+      this.#producer = this.handler(this.#requests ?? crossing.request(info, request), call)[Symbol.asyncIterator]();
     } catch (error) {
-      throw call.ownFailure === undefined ? crossed(error) : call.ownFailure.error;
-    } finally {
-      call.close(isDone);
-      void requests?.return();
-      // As over gRPC, the consumer does not wait for the producer's clean-up and does not see its errors. For a producer that has
-      // already ended this does nothing.
-      if (!isDone) iterator?.return?.().catch(() => {});
+      this.#close(false);
+      throw crossed(error);
     }
-  };
+  }
+
+  protected async read(): Promise<IteratorResult<unknown>> {
+    const call = this.#call;
+    try {
+      // One message at a time: a consumer that stalls holds the producer at its next message.
+      const result = await call.step(() => this.#producer!.next());
+      if (result.done !== true) return { done: false, value: this.crossing.response(this.info, result.value) };
+      this.#close(true);
+      return result;
+    } catch (error) {
+      this.#close(false);
+      throw call.ownFailure === undefined ? crossed(error) : call.ownFailure.error;
+    }
+  }
+
+  protected leave(): undefined {
+    this.#close(false);
+  }
+
+  /** As over gRPC, the consumer does not wait for the producer's clean-up and does not see its errors. */
+  #close(isDone: boolean): void {
+    this.#call.close(isDone);
+    void this.#requests?.return();
+    if (!isDone) this.#producer?.return?.().catch(() => {});
+  }
 }
 
 /** Returns the requests as the service sees them. When the caller's own iterator fails, the call ends, as over gRPC. */
@@ -101,14 +135,7 @@ function requestsOf(info: MethodInfo, requests: AsyncIterable<unknown>, call: Lo
     },
     return: async () => (await source.return?.()) ?? { done: true, value: undefined },
   };
-  return new RequestStream(sending, call.context.signal, (received) => received);
-}
-
-/** Lets provisional responses cross like final ones. */
-function withProvisional(info: MethodInfo, served: CallContext, given: CallContext | undefined, crossing: Crossing): CallContext {
-  const onProvisional = given?.onProvisional;
-  if (onProvisional === undefined) return served;
-  return { ...served, onProvisional: (response) => onProvisional(crossing.response(info, response)) };
+  return new RequestStream(sending, call.signal, (received) => received);
 }
 
 /** Returns the error as the other side sees it: another object, without its cause. */

@@ -1,10 +1,11 @@
 // Decorator that records a span, a duration and one log line per call. An unknown error is logged here, once, and hidden from the caller.
-import { type Context, context as activeContext, isSpanContextValid, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { type Context, context as activeContext, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { type AppError, toAppError } from '#client/errors/app-error.js';
 import { Status, statusNames } from '#client/errors/status.js';
 import { builtInCallers } from '#rules/callers.js';
 import type { Logger } from '../log.js';
 import { addException } from '../telemetry/traces/exception-event.js';
+import { hasIdentity } from '../telemetry/traces/recorded-trace.js';
 import type { Decorator } from './decorate.js';
 import { servedCalls } from './rpc-metrics.js';
 
@@ -32,7 +33,7 @@ export function telemetry(log: Logger): Decorator {
         : tracer.startSpan(method.fullName, { kind: SpanKind.SERVER, attributes }, outer);
       const startMs = performance.now();
       // Without an SDK there is nothing to activate, and streams would pay for it at every message.
-      const active = span !== undefined && isSpanContextValid(span.spanContext()) ? trace.setSpan(outer, span) : undefined;
+      const active = span !== undefined && hasIdentity(span) ? trace.setSpan(outer, span) : undefined;
       return {
         context,
         ...(active === undefined ? {} : { within: <T>(step: () => T): T => activeContext.with(active, step) }),

@@ -125,7 +125,8 @@ export function recordValues({ record, free }: PricedRecord): unknown[] {
     units: unitText(price.units, call.unitCaps, tokens.units),
     product: call.product === '' ? null : call.product,
   };
-  return recordColumns.map((column) => row[column]);
+  // Their order is that of `recordColumns`.
+  return Object.values(row);
 }
 
 /** Returns the values of the columns after `recordColumns`. */

@@ -28,44 +28,37 @@ export interface RelayOptions {
  * counted more exactly than the running figure.
  */
 export async function* relay(options: RelayOptions): AsyncGenerator<GenerateResponse, void, undefined> {
-  const meter = new Meter(options.request, options.target.upstreamModel);
-  let hasBegun = false;
-  try {
-    for await (const message of read(options, meter)) {
-      hasBegun ||= message.accepted === undefined;
-      yield message;
-    }
-  } catch (error) {
-    const isWanted = !hasReason(options.watchdog.reason, 'cancelled');
-    if (hasBegun && isWanted) yield { events: [], usageSoFar: (await meter.finish()).usage };
-    throw error;
-  }
-}
-
-async function* read(options: RelayOptions, meter: Meter): AsyncGenerator<GenerateResponse, void, undefined> {
   const { decoder, reader, chunks, watchdog, limits } = options;
+  const meter = new Meter(options.request, options.target.upstreamModel);
   let bytesRead = 0;
   let hasBegun = false;
   let isAcceptanceKnown = !options.hasBody;
-  if (isAcceptanceKnown) yield accepted(options, meter);
-  while (decoder.outcome === undefined) {
-    const next = await chunks.next();
-    bytesRead += next.done === true ? 0 : next.value.length;
-    if (bytesRead > limits.responseBytesMax) throw new AppError('upstream_failed', 'The upstream sent an answer beyond the size limit.');
-    const { events, failure } = next.done === true ? decode(decoder, reader.end(), true) : decode(decoder, reader.push(next.value), false);
-    meter.add(events);
-    meter.report(decoder.report);
-    if (events.length > 0 || decoder.outcome !== undefined) {
-      hasBegun = true;
-      watchdog.pause();
-      yield decoder.outcome === undefined ? { events, ...meter.soFar() } : await lastMessage(events, decoder, meter);
-    } else if (!hasBegun && !isAcceptanceKnown) {
-      isAcceptanceKnown = true;
-      yield accepted(options, meter);
+  try {
+    if (isAcceptanceKnown) yield accepted(options, meter);
+    while (decoder.outcome === undefined) {
+      const next = await chunks.next();
+      bytesRead += next.done === true ? 0 : next.value.length;
+      if (bytesRead > limits.responseBytesMax) throw new AppError('upstream_failed', 'The upstream sent an answer beyond the size limit.');
+      const { events, failure } =
+        next.done === true ? decode(decoder, reader.end(), true) : decode(decoder, reader.push(next.value), false);
+      meter.add(events);
+      meter.report(decoder.report);
+      if (events.length > 0 || decoder.outcome !== undefined) {
+        hasBegun = true;
+        watchdog.pause();
+        yield decoder.outcome === undefined ? { events, ...meter.soFar() } : await lastMessage(events, decoder, meter);
+      } else if (!hasBegun && !isAcceptanceKnown) {
+        isAcceptanceKnown = true;
+        yield accepted(options, meter);
+      }
+      if (failure !== undefined) throw failure.error;
+      // Bytes without events (pings, comments) are a sign of life, but not an answer.
+      if (hasBegun && decoder.outcome === undefined) watchdog.expect('go on with its answer', limits.idleTimeoutMs);
     }
-    if (failure !== undefined) throw failure.error;
-    // Bytes without events (pings, comments) are a sign of life, but not an answer.
-    if (hasBegun && decoder.outcome === undefined) watchdog.expect('go on with its answer', limits.idleTimeoutMs);
+  } catch (error) {
+    const isWanted = !hasReason(watchdog.reason, 'cancelled');
+    if (hasBegun && isWanted) yield { events: [], usageSoFar: (await meter.finish()).usage };
+    throw error;
   }
 }
 

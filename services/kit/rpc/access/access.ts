@@ -6,7 +6,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import { systemClock, type Clock } from '../../clock.js';
 import { ActorVerifier } from '../actor-token.js';
-import type { CallContext } from '#client/call-context.js';
+import { type CallContext, changedContext } from '#client/call-context.js';
 import type { CallScope, Decorator } from '../decorate.js';
 import { idsAt } from './ids-at.js';
 import { CallerDirectory, type RegisteredCaller } from './caller-directory.js';
@@ -72,7 +72,8 @@ export class Access {
       const admit = (): RegisteredCaller => this.admit(context, rule, method.fullName, accountIdsOf(request));
       const { name } = admit();
       this.callers.noteSeen(name);
-      const named = name === context.caller ? context : { ...context, caller: name, identity: context.identity ?? context.caller };
+      const named =
+        name === context.caller ? context : changedContext(context, { caller: name, identity: context.identity ?? context.caller });
       return this.withActor(named, (proven) => {
         assertScope(proven, rule);
         return isStream ? this.whileAdmitted(proven, admit) : { context: proven };
@@ -86,7 +87,9 @@ export class Access {
     if (actorToken === undefined) return goOn(context);
     if (!this.actors.hasKeys()) return this.whenKeysArrive(context, goOn);
     const actor = this.actors.verify(actorToken, caller);
-    return actor instanceof Promise ? actor.then((proven) => goOn({ ...context, actor: proven })) : goOn({ ...context, actor });
+    return actor instanceof Promise
+      ? actor.then((proven) => goOn(changedContext(context, { actor: proven })))
+      : goOn(changedContext(context, { actor }));
   }
 
   private async whenKeysArrive(context: CallContext, goOn: (proven: CallContext) => CallScope): Promise<CallScope> {
@@ -126,7 +129,7 @@ export class Access {
     context.signal.addEventListener('abort', onAbort, { once: true });
     if (context.signal.aborted) onAbort();
     return {
-      context: { ...context, signal: call.signal },
+      context: changedContext(context, { signal: call.signal }),
       end(error) {
         stopListening();
         context.signal.removeEventListener('abort', onAbort);

@@ -1,10 +1,16 @@
 // Whether what happens now belongs to a trace that is recorded.
-import { type Span, trace, TraceFlags } from '@opentelemetry/api';
+import { INVALID_SPAN_CONTEXT, isSpanContextValid, type Span, trace, TraceFlags } from '@opentelemetry/api';
 
 /** Returns the active span if its trace is recorded. The span itself may have ended: what a request causes afterwards belongs to its trace too. */
 export function recordedSpan(): Span | undefined {
   const span = trace.getActiveSpan();
   return span !== undefined && (span.spanContext().traceFlags & TraceFlags.SAMPLED) !== 0 ? span : undefined;
+}
+
+/** Reports whether the span belongs to a trace: without an SDK and a caller's trace it does not. */
+export function hasIdentity(span: Span): boolean {
+  const spanContext = span.spanContext();
+  return spanContext !== INVALID_SPAN_CONTEXT && isSpanContextValid(spanContext);
 }
 
 /** Returns the id of the active trace; empty when the trace is not recorded, so that a link never leads to a trace that no receiver has. */
