@@ -27,9 +27,19 @@ export function isId(prefix: string, text: string): boolean {
   return text.length === prefix.length + 33 && text.startsWith(prefix) && digits.test(text);
 }
 
-/** Returns the 16 bytes of an id, or undefined when the text is not an id with this prefix. */
+/** The bytes of recent ids: a call's are needed a dozen times within milliseconds. */
+const recent = new Map<string, Buffer>();
+const recentMax = 4096;
+
+/** Returns the 16 bytes of an id, which must not be changed, or undefined when the text is not an id with this prefix. */
 export function idToBytes(prefix: string, text: string): Buffer | undefined {
-  return isId(prefix, text) ? Buffer.from(text.slice(prefix.length + 1), 'hex') : undefined;
+  const known = recent.get(text);
+  if (known !== undefined && text.length === prefix.length + 33 && text.startsWith(prefix)) return known;
+  if (!isId(prefix, text)) return undefined;
+  const bytes = Buffer.from(text.slice(prefix.length + 1), 'hex');
+  if (recent.size >= recentMax) recent.clear();
+  recent.set(text, bytes);
+  return bytes;
 }
 
 /** Returns when an id was created. */

@@ -1,8 +1,7 @@
 // All holds and the whole journal, page by page in key order, for comparison with other books. Reads take
 // no locks: holds may change between two pages, entries never do.
-import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
-import type { Row } from '#kit/db/plain-transaction.js';
+import type { Bindings, Row } from '#kit/db/plain-transaction.js';
 import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
 import type { HoldRecord } from '../books/model.js';
@@ -62,10 +61,9 @@ export class Pages {
     const rows: Row[] = [];
     // Reads the rest of the slot where the previous page ended, then each of the other slots by number: only within a slot do ids lead the
     // key, and only so is an interval a range of it.
-    if (place !== undefined) rows.push(...((await afterHold(this.holds([place.slot], only?.account_id, extent, limit), place)) as Row[]));
+    if (place !== undefined) rows.push(...(await this.holds([place.slot], only?.account_id, extent, limit, place)));
     const others = place === undefined ? slots : slots.filter((slot) => slot > place.slot);
-    if (rows.length < limit && others.length > 0)
-      rows.push(...((await this.holds(others, only?.account_id, extent, limit - rows.length)) as Row[]));
+    if (rows.length < limit && others.length > 0) rows.push(...(await this.holds(others, only?.account_id, extent, limit - rows.length)));
     const end = rows.at(-1);
     const isLast = rows.length < limit || end === undefined;
     const next = isLast ? undefined : { slot: asNumber(end['slot']), id: asBytes(end['id']), account: asBytes(end['account_id']) };
@@ -98,21 +96,29 @@ export class Pages {
     return { entries: rows.map((row) => toEntry(journalTable.valuesOf(row))), next };
   }
 
-  private holds(slots: readonly number[], account: Buffer | undefined, { fromMs, untilMs }: Extent, limit: number): Knex.QueryBuilder {
-    const query = this.db
-      .knex('hold')
-      .select(...holdTable.columns)
-      .whereIn('slot', slots);
-    if (account !== undefined) query.where('account_id', account);
-    if (fromMs > 0) query.where('id', '>=', firstIdAt(fromMs));
-    if (untilMs > 0) query.where('id', '<', firstIdAt(untilMs));
-    return query.orderBy(['slot', 'id', 'account_id']).limit(limit);
+  private holds(
+    slots: readonly number[],
+    account: Buffer | undefined,
+    { fromMs, untilMs }: Extent,
+    limit: number,
+    after?: HoldPlace,
+  ): Promise<Row[]> {
+    const conditions: [string, Bindings][] = [
+      [`slot IN (${slots.map(() => '?').join(', ')})`, slots],
+      ...(account === undefined ? [] : [['account_id = ?', [account]] as [string, Bindings]]),
+      ...(fromMs > 0 ? [['id >= ?', [firstIdAt(fromMs)]] as [string, Bindings]] : []),
+      ...(untilMs > 0 ? [['id < ?', [firstIdAt(untilMs)]] as [string, Bindings]] : []),
+      // The first condition is implied by the second, but only the first lets the key's range start at the right place.
+      ...(after === undefined
+        ? []
+        : [['id >= ? AND (id > ? OR account_id > ?)', [after.id, after.id, after.account]] as [string, Bindings]]),
+    ];
+    const where = conditions.map(([text]) => text).join(' AND ');
+    return this.db.query(`SELECT ${holdTable.columns.join(', ')} FROM hold WHERE ${where} ORDER BY slot, id, account_id LIMIT ?`, [
+      ...conditions.flatMap(([, values]) => values),
+      limit,
+    ]);
   }
-}
-
-function afterHold(query: Knex.QueryBuilder, { id, account }: HoldPlace): Knex.QueryBuilder {
-  // The first condition is implied by the second, but only the first lets the key's range start at the right place.
-  return query.where('id', '>=', id).where((after) => after.where('id', '>', id).orWhere('account_id', '>', account));
 }
 
 /** Returns the lowest UUIDv7 of an instant: its milliseconds come first. */
