@@ -69,7 +69,7 @@ export type SingleConfig = Values<typeof singleSettings>;
 
 /** Defaults of a process that is alone with its databases: nobody else changes them, so an idle process need not look several times a second. */
 const aloneDefaults: Environment = {
-  TOLLGATE_AUTH_HEARTBEAT_INTERVAL: '1250ms',
+  TOLLGATE_AUTH_HEARTBEAT_INTERVAL: '625ms',
   TOLLGATE_CATALOG_POLL_INTERVAL: '5s',
   TOLLGATE_CATALOG_HEARTBEAT_INTERVAL: '2s',
   TOLLGATE_METERING_OUTBOX_POLL: '1s',

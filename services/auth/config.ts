@@ -8,11 +8,11 @@ import { lostSecretKey } from '#kit/secrets/secret-keeper.js';
 
 /** Settings of auth, each with a usable default. */
 export const authSettings = {
-  // Changes of other replicas are looked for at 0.8 of it, and must take effect everywhere within one second.
+  // Registered callers are refused after a second of silence, so that one late message must not be noticed.
   heartbeatIntervalMs: duration(
     'TOLLGATE_AUTH_HEARTBEAT_INTERVAL',
-    'longest time without a message on a stream of key updates; 1250ms by default in a single process, where changes are pushed at once',
-    { minMs: 10, maxMs: 1250, default: 320 },
+    'longest time without a message on a stream of key updates; 625ms by default in a single process, where changes are pushed at once',
+    { minMs: 10, maxMs: 625, default: 320 },
   ),
   sessionIdleMs: duration('TOLLGATE_AUTH_SESSION_IDLE', 'how long an unused console session lasts', {
     minMs: 60_000,
