@@ -122,6 +122,14 @@ describe('an ended call', () => {
 });
 
 describe('an ended call that the spool does not accept either', () => {
+  it('is spooled without the response that is stored with it, because nobody could find that until it is posted', async () => {
+    const spool = takingSpool();
+    const { recorder } = recorderOver(away, { spool });
+    const sent = { ...report(true), storedResponse: { parts: [], keptMs: 1 } };
+    expect(await recorder.record(sent).record).toEqual({ tokens: sent.tokens, record: undefined });
+    expect(spool.kept).toEqual([{ ...sent, storedResponse: undefined }]);
+  });
+
   it('of a stream is recorded and charged after its caller received an error', async () => {
     let isUnavailable = true;
     const { recorder, recorded } = recorderOver(() => void (isUnavailable && away()));
