@@ -353,7 +353,18 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect((await chat(system, made.secret)).status).toBe(200);
     await settled(system, accountId);
     expect(await program.get(`${account}/usage/totals?key=${made.key.id}`)).toMatchObject({ data: [{ calls: 1 }] });
-    expect(await program.get(`${account}/keys/${made.key.id}`)).toMatchObject({ project_id: projectId });
+    const { data: members } = await owner.get<{ data: { id: string; email: string }[] }>(`${account}/members`);
+    const admin = members.find(({ email }) => email === 'admin@example.com')!.id;
+    expect(await program.get(`${account}/keys/${made.key.id}`)).toMatchObject({ project_id: projectId, created_by: admin });
+    const totals = `${account}/usage/totals?from=2020-01-01T00:00:00Z`;
+    const ofAdmin = { calls: 1, charge_usd: expect.stringMatching(/^0\.0/) };
+    expect((await program.get<{ data: object[] }>(`${totals}&group_by=member`)).data).toContainEqual(
+      expect.objectContaining({ name: admin, ...ofAdmin }),
+    );
+    expect((await owner.get<{ data: object[] }>(`${totals}&group_by=model&then_by=member`)).data).toContainEqual(
+      expect.objectContaining({ name: 'sandbox/echo', then_name: admin, ...ofAdmin }),
+    );
+    expect(await owner.refusal('GET', `${totals}&group_by=member&then_by=key`)).toEqual([400, 'invalid_request']);
     expect(await (await program.ask('GET', `${account}/usage/export?key=${made.key.id}`)).text()).toContain('by program');
     expect(await program.refusal('GET', `${account}/balance`)).toEqual([403, 'role_not_permitted']);
 
@@ -540,6 +551,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     );
     const calls = { data: [{ calls: 1 }] };
     expect([JSON.parse(seen['/usage/totals']!), JSON.parse(seen['/refusal-totals']!)]).toMatchObject([calls, calls]);
+    expect(await guest.refusal('GET', `${account}/usage/totals?group_by=member`)).toEqual([403, 'role_not_permitted']);
     for (const path of ['usage/records', 'usage/totals', 'usage/export', 'refusals', 'refusal-totals'])
       expect(await guest.refusal('GET', `${account}/${path}?project=${other.id}`)).toEqual([403, 'role_not_permitted']);
     expect(await guest.get(`${account}/keys?project=${other.id}`)).toMatchObject({ data: [] });

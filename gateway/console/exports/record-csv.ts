@@ -8,6 +8,8 @@ import { csvLine } from '../../pages/csv.js';
 export interface RecordNames {
   readonly keys: ReadonlyMap<string, string>;
   readonly projects: ReadonlyMap<string, string>;
+  /** The ids of the users who created the keys, by key. */
+  readonly creators: ReadonlyMap<string, string>;
 }
 
 const price = (pick: (price: PriceVersion) => bigint | undefined) => (record: UsageRecord) => {
@@ -48,6 +50,7 @@ const columns: readonly [string, (record: UsageRecord, names: RecordNames) => st
   ['output_usd_per_mtok', price((version) => version.outputNanoUsdPerMtok)],
   ['reasoning_usd_per_mtok', price((version) => version.reasoningNanoUsdPerMtok)],
   ['unit_prices_usd', ({ call }) => (call!.price?.units ?? []).map(({ unit, nanoUsd }) => `${unit}=${formatUsd(nanoUsd)}`).join(' ')],
+  ['key_created_by', ({ call }, { creators }) => creators.get(call!.keyId) ?? ''],
 ];
 
 /** The names of the columns. */

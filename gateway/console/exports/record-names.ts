@@ -16,19 +16,23 @@ export function recordNames(
   accountId: string,
   context: () => Context,
 ): (records: readonly UsageRecord[]) => Promise<RecordNames> {
-  const [keys, projects] = [new Map<string, string>(), new Map<string, string>()];
+  const [keys, projects, creators] = [new Map<string, string>(), new Map<string, string>(), new Map<string, string>()];
   return async (records) => {
     await readInto(
       keys,
       records.map(({ call }) => call!.keyId),
-      async (keyId) => (await auth.getKey({ keyId, accountId }, context())).key!.name,
+      async (keyId) => {
+        const key = (await auth.getKey({ keyId, accountId }, context())).key!;
+        creators.set(keyId, key.createdByUserId);
+        return key.name;
+      },
     );
     await readInto(
       projects,
       records.map(({ call }) => call!.projectId),
       async (projectId) => (await auth.getProject({ projectId, accountId }, context())).project!.name,
     );
-    return { keys, projects };
+    return { keys, projects, creators };
   };
 }
 

@@ -35,6 +35,7 @@ import {
   UsageTotals,
 } from '../schemas/usage.js';
 import { type Area, done, file, ok, operation } from '../table/operation.js';
+import { byCreator, keyCreators } from '../search/member-totals.js';
 import { usageFilterOf, usageGroupingOf } from '../search/usage-filter.js';
 
 const exportPageSize = 1000;
@@ -153,12 +154,16 @@ export const usage: Area = {
       handle: async (call, { peers }) => {
         const { query } = call;
         if (query.request_id !== undefined) throw fieldFault('request_id', 'not_with_sums');
-        const { groups } = await peers.metering.getUsageTotals(
-          { filter: usageFilterOf(query, call), ...usageGroupingOf(query) },
-          call.context(),
-        );
+        const grouping = usageGroupingOf(query);
+        const isByMember = query.group_by === 'member' || query.then_by === 'member';
+        const [{ groups }, creators] = await Promise.all([
+          peers.metering.getUsageTotals({ filter: usageFilterOf(query, call), ...grouping }, call.context()),
+          isByMember ? keyCreators(call, { peers }) : undefined,
+        ]);
+        const shown =
+          creators === undefined ? groups : byCreator(groups, query.group_by === 'member' ? 'name' : 'thenName', creators, grouping.thenBy);
         return {
-          data: groups.map((group) => ({
+          data: shown.map((group) => ({
             name: orNull(group.name),
             then_name: orNull(group.thenName),
             calls: Number(group.calls),

@@ -6,7 +6,7 @@ import { formatUsd } from '#rules/money.js';
 import type { ApiKey } from '../schemas/keys.js';
 import { renderBudgets } from './budgets.js';
 import { renderRateLimits } from './rate-limits.js';
-import { instant, maybe } from './values.js';
+import { instant, maybe, orNull } from './values.js';
 
 /** Holds the data of auth, the ledger and metering about a key. */
 export interface ConsoleKey extends KeyStanding {
@@ -40,6 +40,7 @@ export function renderConsoleKey(standing: ConsoleKey): ApiKey {
     allowed_addresses: key.allowedAddresses,
     expires_at: maybe(key.expiresAtMs, instant),
     created_at: instant(key.createdAtMs),
+    created_by: orNull(key.createdByUserId),
     revoked_at: maybe(key.revokedAtMs, instant),
     former_secrets_until: maybe(key.previousSecretsExpireAtMs, instant),
     last_used_at: maybe(used?.lastStartedAtMs, instant),

@@ -26,6 +26,7 @@ export const ApiKey = view('Key', {
   }),
   expires_at: nullable(Time),
   created_at: Time,
+  created_by: nullable(Text, 'The id of the user who created it; null: it was created without a user.'),
   revoked_at: nullable(Time),
   former_secrets_until: nullable(Time, 'Previous secrets remain valid until then.'),
   last_used_at: nullable(Time, 'When the last call that has ended began; null: no call is on record.'),

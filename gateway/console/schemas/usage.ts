@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { attemptFields, attemptsMean, outcomes, PromptLogState, UsageRecordView } from '../../formats/account-schema.js';
 import { holdFields } from './billing.js';
 import { allOf, choice, Count, Limit, listOf, nullable, parameter, Text, Usd, view } from './shapes.js';
-import { groupings, holdStates, recordOrders } from './words.js';
+import { holdStates, recordOrders, totalGroupings } from './words.js';
 
 const operatorsOnly = { description: 'For operators only.' };
 
@@ -116,8 +116,13 @@ export const ExportRecords = Type.Object({
 export const ListErrors = Type.Object({ limit: Limit });
 
 const grouping = {
-  group_by: Type.Optional(Type.Enum(groupings, { description: 'One group over all when absent.' })),
-  then_by: Type.Optional(Type.Enum(groupings, { description: 'Groups within each group.' })),
+  group_by: Type.Optional(
+    Type.Enum(totalGroupings, {
+      description:
+        'One group over all when absent. `member` groups by the user who created the key, named by id, null for keys without; only for those who may see the whole account.',
+    }),
+  ),
+  then_by: Type.Optional(Type.Enum(totalGroupings, { description: 'Groups within each group.' })),
   tz_offset: parameter('Where days and hours begin: minutes east of UTC, a multiple of 15; 0 when absent.'),
 };
 export const UsageTotals = Type.Object({

@@ -13,6 +13,8 @@ export const deliveryStates = ['pending', 'delivered', 'failed', 'withdrawn'] as
 export const budgetPeriods = ['lifetime', 'month', 'week', 'day'] as const;
 
 export const groupings = ['key', 'model', 'day', 'outcome', 'hour', 'project'] as const;
+/** By what totals are grouped: also by the user who created the key. */
+export const totalGroupings = [...groupings, 'member'] as const;
 export const recordOrders = ['charge', 'input', 'output', 'duration', 'first_output'] as const;
 export const refusalGroupings = ['reason', 'key', 'model', 'day', 'hour', 'project'] as const;
 export const driftChecks = [

@@ -40,12 +40,14 @@ export interface UsageGrouping {
 /** Returns the grouping for metering: a single group without `group_by`. Raises invalid_request with the name of the parameter. */
 export function usageGroupingOf({ group_by, then_by, tz_offset }: Grouping): UsageGrouping {
   if (then_by !== undefined && group_by === undefined) throw fieldFault('then_by', 'needs_group_by');
-  if (then_by !== undefined && then_by === group_by) throw fieldFault('then_by', 'other_group');
+  const isSame = then_by === group_by || [then_by, group_by].every((word) => word === 'key' || word === 'member');
+  if (then_by !== undefined && isSame) throw fieldFault('then_by', 'other_group');
   return { groupBy: groupByOf(group_by), thenBy: groupByOf(then_by), offsetMinutes: offsetOf(tz_offset) };
 }
 
+/** Members are those who created the keys. */
 function groupByOf(word: Grouping['group_by']): GroupBy {
-  return word === undefined ? GroupBy.GROUP_BY_UNSPECIFIED : words.groupBy.value(word);
+  return word === undefined ? GroupBy.GROUP_BY_UNSPECIFIED : words.groupBy.value(word === 'member' ? 'key' : word);
 }
 
 /** Returns the minutes east of UTC in the query; 0 for none. Raises invalid_request. */

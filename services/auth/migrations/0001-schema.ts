@@ -74,6 +74,7 @@ export const schema: Migration = {
       rate_limits ${sql.longText} NULL,
       budgets ${sql.longText} NOT NULL,
       allowed_addresses ${sql.longText} NOT NULL,
+      created_by ${sql.bytes(16)} NULL,
       expires_at_ms ${sql.int64} NULL,
       state ${sql.int32} NOT NULL CHECK (state IN (1, 2, 3)),
       created_at_ms ${sql.int64} NOT NULL,

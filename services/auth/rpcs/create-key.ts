@@ -32,7 +32,7 @@ export async function createKey(request: CreateKeyRequest, context: CallContext,
   const create = async (): Promise<CreateKeyResponse | undefined> => {
     found(await accounts.find(accountId), 'account');
     const secret = mintSecret();
-    const key = newKey(checked, secret, clock);
+    const key = newKey(checked, secret, context.actor?.userId ?? '', clock);
     const detail = {
       name: key.name,
       ...(request.projectId === '' ? {} : { project: key.projectId }),
@@ -70,7 +70,7 @@ function checkedRequest(request: CreateKeyRequest): CreateKeyRequest {
   };
 }
 
-function newKey(request: CreateKeyRequest, secret: string, clock: Clock): Key {
+function newKey(request: CreateKeyRequest, secret: string, createdByUserId: string, clock: Clock): Key {
   const nowMs = clock.nowMs();
   const id = newId('key', nowMs);
   return {
@@ -92,5 +92,6 @@ function newKey(request: CreateKeyRequest, secret: string, clock: Clock): Key {
     rateLimits: request.rateLimits,
     budgets: changedBudgets([], request.budgets, { scope: BudgetScope.BUDGET_SCOPE_KEY, scopeId: id }, nowMs),
     allowedAddresses: request.allowedAddresses,
+    createdByUserId,
   };
 }

@@ -4,6 +4,7 @@ import { testEngines } from '#kit/testing/database.js';
 import {
   type Account,
   AccountState,
+  CreateKeyRequest,
   type DeepPartial,
   KeyState,
   ListKeysRequest,
@@ -82,6 +83,14 @@ describe.each(testEngines)('keys on %s', (engine) => {
       const changed = await update({ keyId: key.id, allowedAddresses: ['198.51.100.0/24'] }, 'allowed_addresses');
       expect(changed).toEqual({ ...key, version: 2n, allowedAddresses: ['198.51.100.0/24'] });
       expect((await update({ keyId: key.id }, 'allowed_addresses')).allowedAddresses).toEqual([]);
+    });
+
+    it('in the name of the user for whom the caller acts, if there is one', async () => {
+      const actor = { userId: newId('user'), sessionId: 'sess_1', email: 'ada@example.com', isOperator: true, clientAddress: '' };
+      const context = { ...operator, actor: { ...actor, roles: new Map(), projectRoles: new Map() } };
+      const { key } = await auth.service.createKey(CreateKeyRequest.fromPartial({ accountId: account.id, name: 'by Ada' }), context);
+      expect((await get(key!.id)).createdByUserId).toBe(actor.userId);
+      expect((await create({})).key.createdByUserId).toBe('');
     });
 
     it('once however often the call is repeated, with the secret only in the first response', async () => {

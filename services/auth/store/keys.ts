@@ -92,6 +92,7 @@ export class KeyStore {
         account_id: accountId,
         secret_hash: secretHash,
         last_four: key.lastFour,
+        created_by: key.createdByUserId === '' ? null : idToBytes('user', key.createdByUserId),
         created_at_ms: key.createdAtMs,
         version: key.version,
         change_number: changeNumber,

@@ -123,6 +123,7 @@ export const keyColumns = [
   'rate_limits',
   'budgets',
   'allowed_addresses',
+  'created_by',
 ] as const;
 
 /** Returns the key in a row, without the hash of its secret. */
@@ -145,6 +146,7 @@ export function toKey(row: Row): Key {
     previousSecretsExpireAtMs: optional(row['previous_secrets_expire_at_ms'], asBigInt),
     rateLimits: optional(row['rate_limits'], (value) => rateLimitsIn(asText(value))),
     budgets: budgetsIn(asText(row['budgets']), BudgetScope.BUDGET_SCOPE_KEY, id),
+    createdByUserId: optional(row['created_by'], (value) => idFromBytes('user', asBytes(value))) ?? '',
     allowedAddresses: JSON.parse(asText(row['allowed_addresses'])) as string[],
   };
 }

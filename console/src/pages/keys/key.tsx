@@ -19,6 +19,7 @@ import { Fetched } from '../../ui/query.js';
 import { Usd, When } from '../../ui/values.js';
 import { BudgetBars } from '../projects/budget-bars.js';
 import { useProjectName } from '../projects/queries.js';
+import { useMemberName } from '../usage/use-view.js';
 import { RefusingNotice } from '../refusals/refusing.js';
 import { isOff, type OpenAction, useToggle } from './key-actions.js';
 import { UsageOf } from './key-usage.js';
@@ -60,6 +61,7 @@ function Key({ apiKey }: { apiKey: ApiKey }) {
   const [t, rateLimits, projects, budgets] = [useText(keysText), useText(rateLimitsText), useText(projectsText), useText(budgetsText)];
   const refusing = useText(refusingText);
   const projectName = useProjectName();
+  const memberName = useMemberName();
   const meaning = useStateMeaning();
   const toggle = useToggle();
   const [params, setParams] = useSearchParams();
@@ -151,6 +153,7 @@ function Key({ apiKey }: { apiKey: ApiKey }) {
               [t.addresses, apiKey.allowed_addresses.join(', ') || t.anyAddress],
               [rateLimits.title, <RateLimitWords key="rates" limits={apiKey.rate_limits} />],
               [t.created, <When key="created" at={apiKey.created_at} />],
+              apiKey.created_by !== null && [t.createdBy, memberName(apiKey.created_by)],
               [t.expires, apiKey.expires_at === null ? t.expiresNever : <When key="expires" at={apiKey.expires_at} />],
               apiKey.former_secrets_until !== null &&
                 apiKey.state === 'rotating' && [t.oldSecret, <When key="old" at={apiKey.former_secrets_until} />],

@@ -25,7 +25,7 @@ import { FilterBar } from './filter-bar.js';
 import { NoCalls } from './no-calls.js';
 import { fetchOverview, type Overview as OverviewData } from './overview-query.js';
 import { UsageChart } from './usage-chart.js';
-import { useKeyNames, useView, useZoneName } from './use-view.js';
+import { useKeyNames, useMemberName, useView, useZoneName } from './use-view.js';
 import { type Grouping, groupings, presets, type Range, type UsageView, writeView } from './view.js';
 
 const Performance = lazy(() => serverFile(() => import('./performance.js')));
@@ -73,7 +73,9 @@ export default function Overview() {
                       label={t.groupBy}
                       value={view.group}
                       onChange={(group) => change({ group })}
-                      options={groupings.map((value) => ({ value, label: t[`by.${value}`] }))}
+                      options={groupings
+                        .filter((value) => value !== 'member' || account.can('look'))
+                        .map((value) => ({ value, label: t[`by.${value}`] }))}
                     />
                   }
                   title={t.tableOf({ group: t[`word_${view.group}`] })}
@@ -171,19 +173,27 @@ function Groups({ overview: { groups, total }, view }: { overview: OverviewData;
   const nameOf = useGroupName(view.group);
   const all = nanoUsdOf(total.charge_usd);
   const to = (group: UsageTotal): string => recordsPath(account, { ...view, [view.group]: group.name ?? '' });
-  const figure = (group: UsageTotal, value: ReactNode) => (
-    <Link to={to(group)} title={t.seeRecords} className="hover:underline">
-      {value}
-    </Link>
-  );
+  // Records cannot be filtered by member.
+  const isLinked = view.group !== 'member';
+  const figure = (group: UsageTotal, value: ReactNode) =>
+    !isLinked ? (
+      value
+    ) : (
+      <Link to={to(group)} title={t.seeRecords} className="hover:underline">
+        {value}
+      </Link>
+    );
   const columns: Column<UsageTotal>[] = [
     {
       name: t[`by.${view.group}`],
-      cell: (group) => (
-        <Link to={to(group)} className="link wrap-anywhere">
-          {nameOf(group.name ?? '')}
-        </Link>
-      ),
+      cell: (group) =>
+        isLinked ? (
+          <Link to={to(group)} className="link wrap-anywhere">
+            {nameOf(group.name ?? '')}
+          </Link>
+        ) : (
+          <span className="wrap-anywhere">{nameOf(group.name ?? '')}</span>
+        ),
     },
     {
       name: t.spend,
@@ -208,7 +218,7 @@ function Groups({ overview: { groups, total }, view }: { overview: OverviewData;
       name: t.errors,
       numeric: true,
       cell: (group) =>
-        view.group === 'outcome' ? (
+        view.group === 'outcome' || !isLinked ? (
           figure(group, count(group.errors))
         ) : (
           <OutcomesLink to={account.path(`/usage${writeView({ ...view, [view.group]: group.name ?? '', group: 'outcome' })}`)}>
@@ -248,5 +258,7 @@ function useGroupName(group: Grouping): (name: string) => string {
   const { nameOf } = useKeyNames();
   const projectName = useProjectName();
   const outcomeName = useOutcomeName();
+  const memberName = useMemberName();
+  if (group === 'member') return memberName;
   return group === 'project' ? projectName : group === 'key' ? nameOf : group === 'outcome' ? outcomeName : (name) => name;
 }

@@ -12,7 +12,7 @@ import { useProjectName } from '../projects/queries.js';
 import { useOutcomeName } from './outcome.js';
 import { chartOf, drawn, type Figures, figureText, runningSums, sumOf } from './figures.js';
 import type { Overview, OverviewSlots } from './overview-query.js';
-import { useKeyNames, useView } from './use-view.js';
+import { useKeyNames, useMemberName, useView } from './use-view.js';
 import { type Grain, type Measure, measures, type UsageView } from './view.js';
 
 export function UsageChart({ overview: { chart, groups, parts, possibleGrains, previous } }: { overview: Overview }) {
@@ -20,6 +20,7 @@ export function UsageChart({ overview: { chart, groups, parts, possibleGrains, p
   const [view, change] = useView();
   const count = useNumber();
   const { nameOf } = useKeyNames();
+  const memberName = useMemberName();
   const outcomeName = useOutcomeName();
   const projectName = useProjectName();
   const offsetAt = useOffsetAt();
@@ -33,7 +34,9 @@ export function UsageChart({ overview: { chart, groups, parts, possibleGrains, p
           ? outcomeName(name)
           : view.group === 'project'
             ? projectName(name)
-            : name;
+            : view.group === 'member'
+              ? memberName(name)
+              : name;
   const { measure } = view;
   const controls = (
     <div className="mb-3 flex flex-wrap gap-2">

@@ -1,14 +1,16 @@
-// The view in the address, the name of the chosen zone, and the names of keys.
+// The view in the address, the name of the chosen zone, and the names of keys and members.
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import type { Page } from '../../api/client.js';
 import { type ApiKey, listKeys } from '../../api/keys.js';
 import { getTotals } from '../../api/usage.js';
+import { listMembers } from '../../api/users.js';
 import { useZone, zoneName } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
+import { membersKey } from '../users/query-keys.js';
 import { readView, type UsageView, writeView } from './view.js';
 
 /** Returns the view and a function that changes parts of it. Each change is a step in the browser's history. */
@@ -71,4 +73,21 @@ export function useCalledModels(): readonly string[] | undefined {
     staleTime: 30_000,
   });
   return data?.data.map(({ name }) => name ?? '');
+}
+
+/** Returns a function that names a member by the id of the user; "" is nobody, and a user who is no longer a member has only an id. */
+export function useMemberName(): (userId: string) => string {
+  const account = useAccount();
+  const t = useText(usageText);
+  const { data } = useQuery({
+    queryKey: membersKey(account.id),
+    queryFn: ({ signal }) => listMembers(account.id, signal),
+    enabled: account.can('look'),
+    staleTime: 30_000,
+  });
+  return (userId) => {
+    if (userId === '') return t.noMember;
+    const member = data?.data.find(({ id }) => id === userId);
+    return member === undefined ? userId : member.name || member.email;
+  };
 }

@@ -13,7 +13,7 @@ export interface CustomRange {
 
 export type Range = Preset | 'all' | CustomRange;
 
-export const groupings = ['model', 'project', 'key', 'outcome'] as const;
+export const groupings = ['model', 'project', 'key', 'member', 'outcome'] as const;
 export type Grouping = (typeof groupings)[number];
 export const measures = ['spend', 'calls', 'tokens', 'errors'] as const;
 export type Measure = (typeof measures)[number];
