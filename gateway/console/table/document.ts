@@ -43,6 +43,7 @@ const pathParameters: Readonly<Record<string, string>> = {
   account: 'The id of an account.',
   project: 'The id of a project.',
   endpoint: 'The id of a webhook endpoint.',
+  delivery: 'The id of a delivery to a webhook endpoint.',
   key: 'The id of a key.',
   entry: 'The id of an entry.',
   credential: 'The name of a credential.',
