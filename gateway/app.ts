@@ -20,6 +20,7 @@ import { consoleOpenapi } from './console/table/document.js';
 import type { GatewayConfig } from './config.js';
 import { publicAddress } from './http/public-address.js';
 import type { KeyReplica } from './replicas/keys.js';
+import type { ModelPerformanceReplica } from './replicas/model-performance.js';
 import type { BodyGuard } from './http/body-guard.js';
 import type { Occupancy } from './http/occupancy.js';
 import type { Refusals } from './refusals/refusals.js';
@@ -39,6 +40,7 @@ import type { SpoolState } from './call/spool/spool.js';
 /** What the routes need. */
 export interface AppDeps extends GenerateDeps {
   readonly keys: KeyReplica;
+  readonly performance: ModelPerformanceReplica;
   /** The dependencies without which calls cannot be served. */
   readiness(): Promise<string[]>;
   spoolState(): Promise<SpoolState>;
@@ -109,7 +111,7 @@ export function createApp(deps: AppDeps): Koa {
   for (const [path, handle] of calls) router.post(path, handle);
   router.get('/v1/key', keyed, getKey(deps));
   router.get('/v1/usage/:id', keyed, getUsage(deps));
-  router.get('/v1/catalog', getCatalog(deps.models));
+  router.get('/v1/catalog', getCatalog(deps.models, deps.performance));
   router.get('/openapi.json', sent(openapi, '', deps.config));
   router.get('/', unlessApi(landingHtml(deps)), nothingThere);
   const crawlers = crawlerFiles(deps, paths);

@@ -217,6 +217,11 @@ export const gatewaySettings = {
     default: true,
   }),
   catalogSandbox: flag('TOLLGATE_GATEWAY_CATALOG_SANDBOX', 'list the built-in sandbox models on the public pages', { default: true }),
+  modelPerformance: flag(
+    'TOLLGATE_GATEWAY_MODEL_PERFORMANCE',
+    'show on the public pages and in /v1/catalog how fast and how reliable models with at least 50 calls were',
+    { default: true },
+  ),
   operatorDocs: oneOf(
     'TOLLGATE_GATEWAY_OPERATOR_DOCS',
     'who may read the operators’ pages of the docs: everybody, or operators who are signed in to the console',

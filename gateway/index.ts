@@ -27,6 +27,7 @@ import { windowMemory, WindowTable } from '#kit/limits/window-table.js';
 import { observeGateway } from './gateway-metrics.js';
 import type { GatewayPeers } from './peers.js';
 import { createKeyReplica } from './replicas/keys.js';
+import { ModelPerformanceReplica } from './replicas/model-performance.js';
 import { createModelReplica } from './replicas/models.js';
 import { createReadiness } from './readiness.js';
 import { findWarnings } from './warnings.js';
@@ -208,6 +209,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       await checkpoints.start();
       bodies = new BodyGuard(config, occupancy);
       const app = createApp({
+        performance: new ModelPerformanceReplica({ metering: peers.metering, isEnabled: config.modelPerformance, clock, log }),
         ...callDeps,
         keys,
         keyedCalls,

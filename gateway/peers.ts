@@ -33,6 +33,7 @@ export interface GatewayPeers {
     | 'joinCall'
     | 'getStoredParts'
     | 'deleteStoredParts'
+    | 'listModelPerformance'
   > &
     ConsolePeers['metering'];
   readonly inference: Pick<InferenceService, 'generate' | 'countTokens' | 'countUsage' | 'listUpstreams'> & ConsolePeers['inference'];

@@ -1,5 +1,5 @@
 // Models as JSON: one shape for the clients of all formats, plus the fields that only Tollgate returns.
-import { type Static, Type } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 
 const ExactUsd = Type.String({ description: 'Decimal USD, exact.', examples: ['2.5'] });
 const nullableText = Type.Union([Type.String(), Type.Null()]);
@@ -81,10 +81,32 @@ export const ModelList = Type.Object(
 );
 export type ModelList = Static<typeof ModelList>;
 
+const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+const PerformancePeriod = Type.Object({
+  available_percent: Type.Number({ description: 'The share of calls that did not end in an error of an upstream or of Tollgate.' }),
+  first_token_ms: nullable(Type.Object({ p50: Type.Integer(), p95: Type.Integer() })),
+  output_tokens_per_second: nullable(
+    Type.Object({ p50: Type.Integer(), p5: Type.Integer({ description: '95 % of the calls were at least as fast.' }) }),
+  ),
+});
+
+/** What was measured of a model. */
+export const PerformanceView = Type.Object(
+  { last_24h: nullable(PerformancePeriod), last_7d: nullable(PerformancePeriod) },
+  {
+    title: 'ModelPerformance',
+    description:
+      'Measured on this installation over all accounts, every few minutes; latencies of streamed calls. Null where there were fewer than 50 calls. Absent if the operator does not publish it, or nothing was measured.',
+  },
+);
+export type PerformanceView = Static<typeof PerformanceView>;
+export type PerformancePeriodView = Static<typeof PerformancePeriod>;
+
 /** A model in GET /v1/catalog. */
 export const CatalogModel = Type.Object(
   {
     ...ModelView.properties,
+    performance: Type.Optional(PerformanceView),
     available: Type.Boolean({ description: 'Whether the model is priced, not paused, and served by a configured upstream.' }),
   },
   { title: 'CatalogModel' },

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Capability, Modality, Model, ModelState, PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { ModelPerformance } from '#proto/metering/v1/metering.js';
 import { hasReason } from '#client/errors/app-error.js';
 import { expectToMatch } from './testing/frames.js';
 import { type Paging, renderCatalog, renderModel, renderModelList } from './models.js';
@@ -139,6 +140,20 @@ describe('the public catalog', () => {
       ['sandbox/echo', true],
       ['unserved', false],
       ['unpriced', false],
+    ]);
+  });
+
+  it('has what was measured of the models', () => {
+    const period = { availableBasisPoints: 9995, firstOutput: { p50Ms: 300, p95Ms: 900 }, tokensPerSecondP50: 80, tokensPerSecondP5: 20 };
+    const measured = ModelPerformance.fromPartial({ modelId: echo.id, lastWeek: period });
+    const catalog = renderCatalog([echo, { ...echo, id: 'unmeasured' }], () => true, new Map([[echo.id, measured]]));
+    expectToMatch(Catalog, catalog);
+    expect(catalog.data.map(({ performance }) => performance)).toEqual([
+      {
+        last_24h: null,
+        last_7d: { available_percent: 99.95, first_token_ms: { p50: 300, p95: 900 }, output_tokens_per_second: { p50: 80, p5: 20 } },
+      },
+      undefined,
     ]);
   });
 });

@@ -2,7 +2,8 @@
 import { Capability, Modality, type Model, type ModelPause, ModelState, type PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { AppError } from '#client/errors/app-error.js';
 import { formatUsd } from '#rules/money.js';
-import type { Catalog, ModelList, ModelView, UnitPrices } from './models-schema.js';
+import type { ModelPerformance, ModelPerformance_Period as Period } from '#proto/metering/v1/metering.js';
+import type { Catalog, ModelList, ModelView, PerformancePeriodView, PerformanceView, UnitPrices } from './models-schema.js';
 
 /** Holds the query of GET /v1/models, unparsed. */
 export interface Paging {
@@ -56,12 +57,31 @@ export function renderPause({ untilMs, reason }: ModelPause): { until: string | 
 }
 
 /** Returns every model with its limits and prices, for any caller; `isServed` says whether an upstream for it is available. */
-export function renderCatalog(models: readonly Model[], isServed: (model: Model) => boolean): Catalog {
+export function renderCatalog(
+  models: readonly Model[],
+  isServed: (model: Model) => boolean,
+  performances: ReadonlyMap<string, ModelPerformance> = new Map(),
+): Catalog {
   const data = models.map((model) => ({
     ...renderModel(model),
+    ...performanceOf(performances.get(model.id)),
     available: model.price !== undefined && model.pause === undefined && isServed(model),
   }));
   return { object: 'list', data };
+}
+
+function performanceOf(measured: ModelPerformance | undefined): { performance?: PerformanceView } {
+  if (measured?.lastWeek === undefined) return {};
+  const { lastDay, lastWeek } = measured;
+  return { performance: { last_24h: lastDay === undefined ? null : renderPeriod(lastDay), last_7d: renderPeriod(lastWeek) } };
+}
+
+function renderPeriod({ availableBasisPoints, firstOutput, tokensPerSecondP50, tokensPerSecondP5 }: Period): PerformancePeriodView {
+  return {
+    available_percent: availableBasisPoints / 100,
+    first_token_ms: firstOutput === undefined ? null : { p50: firstOutput.p50Ms, p95: firstOutput.p95Ms },
+    output_tokens_per_second: tokensPerSecondP50 === undefined ? null : { p50: tokensPerSecondP50, p5: tokensPerSecondP5! },
+  };
 }
 
 function pageOf(models: readonly Model[], { limit, afterId, beforeId }: Paging): { page: readonly Model[]; hasMore: boolean } {

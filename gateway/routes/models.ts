@@ -3,6 +3,7 @@ import type { Context, Middleware } from 'koa';
 import { AppError } from '#client/errors/app-error.js';
 import { renderCatalog, renderModel, renderModelList } from '../formats/models.js';
 import { isPermitted, type PermittedCaller } from '../call/model-checks.js';
+import type { ModelPerformanceReplica } from '../replicas/model-performance.js';
 import type { ModelReplica } from '../replicas/models.js';
 import { stateOf } from '../http/request-state.js';
 
@@ -38,10 +39,10 @@ export function getModel(models: ModelReplica): Middleware {
 }
 
 /** Returns the public catalog: every model with its limits and prices; no key required. */
-export function getCatalog(models: ModelReplica): Middleware {
+export function getCatalog(models: ModelReplica, performance: Pick<ModelPerformanceReplica, 'read'>): Middleware {
   return async (ctx: Context) => {
     ctx.set('cache-control', 'public, max-age=30');
-    ctx.body = renderCatalog(models.list(), (model) => models.isServed(model));
+    ctx.body = renderCatalog(models.list(), (model) => models.isServed(model), await performance.read());
   };
 }
 

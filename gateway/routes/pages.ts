@@ -22,11 +22,13 @@ import { modelPage, unknownModelPage } from '../pages/catalog/model-page.js';
 import type { Place } from '../pages/page.js';
 import { contentSecurityPolicy } from '../pages/style.js';
 import type { GatewayPeers } from '../peers.js';
+import type { ModelPerformanceReplica, Performances } from '../replicas/model-performance.js';
 import type { ModelReplica } from '../replicas/models.js';
 
 /** What the pages are generated from. */
 export interface PageDeps {
   readonly models: ModelReplica;
+  readonly performance: Pick<ModelPerformanceReplica, 'read'>;
   readonly peers: { readonly catalog: Pick<GatewayPeers['catalog'], 'listPriceVersions'> };
   readonly config: Pick<GatewayConfig, 'rpcTimeoutMs' | 'publicUrl' | 'landingPage' | 'catalogSandbox'>;
   readonly clock: Clock;
@@ -85,7 +87,7 @@ export function modelHtml(deps: PageDeps): Middleware {
     } catch (error) {
       if (!hasReason(error, 'model_unknown')) throw error;
     }
-    const model = publicCatalog(deps).find((each) => each.id === id);
+    const model = publicCatalog(deps, await deps.performance.read()).find((each) => each.id === id);
     if (model === undefined) {
       ctx.status = 404;
       return sendPage(ctx, unknownModelPage(name.slice(0, 200), { ...place, isUnlisted: true }, speechFor(ctx)));
@@ -106,8 +108,8 @@ export function modelHtml(deps: PageDeps): Middleware {
 }
 
 /** Returns the models that the public pages list. */
-export function publicCatalog({ models, config }: Pick<PageDeps, 'models' | 'config'>): CatalogModel[] {
-  const all = renderCatalog(models.list(), (model) => models.isServed(model)).data;
+export function publicCatalog({ models, config }: Pick<PageDeps, 'models' | 'config'>, performances?: Performances): CatalogModel[] {
+  const all = renderCatalog(models.list(), (model) => models.isServed(model), performances).data;
   return config.catalogSandbox ? all : all.filter((model) => !isOfSandbox(model));
 }
 

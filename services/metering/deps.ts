@@ -14,6 +14,7 @@ import type { PromptLogs } from './prompt-log/prompt-logs.js';
 import type { ReconcileDeps } from './reconcile/examine.js';
 import type { KeyAlerts } from './refusals/key-alerts.js';
 import type { RecordLane } from './records/record-lane.js';
+import type { ModelPerformances } from './store/model-performance.js';
 
 /** Holds the dependencies that every RPC receives; each uses a part. */
 export interface RpcDeps {
@@ -33,4 +34,5 @@ export interface RpcDeps {
   readonly reconcile: ReconcileDeps;
   readonly audit: AuditOutbox;
   readonly promptLogs: PromptLogs | undefined;
+  readonly modelPerformances: ModelPerformances;
 }

@@ -30,6 +30,7 @@ import { OutboxWorker } from './settlement/outbox-worker.js';
 import { ReconcileJob } from './reconcile/job.js';
 import { PriceBook } from './reconcile/price-book.js';
 import { createRecordLane } from './records/record-lane.js';
+import { ModelPerformances } from './store/model-performance.js';
 import { meteringService } from './service.js';
 
 export { type MeteringConfig, meteringSettings } from './config.js';
@@ -69,6 +70,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
   const keyAlerts = new KeyAlerts({ alerts: deps.alerts, db, log: deps.log });
   const promptLogs = deps.promptLogs && new PromptLogs({ config, ...deps, ...deps.promptLogs });
   const reconcile = { config, db, clock: deps.clock, ledger: deps.ledger, prices: new PriceBook(deps.catalog, deps.clock) };
+  const modelPerformances = new ModelPerformances(deps);
   const reconcileJob = new ReconcileJob({ ...reconcile, log: deps.log });
   let stopRefunds = async (): Promise<void> => {};
   let stopKeySweeper = async (): Promise<void> => {};
@@ -78,7 +80,20 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
   const rollupWorker = new RollupWorker({ config, ...deps });
   return {
     name: 'metering',
-    service: meteringService({ config, ...deps, outage, records, keys, grace, outbox, keyAlerts, reconcile, audit, promptLogs }),
+    service: meteringService({
+      config,
+      ...deps,
+      outage,
+      records,
+      keys,
+      grace,
+      outbox,
+      keyAlerts,
+      reconcile,
+      audit,
+      promptLogs,
+      modelPerformances,
+    }),
     async start() {
       await migrate(db, migrations, deps.log);
       await promptLogs?.start();

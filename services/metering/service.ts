@@ -19,6 +19,7 @@ import { getReconciliation } from './rpcs/get-reconciliation.js';
 import { getRefusal } from './rpcs/get-refusal.js';
 import { getRefusalTotals } from './rpcs/get-refusal-totals.js';
 import { getUsagePerformance } from './rpcs/get-usage-performance.js';
+import { listModelPerformance } from './rpcs/list-model-performance.js';
 import { getUsageRecord } from './rpcs/get-usage-record.js';
 import { getUsageTotals } from './rpcs/get-usage-totals.js';
 import { batchGetKeyActivity } from './rpcs/batch-get-key-activity.js';
@@ -44,6 +45,7 @@ export function meteringService(deps: RpcDeps): MeteringService {
       listUsageRecords,
       getUsageTotals,
       getUsagePerformance,
+      listModelPerformance,
       batchGetKeyActivity,
       estimateCharges,
       storePromptLogs,

@@ -2,7 +2,7 @@
 import { formatUsd } from '#rules/money.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { requestUnit } from '#rules/pricing.js';
-import type { CatalogModel, UnitPrices } from '../../formats/models-schema.js';
+import type { CatalogModel, PerformancePeriodView, UnitPrices } from '../../formats/models-schema.js';
 import { pausedUntil, tags } from './catalog-page.js';
 import { estimate, type Size, sizeDefault, type SizeField, unitField } from './estimate.js';
 import { type Html, html } from '../html.js';
@@ -43,6 +43,7 @@ export function modelPage(options: {
       <p>
         ${model.max_tokens === 0 ? t.inputLimit(count(model.max_input_tokens)) : t.limitsAre(count(model.max_input_tokens), count(model.max_tokens))}
       </p>
+      ${performanceTable(model.performance, t)}
       <h2>${t.prices}</h2>
       ${
         model.usd_per_million_tokens === null
@@ -77,6 +78,45 @@ export function unknownModelPage(name: string, place: Place, speech: Speech): st
         <a href="${root}models${speech.suffix}">${t.unknownAll}</a>${t.unknownEnd}
       </p>`,
   });
+}
+
+/** Returns what was measured; nothing without enough calls. */
+function performanceTable(performance: CatalogModel['performance'], t: Texts): Html | string {
+  if (performance === undefined) return '';
+  const seconds = (ms: number): string => `${(ms / 1000).toFixed(2)} s`;
+  const { last_24h: day, last_7d: week } = performance;
+  const rows: [string, (period: PerformancePeriodView) => string | undefined][] = [
+    [t.availability, ({ available_percent: percent }) => `${percent.toFixed(2)}%`],
+    [t.firstTokenP50, ({ first_token_ms: ms }) => (ms?.p50 === undefined ? undefined : seconds(ms.p50))],
+    [t.firstTokenP95, ({ first_token_ms: ms }) => (ms?.p95 === undefined ? undefined : seconds(ms.p95))],
+    [t.speedP50, ({ output_tokens_per_second: speed }) => speed?.p50.toString()],
+    [t.speedP5, ({ output_tokens_per_second: speed }) => speed?.p5.toString()],
+  ];
+  const shown = (period: PerformancePeriodView | null, of: (period: PerformancePeriodView) => string | undefined): string =>
+    (period === null ? undefined : of(period)) ?? '–';
+  return html`<h2>${t.measured}</h2>
+    <table class="pairs">
+      <caption>
+        ${t.measuredHow}
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">${t.measure}</th>
+          <th scope="col" class="n">${t.lastDay}</th>
+          <th scope="col" class="n">${t.lastWeek}</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          ([label, of]) =>
+            html`<tr>
+              <th scope="row">${label}</th>
+              <td class="n">${shown(day, of)}</td>
+              <td class="n">${shown(week, of)}</td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>`;
 }
 
 type Prices = NonNullable<CatalogModel['usd_per_million_tokens']>;

@@ -1,0 +1,96 @@
+// How fast and how reliable each model was, over all accounts, for its public page. Only aggregates of many calls are returned.
+import type { Clock } from '#kit/clock.js';
+import type { Database } from '#kit/db/open.js';
+import type { Row } from '#kit/db/plain-transaction.js';
+import { asNumber, asText, optional } from '#kit/db/values.js';
+import { ModelPerformance, type ModelPerformance_Period as Period } from '#proto/metering/v1/metering.js';
+import { errorOutcomes } from '#rules/outcomes.js';
+import { percentilesOf } from './performance.js';
+
+/** Records that are read for one measurement. */
+const readMax = 10_000;
+/** Calls without which nothing is said. */
+export const callsMin = 50;
+/** How long a measurement is kept. */
+export const keptMs = 300_000;
+const dayMs = 86_400_000;
+/** Shorter answers say little about the speed of the output. */
+const outputTokensMin = 10;
+
+const newest =
+  'SELECT model_id, outcome, streaming, started_at_ms, first_output_ms, duration_ms, output_tokens FROM usage_record' +
+  ' WHERE started_at_ms >= ? AND product IS NULL ORDER BY started_at_ms DESC, id DESC LIMIT ?';
+
+interface Call {
+  readonly startedAtMs: number;
+  readonly isError: boolean;
+  /** Undefined for calls that were not streamed or had no output. */
+  readonly firstOutputMs: number | undefined;
+  /** Undefined for calls without enough streamed output. */
+  readonly tokensPerSecond: number | undefined;
+}
+
+/** Measures the models when asked, and keeps the result for a while. */
+export class ModelPerformances {
+  private measured: { readonly atMs: number; readonly models: Promise<ModelPerformance[]> } | undefined;
+
+  constructor(private readonly deps: { readonly db: Database; readonly clock: Clock }) {}
+
+  read(): Promise<ModelPerformance[]> {
+    const nowMs = this.deps.clock.nowMs();
+    if (this.measured !== undefined && nowMs - this.measured.atMs < keptMs) return this.measured.models;
+    const models = this.measure(nowMs);
+    const measured = { atMs: nowMs, models };
+    this.measured = measured;
+    // A failure is not kept.
+    models.catch(() => {
+      if (this.measured === measured) this.measured = undefined;
+    });
+    return models;
+  }
+
+  private async measure(nowMs: number): Promise<ModelPerformance[]> {
+    const rows = await this.deps.db.query(newest, [nowMs - 7 * dayMs, readMax]);
+    const calls = new Map<string, Call[]>();
+    for (const row of rows) {
+      const modelId = asText(row['model_id']);
+      const found = calls.get(modelId);
+      if (found === undefined) calls.set(modelId, [callOf(row)]);
+      else found.push(callOf(row));
+    }
+    return [...calls].map(([modelId, ofModel]) =>
+      ModelPerformance.fromPartial({
+        modelId,
+        lastDay: periodOf(ofModel.filter(({ startedAtMs }) => startedAtMs >= nowMs - dayMs)),
+        lastWeek: periodOf(ofModel),
+      }),
+    );
+  }
+}
+
+function callOf(row: Row): Call {
+  const firstOutputMs = asNumber(row['streaming']) === 1 ? optional(row['first_output_ms'], asNumber) : undefined;
+  const [durationMs, outputTokens] = [asNumber(row['duration_ms']), asNumber(row['output_tokens'])];
+  const isMeasured = firstOutputMs !== undefined && outputTokens >= outputTokensMin && durationMs > firstOutputMs;
+  return {
+    startedAtMs: asNumber(row['started_at_ms']),
+    isError: errorOutcomes.some((outcome) => outcome === asNumber(row['outcome'])),
+    firstOutputMs,
+    tokensPerSecond: isMeasured ? Math.round((outputTokens * 1000) / (durationMs - firstOutputMs)) : undefined,
+  };
+}
+
+function periodOf(calls: readonly Call[]): Period | undefined {
+  if (calls.length < callsMin) return undefined;
+  const good = calls.filter(({ isError }) => !isError).length;
+  const firstOutputs = calls.flatMap(({ firstOutputMs }) => firstOutputMs ?? []);
+  // Percentiles of negative speeds: the 95th is the speed that 95 % of the calls reached.
+  const speeds = calls.flatMap(({ tokensPerSecond }) => (tokensPerSecond === undefined ? [] : -tokensPerSecond));
+  const speed = speeds.length < callsMin ? undefined : percentilesOf(speeds)!;
+  return {
+    availableBasisPoints: Math.floor((good * 10_000) / calls.length),
+    firstOutput: firstOutputs.length < callsMin ? undefined : percentilesOf(firstOutputs),
+    tokensPerSecondP50: speed && -speed.p50Ms,
+    tokensPerSecondP5: speed && -speed.p95Ms,
+  };
+}
