@@ -128,7 +128,7 @@ describe('the console at other addresses', () => {
     await page.getByLabel('Your message').fill('Copy me');
     await page.keyboard.press('Enter');
     await page.locator('[data-answer=done]').waitFor();
-    await page.getByRole('button', { name: 'As curl' }).click();
+    await page.getByRole('button', { name: 'Copy as curl' }).click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     await page.getByLabel('Your message').focus();
     await page.keyboard.press('Control+V');

@@ -153,7 +153,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     const page = await owner.open(`/accounts/${accountId}/keys`);
     expect(await page.getByText('The balance is low:').count()).toBe(0);
     await system.cli('balance', 'adjust', '-11.5', '--account', accountId, '--reason', 'a test');
-    await page.getByText('The balance is low: $8.50 is left, which is below $10.00.').waitFor();
+    await page.getByText('The balance is low: $8.50 left, below the alert threshold of $10.00.').waitFor();
     for (const theme of ['light', 'dark'] as const) {
       await showTheme(page, theme);
       expect(await accessibilityFaults(page)).toEqual([]);

@@ -170,27 +170,27 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
 
   it('credit a code created by the operator once, and print its receipt', async () => {
     const operator = await owner.open('/operator/codes');
-    await operator.getByRole('button', { name: 'Make codes' }).first().click();
-    await operator.getByLabel('Worth in USD').fill('0');
-    await operator.getByRole('dialog').getByRole('button', { name: 'Make codes' }).click();
+    await operator.getByRole('button', { name: 'Create codes' }).first().click();
+    await operator.getByLabel('Value in USD').fill('0');
+    await operator.getByRole('dialog').getByRole('button', { name: 'Create codes' }).click();
     await operator.getByText('must be above 0').waitFor();
     // A high total value has to be confirmed by entering it again.
-    await operator.getByLabel('Worth in USD').fill('50.5');
+    await operator.getByLabel('Value in USD').fill('50.5');
     await operator.getByLabel('How many').fill('2');
     await operator.getByText('$101.00 in all').waitFor();
-    await operator.getByLabel('What they are worth together').fill('50.5');
-    await operator.getByRole('dialog').getByRole('button', { name: 'Make codes' }).click();
+    await operator.getByLabel('Total value').fill('50.5');
+    await operator.getByRole('dialog').getByRole('button', { name: 'Create codes' }).click();
     await operator.getByText('is not the amount, which is $101').waitFor();
     await operator.getByLabel('How many').fill('1');
-    expect(await operator.getByLabel('What they are worth together').count()).toBe(0);
-    await operator.getByLabel('Worth in USD').fill('1.5');
+    expect(await operator.getByLabel('Total value').count()).toBe(0);
+    await operator.getByLabel('Value in USD').fill('1.5');
     await operator.getByLabel('Note').fill('conference');
-    await operator.getByRole('dialog').getByRole('button', { name: 'Make codes' }).click();
+    await operator.getByRole('dialog').getByRole('button', { name: 'Create codes' }).click();
     const code = await operator.getByRole('dialog').locator('pre').innerText();
     expect(code).toMatch(/^TGC(-[0-9A-Z]{5}){4}$/);
     // The dialog does not close by accident.
     await operator.keyboard.press('Escape');
-    await operator.getByRole('button', { name: 'I have kept them' }).click();
+    await operator.getByRole('button', { name: 'I have saved them' }).click();
     await operator.getByRole('rowheader', { name: `…${code.slice(-4)}` }).waitFor();
     expect(await operator.content()).not.toContain(code);
 
@@ -237,8 +237,8 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await page.getByRole('button', { name: `Actions for the code …${code!.last_four}` }).click();
     await page.getByRole('menuitem', { name: 'Void', exact: true }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Void' }).click();
-    await page.getByText('One code is out of use.').waitFor();
-    await page.getByText('There are no codes in this state.').waitFor();
+    await page.getByText('Code voided').waitFor();
+    await page.getByText('No codes are in this state.').waitFor();
     const codes = (await system.cli('code', 'list', '--state', 'void', '--json'))
       .trim()
       .split('\n')

@@ -70,7 +70,7 @@ const views: readonly View[] = [
   },
   { name: 'members', path: ofAccount('/members') },
   { name: 'members-role', path: ofAccount('/members'), act: changeRole },
-  { name: 'members-invite', path: ofAccount('/members'), act: (page) => page.getByRole('button', { name: 'Invite somebody' }).click() },
+  { name: 'members-invite', path: ofAccount('/members'), act: (page) => page.getByRole('button', { name: 'Invite member' }).click() },
   { name: 'members-link', path: ofAccount('/members'), act: inviteSomebody },
   { name: 'audit', path: ofAccount('/audit') },
 
@@ -112,7 +112,7 @@ const views: readonly View[] = [
   {
     name: 'key-edit',
     path: ({ accountId, keyId }) => `/accounts/${accountId}/keys/${keyId}?edit`,
-    act: (page) => page.getByText('Only some').click(),
+    act: (page) => page.getByText('Selected models').click(),
   },
   {
     name: 'key-rotate',
@@ -191,7 +191,7 @@ const views: readonly View[] = [
     path: () => '/operator/users',
     act: (page) => page.getByRole('button', { name: 'Actions for owner@example.com' }).click(),
   },
-  { name: 'operator-users-add', path: () => '/operator/users', act: (page) => page.getByRole('button', { name: 'Add a person' }).click() },
+  { name: 'operator-users-add', path: () => '/operator/users', act: (page) => page.getByRole('button', { name: 'Add user' }).click() },
   { name: 'operator-callers', path: () => '/operator/callers' },
   { name: 'operator-audit', path: () => '/operator/audit' },
   { name: 'operator-health', path: () => '/operator/health' },
@@ -199,7 +199,7 @@ const views: readonly View[] = [
   {
     name: 'operator-model-new',
     path: () => '/operator/models?new=1',
-    act: (page) => page.getByRole('dialog').getByLabel('Context limit, tokens').waitFor(),
+    act: (page) => page.getByRole('dialog').getByLabel('Context limit (tokens)').waitFor(),
   },
   { name: 'operator-model', path: () => '/operator/models/sandbox/echo' },
   { name: 'operator-model-fields', path: () => '/operator/models/sandbox/echo?tab=fields' },
@@ -211,7 +211,7 @@ const views: readonly View[] = [
   {
     name: 'operator-model-draft',
     path: () => '/operator/models/sandbox/story',
-    act: (page) => page.getByText('What calls would cost').first().waitFor(),
+    act: (page) => page.getByText('Cost of typical calls').first().waitFor(),
   },
   {
     name: 'operator-model-publish',
@@ -222,13 +222,13 @@ const views: readonly View[] = [
   {
     name: 'operator-upstream-add',
     path: () => '/operator/upstreams',
-    act: (page) => page.getByRole('button', { name: 'Add an upstream' }).click(),
+    act: (page) => page.getByRole('button', { name: 'Add upstream' }).click(),
   },
   {
     name: 'operator-upstream-test',
     path: () => '/operator/upstreams',
     async act(page) {
-      await page.getByRole('button', { name: 'Test the connection' }).first().click();
+      await page.getByRole('button', { name: 'Test connection' }).first().click();
       await page.getByLabel('Also call a model').check();
     },
   },
@@ -236,7 +236,7 @@ const views: readonly View[] = [
   {
     name: 'operator-codes-make',
     path: () => '/operator/codes',
-    act: (page) => page.getByRole('button', { name: 'Make codes' }).first().click(),
+    act: (page) => page.getByRole('button', { name: 'Create codes' }).first().click(),
   },
   { name: 'operator-codes-made', path: () => '/operator/codes', act: makeCodes },
 ];
@@ -254,22 +254,22 @@ async function refuseCode(page: Page): Promise<void> {
 }
 
 async function makeCodes(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'Make codes' }).first().click();
-  await page.getByLabel('Worth in USD').fill('5');
+  await page.getByRole('button', { name: 'Create codes' }).first().click();
+  await page.getByLabel('Value in USD').fill('5');
   await page.getByLabel('How many').fill('3');
-  await page.getByRole('dialog').getByRole('button', { name: 'Make codes' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Create codes' }).click();
   await page.getByRole('dialog').locator('pre').waitFor();
 }
 
 async function changeRole(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Actions for dev@example.com' }).click();
-  await page.getByRole('menuitem', { name: 'Change the role' }).click();
+  await page.getByRole('menuitem', { name: 'Change role' }).click();
 }
 
 async function inviteSomebody(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'Invite somebody' }).click();
+  await page.getByRole('button', { name: 'Invite member' }).click();
   await page.getByLabel('Email address').fill('another.colleague@example.com');
-  await page.getByRole('button', { name: 'Make the link' }).click();
+  await page.getByRole('button', { name: 'Create invitation' }).click();
   await page.getByRole('region', { name: 'Invitation link' }).waitFor();
 }
 

@@ -93,7 +93,7 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     await page.goto('console/settings');
     await page.getByRole('button', { name: /^Go to/ }).click();
     await field.fill('nothing has this name');
-    await page.getByText('Nothing is called that.').waitFor();
+    await page.getByText('No results.').waitFor();
     await page.keyboard.press('Escape');
     await field.waitFor({ state: 'hidden' });
 
@@ -138,11 +138,11 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     const page = await person.open(`/accounts/${id}/keys`);
     await page.getByRole('navigation').getByText('Somebody else').first().waitFor();
     await page.goto('console/accounts/acct_00000000000000000000000000000000/keys');
-    await page.getByRole('heading', { level: 1, name: 'There is no such page' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
     await person.close();
     const stranger = await newMember(chromium, system, owner);
     const foreign = await stranger.open(`/accounts/${id}/keys`);
-    await foreign.getByRole('heading', { level: 1, name: 'There is no such page' }).waitFor();
+    await foreign.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
     await stranger.close();
   });
 

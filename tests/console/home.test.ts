@@ -57,14 +57,14 @@ describe.each(browserModes)('home, %s', (mode) => {
     expect(await sidewaysScroll(page)).toBe(0);
     await screenshot(page, 'home-new-light-375');
 
-    await step(page, 'Make an API key').getByRole('link', { name: 'Create key' }).click();
+    await step(page, 'Create an API key').getByRole('link', { name: 'Create key' }).click();
     await dialog(page).getByLabel('Name').fill('first');
     await dialog(page).getByRole('button', { name: 'Create key' }).click();
     const secret = (await page.getByTestId('secret').textContent())!.trim();
     await page.getByRole('button', { name: 'I have saved it' }).click();
     await page.goto(`console${account}`);
     await progress(page, 1);
-    await step(page, 'Make an API key').getByText('(done)').waitFor();
+    await step(page, 'Create an API key').getByText('(done)').waitFor();
 
     // The sample runs unchanged, except for the key.
     const shown = (await page.getByRole('region', { name: 'A first call with curl' }).textContent())!;
@@ -76,13 +76,15 @@ describe.each(browserModes)('home, %s', (mode) => {
     const ask = (await page.getByRole('region', { name: 'What a key may still spend, with curl' }).textContent())!;
     expect(JSON.parse(run(`TOLLGATE_API_KEY=${secret}; ${ask}`))).toMatchObject({ object: 'key', name: 'first', limit_usd: null });
 
-    await step(page, 'Give a key a limit').getByRole('link', { name: 'Set a limit' }).click();
+    await step(page, 'Set a limit for a key').getByRole('link', { name: 'Set a limit' }).click();
     await dialog(page).getByLabel('Lifetime limit in USD').fill('1');
     await dialog(page).getByRole('button', { name: 'Save' }).click();
     await dialog(page).waitFor({ state: 'detached' });
     await page.goto(`console${account}`);
     await progress(page, 3);
-    expect(await step(page, 'Invite somebody').getByRole('link', { name: 'Invite' }).getAttribute('href')).toContain(`${account}/members`);
+    expect(await step(page, 'Invite a member').getByRole('link', { name: 'Invite member' }).getAttribute('href')).toContain(
+      `${account}/members`,
+    );
 
     // Once hidden, it stays hidden on the next visit.
     await page.getByRole('button', { name: 'Hide this list' }).click();

@@ -115,8 +115,8 @@ describe.each(modes)('an owner’s journey through the console, %s', (mode) => {
     await hands.press(page.getByRole('link', { name: keyName }));
     await heading(keyName);
     await hands.press(button('Rotate secret'));
-    await hands.choose(page.getByRole('radio', { name: 'At once' }));
-    await hands.press(button('Make a new secret'));
+    await hands.choose(page.getByRole('radio', { name: 'Immediately' }));
+    await hands.press(button('Rotate'));
     await hands.press(button('Copy key'));
     await page.getByRole('dialog').getByRole('button', { name: 'Copied' }).waitFor();
     const rotated = await clipboard();

@@ -109,11 +109,11 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     const person = await newMember(chromium, system, owner);
     await person.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     const page = await person.open(keysPath);
-    await page.getByText('No API key yet').waitFor();
+    await page.getByText('No API keys yet').waitFor();
     await create(page, 'server');
     const secret = await secretOn(page);
     expect(secret).toMatch(/^sk-tg-\w{49}$/);
-    await page.getByText('keep it only in a server-side environment variable or a secret manager; never in client-side code').waitFor();
+    await page.getByText('keep it only in a server-side environment variable or a secret manager, never in client-side code').waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
     await screenshot(page, 'key-reveal-light-1280');
 
@@ -140,7 +140,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
       `/accounts/${accountId}/usage/records`,
     );
     await page.getByText(`sandbox/echo, ${usdText(records[0]!.charge_usd)}`).waitFor();
-    expect(await page.getByRole('link', { name: 'See the record' }).getAttribute('href')).toBe(
+    expect(await page.getByRole('link', { name: 'Show the record' }).getAttribute('href')).toBe(
       `${system.baseUrl}/console/accounts/${accountId}/usage/records/${records[0]!.request_id}`,
     );
 
@@ -215,7 +215,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
       document.execCommand = () => false;
     });
     await page.getByRole('button', { name: 'Copy key' }).click();
-    await page.getByText('Could not copy. The text is selected').waitFor();
+    await page.getByText('Could not copy. Press Ctrl+C').waitFor();
     expect(await page.evaluate(() => getSelection()?.toString().trim())).toBe(secret);
     expect(await page.getByRole('button', { name: 'Copied' }).count()).toBe(0);
     await page.keyboard.press('Escape');
@@ -282,15 +282,15 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     const page = await person.open(`${keysPath}?create`);
     const form = dialog(page);
     await form.getByRole('button', { name: 'Create key' }).click();
-    await form.getByText('Give the key a name.').waitFor();
+    await form.getByText('Enter a name.').waitFor();
     await form.getByLabel('Name').fill('careful');
     await form.getByText('Limits', { exact: false }).first().click();
     await form.getByLabel('Lifetime limit in USD').fill('a lot');
     await form.getByLabel('Expires').selectOption('custom');
     await form.getByText('Access', { exact: false }).first().click();
-    await form.getByText('Only some').click();
+    await form.getByText('Selected models').click();
     await form.getByRole('button', { name: 'Create key' }).click();
-    for (const fault of ['An amount in USD, such as 5 or 0.25.', 'Choose a date and a time.', 'Choose at least one model.'])
+    for (const fault of ['Enter an amount in USD, for example 5 or 0.25.', 'Choose a date and time.', 'Select at least one model.'])
       await form.getByText(fault).waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
     await screenshot(page, 'key-create-faults-light-1280');
@@ -343,7 +343,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     async function rotate(overlap: string): Promise<string> {
       await act(page, 'turning', 'Rotate secret');
       await dialog(page).getByText(overlap, { exact: true }).click();
-      await dialog(page).getByRole('button', { name: 'Make a new secret' }).click();
+      await dialog(page).getByRole('button', { name: 'Rotate', exact: true }).click();
       await page.getByText('Your new secret').waitFor();
       const secret = await secretOn(page);
       await page.keyboard.press('Escape');
@@ -355,7 +355,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     const second = await rotate('In 1 hour');
     expect(await Promise.all([first, second].map(status))).toEqual([200, 200]);
     await row(page, 'turning').getByText('Rotating').waitFor();
-    const third = await rotate('At once');
+    const third = await rotate('Immediately');
     await soon(async () => expect(await Promise.all([first, second, third].map(status))).toEqual([401, 401, 200]));
     await row(page, 'turning').getByText('Active').waitFor();
 
@@ -386,7 +386,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
 
     // The key has just been used.
     await act(page, 'turning', 'Revoke');
-    await dialog(page).getByText('Something may still depend on it.').waitFor();
+    await dialog(page).getByText('A program may still depend on it.').waitFor();
     expect(await dialog(page).getByRole('button', { name: 'Revoke' }).isDisabled()).toBe(true);
     await dialog(page).getByLabel('Type turning to confirm').fill('turning');
     await dialog(page).getByRole('button', { name: 'Revoke' }).click();
@@ -416,7 +416,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await page.getByRole('link', { name: 'many 59' }).waitFor({ state: 'detached' });
     expect(new URL(page.url()).searchParams.get('q')).toBe('many 7');
     await page.getByRole('searchbox').fill('nothing like it');
-    await page.getByText('No key is like that').waitFor();
+    await page.getByText('No keys match').waitFor();
     await expectNoFaults(person);
   });
 

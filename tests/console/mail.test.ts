@@ -44,13 +44,13 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
 
   it('shows that an invitation is being mailed, and its link as well', async () => {
     const page = await owner.open(members);
-    await page.getByRole('button', { name: 'Invite somebody' }).click();
+    await page.getByRole('button', { name: 'Invite member' }).click();
     await page.getByLabel('Email address').fill('vera@example.com');
-    await page.getByRole('button', { name: 'Make the link' }).click();
-    await page.getByText('Mailed to vera@example.com.').waitFor();
+    await page.getByRole('button', { name: 'Create invitation' }).click();
+    await page.getByText('Emailed to vera@example.com.').waitFor();
     expect(await page.getByRole('region', { name: 'Invitation link' }).textContent()).toMatch(/#[\w-]{43}$/);
     expect(await accessibilityFaults(page)).toEqual([]);
-    await page.getByRole('button', { name: 'I have the link' }).click();
+    await page.getByRole('button', { name: 'I have saved the link' }).click();
     const row = page.getByRole('table', { name: 'Pending invitations' }).getByRole('row', { name: /vera@example\.com/ });
     await row.getByText('sent', { exact: true }).waitFor();
     expect(mail.mails).toHaveLength(1);
@@ -64,8 +64,8 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     await page.getByRole('link', { name: 'Forgot your password?' }).click();
     await page.getByLabel('Email address').fill('forgetful@example.com');
     expect(await accessibilityFaults(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Mail me a link' }).click();
-    await page.getByText('Look into your mail').waitFor();
+    await page.getByRole('button', { name: 'Email me a link' }).click();
+    await page.getByText('Check your email').waitFor();
     const raw = await eventually(() =>
       mail.mails
         .find(({ to }) => to.includes('forgetful@example.com'))
@@ -75,16 +75,16 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     const [, token] = /console\/reset#([\w-]{43})/.exec(raw)!;
     const reset = await person.open(`/reset#${token}`);
     await reset.getByLabel('New password').fill('short');
-    await reset.getByRole('button', { name: 'Set the password' }).click();
+    await reset.getByRole('button', { name: 'Set password' }).click();
     await reset.getByText('must have 10 to 1024 characters').waitFor();
     expect(await accessibilityFaults(reset)).toEqual([]);
     await reset.getByLabel('New password').fill('a phrase of their own');
     await reset.keyboard.press('Enter');
-    await reset.getByText('Your password is set').waitFor();
+    await reset.getByText('Password set').waitFor();
     const again = await person.open(`/reset#${token}`);
     await again.getByLabel('New password').fill('a phrase of their own');
     await again.keyboard.press('Enter');
-    await again.getByText('The link was used already').waitFor();
+    await again.getByText('The link was already used').waitFor();
     expect(person.faults).toEqual([]);
     await person.close();
   });
@@ -94,21 +94,21 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     mail.refused.set('busy@example.com', { code: 451, words: '4.7.1 come back later' });
     const page = await owner.open(members);
     const invite = async (email: string): Promise<void> => {
-      await page.getByRole('button', { name: 'Invite somebody' }).click();
+      await page.getByRole('button', { name: 'Invite member' }).click();
       await page.getByLabel('Email address').fill(email);
-      await page.getByRole('button', { name: 'Make the link' }).click();
+      await page.getByRole('button', { name: 'Create invitation' }).click();
     };
     await invite('nobody@example.com');
-    await page.getByText(/could not be mailed .*no such mailbox.*Hand over this link/).waitFor();
-    await page.getByRole('button', { name: 'I have the link' }).click();
+    await page.getByText(/could not be sent .*no such mailbox.*Share this link instead/).waitFor();
+    await page.getByRole('button', { name: 'I have saved the link' }).click();
     await page
       .getByRole('row', { name: /nobody@example\.com/ })
-      .getByText('not sent')
+      .getByText('failed', { exact: true })
       .waitFor();
     await invite('busy@example.com');
-    await page.getByText('It is being mailed to busy@example.com').waitFor();
+    await page.getByText('The email to busy@example.com is taking longer').waitFor();
     mail.refused.delete('busy@example.com');
-    await page.getByRole('button', { name: 'I have the link' }).click();
+    await page.getByRole('button', { name: 'I have saved the link' }).click();
     await page
       .getByRole('row', { name: /busy@example\.com/ })
       .getByText('sent', { exact: true })

@@ -52,29 +52,29 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     expect(await form.locator('[aria-invalid=true]').inputValue()).toBe('-1');
     await form.getByLabel('Input').fill('0.750000001');
     await form.getByRole('button', { name: 'Add a unit' }).click();
-    await form.getByLabel('Unit').fill('Request');
-    await form.getByLabel('USD for one').fill('0.002');
+    await form.getByLabel('Unit', { exact: true }).fill('Request');
+    await form.getByLabel('USD per unit').fill('0.002');
     await form.getByRole('button', { name: 'Save draft' }).click();
     await form.locator('[aria-invalid=true]').waitFor();
     expect(await form.locator('[aria-invalid=true]').inputValue()).toBe('Request');
-    await form.getByLabel('Unit').fill('request');
+    await form.getByLabel('Unit', { exact: true }).fill('request');
     await form.getByRole('button', { name: 'Save draft' }).click();
     await form.waitFor({ state: 'detached' });
 
-    const changes = page.getByRole('table', { name: 'What changes, unit by unit' });
+    const changes = page.getByRole('table', { name: 'Price changes' });
     await changes.waitFor();
     expect(await changes.getByRole('row', { name: /^Output/ }).innerText()).toMatch(/\$0\.40\s+\$4\.25\s+↑ \+962\.5 %/);
     await page.getByText('Output changes by more than half.').waitFor();
-    const calls = page.getByRole('table', { name: 'What calls would cost' });
+    const calls = page.getByRole('table', { name: 'Cost of typical calls' });
     expect(await calls.getByRole('row').nth(1).innerText()).toContain('$0.004025001');
     // The draft is not in effect yet.
     expect(await (await fetch(`${system.baseUrl}/v1/catalog`)).text()).not.toContain('"4.25"');
 
     await page.getByRole('button', { name: 'Publish…' }).click();
-    await popup(page).getByText('can never be changed or taken back').waitFor();
+    await popup(page).getByText('cannot be changed or withdrawn').waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
     await popup(page).getByRole('button', { name: 'Publish', exact: true }).click();
-    await page.getByText('The price is published').waitFor();
+    await page.getByText('Price published').waitFor();
     await page.getByRole('button', { name: 'Change price' }).waitFor();
     const history = page.getByRole('table', { name: 'All prices' });
     await history
@@ -110,7 +110,7 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await page.getByText('by bob, ').waitFor();
     expect(
       await page
-        .getByRole('table', { name: 'What changes, unit by unit' })
+        .getByRole('table', { name: 'Price changes' })
         .getByRole('row', { name: /^Output/ })
         .innerText(),
     ).toContain('$3.00');
@@ -126,21 +126,21 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     const page = await operator.open('/operator/upstreams');
     await page.getByText('This upstream is set by ANTHROPIC_API_KEY').waitFor();
     expect(await page.getByRole('region', { name: 'anthropic' }).getByRole('button', { name: 'Edit', exact: true }).count()).toBe(0);
-    await page.getByRole('button', { name: 'Add an upstream' }).click();
+    await page.getByRole('button', { name: 'Add upstream' }).click();
     const dialog = popup(page);
-    await dialog.getByLabel('Id').fill('acme');
-    await dialog.getByLabel('Base address').fill(stub.baseUrl);
+    await dialog.getByLabel('Id', { exact: true }).fill('acme');
+    await dialog.getByLabel('Base URL').fill(stub.baseUrl);
     await dialog.getByLabel('Secret').fill('sk-wrong-0123456789abcd');
-    await dialog.getByRole('button', { name: 'Add an upstream' }).click();
+    await dialog.getByRole('button', { name: 'Add upstream' }).click();
     // The address is private, and the API's error is shown at the field.
     await dialog.locator('[aria-invalid=true]').waitFor();
     await dialog.getByLabel('Allow private addresses').check();
-    await dialog.getByRole('button', { name: 'Add an upstream' }).click();
+    await dialog.getByRole('button', { name: 'Add upstream' }).click();
     await dialog.waitFor({ state: 'detached' });
 
     const card = page.getByRole('region', { name: 'acme' });
     const test = async (): Promise<void> => {
-      await card.getByRole('button', { name: 'Test the connection' }).click();
+      await card.getByRole('button', { name: 'Test connection' }).click();
       await popup(page).getByRole('button', { name: 'Run the test' }).click();
       await popup(page).waitFor({ state: 'detached' });
     };
@@ -169,23 +169,23 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await page.goto(`${system.baseUrl}/console/operator/models?new=1`);
     await dialog.getByLabel('Id', { exact: true }).fill('acme/fast');
     await dialog.getByLabel('Name', { exact: true }).fill('Acme Fast');
-    await dialog.getByLabel('Output limit, tokens').fill('999999');
+    await dialog.getByLabel('Output limit (tokens)').fill('999999');
     await dialog.getByLabel('Upstream').selectOption('acme');
-    await dialog.getByLabel('The model’s name there').fill('text');
+    await dialog.getByLabel('Model name at the upstream').fill('text');
     await dialog.getByRole('button', { name: 'Create' }).click();
     await dialog.getByText('must not be more than context_limit_tokens').waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
-    await dialog.getByLabel('Output limit, tokens').fill('4000');
+    await dialog.getByLabel('Output limit (tokens)').fill('4000');
     await dialog.getByRole('button', { name: 'Create' }).click();
-    await page.getByText('Unpriced is not free').waitFor();
+    await page.getByText('The model has no price in force.').waitFor();
     await page.getByRole('button', { name: 'Set price' }).click();
     await dialog.getByLabel('Input').fill('1');
     await dialog.getByLabel('Output').fill('5');
     await dialog.getByRole('button', { name: 'Save draft' }).click();
-    await page.getByText('The model is unpriced and refused today.').waitFor();
+    await page.getByText('The model has no price today').waitFor();
     await page.getByRole('button', { name: 'Publish…' }).click();
     await popup(page).getByRole('button', { name: 'Publish', exact: true }).click();
-    await page.getByText('The price is published').waitFor();
+    await page.getByText('Price published').waitFor();
     await eventually(async () =>
       (await chat(system, system.firstKey, { model: 'acme/fast', max_tokens: 20 })).status === 200 ? true : undefined,
     );
@@ -196,13 +196,13 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await page.getByLabel('Aliases').fill('fast');
     await page.getByLabel('Priority').fill('2');
     await page.getByLabel('Weight').fill('7');
-    await page.getByLabel('Send calls whose prompts begin alike to the same target').uncheck();
+    await page.getByLabel('Route prompts with the same beginning to the same target').uncheck();
     await operator.context.request.patch('console/api/operator/models/acme/fast', {
       data: { model: { description: 'Quick.' } },
       headers: { 'x-tollgate-console': '1' },
     });
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('The model is saved').waitFor();
+    await page.getByText('Model saved').waitFor();
     expect(await system.json('model', 'show', 'fast')).toMatchObject({
       id: 'acme/fast',
       description: 'Quick.',
@@ -235,10 +235,10 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await eventually(async () => ((await call()) === 200 ? true : undefined));
 
     await card.getByRole('button', { name: 'Actions for acme' }).click();
-    await page.getByRole('menuitem', { name: 'Add a credential' }).click();
+    await page.getByRole('menuitem', { name: 'Add credential' }).click();
     await dialog.getByLabel('Name').fill('second');
     await dialog.getByLabel('Secret').fill('sk-revoked-0123456789');
-    await dialog.getByRole('button', { name: 'Add a credential' }).click();
+    await dialog.getByRole('button', { name: 'Add credential' }).click();
     await card
       .getByRole('table', { name: 'Credentials of acme' })
       .getByRole('row', { name: /^second.*…6789/ })
@@ -254,12 +254,12 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await card.getByRole('table', { name: 'Credentials of acme' }).waitFor({ state: 'detached' });
 
     await card.getByRole('button', { name: 'Edit', exact: true }).click();
-    await dialog.getByText('Limits of this upstream').click();
+    await dialog.getByText('Timeouts and limits').click();
     await dialog.getByLabel('Requests per minute that the vendor allows').fill('600');
-    await dialog.getByLabel('To connect, in ms').fill('1');
+    await dialog.getByLabel('Connect timeout (ms)').fill('1');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.locator('[aria-invalid=true]').waitFor();
-    await dialog.getByLabel('To connect, in ms').fill('');
+    await dialog.getByLabel('Connect timeout (ms)').fill('');
     expect(await accessibilityFaults(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.waitFor({ state: 'detached' });

@@ -60,11 +60,11 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     await form.getByLabel('Reason').fill('invoice 7');
     await form.getByLabel('Reference').fill('INV-7');
     // Above the threshold, the same amount has to be entered twice.
-    await form.getByLabel('The amount again').fill('25.05');
+    await form.getByLabel('Repeat the amount').fill('25.05');
     await form.getByRole('button', { name: 'Credit' }).click();
     await form.getByText('is not the amount, which is $250.5').waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
-    await form.getByLabel('The amount again').fill('250.5');
+    await form.getByLabel('Repeat the amount').fill('250.5');
     await form.getByRole('button', { name: 'Credit' }).click();
     await form.waitFor({ state: 'detached' });
 
@@ -74,7 +74,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     expect(await row.innerText()).toContain('$250.50');
     expect(await system.json('balance', 'show', '--account', accountId)).toMatchObject({ available_usd: '250.5' });
     // The account's own pages, opened as the operator.
-    await page.getByRole('link', { name: 'Open its pages' }).click();
+    await page.getByRole('link', { name: 'Open account' }).click();
     await operator.open(`/accounts/${accountId}/billing`);
     await page.getByText('$250.50').first().waitFor();
     expect((await system.json<{ ok: boolean }>('ledger', 'verify')).ok).toBe(true);
@@ -85,7 +85,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     const back = suspendLedger(system);
     try {
       await page.getByRole('searchbox', { name: 'Search by name or id' }).fill('acme');
-      await page.getByText('The ledger does not answer').waitFor();
+      await page.getByText('The ledger is unavailable').waitFor();
       const row = page.getByRole('row', { name: /Acme Ltd/ });
       expect(await row.innerText()).toMatch(/–[^]*–[^]*1/);
       expect(await row.innerText()).not.toContain('$');
@@ -93,10 +93,10 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
       expect(await accessibilityFaults(page)).toEqual([]);
       await row.getByRole('link', { name: 'Acme Ltd' }).click();
       await page.getByRole('heading', { level: 1, name: 'Acme Ltd' }).waitFor();
-      await page.getByText('The ledger does not answer').waitFor();
+      await page.getByText('The ledger is unavailable').waitFor();
       expect(await available(page)).toBe('–');
       await page.goBack();
-      await page.getByText('The ledger does not answer').waitFor();
+      await page.getByText('The ledger is unavailable').waitFor();
     } finally {
       back();
     }
@@ -106,7 +106,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
       .click({ timeout: 3000 })
       .catch(() => undefined);
     await page.getByRole('row', { name: /Acme Ltd[^]*\$250\.50/ }).waitFor();
-    expect(await page.getByText('The ledger does not answer').count()).toBe(0);
+    expect(await page.getByText('The ledger is unavailable').count()).toBe(0);
   });
 
   it('sees that a debit would make the balance negative, and reverses an entry once', async () => {
@@ -114,7 +114,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     await page.getByRole('button', { name: 'Debit' }).click();
     const form = popup(page);
     await form.getByLabel('Amount in USD').fill('250.500000001');
-    await form.getByLabel('The amount again').fill('250.500000001');
+    await form.getByLabel('Repeat the amount').fill('250.500000001');
     await form.getByLabel('Reason').fill('too much');
     await form.getByRole('button', { name: 'Debit' }).click();
     await form.getByRole('alert').waitFor();
@@ -123,7 +123,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
 
     await page.getByRole('button', { name: 'Actions for entry 1', exact: true }).click();
     await page.getByRole('menuitem', { name: 'Reverse' }).click();
-    await popup(page).getByLabel('The amount again').fill('250.5');
+    await popup(page).getByLabel('Repeat the amount').fill('250.5');
     await popup(page).getByLabel('Reason').fill('entered for the wrong account');
     await popup(page).getByRole('button', { name: 'Reverse' }).click();
     await popup(page).waitFor({ state: 'detached' });
@@ -161,9 +161,9 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
 
   it('adds a user, whose link works once', async () => {
     const page = await operator.open('/operator/users');
-    await page.getByRole('button', { name: 'Add a person' }).click();
+    await page.getByRole('button', { name: 'Add user' }).click();
     await popup(page).getByLabel('Email address').fill('new@example.com');
-    await popup(page).getByRole('button', { name: 'Add a person' }).click();
+    await popup(page).getByRole('button', { name: 'Add user' }).click();
     const dialog = page.getByRole('dialog', { name: 'Sign-in link' });
     const url = await dialog.locator('code').innerText();
     expect(url).toMatch(/\/console\/link#[\w-]{43}$/);
@@ -176,15 +176,15 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     await eventually(async () => (theirs.url().includes('/link') ? undefined : true));
     await newcomer.close();
     await page.getByRole('button', { name: 'Actions for new@example.com' }).click();
-    await page.getByRole('menuitem', { name: 'Make an operator' }).click();
-    await popup(page).getByRole('button', { name: 'Make an operator' }).click();
+    await page.getByRole('menuitem', { name: 'Make operator' }).click();
+    await popup(page).getByRole('button', { name: 'Make operator' }).click();
     await page
       .getByRole('row', { name: /new@example\.com/ })
       .getByText('operator', { exact: true })
       .waitFor();
     await page.getByRole('button', { name: 'Actions for new@example.com' }).click();
-    await page.getByRole('menuitem', { name: 'Make an ordinary person' }).click();
-    await popup(page).getByRole('button', { name: 'Make an ordinary person' }).click();
+    await page.getByRole('menuitem', { name: 'Remove operator rights' }).click();
+    await popup(page).getByRole('button', { name: 'Remove operator rights' }).click();
     await eventually(async () =>
       (await page
         .getByRole('row', { name: /new@example\.com/ })
@@ -209,8 +209,8 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     await page.getByRole('button', { name: 'Show', exact: true }).click();
     await eventually(async () => ((await rows.count()) === 2 ? true : undefined));
     expect(page.url()).toContain('action=account.suspend');
-    await page.getByRole('button', { name: 'Check the log' }).click();
-    await page.getByText(/The log is as it was written: \d+ entries checked/).waitFor();
+    await page.getByRole('button', { name: 'Verify log' }).click();
+    await page.getByText(/Log verified: \d+ entries/).waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Export CSV' }).click()]);
     expect(download.suggestedFilename()).toBe('audit.csv');
@@ -218,17 +218,17 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
 
   it('sees the state of the system, and verifies the ledger', async () => {
     const page = await operator.open('/operator/health');
-    await page.getByRole('button', { name: 'Check now' }).click();
-    await page.getByText('The books are right').waitFor();
-    expect(await fact(page, 'Mode').innerText()).toContain(mode === 'single' ? 'one process' : 'a process per service');
+    await page.getByRole('button', { name: 'Verify now' }).click();
+    await page.getByText('Ledger verified').waitFor();
+    expect(await fact(page, 'Mode').innerText()).toContain(mode === 'single' ? 'one process' : 'one process per service');
     const services = page.getByRole('table', { name: 'Services' });
     for (const name of ['auth', 'catalog', 'ledger', 'metering', 'inference']) {
       expect(await services.getByRole('row', { name: new RegExp(`^${name}`) }).innerText()).toMatch(
-        mode === 'single' ? /Answers[^]*SQLite 3\./ : /Answers[^]*MariaDB 1/,
+        mode === 'single' ? /Available[^]*SQLite 3\./ : /Available[^]*MariaDB 1/,
       );
     }
     // A busy button is paler for a moment, which is not an accessibility fault.
-    await page.locator('button:enabled', { hasText: 'Check now' }).waitFor();
+    await page.locator('button:enabled', { hasText: 'Verify now' }).waitFor();
     await settledPage(page);
     expect(await accessibilityFaults(page)).toEqual([]);
   });

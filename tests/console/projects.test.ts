@@ -110,7 +110,7 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     await form.getByRole('button', { name: 'Save' }).click();
     await form.getByText('IANA', { exact: false }).waitFor();
     await form.getByLabel('Limit in USD').fill('100');
-    await form.getByLabel('Do not refuse calls; only send alerts').check();
+    await form.getByLabel('Only send alerts; do not refuse calls').check();
     await form.getByRole('button', { name: 'Save' }).click();
     await form.getByText('IANA', { exact: false }).waitFor();
     await form.getByLabel('Time zone').fill('Asia/Shanghai');
@@ -198,14 +198,14 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     const boss = await signedIn(owner);
     const members = await boss.open(`/accounts/${accountId}/members`);
     await members.getByRole('button', { name: `Actions for ${guest.email}` }).click();
-    await members.getByRole('menuitem', { name: 'Change the role' }).click();
+    await members.getByRole('menuitem', { name: 'Change role' }).click();
     await popup(members)
       .getByRole('radio', { name: /^member/ })
       .check();
     await popup(members).getByLabel('Search').selectOption('developer');
     await settledPage(members);
     expect(await accessibilityFaults(members)).toEqual([]);
-    await popup(members).getByRole('button', { name: 'Change the role' }).click();
+    await popup(members).getByRole('button', { name: 'Change role' }).click();
     await members.getByText('Search: developer').waitFor();
 
     const person = await signedIn(guest);

@@ -79,7 +79,7 @@ describe.each(browserModes)('rate limits in the console, %s', (mode) => {
     await page.getByRole('button', { name: 'Create key' }).first().click();
     const form = popup(page);
     await form.getByLabel('Name').fill('limited');
-    await form.getByText('how much, until when').click();
+    await form.getByText('spend, rate and expiry').click();
     await form.getByLabel('Requests per minute').fill('60');
     await form.getByRole('button', { name: 'Create key' }).click();
     await page.getByTestId('secret').waitFor();

@@ -100,7 +100,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
   const groupsOf = (page: Page): Locator => page.getByRole('table', { name: /^By / }).getByRole('row');
   const rowsOf = (page: Page): Locator => page.getByRole('table', { name: 'Usage records' }).getByRole('row');
   const filterOf = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams);
-  const chips = (page: Page): Promise<string[]> => page.getByRole('list', { name: 'Filters in use' }).getByRole('listitem').allInnerTexts();
+  const chips = (page: Page): Promise<string[]> => page.getByRole('list', { name: 'Active filters' }).getByRole('listitem').allInnerTexts();
 
   /** Returns the table behind the chart, without its header. */
   async function chartRows(page: Page, name: string): Promise<string[][]> {
@@ -139,7 +139,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
       );
       expect(sumOf(cells.map(([, spend]) => spend!))).toBe(BigInt(spent));
     }
-    expect((await groupsOf(page).allInnerTexts()).join()).toContain('Upstream failed at once');
+    expect((await groupsOf(page).allInnerTexts()).join()).toContain('Upstream failed');
     expect(person.faults).toEqual([]);
     await person.close();
   });
@@ -168,10 +168,10 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     expect(new Map([...shown].filter(([, amount]) => amount > 0n))).toEqual(expected);
     expect(sumOf(days.map((cells) => cells.at(-1)!))).toBe(amountOf(await tile(page, 'Spend').innerText()));
     for (const cells of days) expect(sumOf(cells.slice(1, -1))).toBe(amountOf(cells.at(-1)!));
-    await page.getByText(name, { exact: false }).filter({ hasText: 'Days and hours are those of' }).waitFor();
-    if (timeZone === 'America/New_York') await page.getByText(/UTC−04:00.*UTC−05:00.*from Nov 1, 2026, 01:00 on/).waitFor();
+    await page.getByText(name, { exact: false }).filter({ hasText: 'Days and hours are in' }).waitFor();
+    if (timeZone === 'America/New_York') await page.getByText(/UTC−04:00.*UTC−05:00.*from Nov 1, 2026, 01:00/).waitFor();
     await page.getByRole('radio', { name: 'UTC', exact: true }).check();
-    await page.getByText('Days and hours are those of UTC.').waitFor();
+    await page.getByText('Days and hours are in UTC.').waitFor();
     expect(person.faults).toEqual([]);
     await person.close();
   });
@@ -213,7 +213,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
       .evaluateAll((links) => links.map((link) => /req_\w+/.exec((link as HTMLAnchorElement).href)![0]));
     const { data: records } = await api.get<{ data: Record_[] }>(`${past}/usage/records?limit=200`);
     expect(ids).toEqual(records.map(({ request_id: id }) => id));
-    await page.getByText('72 shown, and there are no more.').waitFor();
+    await page.getByText('72 shown, no more.').waitFor();
     // A part of the histogram, dragged over, becomes the range.
     await page.evaluate(() => scrollTo(0, 0));
     const histogram = await page.getByRole('group', { name: /^Calls and errors over time/ }).boundingBox();
@@ -277,14 +277,14 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await listed(page, rows.length);
     await page.keyboard.press('/');
     await page.keyboard.type('req_12\n');
-    await page.getByText('Must be the whole id').waitFor();
+    await page.getByText('Enter the complete id').waitFor();
     await page.getByRole('searchbox').fill(failed.id);
     await page.keyboard.press('Enter');
     await listed(page, 1);
     expect(filterOf(page)).toEqual({ request_id: failed.id });
-    expect((await rowsOf(page).allInnerTexts())[1]).toContain('Upstream failed at once');
+    expect((await rowsOf(page).allInnerTexts())[1]).toContain('Upstream failed');
     await page.goto(`console${account}/usage/records?request_id=${failed.id}&outcome=completed`);
-    await page.getByText('No call is like that').waitFor();
+    await page.getByText('No calls match these filters').waitFor();
     await page.getByRole('button', { name: 'Clear filters' }).last().click();
     await listed(page, rows.length);
     expect(person.faults).toEqual([]);
@@ -382,12 +382,12 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
 
     await system.cli('balance', 'refund', row.id, '--amount', '0.000001', '--reason', 'the answer was cut');
     await page.reload();
-    await page.getByText('Given back since').waitFor();
-    expect(amountOf(await steps.filter({ hasText: 'Given back since' }).innerText())).toBe(1000n);
+    await page.getByText('Refunded', { exact: true }).waitFor();
+    expect(amountOf(await steps.filter({ hasText: 'Refunded' }).innerText())).toBe(1000n);
 
     const traced = rows.find(({ trace_id }) => trace_id === traceId)!;
     await page.goto(`console${account}/usage/records/${traced.id}`);
-    const trace = page.getByRole('link', { name: 'Open the trace' });
+    const trace = page.getByRole('link', { name: 'Open trace' });
     expect(await trace.getAttribute('href')).toBe(`https://traces.example.com/t/${traceId}?from=console`);
     await page.getByText('my own id').waitFor();
 
@@ -440,8 +440,8 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await rows.first().waitFor();
     const texts = (await rows.allInnerTexts()).map((text) => text.split('\n').filter((line) => line.trim() !== ''));
     expect(texts).toEqual([
-      ['Failed', `Began after ${times[0]![0]}, took ${times[0]![1]}`, 'Why: upstream_overloaded'],
-      ['Answered', `Began after ${times[1]![0]}, took ${times[1]![1]}`],
+      ['Failed', `Started after ${times[0]![0]}, took ${times[0]![1]}`, 'Reason: upstream_overloaded'],
+      ['Responded', `Started after ${times[1]![0]}, took ${times[1]![1]}`],
     ]);
     const why = await page.getByRole('link', { name: 'upstream_overloaded' }).getAttribute('href');
     expect(why).toBe(`${system.baseUrl}/docs/errors/upstream_overloaded`);
@@ -454,7 +454,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await narrowRows.first().waitFor();
     const [first, second] = await narrowRows.allInnerTexts();
     expect(first).toMatch(/Failed\s+vendor · status-503\s[^]*upstream_overloaded · HTTP 503[^]*The upstream’s request id: req_stub/);
-    expect(second).toMatch(/Answered\s+vendor · text\s[^]*The upstream’s request id: req_stub/);
+    expect(second).toMatch(/Responded\s+vendor · text\s[^]*The upstream’s request id: req_stub/);
     expect([await sidewaysScroll(narrow), await accessibilityFaults(narrow)]).toEqual([0, []]);
     const chinese = await newMember(chromium, system, operator, { language: 'zh-CN' });
     const inChinese = await chinese.open(path);
@@ -516,7 +516,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     for (const path of ['/usage', '/usage/records']) {
       const page = await person.open(`/accounts/${id}${path}`);
       await page.getByText(`${system.baseUrl}/v1/chat/completions`).waitFor();
-      await page.getByRole('link', { name: 'Make an API key' }).waitFor();
+      await page.getByRole('link', { name: 'Create key' }).waitFor();
       await page.close();
     }
     expect(person.faults).toEqual([]);

@@ -60,7 +60,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await page.getByLabel('Email address').fill('Owner@Example.com');
     await page.getByLabel('Password').fill('something else');
     await page.keyboard.press('Enter');
-    await page.getByRole('alert').getByText('do not belong together').waitFor();
+    await page.getByRole('alert').getByText('is wrong').waitFor();
     expect(await page.getByLabel('Password').inputValue()).toBe('');
     await page.getByLabel('Password').fill(password);
     await page.keyboard.press('Enter');
@@ -96,7 +96,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     // Opened without pressing the button, as a link preview does.
     const preview = await person.context.newPage();
     await preview.goto(link);
-    await heading(preview, 'Sign in by link');
+    await heading(preview, 'Sign in with a link');
     await preview.close();
     const page = await person.context.newPage();
     await page.goto(link);
@@ -112,14 +112,14 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved', { exact: true }).waitFor();
     await page.getByLabel('New password').fill(password);
-    await page.getByRole('button', { name: 'Set the password' }).click();
-    await page.getByText('The password is set').waitFor();
+    await page.getByRole('button', { name: 'Set password' }).click();
+    await page.getByText('Password set').waitFor();
     await signOut(page);
 
     await page.goto('about:blank');
     await page.goto(link);
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-    await page.getByText('The link was used already').waitFor();
+    await page.getByText('The link was already used').waitFor();
     const again = await newMember(chromium, system, { email: 'root@example.com', password });
     const users = await again.open('/operator/users');
     await users.close();
@@ -131,15 +131,15 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
   it('accept an invitation in another browser, and see what their role allows', async () => {
     const host = await newMember(chromium, system, owner);
     const members = await host.open(`${account}/members`);
-    await members.getByRole('button', { name: 'Invite somebody' }).click();
+    await members.getByRole('button', { name: 'Invite member' }).click();
     await members.getByLabel('Email address').fill('vera@example.com');
     await members.getByRole('radio', { name: /^viewer/ }).check();
-    await members.getByRole('button', { name: 'Make the link' }).click();
+    await members.getByRole('button', { name: 'Create invitation' }).click();
     const link = (await members.getByRole('region', { name: 'Invitation link' }).textContent())!;
     expect(link).toMatch(new RegExp(`^${system.baseUrl}/console/invitation#[\\w-]{43}$`));
     // Only the button closes a dialog with something that is shown once.
     await members.keyboard.press('Escape');
-    await members.getByRole('button', { name: 'I have the link' }).click();
+    await members.getByRole('button', { name: 'I have saved the link' }).click();
     await members.getByRole('table', { name: 'Pending invitations' }).getByText('vera@example.com').waitFor();
 
     const guest = await nobody();
@@ -149,29 +149,29 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await page.getByText('vera@example.com is invited as viewer.').waitFor();
     await page.getByLabel('Your name').fill('Vera');
     await page.getByLabel('Password').fill(password);
-    await page.getByRole('button', { name: 'Accept the invitation' }).click();
+    await page.getByRole('button', { name: 'Accept invitation' }).click();
     await page.waitForURL(`${system.baseUrl}/console${account}`);
     await page.goto(`${system.baseUrl}/console${account}/members`);
     await page.getByRole('table', { name: 'Members' }).getByText('owner@example.com').waitFor();
-    expect(await page.getByRole('button', { name: 'Invite somebody' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Invite member' }).count()).toBe(0);
     expect(await page.getByRole('button', { name: 'Actions for owner@example.com' }).count()).toBe(0);
     expect(await page.getByRole('table', { name: 'Pending invitations' }).count()).toBe(0);
     expect(await page.getByRole('link', { name: 'Audit log' }).count()).toBe(0);
     await page.goto(`${system.baseUrl}/console${account}/audit`);
-    await page.getByText('Only owners and admins see the audit log.').waitFor();
+    await page.getByText('Only owners and admins can see the audit log.').waitFor();
 
     // The invitation has been used.
     const late = await (await nobody()).context.newPage();
     await late.goto(link);
-    await late.getByText('The invitation has ended').first().waitFor();
+    await late.getByText('This invitation is no longer valid').first().waitFor();
 
     // The role changes immediately, and the audit log shows all of it.
     await members.reload();
     await members.getByRole('button', { name: 'Actions for vera@example.com' }).click();
-    await members.getByRole('menuitem', { name: 'Change the role' }).click();
+    await members.getByRole('menuitem', { name: 'Change role' }).click();
     await members.getByRole('radio', { name: /^admin/ }).check();
-    await members.getByRole('button', { name: 'Change the role' }).click();
-    await members.getByText('vera@example.com is admin now').waitFor();
+    await members.getByRole('button', { name: 'Change role' }).click();
+    await members.getByText('vera@example.com now has the role admin').waitFor();
     await page.reload();
     const log = page.getByRole('table', { name: 'Audit log' });
     await log
@@ -183,13 +183,13 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await log.getByText('accepted an invitation').waitFor();
     await page.goto(`${system.baseUrl}/console${account}/members`);
     // An admin cannot change an owner.
-    await page.getByRole('button', { name: 'Invite somebody' }).waitFor();
+    await page.getByRole('button', { name: 'Invite member' }).waitFor();
     expect(await page.getByRole('button', { name: 'Actions for owner@example.com' }).count()).toBe(0);
 
     await page.getByRole('button', { name: 'Actions for vera@example.com' }).click();
-    await page.getByRole('menuitem', { name: 'Leave the account' }).click();
-    await page.getByRole('button', { name: 'Leave the account' }).click();
-    await heading(page, 'You belong to no account yet');
+    await page.getByRole('menuitem', { name: 'Leave account' }).click();
+    await page.getByRole('button', { name: 'Leave account' }).click();
+    await heading(page, 'You are not a member of any account');
     expect([...host.faults, ...guest.faults]).toEqual([]);
     await host.close();
     await guest.close();
@@ -198,22 +198,22 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
   it('revoke invitations, and cannot leave an account without an owner', async () => {
     const host = await newMember(chromium, system, owner);
     const page = await host.open(`${account}/members`);
-    await page.getByRole('button', { name: 'Invite somebody' }).click();
+    await page.getByRole('button', { name: 'Invite member' }).click();
     await page.getByLabel('Email address').fill('late@example.com');
-    await page.getByRole('button', { name: 'Make the link' }).click();
+    await page.getByRole('button', { name: 'Create invitation' }).click();
     const link = (await page.getByRole('region', { name: 'Invitation link' }).textContent())!;
-    await page.getByRole('button', { name: 'I have the link' }).click();
-    await page.getByRole('button', { name: 'Take back the invitation of late@example.com?' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Take back' }).click();
-    await page.getByText('No invitations are pending.').waitFor();
+    await page.getByRole('button', { name: 'I have saved the link' }).click();
+    await page.getByRole('button', { name: 'Revoke the invitation of late@example.com?' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('No pending invitations.').waitFor();
     const late = await nobody();
     const ended = await late.context.newPage();
     await ended.goto(link);
-    await ended.getByText('The invitation has ended').first().waitFor();
+    await ended.getByText('This invitation is no longer valid').first().waitFor();
 
     await page.getByRole('button', { name: 'Actions for owner@example.com' }).click();
-    await page.getByRole('menuitem', { name: 'Leave the account' }).click();
-    await page.getByRole('button', { name: 'Leave the account' }).click();
+    await page.getByRole('menuitem', { name: 'Leave account' }).click();
+    await page.getByRole('button', { name: 'Leave account' }).click();
     await page.getByText('An account needs at least one owner').waitFor();
     await late.close();
     await host.close();
@@ -251,14 +251,14 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await addUser(system, 'change@example.com', password);
     const person = await newMember(chromium, system, { email: 'change@example.com', password });
     const page = await person.open('/settings');
-    const save = () => page.getByRole('button', { name: 'Change the password' }).click();
-    await page.getByLabel('Present password').fill('wrong guess');
+    const save = () => page.getByRole('button', { name: 'Change password' }).click();
+    await page.getByLabel('Current password').fill('wrong guess');
     await page.getByLabel('New password').fill('another good phrase');
     await save();
-    await page.getByText('That is not your present password.').waitFor();
-    await page.getByLabel('Present password').fill(password);
+    await page.getByText('This is not your current password.').waitFor();
+    await page.getByLabel('Current password').fill(password);
     await save();
-    await page.getByText('The password is set').waitFor();
+    await page.getByText('Password set').waitFor();
     await (await newMember(chromium, system, { email: 'change@example.com', password: 'another good phrase' })).close();
     await person.close();
   });
@@ -266,13 +266,13 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
   it('sign up with an account of their own', async () => {
     const person = await nobody();
     const page = await person.open('/sign-in');
-    await page.getByRole('link', { name: 'Make an account' }).click();
-    await heading(page, 'Make an account');
+    await page.getByRole('link', { name: 'Create an account' }).click();
+    await heading(page, 'Create an account');
     await page.getByLabel('Your name').fill('Nora');
     await page.getByLabel('Email address').fill(owner.email);
     await page.getByLabel('Name of the account').fill('Nora’s');
     await page.getByLabel('Password').fill(password);
-    const send = () => page.getByRole('button', { name: 'Make the account' }).click();
+    const send = () => page.getByRole('button', { name: 'Create account' }).click();
     await send();
     await page.getByText('This address cannot be used.').first().waitFor();
     await page.getByLabel('Email address').fill('nora@example.com');
@@ -294,13 +294,13 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     idp.person = { ...idp.person, email_verified: true };
     idp.fault = 'nonce';
     await enter();
-    await page.getByText('The response of the provider could not be verified.').waitFor();
+    await page.getByText('The provider’s response could not be verified.').waitFor();
     idp.fault = undefined;
     await page.goto(`${system.baseUrl}/console/settings`);
     await enter();
     await heading(page, 'Settings');
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Ivy');
-    await page.getByText('You have none: you can only come by a link or a provider.').waitFor();
+    await page.getByText('You have no password. You can sign in only with a link or a provider.').waitFor();
     // The only sign-in method cannot be removed.
     await page.getByRole('button', { name: 'Disconnect Acme ID' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Disconnect' }).click();
@@ -316,16 +316,16 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     const page = await person.open('/settings');
     await page.getByRole('button', { name: 'Connect Acme ID' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Present password').fill('wrong guess');
+    await dialog.getByLabel('Current password').fill('wrong guess');
     await dialog.getByRole('button', { name: 'Connect Acme ID' }).click();
-    await dialog.getByText('That is not your present password.').waitFor();
-    await dialog.getByLabel('Present password').fill(password);
+    await dialog.getByText('This is not your current password.').waitFor();
+    await dialog.getByLabel('Current password').fill(password);
     await dialog.getByRole('button', { name: 'Connect Acme ID' }).click();
     await page.getByText('You can sign in with it from now on.').waitFor();
     await page.getByText('private@elsewhere.example').waitFor();
     await signOut(page);
     await page.getByRole('link', { name: 'Sign in with Acme ID' }).click();
-    await heading(page, 'You belong to no account yet');
+    await heading(page, 'You are not a member of any account');
     expect(person.faults).toEqual([]);
     await person.close();
   });

@@ -80,7 +80,7 @@ export async function goTo(page: Page, path: string): Promise<void> {
  */
 export async function follow(page: Page, path: string): Promise<void> {
   const heading = page.locator('h1');
-  const notFound = heading.filter({ hasText: 'There is no such page' });
+  const notFound = heading.filter({ hasText: 'Page not found' });
   const show = (to: string): Promise<void> => page.evaluate((address) => history.pushState({}, '', address), `/console${to}`);
   // By way of the page for unknown addresses, so that no dialog stays open and the heading is the new page's.
   await show('/unknown');

@@ -4,7 +4,7 @@ import { dictionary } from './text.js';
 export const callersText = dictionary(
   {
     title: 'Callers',
-    description: 'Services of your company that call Tollgate over gRPC in their own name, and what each may do.',
+    description: 'Internal services that call Tollgate over gRPC, and their grants.',
     name: 'Name',
     grants: 'Grants',
     accounts: 'Accounts',
@@ -17,11 +17,11 @@ export const callersText = dictionary(
     active: 'active',
     revoked: 'revoked',
     none: 'No callers yet',
-    add: 'An operator adds a caller with the command line; it issues the certificate, too:',
+    add: 'Add a caller with the command line, which also issues its certificate:',
   },
   {
     title: '调用方',
-    description: '贵公司中以自己的身份通过 gRPC 调用 Tollgate 的服务，以及各自的权限。',
+    description: '通过 gRPC 调用 Tollgate 的内部服务及其权限。',
     name: '名称',
     grants: '权限',
     accounts: '账户',
@@ -34,6 +34,6 @@ export const callersText = dictionary(
     active: '有效',
     revoked: '已吊销',
     none: '还没有调用方',
-    add: '运维人员用命令行添加调用方，同时签发证书：',
+    add: '用命令行添加调用方，同时签发证书：',
   },
 );

@@ -32,14 +32,14 @@ export const refusingText = dictionary(
     addFunds: 'Add funds',
     raiseLimit: 'Raise the limit',
     changeBudget: 'Change the budget',
-    seeBudgets: 'See budgets',
+    seeBudgets: 'Show budgets',
     enableKey: 'Enable the key',
     changeExpiry: 'Change the expiry',
     allowModel: 'Change the models',
     allowAddress: 'Change the addresses',
     changeRateLimits: 'Change rate limits',
-    createKey: 'Create a key',
-    seeRefused: 'See refused calls',
+    createKey: 'Create key',
+    seeRefused: 'Show refused calls',
 
     onHome: ({ calls, hours }: { calls: string; hours: number }) =>
       calls === '1' ? `1 call was refused in the last ${hours} hours` : `${calls} calls were refused in the last ${hours} hours`,
@@ -47,7 +47,7 @@ export const refusingText = dictionary(
     more: ({ count }: { count: number }) => `and ${count} more`,
   },
   {
-    reason_account_suspended: '账户已停用',
+    reason_account_suspended: '账户已暂停',
     reason_address_not_permitted: '密钥不可从该地址使用',
     reason_balance_empty: '余额不足',
     reason_balance_held: '余额被进行中的调用冻结',

@@ -77,7 +77,7 @@ function Details({ record }: { record: UsageRecordDetail }) {
         <CopyButton text={JSON.stringify(record, null, 2)} label={t.copyJson} size="small" />
       </div>
       <p className="mb-5">
-        {t[`rule_${record.outcome}`]} {!record.stream && undelivered.includes(record.outcome) && t.ruleWhole}{' '}
+        {!record.stream && undelivered.includes(record.outcome) ? t.ruleWhole : t[`rule_${record.outcome}`]}{' '}
         <DocsLink page="charging#the-outcomes">{t.outcomeRule}</DocsLink>
         {record.outcome_detail !== null && (
           <span className="block text-soft">
