@@ -19,13 +19,18 @@ import { Loading } from './ui/notice.js';
 import { Fetched } from './ui/query.js';
 import { Toasts } from './ui/toast.js';
 
-/** A page that is loaded when it is first opened. */
-function page(load: () => Promise<{ default: ComponentType }>): ComponentType {
-  return lazy(() => serverFile(load));
+/** A page that is loaded when it is first opened, or before. */
+type Page = ComponentType & { readonly load: () => Promise<unknown> };
+
+function page(load: () => Promise<{ default: ComponentType }>): Page {
+  return Object.assign(
+    lazy(() => serverFile(load)),
+    { load },
+  );
 }
 
 /** For users who are not signed in. */
-const publicPages: Readonly<Record<string, ComponentType>> = {
+const publicPages: Readonly<Record<string, Page>> = {
   '/sign-in': page(() => import('./pages/users/sign-in.js')),
   '/sign-up': page(() => import('./pages/users/sign-up.js')),
   '/forgot': page(() => import('./pages/users/forgot.js')),
@@ -35,7 +40,7 @@ const publicPages: Readonly<Record<string, ComponentType>> = {
 };
 
 /** Below /accounts/{id}. */
-const accountPages: Readonly<Record<string, ComponentType>> = {
+const accountPages: Readonly<Record<string, Page>> = {
   '': page(() => import('./pages/home/home.js')),
   '/keys': page(() => import('./pages/keys/keys.js')),
   '/keys/:key': page(() => import('./pages/keys/key.js')),
@@ -55,7 +60,7 @@ const accountPages: Readonly<Record<string, ComponentType>> = {
 };
 
 /** For operators. */
-const operatorPages: Readonly<Record<string, ComponentType>> = {
+const operatorPages: Readonly<Record<string, Page>> = {
   '/operator/accounts': page(() => import('./pages/operator/accounts.js')),
   '/operator/accounts/:id': page(() => import('./pages/operator/account.js')),
   '/operator/users': page(() => import('./pages/operator/users.js')),
@@ -69,6 +74,22 @@ const operatorPages: Readonly<Record<string, ComponentType>> = {
 };
 
 const Settings = page(() => import('./pages/users/settings.js'));
+
+// The page of the address is loaded at once, while it is still unknown who is signed in.
+const here = location.pathname.slice(consolePath.length);
+const [, ofAccount] = /^\/accounts\/[^/]+(.*)$/.exec(here) ?? [];
+const [first] = ofAccount === undefined ? matching({ ...publicPages, ...operatorPages }, here) : matching(accountPages, ofAccount);
+void first?.load().catch(() => undefined);
+
+/** Returns the pages whose pattern the path fits; a part of a pattern that begins with a colon is any name. */
+function matching(pages: Readonly<Record<string, Page>>, path: string): Page[] {
+  const form = (pattern: string): string =>
+    pattern
+      .replace(/\/:\w+\?$/, '(/[^/]+)?')
+      .replaceAll(/:\w+/g, '[^/]+')
+      .replace(/\*\w+$/, '.+');
+  return Object.entries(pages).flatMap(([pattern, each]) => (new RegExp(`^${form(pattern)}/?$`).test(path) ? [each] : []));
+}
 
 export function App() {
   return (
