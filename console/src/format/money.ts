@@ -43,6 +43,9 @@ export function digitsAlone(usd: string): number {
   return nano !== 0n && nano > -10_000_000n && nano < 10_000_000n ? 4 : 2;
 }
 
+/** Returns an amount by itself, rounded. */
+export const shortUsd = (usd: string): string => roundedUsd(usd, digitsAlone(usd));
+
 /** Rounds an amount half away from zero to so many decimals; one that would look like zero is shown as less than the smallest amount. */
 export function roundedUsd(usd: string, digits: number): string {
   const nano = nanoUsdOf(usd);

@@ -38,7 +38,7 @@ export function NavigationLink({ item, inBar = false }: { item: NavigationItem; 
   const content = (
     <>
       <Icon size={inBar ? 20 : 17} aria-hidden className="shrink-0" />
-      <span>{t[item.text] as string}</span>
+      <span>{t[inBar ? (item.short ?? item.text) : item.text] as string}</span>
     </>
   );
   if (item.outside === true) {

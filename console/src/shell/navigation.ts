@@ -35,6 +35,8 @@ export interface NavigationItem {
   readonly outside?: boolean;
   /** On narrow screens the item is in the bottom bar; the others are under "More". */
   readonly inBar?: boolean;
+  /** A shorter text for the bottom bar. */
+  readonly short?: keyof typeof shellText.en;
   /** The key after `g` that opens the page. */
   readonly shortcut?: string;
 }
@@ -48,7 +50,9 @@ export function accountNavigation(account: AccountInUse): NavigationItem[] {
     { text: 'projects', to: account.path('/projects'), icon: FolderKanban, shortcut: 'j' },
     { text: 'usage', to: account.path('/usage'), icon: ChartColumn, inBar: true, shortcut: 'u' },
     { text: 'records', to: account.path('/usage/records'), icon: ListTree, shortcut: 'r' },
-    ...(mayLook ? [{ text: 'billing', to: account.path('/billing'), icon: Wallet, inBar: true, shortcut: 'b' } as const] : []),
+    ...(mayLook
+      ? [{ text: 'billing', short: 'billingShort', to: account.path('/billing'), icon: Wallet, inBar: true, shortcut: 'b' } as const]
+      : []),
     { text: 'playground', to: account.path('/playground'), icon: MessageSquareText, shortcut: 'p' },
     ...(mayLook ? [{ text: 'webhooks', to: account.path('/webhooks'), icon: Webhook } as const] : []),
     ...(mayLook ? [{ text: 'members', to: account.path('/members'), icon: Users } as const] : []),

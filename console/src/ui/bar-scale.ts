@@ -1,11 +1,11 @@
 // The axis of a chart, and the geometry of its bars. Pure.
 
-/** Returns the marks of an axis from zero: three to five, at round distances, the last of them not far above the largest value. */
+/** Returns the marks of an axis of whole numbers from zero: at most five, at round distances, the last of them not far above the largest value. */
 export function marksOf(largest: number): number[] {
   if (!(largest > 0)) return [0, 1];
   const power = 10 ** Math.floor(Math.log10(largest));
-  const steps = [0.2, 0.25, 0.5, 1, 2, 2.5].map((times) => times * power);
-  const step = steps.find((each) => Math.ceil(largest / each - 1e-9) <= 4) ?? 2.5 * power;
+  const steps = [0.2, 0.25, 0.5, 1, 2, 2.5, 5].map((times) => times * power).filter(Number.isInteger);
+  const step = steps.find((each) => Math.ceil(largest / each - 1e-9) <= 4) ?? 5 * power;
   return Array.from({ length: Math.ceil(largest / step - 1e-9) + 1 }, (_, index) => index * step);
 }
 

@@ -19,7 +19,7 @@ export function PageHeader({
   }, [title]);
   return (
     <header className="mb-5 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
-      <div className="min-w-0">
+      <div className="min-w-0 flex-1 basis-72">
         {back !== undefined && <div className="mb-1 text-sm">{back}</div>}
         <h1 className="wrap-anywhere">{title}</h1>
         {description !== undefined && <p className="mt-1 max-w-2xl text-soft">{description}</p>}
@@ -102,7 +102,7 @@ export function Facts({ facts }: { facts: readonly (readonly [ReactNode, ReactNo
           fact !== false && (
             <div key={index} className="mb-2 sm:contents">
               <dt className="text-soft">{fact[0]}</dt>
-              <dd className="min-w-0 wrap-anywhere">{fact[1]}</dd>
+              <dd className="min-w-0 wrap-anywhere [&_button]:-my-1.5">{fact[1]}</dd>
             </div>
           ),
       )}

@@ -94,7 +94,11 @@ export function DataTable<Row>({ caption, columns, rows, rowKey, room = 'some', 
                   key={column.name}
                   role="cell"
                   data-label={column.hideName === true ? undefined : column.name}
-                  className={classNames((column.numeric === true || column.usd !== undefined) && 'num', column.className)}
+                  className={classNames(
+                    (column.numeric === true || column.usd !== undefined) && 'num',
+                    column.hideName === true && 'actions',
+                    column.className,
+                  )}
                 >
                   {content(column, row, index)}
                 </td>

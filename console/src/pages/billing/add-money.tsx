@@ -127,7 +127,7 @@ function Form({ options: { min_usd: min, max_usd: max }, provider }: { options: 
             inputMode="decimal"
             required
           />
-          <div className="flex flex-wrap gap-2 sm:mt-6.5">
+          <div className="flex flex-wrap gap-2 sm:mt-6">
             {offered.map((each) => (
               <Button key={each} aria-pressed={amount === each} onClick={() => setAmount(each)}>
                 {usdText(each)}

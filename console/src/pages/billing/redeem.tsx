@@ -65,7 +65,7 @@ export function Redeem() {
             maxLength={100}
             required
           />
-          <Button type="submit" busy={redeem.isPending} className="sm:mt-6.5">
+          <Button type="submit" busy={redeem.isPending} className="sm:mt-6">
             <Ticket size={16} aria-hidden />
             {t.redeemButton}
           </Button>

@@ -93,6 +93,7 @@ function Top({
             <Card flush>
               <DataTable<UsageTotal>
                 caption={title}
+                plain
                 rows={data.slice(0, shown)}
                 rowKey={(total) => total.name ?? ''}
                 columns={[

@@ -50,7 +50,7 @@ export function ModelChips({ models, all = false }: { models: readonly string[] 
   return (
     <span className="inline-flex max-w-full flex-wrap gap-1">
       {shown.map((model) => (
-        <code key={model} className="rounded bg-panel px-1.5 py-0.5 wrap-anywhere">
+        <code key={model} className="rounded border border-line bg-panel px-1.5 wrap-anywhere">
           {model}
         </code>
       ))}

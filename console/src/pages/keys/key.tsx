@@ -121,7 +121,9 @@ function Key({ apiKey }: { apiKey: ApiKey }) {
           <Stat label={t.limitShort} value={apiKey.limit_usd === null ? t.spendNoLimit : <Usd value={apiKey.limit_usd} />} />
         </Stats>
         {apiKey.limit_usd !== null && apiKey.remaining_usd !== null && (
-          <LimitBar spent={apiKey.spent_usd} held={apiKey.held_usd} limit={apiKey.limit_usd} remaining={apiKey.remaining_usd} />
+          <div className="-mt-3">
+            <LimitBar spent={apiKey.spent_usd} held={apiKey.held_usd} limit={apiKey.limit_usd} remaining={apiKey.remaining_usd} />
+          </div>
         )}
       </Section>
       {apiKey.budgets.length > 0 && (

@@ -78,35 +78,37 @@ function Shown({ account }: { account: OperatorAccountDetail }) {
         <Stat label={t.credited} value={<Usd value={balance?.credited_usd ?? null} />} />
       </Stats>
       <Section>
-        <Facts
-          facts={[
-            [t.accountId, <code key="id">{id}</code>],
-            [t.state, <AccountState key="state" state={state} />],
-            [t.keys, account.keys],
-            [rateLimits.title, <AccountRateLimits key="limits" limits={account.rate_limits} />],
-            [t.created, <When key="created" at={account.created_at} />],
-            [
-              t.lastCall,
-              account.last_call === null ? (
-                account.away.includes('metering') ? (
-                  t.unknown
+        <Card>
+          <Facts
+            facts={[
+              [t.accountId, <code key="id">{id}</code>],
+              [t.state, <AccountState key="state" state={state} />],
+              [t.keys, account.keys],
+              [rateLimits.title, <AccountRateLimits key="limits" limits={account.rate_limits} />],
+              [t.created, <When key="created" at={account.created_at} />],
+              [
+                t.lastCall,
+                account.last_call === null ? (
+                  account.away.includes('metering') ? (
+                    t.unknown
+                  ) : (
+                    '–'
+                  )
                 ) : (
-                  '–'
-                )
-              ) : (
-                <Link key="call" to={`/accounts/${id}/usage/records/${account.last_call.request_id}`} className="link">
-                  <When at={account.last_call.at} style="second" />
-                </Link>
-              ),
-            ],
-            [
-              t.auditOf,
-              <Link key="audit" to={`/operator/audit?account=${id}`} className="link">
-                {t.auditShow}
-              </Link>,
-            ],
-          ]}
-        />
+                  <Link key="call" to={`/accounts/${id}/usage/records/${account.last_call.request_id}`} className="link">
+                    <When at={account.last_call.at} style="second" />
+                  </Link>
+                ),
+              ],
+              [
+                t.auditOf,
+                <Link key="audit" to={`/operator/audit?account=${id}`} className="link">
+                  {t.auditShow}
+                </Link>,
+              ],
+            ]}
+          />
+        </Card>
       </Section>
       <Budgets accountId={id} />
       <Section

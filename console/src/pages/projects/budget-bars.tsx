@@ -1,6 +1,6 @@
 // Budgets with what is spent, held and left of them, and when they reset.
 import type { Budget } from '../../api/projects.js';
-import { shareOf, usdText } from '../../format/money.js';
+import { shareOf, shortUsd, usdText } from '../../format/money.js';
 import { useTime } from '../../format/time.js';
 import { budgetsText } from '../../i18n/budgets.js';
 import { useText } from '../../i18n/text.js';
@@ -43,10 +43,13 @@ function BudgetBar({ budget, brief }: { budget: Budget; brief: boolean }) {
             share={share}
             label={t.share({ percent: Math.round(share * 100), spent: usdText(spent), held: usdText(held), limit: usdText(limit) })}
           />
-          <span className="text-sm">
-            {t.spent({ spent: usdText(spent), limit: usdText(limit) })}{' '}
+          <span
+            className="text-sm"
+            title={`${t.spent({ spent: usdText(spent), limit: usdText(limit) })} · ${t.left({ left: usdText(left) })}`}
+          >
+            {t.spent({ spent: shortUsd(spent), limit: usdText(limit) })}{' '}
             <span className="text-soft">
-              {held !== '0' && `· ${t.held({ held: usdText(held) })} `}· {t.left({ left: usdText(left) })}
+              {held !== '0' && `· ${t.held({ held: shortUsd(held) })} `}· {t.left({ left: shortUsd(left) })}
             </span>
           </span>
         </>

@@ -226,7 +226,7 @@ function Filter({ fields, error, onShow }: { fields: Fields; error: unknown; onS
       <form
         role="search"
         className={classNames(
-          'mb-5 grid grid-cols-2 items-start gap-3 sm:grid-cols-[repeat(auto-fit,minmax(11rem,1fr))]',
+          'mb-5 grid grid-cols-2 items-start gap-3 sm:grid-cols-[repeat(auto-fit,minmax(9rem,1fr))]',
           !isShown && 'max-sm:hidden',
         )}
         onSubmit={(event) => {
@@ -276,12 +276,12 @@ function Filter({ fields, error, onShow }: { fields: Fields; error: unknown; onS
         />
         <TextField
           label={t.requestId}
-          hint={t.requestIdHint}
+          placeholder={t.requestIdHint}
           spellCheck={false}
           value={requestId}
           onChange={(event) => setRequestId(event.target.value.trim())}
         />
-        <div className="flex flex-wrap gap-2 sm:pt-6.5">
+        <div className="flex flex-wrap gap-2 sm:pt-6">
           {names.some((name) => fields[name] !== '') && <Button onClick={() => onShow(noFields)}>{t.clear}</Button>}
         </div>
       </form>

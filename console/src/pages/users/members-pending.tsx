@@ -76,7 +76,9 @@ export function PendingInvitations({ accountId }: { accountId: string }) {
               <p className="text-soft">{t.noInvitations}</p>
             </Card>
           ) : (
-            <DataTable caption={t.invitations} columns={columns} rows={data} rowKey={({ id }) => id} />
+            <Card flush>
+              <DataTable caption={t.invitations} columns={columns} rows={data} rowKey={({ id }) => id} />
+            </Card>
           )
         }
       </Fetched>
