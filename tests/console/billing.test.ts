@@ -177,7 +177,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     // A high total value has to be confirmed by entering it again.
     await operator.getByLabel('Value in USD').fill('50.5');
     await operator.getByLabel('How many').fill('2');
-    await operator.getByText('$101.00 in all').waitFor();
+    await operator.getByText('$101.00 in total').waitFor();
     await operator.getByLabel('Total value').fill('50.5');
     await operator.getByRole('dialog').getByRole('button', { name: 'Create codes' }).click();
     await operator.getByText('is not the amount, which is $101').waitFor();
