@@ -32,14 +32,16 @@ export function DraftDialog({ model, onClose, onReview }: { model: WholeModel; o
   const [start, setStart] = useState(() => (model.draft?.effective_from == null ? '' : wallClock(model.draft.effective_from, zone)));
   const [isStartMissing, setStartMissing] = useState(false);
   const save = useMutation({
-    mutationFn: (_: { isReview: boolean }) =>
-      putDraft(model.id, {
+    async mutationFn({ isReview }: { isReview: boolean }) {
+      await putDraft(model.id, {
         usd_per_million_tokens: figuresOf(figures),
         unit_prices: unitPricesOf(units),
         effective_from: isLater ? instantOf(start, zone) : null,
         replaces_version: model.draft?.version ?? 0,
-      }),
-    onSuccess: async (_, { isReview }) => {
+      });
+      return isReview;
+    },
+    onSuccess: async (isReview) => {
       if (!isReview) toast(t.draftSaved);
       await client.invalidateQueries({ queryKey: catalogKeys.all });
       (isReview ? onReview : onClose)();
