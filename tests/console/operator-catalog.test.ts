@@ -170,7 +170,7 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await dialog.getByLabel('Id', { exact: true }).fill('acme/fast');
     await dialog.getByLabel('Name', { exact: true }).fill('Acme Fast');
     await dialog.getByLabel('Output limit (tokens)').fill('999999');
-    await dialog.getByLabel('Upstream').selectOption('acme');
+    await dialog.getByLabel('Upstream', { exact: true }).selectOption('acme');
     await dialog.getByLabel('Model name at the upstream').fill('text');
     await dialog.getByRole('button', { name: 'Create' }).click();
     await dialog.getByText('must not be more than context_limit_tokens').waitFor();
