@@ -32,7 +32,7 @@ export function NavigationLink({ item, inBar = false }: { item: NavigationItem; 
       )
     : classNames(
         // All pages of an operator fit a window of 800 px; fingers need more room.
-        'flex min-h-7.5 items-center gap-2.5 rounded-md px-2.5 text-sm pointer-coarse:min-h-10',
+        'flex min-h-7 items-center gap-2.5 rounded-md px-2.5 text-sm pointer-coarse:min-h-10',
         isHere ? 'bg-accent-soft font-medium text-accent' : 'hover:bg-hover',
       );
   const content = (
