@@ -96,6 +96,7 @@ export function ConfirmDialog({
   busy = false,
   disabled = false,
   danger = true,
+  wide = false,
   children,
 }: {
   open: boolean;
@@ -108,12 +109,13 @@ export function ConfirmDialog({
   busy?: boolean;
   disabled?: boolean;
   danger?: boolean;
+  wide?: boolean;
   children?: ReactNode;
 }) {
   const t = useText(commonText);
   return (
     <Dialog
-      {...{ open, onClose, title, description }}
+      {...{ open, onClose, title, description, wide }}
       footer={
         <>
           <Button onClick={onClose}>{t.cancel}</Button>

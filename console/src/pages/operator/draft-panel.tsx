@@ -94,6 +94,7 @@ export function DraftPanel({
         onConfirm={() => publish.mutate()}
         busy={publish.isPending}
         danger={false}
+        wide
         title={t.publishTitle}
         description={start === null ? t.publishNow : t.publishLater({ when: start })}
         confirm={t.publishConfirm}

@@ -281,9 +281,11 @@ function Filter({ fields, error, onShow }: { fields: Fields; error: unknown; onS
           value={requestId}
           onChange={(event) => setRequestId(event.target.value.trim())}
         />
-        <div className="flex flex-wrap gap-2 sm:pt-6">
-          {names.some((name) => fields[name] !== '') && <Button onClick={() => onShow(noFields)}>{t.clear}</Button>}
-        </div>
+        {names.some((name) => fields[name] !== '') && (
+          <Button className="sm:mt-6" onClick={() => onShow(noFields)}>
+            {t.clear}
+          </Button>
+        )}
       </form>
     </>
   );

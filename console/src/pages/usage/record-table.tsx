@@ -45,7 +45,7 @@ export function RecordTable({ rows }: { rows: readonly UsageRecord[] }) {
     },
     outcome: { className: 'line-1 cut', cell: ({ outcome }) => <OutcomeDot outcome={outcome} /> },
     model: { className: 'line-2 cut', cell: ({ model }) => <span title={model}>{model}</span> },
-    key: { className: 'line-2 cut', cell: ({ key_id }) => <span title={nameOf(key_id)}>{nameOf(key_id)}</span> },
+    key: { className: 'line-2 cut narrow', cell: ({ key_id }) => <span title={nameOf(key_id)}>{nameOf(key_id)}</span> },
     project: { className: 'cut', cell: ({ project_id }) => <span title={projectName(project_id)}>{projectName(project_id)}</span> },
     input: { numeric: true, cell: ({ tokens }) => <span title={cachedTitle(tokens)}>{count(tokens.input + cachedOf(tokens))}</span> },
     cached: { numeric: true, cell: ({ tokens }) => count(cachedOf(tokens)) },
