@@ -135,7 +135,7 @@ function EndpointTable({
   return (
     <>
       <FormError error={toggle.error} />
-      <Card flush>
+      <Card flush className="mb-8">
         <DataTable
           caption={t.title}
           rows={endpoints}
