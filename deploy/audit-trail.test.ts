@@ -43,6 +43,12 @@ const unaudited: Readonly<Record<string, string>> = {
   'auth.v1.UserService/RedeemSignInLink': 'A session is shown by ListSessions; CreateSignInLink creates an event.',
   'auth.v1.UserService/BeginIdentitySignIn': 'It changes nothing.',
   'auth.v1.UserService/ConfirmPassword': 'It changes nothing.',
+  'auth.v1.UserService/FinishSignIn': 'A session is shown by ListSessions; a used recovery code creates an event.',
+  'auth.v1.UserService/BeginPasskeySignIn': 'It changes nothing.',
+  'auth.v1.UserService/BeginReauthentication': 'It changes nothing.',
+  'auth.v1.UserService/Reauthenticate':
+    'It changes nothing but the time of the last authentication; a used recovery code creates an event.',
+  'auth.v1.UserService/BeginSecondFactor': 'It changes nothing until AddSecondFactor, which creates an event.',
   'auth.v1.UserService/RequestPasswordReset': 'It changes nothing until ResetPassword, which creates an event.',
   'auth.v1.UserService/AppendAuditEvents': 'It is the audit log.',
   'auth.v1.NotificationService/AppendNotifications': 'ListNotifications shows them; what causes them leaves its event.',

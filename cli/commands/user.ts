@@ -69,6 +69,20 @@ export function userCommand(cli: Cli): Command {
       .action((email: string) => update(cli, email, { isOperator, updateMask: ['is_operator'] }));
   }
 
+  user
+    .command('second-factor')
+    .description('The second factors of users.')
+    .command('remove <email>')
+    .description(
+      'Remove the authenticator app, the passkeys and the recovery codes of a user who has lost them. Be sure first who asks you.',
+    )
+    .action((email: string) =>
+      cli.withServices(async ({ users }) => {
+        const { id } = await userByEmail(users, email);
+        cli.out.show(userView, (await users.resetSecondFactors({ userId: id, language: '' }, operatorCall())).user!);
+      }),
+    );
+
   return user;
 }
 

@@ -13,6 +13,7 @@ function userJson(user: User): Record<string, string | boolean | null> {
     operator: user.isOperator,
     disabled: user.isDisabled,
     has_password: user.hasPassword,
+    has_second_factor: user.hasSecondFactor,
     created_at: instantJson(user.createdAtMs),
   };
 }
@@ -28,6 +29,7 @@ export const userView: View<User> = {
     { title: 'name', text: ({ name }) => name },
     { title: 'state', text: stateOf },
     { title: 'operator', text: ({ isOperator }) => (isOperator ? 'yes' : '') },
+    { title: 'second factor', text: ({ hasSecondFactor }) => (hasSecondFactor ? 'yes' : '') },
   ],
   details: [
     { title: 'user', text: ({ id }) => id },
@@ -35,6 +37,7 @@ export const userView: View<User> = {
     { title: 'name', text: ({ name }) => name },
     { title: 'state', text: stateOf },
     { title: 'operator', text: ({ isOperator }) => (isOperator ? 'yes' : 'no') },
+    { title: 'second factor', text: ({ hasSecondFactor }) => (hasSecondFactor ? 'yes' : 'no') },
     { title: 'created', text: ({ createdAtMs }) => instant(createdAtMs) },
   ],
 };

@@ -1,5 +1,6 @@
 // A call of every RPC that creates an audit event.
 import { randomBytes } from 'node:crypto';
+import { generateSync } from 'otplib';
 import { newId } from '#kit/id.js';
 import { type CallContext, callContext } from '#client/call-context.js';
 import { eventually } from '#kit/testing/waiting.js';
@@ -18,6 +19,7 @@ import {
   CreateUserRequest,
   RevokeSessionsRequest,
   Role,
+  SecondFactorKind,
   UpdateProfileRequest,
   UpdateUserRequest,
 } from '#proto/auth/v1/users.js';
@@ -60,6 +62,7 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
     userId: '',
     session: '',
     identity: '',
+    factor: '',
     invitation: '',
     managementKey: '',
     token: '',
@@ -107,6 +110,15 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
     const entry = { ...call, projectId: made.projectId, startedAtMs: BigInt(Date.now()), days: 1, log: {} };
     await metering.storePromptLogs(StorePromptLogsRequest.fromPartial({ entries: [entry] }));
     return call;
+  };
+  const addFactor = async (): Promise<void> => {
+    const { signedIn } = await users.signIn({ email: 'bob@example.com', password: `${password} 3`, client }, operator);
+    const sessionId = signedIn!.session!.id;
+    const { enrolment, setup } = await users.beginSecondFactor({ sessionId, kind: SecondFactorKind.SECOND_FACTOR_KIND_TOTP }, operator);
+    const secret = new URL(setup!.value).searchParams.get('secret')!;
+    const proof = { $case: 'totpCode', value: generateSync({ secret }) } as const;
+    made.session = sessionId;
+    made.factor = (await users.addSecondFactor({ sessionId, enrolment, name: 'Phone', proof, language: '' }, operator)).factor!.id;
   };
   const certificate = () => ({ sha256: randomBytes(32), expiresAtMs: BigInt(Date.now() + 86_400_000) });
   const once = { isIdempotent: true } as const;
@@ -378,10 +390,29 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
         await users.requestPasswordReset({ email: 'bob@example.com', client, language: '' }, operator);
         const mail = await eventually(() => services.mails.find(({ to, text }) => to === 'bob@example.com' && text.includes('/reset#')));
         const token = /\/reset#(\S+)/.exec(mail.text)![1]!;
-        await users.resetPassword({ token, newPassword: `${password} 3`, client }, operator);
+        await users.resetPassword({ token, newPassword: `${password} 3`, client, sessionId: '' }, operator);
       },
       { by: 'bob@example.com' },
     ),
+    ofUsers('AddSecondFactor', 'profile.add_factor', addFactor, { by: 'bob@example.com' }),
+    ofUsers(
+      'CreateRecoveryCodes',
+      'profile.recovery_codes',
+      () => users.createRecoveryCodes({ sessionId: made.session, language: '' }, operator),
+      {
+        by: 'bob@example.com',
+      },
+    ),
+    ofUsers(
+      'RemoveSecondFactor',
+      'profile.remove_factor',
+      () => users.removeSecondFactor({ sessionId: made.session, factorId: made.factor, language: '' }, operator),
+      { by: 'bob@example.com' },
+    ),
+    ofUsers('ResetSecondFactors', 'user.reset_factors', () => users.resetSecondFactors({ userId: made.userId, language: '' }, operator), {
+      prepare: addFactor,
+      ...once,
+    }),
     ofUsers('DeleteMember', 'member.remove', () => users.deleteMember({ accountId: made.accountId, userId: made.userId }, operator)),
     ofUsers(
       'SignUp',

@@ -48,6 +48,12 @@ const sources: Readonly<Record<Audience, readonly Source[]>> = {
   owners: [
     { name: 'console', menu: 'Console', description: 'The console: users, sign-in, roles, and what an operator sets up for them.' },
     {
+      name: 'second-factor',
+      menu: 'Second factor',
+      description:
+        'Authenticator apps, passkeys and recovery codes: how to set them up, when they are asked for, and how operators require and remove them.',
+    },
+    {
       name: 'keys',
       description: 'Platform keys and where they may be used from; management keys, with which programs create keys and read usage.',
     },

@@ -33,6 +33,8 @@ export const fieldRules = {
   timestamp: 'must be a valid timestamp with a zone, for example 2027-01-31T12:00:00Z',
   date: 'must be a date or a timestamp, for example 2026-11-20 or 2026-11-20T12:00:00Z',
   email: 'must be an email address such as ada@example.com',
+  totp_code: 'must be the code that the authenticator app shows now; check that the time of the phone is right',
+  passkey: 'must be the browser’s response to these options; try again',
   http_url: 'must be an address that begins with https:// or http://',
   no_credentials: 'must not contain a user name or password',
   no_query: 'must have neither a query nor a fragment',
@@ -149,6 +151,7 @@ export const sentences = {
     email_taken_meanwhile: 'A user with this email address was created meanwhile. Sign in and try again.',
     member_exists: 'This user already belongs to the account. Change the role instead.',
     identity_taken: 'This identity is connected to another user here.',
+    passkey_exists: 'This passkey was added already.',
     model_exists: 'A model "{id}" already exists.',
     upstream_exists: 'An upstream "{id}" already exists.',
     name_taken: '"{name}" already names the model "{model}". Choose another name.',
@@ -167,6 +170,12 @@ export const sentences = {
     last_owner: 'An account needs at least one owner. Make another member an owner first.',
     last_operator: 'This is the last operator who can sign in. Make another user an operator first.',
     only_sign_in: 'This is the only way for you to sign in. Set a password first.',
+    reauthenticate: 'Enter your password or use a second factor first: this changes how you sign in.',
+    no_second_factor: 'You have no second factor. Set one up first.',
+    totp_present: 'You have an authenticator app already. Remove it before you set up another one.',
+    factors_full: 'A user can have at most {max} second factors. Remove one first.',
+    enrolment_ended: 'Setting up took too long. Start again.',
+    no_passkeys: 'Passkeys cannot be used here: they need a public address with HTTPS and a host name (TOLLGATE_GATEWAY_PUBLIC_URL).',
     identities_full: 'A user can have at most {max} identities. Disconnect one first.',
     invitations_full:
       'This account has {max} open invitations, which is the maximum. Revoke some, or wait until one is accepted or expires.',
@@ -243,7 +252,12 @@ export const sentences = {
       'The management key ending in {last_four} may not be used from {address}. Call from one of its allowed addresses.',
   },
   peer_not_permitted: { peer_not_permitted: 'This process may not make the call.' },
-  sign_in_refused: { sign_in_refused: 'Sign-in failed: the details do not match, or the link has expired.' },
+  sign_in_refused: {
+    sign_in_refused: 'Sign-in failed: the details do not match, or the link has expired.',
+    factor_refused:
+      'The second factor was not accepted: the code is wrong, was used already or has expired, or the passkey is not known here.',
+    challenge_ended: 'This sign-in took too long or was finished already. Start again.',
+  },
   sign_in_throttled: {
     sign_in_throttled: 'There were too many attempts. Try again later.',
     attempts_throttled: 'There were too many attempts. Try again in {minutes:minute}.',

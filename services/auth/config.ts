@@ -1,7 +1,7 @@
 // The settings of auth.
 import { signInSettings } from './users/oidc/settings.js';
 import { publicUrl } from '#kit/config/public-url.js';
-import { duration, flag, type Settings, text, type Values } from '#kit/config/settings.js';
+import { duration, flag, oneOf, type Settings, text, type Values } from '#kit/config/settings.js';
 import { databaseUrl, migrationDatabaseUrl } from '#kit/db/part.js';
 import { mailSettings } from '#kit/mail/settings.js';
 import { lostSecretKey } from '#kit/secrets/secret-keeper.js';
@@ -40,6 +40,12 @@ export const authSettings = {
     default: 30 * 86_400_000,
   }),
   ...signInSettings,
+  requireSecondFactor: oneOf(
+    'TOLLGATE_AUTH_REQUIRE_SECOND_FACTOR',
+    'of whom a second factor is required (nobody, operators or everyone): who has none must set one up after sign-in; users who sign in at the identity provider are exempt',
+    ['nobody', 'operators', 'everyone'],
+    { default: 'nobody' },
+  ),
   notificationIntervalMs: duration(
     'TOLLGATE_AUTH_NOTIFICATION_INTERVAL',
     'how often auth looks for mails and webhook requests that are due for another attempt',
@@ -67,7 +73,7 @@ export const authProcessSettings = {
   lostSecretKey,
   secretKeyPath: text(
     'TOLLGATE_AUTH_SECRET_KEY_FILE',
-    'file with the keys, one per line, the first of which encrypts the signing keys of auth, the secrets of webhooks, and mails until they are delivered; the same for every replica; created if it does not exist, unless the database has secrets',
+    'file with the keys, one per line, the first of which encrypts the signing keys of auth, second factors, the secrets of webhooks, and mails until they are delivered; the same for every replica; created if it does not exist, unless the database has secrets',
     { default: './data/auth-secret-key' },
   ),
 } satisfies Settings;

@@ -33,6 +33,9 @@ import { withActorRules } from './users/actor-rules.js';
 import type { UserDeps } from './users/deps.js';
 import { UserMails } from './users/mail/user-mails.js';
 import { createOidc, type OidcProvider } from './users/oidc/provider.js';
+import { Challenges } from './users/second-factor/challenges.js';
+import { Passkeys } from './users/second-factor/passkeys.js';
+import { SecondFactorStore } from './users/second-factor/store.js';
 import { userService } from './users/service.js';
 import { AuditStore } from './users/store/audit.js';
 import { FailureStore } from './users/store/failures.js';
@@ -138,6 +141,8 @@ export function createAuth(
   const events = new WebhookPublisher({ db, endpoints, notifications, notifier });
   const store = new SigningKeyStore(db);
   const signingKeys = new SigningKeys({ store, box, clock, log, lifeMs: config.signingKeyMs });
+  const factors = new SecondFactorStore(db);
+  const passkeys = new Passkeys(publicUrl, log);
   const audit = new AuditStore(db, clock, async (tx, record) => {
     const found = eventOf(record);
     if (found !== undefined) await events.publish(tx, found.event, found.accountId);
@@ -168,6 +173,9 @@ export function createAuth(
     accounts,
     projects,
     resets,
+    factors,
+    challenges: new Challenges({ store: factors, passkeys, box, clock }),
+    passkeys,
     mailBudget,
     mails: new UserMails({ hasMailServer: mailer !== undefined, publicUrl, budget: mailBudget, notifier, clock, log }),
     notifier,

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { generateSync } from 'otplib';
 import { createKey } from '../support/calls.js';
 import { addUser, Browser } from '../support/console.js';
 import { type Idp, type IdpFault, startIdp } from '../support/idp.js';
@@ -9,6 +10,7 @@ import { freePort } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
 
 const password = 'correct horse battery';
+const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0';
 
 describe.each(modes)('coming into the console, %s', (mode) => {
   let idp: Idp;
@@ -48,7 +50,12 @@ describe.each(modes)('coming into the console, %s', (mode) => {
     browser.get<{ user: { id: string; email: string; name: string }; accounts: { id: string; name: string; role: string }[] }>('/me');
 
   it('says what ways there are', async () => {
-    expect(await new Browser(system).get('/sign-in-options')).toEqual({ sign_up: true, password_reset: false, oidc: { name: 'Acme ID' } });
+    expect(await new Browser(system).get('/sign-in-options')).toEqual({
+      sign_up: true,
+      password_reset: false,
+      passkey_origin: null,
+      oidc: { name: 'Acme ID' },
+    });
   });
 
   it('signs people up, with an account of their own that nobody else sees', async () => {
@@ -69,6 +76,56 @@ describe.each(modes)('coming into the console, %s', (mode) => {
     expect(await other.refusal('GET', `/accounts/${accountId}/balance`)).toEqual([404, 'not_found']);
     const response = await new Browser(system).ask('POST', '/sign-up', { ...fields, email: 'x@example.com', password: 'short' });
     expect([response.status, await response.json()]).toMatchObject([400, { error: { field: 'password' } }]);
+  });
+
+  it('asks for the code of an authenticator app, once each, until the operator removes it', async () => {
+    const email = 'second@example.com';
+    await addUser(system, email, password);
+    const browser = new Browser(system, { 'user-agent': firefox });
+    await browser.signIn(email, password);
+    const begin = () =>
+      browser.must<{ enrolment: string; totp: { secret: string } }>('POST', '/me/second-factors/begin', { kind: 'totp' }, 200);
+    const { enrolment, totp } = await begin();
+    // The code of the previous step, so that the present one can be used to sign in.
+    const code = (stepsAhead: number) => generateSync({ secret: totp.secret, epoch: Math.floor(Date.now() / 1000) + stepsAhead * 30 });
+    const factor = { enrolment, name: 'Phone', totp_code: code(-1) };
+    const { recovery_codes: codes } = await browser.must<{ recovery_codes: string[] }>('POST', '/me/second-factors', factor, 201);
+    expect(codes).toHaveLength(10);
+    expect(await browser.refusal('POST', '/me/second-factors/begin', { kind: 'passkey' })).toEqual([409, 'failed_precondition']);
+
+    const asked = async (): Promise<string> => {
+      const { second_factor: challenge } = await new Browser(system).must<{ second_factor: { token: string } }>(
+        'POST',
+        '/session',
+        { email, password },
+        202,
+      );
+      expect(challenge).toMatchObject({ totp: true, recovery_codes: true, passkey: null });
+      return challenge.token;
+    };
+    const there = new Browser(system);
+    const present = code(0);
+    await there.must('POST', '/session/second-factor', { token: await asked(), totp_code: present }, 204);
+    const refused = [401, 'sign_in_refused'];
+    const finish = (body: object) => new Browser(system).refusal('POST', '/session/second-factor', body);
+    expect(await finish({ token: await asked(), totp_code: present })).toEqual(refused);
+    await new Browser(system).must('POST', '/session/second-factor', { token: await asked(), recovery_code: codes[0] }, 204);
+    expect(await finish({ token: await asked(), recovery_code: codes[0] })).toEqual(refused);
+
+    const { data: sessions } = await browser.get<{ data: { id: string; present: boolean; browser: string; system: string }[] }>(
+      '/me/sessions',
+    );
+    expect(sessions.filter((session) => session.present)).toMatchObject([{ browser: 'Firefox 140', system: 'Windows' }]);
+    expect(sessions).toHaveLength(3);
+    expect(await browser.must('DELETE', '/me/sessions', undefined, 200)).toEqual({ ended: 2 });
+    expect(await there.refusal('GET', '/me')).toEqual([401, 'session_unknown']);
+
+    const token = await asked();
+    for (let tries = 0; tries < 4; tries += 1) expect(await finish({ token, totp_code: '000000' })).toEqual(refused);
+    expect(await finish({ token, totp_code: '000000' })).toEqual([429, 'sign_in_throttled']);
+    expect(await system.json('user', 'second-factor', 'remove', email)).toMatchObject({ has_second_factor: false });
+    await new Browser(system).signIn(email, password);
+    expect(await browser.get('/me/second-factors')).toEqual({ data: [], recovery_codes_left: 0 });
   });
 
   it('takes no sign-up from another site, and none without end', async () => {
@@ -203,7 +260,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
       expect(await browser.refusal('POST', '/me/identities', {})).toEqual([401, 'sign_in_refused']);
       expect((await browser.ask('POST', '/me/identities', { current_password: password }, { 'x-tollgate-console': '' })).status).toBe(403);
       const { location } = await browser.must<{ location: string }>('POST', '/me/identities', { current_password: password }, 200);
-      expect(await browser.visit(location)).toBe(page('settings?connected=1'));
+      expect(await browser.visit(location)).toBe(page('settings/security?connected=1'));
       const { data } = await browser.get<{ data: { id: string; provider: string; email: string }[] }>('/me/identities');
       expect(data).toMatchObject([{ provider: 'Acme ID', email: 'private@elsewhere.example' }]);
       const byIdentity = new Browser(system);
@@ -215,7 +272,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
       const thief = new Browser(system);
       await thief.signIn('thief@example.com', password);
       const again = await thief.must<{ location: string }>('POST', '/me/identities', { current_password: password }, 200);
-      expect(await thief.visit(again.location)).toBe(page('settings?problem=identity_taken'));
+      expect(await thief.visit(again.location)).toBe(page('settings/security?problem=identity_taken'));
       expect(idp.person.sub).toBe(sub);
 
       await browser.must('DELETE', `/me/identities/${data[0]!.id}`, undefined, 204);
@@ -229,7 +286,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
       const { location } = await browser.must<{ location: string }>('POST', '/me/identities', { current_password: password }, 200);
       await browser.signIn('two@example.com', password);
       comeAs('private2@elsewhere.example');
-      expect(await browser.visit(location)).toBe(page('settings?problem=expired'));
+      expect(await browser.visit(location)).toBe(page('settings/security?problem=expired'));
       expect(await browser.get('/me/identities')).toEqual({ data: [] });
     });
 

@@ -46,6 +46,8 @@ export const chineseFieldRules: Readonly<Record<FieldRule, string>> = {
   timestamp: '须为带时区的有效时间，例如 2027-01-31T12:00:00Z',
   date: '须为日期或时间，例如 2026-11-20 或 2026-11-20T12:00:00Z',
   email: '须为邮箱地址，例如 ada@example.com',
+  totp_code: '须为验证器应用当前显示的验证码；请检查手机的时间是否准确',
+  passkey: '须为浏览器对这些选项的应答，请重试',
   emails: '须为邮箱地址，例如 ada@example.com',
   max_emails: '最多 {max} 个邮箱地址',
   http_url: '须为以 https:// 或 http:// 开头的地址',
@@ -141,6 +143,7 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
   email_taken_meanwhile: '此邮箱地址刚刚已被使用。请登录后再试。',
   member_exists: '此人已属于该账户，更改其角色即可。',
   identity_taken: '此身份已关联到另一位用户。',
+  passkey_exists: '此通行密钥已添加。',
   model_exists: '已有模型“{id}”，请换用其他 ID。',
   upstream_exists: '已有上游“{id}”，请换用其他 ID。',
   name_taken: '“{name}”已是模型“{model}”的名称，请换用其他名称。',
@@ -157,6 +160,12 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
   last_owner: '账户至少要有一名所有者，请先将他人设为所有者。',
   last_operator: '这是最后一名可以登录的运维人员，请先将他人设为运维人员。',
   only_sign_in: '这是您唯一的登录方式，请先设置密码。',
+  reauthenticate: '此操作会更改您的登录方式，请先输入密码或使用第二因素验证。',
+  no_second_factor: '您还没有第二因素，请先设置一个。',
+  totp_present: '您已有验证器应用。如需更换，请先移除现有的。',
+  factors_full: '每位用户最多有 {max} 个第二因素，请先移除一个。',
+  enrolment_ended: '设置用时过长，请重新开始。',
+  no_passkeys: '此处无法使用通行密钥：需要以 HTTPS 和域名访问的公开地址（TOLLGATE_GATEWAY_PUBLIC_URL）。',
   identities_full: '每位用户最多关联 {max} 个身份，请先解除一个。',
   invitations_full: '该账户已有 {max} 个未接受的邀请，已达上限。请撤回一些，或等其被接受或过期。',
   not_yourself: '不能停用自己，请由其他运维人员操作。',
@@ -209,6 +218,8 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
   address_not_in_key: '以 {last_four} 结尾的平台密钥不能从 {address} 使用。请从允许的地址调用，或将该地址加入允许的地址。',
   management_key_address: '以 {last_four} 结尾的管理密钥不能从 {address} 使用。请从允许的地址调用。',
   peer_not_permitted: '此进程无权发起该调用。',
+  factor_refused: '第二因素未通过验证：验证码不正确、已被使用或已过期，或此处不认识该通行密钥。',
+  challenge_ended: '登录用时过长或已经完成，请重新开始。',
   sign_in_refused: '身份验证未通过：信息不相符，或链接已失效。',
   sign_in_throttled: '尝试次数过多，请稍候再试。',
   attempts_throttled: '尝试次数过多，请在 {minutes} 分钟后再试。',
@@ -318,6 +329,7 @@ const chineseValues: Readonly<Record<string, Readonly<Record<string, string>>>> 
     payment: '支付',
     project: '项目',
     prompt_log: '提示与回答',
+    second_factor: '第二因素',
     session: '会话',
     upstream: '上游',
     usage_record: '用量记录',
@@ -327,7 +339,7 @@ const chineseValues: Readonly<Record<string, Readonly<Record<string, string>>>> 
 
 /** The same in English, where the word is not fit to be read. */
 const englishValues: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  what: { prompt_log: 'prompt and answer', usage_record: 'usage record' },
+  what: { prompt_log: 'prompt and answer', usage_record: 'usage record', second_factor: 'second factor' },
 };
 
 const english: Readonly<Record<string, string>> = Object.assign({}, ...Object.values(sentences));

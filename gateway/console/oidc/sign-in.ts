@@ -33,7 +33,7 @@ export async function beginOidc(ctx: Context, { config, peers }: OperationDeps, 
 /** Signs in the user whom the provider has sent back, or connects the identity with the user who is signed in. */
 export async function finishOidc({ ctx, context }: Pick<Call, 'ctx' | 'context'>, deps: OperationDeps): Promise<void> {
   const flow = takeFlow(ctx);
-  const page = flow?.session === undefined ? '../../sign-in' : '../../settings';
+  const page = flow?.session === undefined ? '../../sign-in' : '../../settings/security';
   try {
     if (flow === undefined)
       throw new AppError('sign_in_refused', 'The sign-in at the identity provider took too long, or was started in another browser.', {
@@ -56,7 +56,7 @@ export async function finishOidc({ ctx, context }: Pick<Call, 'ctx' | 'context'>
     if (visitor?.session.id !== sessionId)
       throw new AppError('sign_in_refused', 'Another user is signed in now.', { details: { why: 'expired' } });
     await asVisitor(ctx, () => deps.peers.users.connectIdentity({ sessionId, response }, context('patient')));
-    redirect(ctx, '../../settings?connected=1');
+    redirect(ctx, '../../settings/security?connected=1');
   }
 }
 

@@ -20,6 +20,7 @@ import { payments } from './payments.js';
 import { profile } from './profile.js';
 import { projects } from './projects.js';
 import { refusals } from './refusals.js';
+import { secondFactor } from './second-factor.js';
 import { signIn } from './sign-in.js';
 import { usage } from './usage.js';
 import { webhooks } from './webhooks.js';
@@ -27,6 +28,7 @@ import { webhooks } from './webhooks.js';
 export const areas: readonly Area[] = [
   signIn,
   profile,
+  secondFactor,
   projects,
   keys,
   usage,

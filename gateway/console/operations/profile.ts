@@ -90,7 +90,7 @@ export const profile: Area = {
       handle: async ({ ctx, body, visitor: { session }, context }, deps) => {
         const request = { sessionId: session.id, currentPassword: body.current_password ?? '' };
         await deps.peers.users.confirmPassword(request, context('patient'));
-        return { location: await beginOidc(ctx, deps, { to: 'settings', session: session.id }) };
+        return { location: await beginOidc(ctx, deps, { to: 'settings/security', session: session.id }) };
       },
     }),
     operation({

@@ -1,8 +1,10 @@
 // How users sign up, sign in and sign out.
 import type { Context } from 'koa';
-import { RevokeSessionsRequest, type SignedIn, SignUpRequest } from '#proto/auth/v1/users.js';
+import { RevokeSessionsRequest, type SecondFactorChallenge, type SignedIn, SignUpRequest } from '#proto/auth/v1/users.js';
+import { proofOf, renderChallenge } from '../render/second-factor.js';
 import { renderInvitation } from '../render/users.js';
 import { OfferedInvitation } from '../schemas/members.js';
+import { ProveSecondFactor, SecondFactorAsked } from '../schemas/second-factor.js';
 import {
   AcceptInvitation,
   FinishOidc,
@@ -17,11 +19,17 @@ import {
   StartOidc,
 } from '../schemas/sign-in.js';
 import { finishOidc, startOidc } from '../oidc/sign-in.js';
+import { orNull } from '../render/values.js';
 import { asVisitor, clearSession, clientOf, languageOf, setSession, visitorIf } from '../session/session.js';
 import { type Area, created, done, ok, operation } from '../table/operation.js';
 import { unlessUnavailable } from '../unavailable.js';
 
 const signedInAnswer = 'Signed in; the cookie is set.';
+const orChallenge = {
+  status: 202,
+  description: 'A second factor is needed: send its proof to /session/second-factor.',
+  schema: SecondFactorAsked,
+} as const;
 const errors = {
   sign_in_refused: 'The error does not say which part was wrong.',
   sign_in_throttled: 'Too many attempts failed; wait for `retry-after`.',
@@ -43,6 +51,7 @@ export const signIn: Area = {
           sign_up: options?.signUp === true,
           password_reset: options?.passwordReset === true,
           oidc: options?.identityProvider === undefined ? null : { name: options.identityProvider.name },
+          passkey_origin: orNull(options?.passkeyOrigin ?? ''),
         };
       },
     }),
@@ -52,10 +61,10 @@ export const signIn: Area = {
       summary: 'Sign in with an address and a password.',
       who: 'anyone',
       body: SignIn,
-      answers: [done(signedInAnswer)],
+      answers: [done(signedInAnswer), orChallenge],
       errors,
       handle: async ({ ctx, body, context }, { peers }) =>
-        begin(ctx, (await peers.users.signIn({ ...body, client: clientOf(ctx) }, context('patient'))).signedIn),
+        beginOrAsk(ctx, await peers.users.signIn({ ...body, client: clientOf(ctx) }, context('patient'))),
     }),
     operation({
       method: 'POST',
@@ -63,10 +72,38 @@ export const signIn: Area = {
       summary: 'Sign in with the token of a link, once.',
       who: 'anyone',
       body: LinkToken,
-      answers: [done(signedInAnswer)],
+      answers: [done(signedInAnswer), orChallenge],
       errors,
       handle: async ({ ctx, body, context }, { peers }) =>
-        begin(ctx, (await peers.users.redeemSignInLink({ ...body, client: clientOf(ctx) }, context('patient'))).signedIn),
+        beginOrAsk(ctx, await peers.users.redeemSignInLink({ ...body, client: clientOf(ctx) }, context('patient'))),
+    }),
+    operation({
+      method: 'POST',
+      path: '/session/passkey',
+      summary: 'Begin to sign in with a passkey alone.',
+      who: 'anyone',
+      answers: [ok(SecondFactorAsked, 'Send the browser’s response to /session/second-factor.')],
+      errors: { failed_precondition: 'Passkeys cannot be used at the public address.' },
+      handle: async ({ context }, { peers }) => {
+        const { challenge } = await peers.users.beginPasskeySignIn({}, context('patient'));
+        return { second_factor: renderChallenge(challenge!) };
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/session/second-factor',
+      summary: 'Finish a sign-in with a second factor, or with a passkey alone.',
+      who: 'anyone',
+      body: ProveSecondFactor,
+      answers: [done(signedInAnswer)],
+      errors: { ...errors, sign_in_refused: 'The proof was not accepted, or the challenge has expired.' },
+      handle: async ({ ctx, body, context }, { peers }) => {
+        const { signedIn } = await peers.users.finishSignIn(
+          { proof: proofOf(body, languageOf(ctx)), client: clientOf(ctx) },
+          context('patient'),
+        );
+        begin(ctx, signedIn);
+      },
     }),
     operation({
       method: 'DELETE',
@@ -128,12 +165,13 @@ export const signIn: Area = {
       summary: 'Set a new password with the token of such a link, once: all sessions of the user end, and a new one begins.',
       who: 'anyone',
       body: ResetPassword,
-      answers: [done(signedInAnswer)],
+      answers: [done(signedInAnswer), { ...orChallenge, description: `${orChallenge.description} Then repeat this request.` }],
       errors: { sign_in_refused: 'The link was used, has expired or never existed.' },
       handle: async ({ ctx, body, context }, deps) => {
-        const request = { token: body.token, newPassword: body.new_password, client: clientOf(ctx) };
-        const { signedIn } = await deps.peers.users.resetPassword(request, context('patient'));
-        begin(ctx, signedIn);
+        const present = await visitorIf(ctx, deps);
+        const { token, new_password: newPassword } = body;
+        const request = { token, newPassword, client: clientOf(ctx), sessionId: present?.session.id ?? '' };
+        return beginOrAsk(ctx, await asVisitor(ctx, () => deps.peers.users.resetPassword(request, context('patient'))));
       },
     }),
     operation({
@@ -155,16 +193,17 @@ export const signIn: Area = {
       summary: 'Accept an invitation: a membership and a session.',
       who: 'anyone',
       body: AcceptInvitation,
-      answers: [done(signedInAnswer)],
+      answers: [done(signedInAnswer), { ...orChallenge, description: `${orChallenge.description} Then repeat this request.` }],
       errors,
       handle: async ({ ctx, body, context }, deps) => {
         const { users } = deps.peers;
         const { token, name, password } = body;
         const present = await visitorIf(ctx, deps);
         const request = { token, name: name ?? '', password: password ?? '', client: clientOf(ctx), sessionId: present?.session.id ?? '' };
-        const { signedIn } = await asVisitor(ctx, () => users.acceptInvitation(request, context('patient')));
-        begin(ctx, signedIn);
-        const { session } = signedIn!;
+        const accepted = await asVisitor(ctx, () => users.acceptInvitation(request, context('patient')));
+        const asked = beginOrAsk(ctx, accepted);
+        if (asked !== undefined) return asked;
+        const { session } = accepted.signedIn!;
         // The cookie of the new session replaces the previous session's, which the browser could then no longer end.
         if (present !== undefined && present.session.id !== session!.id)
           await asVisitor(ctx, () =>
@@ -173,6 +212,7 @@ export const signIn: Area = {
               context('patient'),
             ),
           );
+        return undefined;
       },
     }),
     operation({
@@ -195,6 +235,19 @@ export const signIn: Area = {
     }),
   ],
 };
+
+/** Begins the session, or returns the challenge of the second factor. */
+function beginOrAsk(
+  ctx: Context,
+  { signedIn, challenge }: { signedIn: SignedIn | undefined; challenge: SecondFactorChallenge | undefined },
+): SecondFactorAsked | undefined {
+  if (challenge === undefined) {
+    begin(ctx, signedIn);
+    return undefined;
+  }
+  ctx.status = orChallenge.status;
+  return { second_factor: renderChallenge(challenge) };
+}
 
 function begin(ctx: Context, signedIn: SignedIn | undefined): void {
   setSession(ctx, signedIn!.token, signedIn!.session!.expiresAtMs);

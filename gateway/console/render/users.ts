@@ -7,6 +7,7 @@ import {
   type ProjectRole as ProjectRoleMessage,
   Role,
   type Session as SessionMessage,
+  SignInMethod,
   type User as UserMessage,
 } from '#proto/auth/v1/users.js';
 import { AccountState } from '#proto/auth/v1/auth.js';
@@ -15,11 +16,19 @@ import type { LinkMail, Member, OfferedInvitation, OpenInvitation, ProjectRole, 
 import type { OperatorUser } from '../schemas/operator/users.js';
 import type { Identity, Me, Session } from '../schemas/profile.js';
 import type { Visitor } from '../session/session.js';
+import { deviceOf } from './device.js';
 import { instant, orNull } from './values.js';
 
 /** Renders a user for themselves and for other members. */
 export function renderUser(user: UserMessage): User {
-  return { id: user.id, email: user.email, name: user.name, is_operator: user.isOperator, has_password: user.hasPassword };
+  return {
+    id: user.id,
+    email: user.email,
+    name: user.name,
+    is_operator: user.isOperator,
+    has_password: user.hasPassword,
+    has_second_factor: user.hasSecondFactor,
+  };
 }
 
 /** Renders a user for operators. */
@@ -28,10 +37,11 @@ export function renderOperatorUser(user: UserMessage): OperatorUser {
 }
 
 /** Renders the signed-in user and their accounts. */
-export function renderMe({ user, session, memberships }: Visitor): Me {
+export function renderMe({ user, session, memberships, secondFactorMissing }: Visitor): Me {
   return {
     user: renderUser(user),
-    session: { id: session.id, by_link: session.signedInWithLink, expires_at: instant(session.expiresAtMs) },
+    session: { id: session.id, by_link: session.method === SignInMethod.SIGN_IN_METHOD_LINK, expires_at: instant(session.expiresAtMs) },
+    second_factor_missing: secondFactorMissing,
     accounts: memberships.map(({ account, role, projectRoles }) => ({
       id: account!.id,
       name: account!.name,
@@ -52,6 +62,7 @@ export function renderSession(session: SessionMessage, presentId: string): Sessi
     last_used_at: instant(session.lastUsedAtMs),
     expires_at: instant(session.expiresAtMs),
     address: session.client?.address ?? '',
+    ...deviceOf(session.client?.userAgent ?? ''),
     user_agent: session.client?.userAgent ?? '',
   };
 }

@@ -12,7 +12,7 @@ export type ProjectRole = Static<typeof ProjectRole>;
 const ProjectRoles = Type.Array(ProjectRole, { maxItems: 50 });
 
 /** A user as shown to themselves and to other members. */
-export const userFields = { id: Text, email: Text, name: Text, is_operator: Flag, has_password: Flag };
+export const userFields = { id: Text, email: Text, name: Text, is_operator: Flag, has_password: Flag, has_second_factor: Flag };
 export const User = view('User', userFields);
 export type User = Static<typeof User>;
 

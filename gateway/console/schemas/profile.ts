@@ -7,6 +7,9 @@ import { permissions } from './words.js';
 export const Me = view('Me', {
   user: User,
   session: Type.Object({ id: Text, by_link: Flag, expires_at: Time }),
+  second_factor_missing: Type.Boolean({
+    description: 'A second factor is required here: until the user has set one up, they have no accounts.',
+  }),
   accounts: Type.Array(
     Type.Object({
       id: Text,
@@ -29,6 +32,8 @@ export const Session = view('Session', {
   last_used_at: Time,
   expires_at: Time,
   address: Text,
+  browser: nullable(Text, 'For example "Firefox 140".'),
+  system: nullable(Text, 'For example "Windows".'),
   user_agent: Text,
 });
 export type Session = Static<typeof Session>;

@@ -21,6 +21,7 @@ export interface Visitor {
   readonly memberships: GetSessionResponse['memberships'];
   /** Set if a program acts for the user; the session is then empty, since no operation on sessions has a scope. */
   readonly managementKey?: ManagementKey;
+  readonly secondFactorMissing: boolean;
 }
 
 const visitors = new WeakMap<object, Visitor>();
@@ -51,6 +52,7 @@ function withManagementKey(deps: SessionDeps): Middleware {
       user: { ...user!, isOperator: false },
       session: Session.fromPartial({}),
       memberships: [membership!],
+      secondFactorMissing: false,
       managementKey: key!,
     };
     visitors.set(ctx, visitor);
@@ -75,8 +77,8 @@ function withSession(deps: Pick<ConsoleDeps, 'peers' | 'config' | 'clock'>): Mid
       if (hasReason(error, 'session_unknown')) clearSession(ctx);
       throw error;
     }
-    const { session, user, memberships, actorToken } = found;
-    visitors.set(ctx, { session: session!, user: user!, memberships });
+    const { session, user, memberships, actorToken, secondFactorMissing } = found;
+    visitors.set(ctx, { session: session!, user: user!, memberships, secondFactorMissing });
     const acting = actingBy(actorToken, async () => (await read()).actorToken, deps);
     actings.set(ctx, acting);
     await actingAs(acting, next);

@@ -120,6 +120,7 @@ export const schema: Migration = {
       password ${sql.text(200)} NULL,
       is_operator ${sql.int32} NOT NULL CHECK (is_operator IN (0, 1)),
       is_disabled ${sql.int32} NOT NULL CHECK (is_disabled IN (0, 1)),
+      has_second_factor ${sql.int32} NOT NULL CHECK (has_second_factor IN (0, 1)),
       created_at_ms ${sql.int64} NOT NULL
     ) ${sql.tableOptions}`,
     'CREATE UNIQUE INDEX person_by_email ON person (email)',
@@ -133,7 +134,8 @@ export const schema: Migration = {
       expires_at_ms ${sql.int64} NOT NULL,
       address ${sql.text(64)} NOT NULL,
       user_agent ${sql.text(300)} NOT NULL,
-      by_link ${sql.int32} NOT NULL CHECK (by_link IN (0, 1))
+      method ${sql.int32} NOT NULL CHECK (method BETWEEN 1 AND 4),
+      authenticated_at_ms ${sql.int64} NOT NULL
     ) ${sql.tableOptions}`,
     'CREATE UNIQUE INDEX session_by_token ON session (token_hash)',
     'CREATE INDEX session_by_user ON session (user_id, expires_at_ms)',
@@ -178,6 +180,36 @@ export const schema: Migration = {
     ) ${sql.tableOptions}`,
     'CREATE UNIQUE INDEX invitation_by_token ON invitation (token_hash)',
     'CREATE UNIQUE INDEX invitation_by_address ON invitation (account_id, email)',
+
+    // sealed_data is '' if its key was lost. counter only increases: the last step of an authenticator app whose code was accepted, or the signature
+    // counter of a passkey. credential_hash is the SHA-256 of a passkey's credential id.
+    `CREATE TABLE second_factor (
+      id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
+      user_id ${sql.bytes(16)} NOT NULL,
+      kind ${sql.int32} NOT NULL CHECK (kind IN (1, 2)),
+      name ${sql.text(200)} NOT NULL,
+      sealed_data ${sql.longText} NOT NULL,
+      credential_hash ${sql.bytes(32)} NULL,
+      counter ${sql.int64} NOT NULL,
+      created_at_ms ${sql.int64} NOT NULL,
+      last_used_at_ms ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    'CREATE INDEX second_factor_by_user ON second_factor (user_id, id)',
+    'CREATE UNIQUE INDEX second_factor_by_credential ON second_factor (credential_hash)',
+
+    // The SHA-256 of the codes that were not used. A code has 80 random bits, so it needs no slow hash.
+    `CREATE TABLE recovery_code (
+      user_id ${sql.bytes(16)} NOT NULL,
+      code_hash ${sql.bytes(32)} NOT NULL,
+      PRIMARY KEY (user_id, code_hash)
+    ) ${sql.tableOptions}`,
+
+    // Challenges that were met, until they expire.
+    `CREATE TABLE used_challenge (
+      token_hash ${sql.bytes(32)} NOT NULL PRIMARY KEY,
+      expires_at_ms ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    'CREATE INDEX used_challenge_by_end ON used_challenge (expires_at_ms)',
 
     // identity_hash is the SHA-256 of issuer and subject.
     `CREATE TABLE person_identity (

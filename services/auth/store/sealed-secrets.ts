@@ -1,4 +1,4 @@
-// The sealed secrets in the database of auth: signing keys, the secrets of webhook endpoints, and mails that are not completed.
+// The sealed secrets in the database of auth: signing keys, second factors, the secrets of webhook endpoints, and mails that are not completed.
 import type { Database } from '#kit/db/open.js';
 import { asBytes, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
@@ -6,11 +6,16 @@ import type { SealedSecret } from '#kit/secrets/secret-keeper.js';
 import { NotificationState } from '#proto/auth/v1/notifications.js';
 import { signingKeyPurpose } from '../actors/signing-keys.js';
 import { contentPurpose } from '../notifications/try-delivery.js';
+import { factorPurpose, toStoredFactor } from '../users/second-factor/store.js';
 import { endpointPurpose } from '../webhooks/endpoint-store.js';
 
 const endpointSecrets = ['sealed_secret', 'sealed_previous_secret'] as const;
 
-/** Returns them all. Discarding a signing key makes auth create another one; discarding any other secret makes the deliveries that need it fail. */
+/**
+ * Returns them all. Discarding a signing key makes auth create another one. A second factor without its data accepts nothing: its user signs in with a
+ * recovery code, or the operator removes it. It is not deleted, since that would admit users without it. Discarding any other secret makes the
+ * deliveries that need it fail.
+ */
 export async function readSealedSecrets({ knex }: Database): Promise<SealedSecret[]> {
   const keys = (await knex('signing_key').select('number', 'kid', 'sealed_private_key')) as Record<string, unknown>[];
   const notifications = (await knex('notification').whereNotNull('sealed_content').select('id', 'sealed_content')) as Record<
@@ -18,7 +23,21 @@ export async function readSealedSecrets({ knex }: Database): Promise<SealedSecre
     unknown
   >[];
   const endpoints = (await knex('webhook_endpoint').select('id', ...endpointSecrets)) as Record<string, unknown>[];
+  const factors = (await knex('second_factor').whereNot('sealed_data', '').select()) as Record<string, unknown>[];
   return [
+    ...factors.map((row): SealedSecret => {
+      const stored = toStoredFactor(row);
+      const isIt = { id: row['id'], sealed_data: stored.sealedData };
+      return {
+        sealed: stored.sealedData,
+        purpose: factorPurpose(stored),
+        async replace(by) {
+          await knex('second_factor')
+            .where(isIt)
+            .update({ sealed_data: by ?? '' });
+        },
+      };
+    }),
     ...endpoints.flatMap((row) =>
       endpointSecrets.flatMap((column): SealedSecret[] => {
         if (row[column] === null) return [];

@@ -40,7 +40,12 @@ export function actingAs({ session, user }: SignedIn, roles: Readonly<Record<str
 /** Holds a running auth service and its dependencies. */
 export interface TestAuth {
   /** Settings that a test changes; a change takes effect immediately. */
-  readonly config: { signUp: boolean; oidcSignUp: boolean; privateWebhooks: boolean };
+  readonly config: {
+    signUp: boolean;
+    oidcSignUp: boolean;
+    privateWebhooks: boolean;
+    requireSecondFactor: 'nobody' | 'operators' | 'everyone';
+  };
   readonly service: AuthService;
   readonly users: UserService;
   readonly callers: CallerService;

@@ -26,11 +26,15 @@ export function withActorRules(service: UserService, { members }: Pick<UserDeps,
     disconnectIdentity: async (request, context) => service.disconnectIdentity(ofOneself(request, context), context),
     listSessions: async (request, context) => service.listSessions(ofOneself(request, context), context),
     revokeSessions: async (request, context) => service.revokeSessions(ofOneself(request, context), context),
-    async acceptInvitation(request, context) {
-      // Session ids are not secret, so a session is accepted only with the actor token of its user.
-      const isProven = context?.actor !== undefined && context.actor.sessionId === request.sessionId;
-      return service.acceptInvitation(isProven ? request : { ...request, sessionId: '' }, context);
-    },
+    listSecondFactors: async (request, context) => service.listSecondFactors(ofOneself(request, context), context),
+    beginReauthentication: async (request, context) => service.beginReauthentication(ofOwnSession(request, context), context),
+    reauthenticate: async (request, context) => service.reauthenticate(ofOwnSession(request, context), context),
+    beginSecondFactor: async (request, context) => service.beginSecondFactor(ofOwnSession(request, context), context),
+    addSecondFactor: async (request, context) => service.addSecondFactor(ofOwnSession(request, context), context),
+    removeSecondFactor: async (request, context) => service.removeSecondFactor(ofOwnSession(request, context), context),
+    createRecoveryCodes: async (request, context) => service.createRecoveryCodes(ofOwnSession(request, context), context),
+    resetPassword: async (request, context) => service.resetPassword(withProvenSession(request, context), context),
+    acceptInvitation: async (request, context) => service.acceptInvitation(withProvenSession(request, context), context),
     async createInvitation(request, context) {
       const { actor } = context!;
       if (actor === undefined) return service.createInvitation(request, context);
@@ -59,6 +63,11 @@ function ofOwnSession<R extends { readonly sessionId: string }>(request: R, cont
   const actor = context?.actor;
   if (actor !== undefined && actor.sessionId !== request.sessionId) throw fault('own_session_only', {});
   return request;
+}
+
+/** Removes a session that is not the actor's. Session ids are not secret, so a session proves a user only with their actor token. */
+function withProvenSession<R extends { readonly sessionId: string }>(request: R, context: CallContext | undefined): R {
+  return context?.actor?.sessionId === request.sessionId ? request : { ...request, sessionId: '' };
 }
 
 /** Raises role_not_permitted for another user, unless an operator acts. */

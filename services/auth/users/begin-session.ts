@@ -3,17 +3,38 @@ import { fault } from '#client/errors/fault.js';
 import type { AppError } from '#client/errors/app-error.js';
 import { idToBytes, newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
-import type { Client, SignedIn, User } from '#proto/auth/v1/users.js';
+import {
+  type Client,
+  type Membership,
+  type SecondFactorChallenge,
+  type Session,
+  type SignedIn,
+  SignInMethod,
+  type User,
+} from '#proto/auth/v1/users.js';
 import type { UserDeps } from './deps.js';
 import { mintToken } from './token.js';
+
+/** Begins a session, or returns a challenge for a user with a second factor. Raises sign_in_refused for a disabled user. */
+export async function beginSessionOrChallenge(
+  user: User,
+  client: Client,
+  method: SignInMethod,
+  context: CallContext,
+  deps: UserDeps,
+): Promise<{ signedIn: SignedIn | undefined; challenge: SecondFactorChallenge | undefined }> {
+  if (user.isDisabled) throw signInRefused();
+  if (user.hasSecondFactor) return { signedIn: undefined, challenge: await deps.challenges.ofUser({ userId: user.id, method }) };
+  return { signedIn: await beginSession(user, client, method, context, deps), challenge: undefined };
+}
 
 /** Creates a session and its tokens. Raises sign_in_refused for a disabled user. */
 export async function beginSession(
   user: User,
   client: Client,
-  byLink: boolean,
+  method: SignInMethod,
   { caller }: CallContext,
-  { sessions, members, actorTokens, lifetimes, clock, log }: UserDeps,
+  { sessions, members, actorTokens, lifetimes, config, clock, log }: UserDeps,
 ): Promise<SignedIn> {
   if (user.isDisabled) throw signInRefused();
   const nowMs = clock.nowMs();
@@ -25,20 +46,30 @@ export async function beginSession(
     lastUsedAtMs: BigInt(nowMs),
     expiresAtMs: BigInt(nowMs + Math.min(lifetimes.sessionIdleMs, lifetimes.sessionMs)),
     client,
-    signedInWithLink: byLink,
+    method,
+    authenticatedAtMs: BigInt(nowMs),
   };
   await sessions.add(session, hash);
-  log.info({ session_id: session.id, user_id: user.id, by_link: byLink }, 'signed in');
+  log.info({ session_id: session.id, user_id: user.id, method: SignInMethod[method] }, 'signed in');
   const memberships = await members.ofUser(idToBytes('user', user.id)!);
-  const actorToken = await actorTokens.sign({
-    user,
-    sessionId: session.id,
-    memberships,
-    accountId: '',
-    clientAddress: client.address,
-    caller,
-  });
+  const rights = rightsIn(session, user, memberships, config);
+  const actorToken = await actorTokens.sign({ ...rights, sessionId: session.id, accountId: '', clientAddress: client.address, caller });
   return { token, session, user, actorToken };
+}
+
+/** Returns the user and memberships with which a session acts: none while a required second factor is missing, so that the user must set one up first. */
+export function rightsIn(
+  session: Session,
+  user: User,
+  memberships: readonly Membership[],
+  { requireSecondFactor }: UserDeps['config'],
+): { user: User; memberships: readonly Membership[]; isFactorMissing: boolean } {
+  const isRequired = requireSecondFactor === 'everyone' || (requireSecondFactor === 'operators' && user.isOperator);
+  // The identity provider is responsible for the second factors of its users.
+  const isFactorMissing = isRequired && !user.hasSecondFactor && session.method !== SignInMethod.SIGN_IN_METHOD_IDENTITY;
+  return isFactorMissing
+    ? { user: { ...user, isOperator: false }, memberships: [], isFactorMissing }
+    : { user, memberships, isFactorMissing };
 }
 
 /** Returns the same error for every failed proof of identity. */

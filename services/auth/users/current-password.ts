@@ -1,6 +1,6 @@
 // The user of a session, and the check of their current password.
 import { idToBytes } from '#kit/id.js';
-import type { Session } from '#proto/auth/v1/users.js';
+import type { Session, User } from '#proto/auth/v1/users.js';
 import { found } from '../requests/found.js';
 import { signInRefused } from './begin-session.js';
 import type { UserDeps } from './deps.js';
@@ -20,6 +20,13 @@ export async function userOfSession(sessionId: string, { users, sessions, clock 
   const session = found(await sessions.find(checkedId('session_id', 'sess', sessionId), clock.nowMs()), 'session');
   const userId = idToBytes('user', session.userId)!;
   return { session, userId, stored: found(await users.find(userId), 'user') };
+}
+
+/** Returns the session with this id if it is one of the user. Raises invalid_request. */
+export async function sessionOf(user: User, sessionId: string, { sessions, clock }: UserDeps): Promise<Session | undefined> {
+  if (sessionId === '') return undefined;
+  const session = await sessions.find(checkedId('session_id', 'sess', sessionId), clock.nowMs());
+  return session?.userId === user.id ? session : undefined;
 }
 
 /** Raises sign_in_refused for a wrong password unless the user has none, sign_in_throttled and overloaded. */

@@ -14,6 +14,9 @@ import type { FailureStore } from './store/failures.js';
 import type { IdentityStore } from './store/identities.js';
 import type { MailBudget } from './store/mail-budget.js';
 import type { ManagementKeyStore } from './store/management-keys.js';
+import type { Challenges } from './second-factor/challenges.js';
+import type { Passkeys } from './second-factor/passkeys.js';
+import type { SecondFactorStore } from './second-factor/store.js';
 import type { MemberStore } from './store/members.js';
 import type { UserStore } from '../users/store/users.js';
 import type { ResetStore } from './store/resets.js';
@@ -37,6 +40,11 @@ export interface SignUpRules {
   readonly oidcSignUp: boolean;
 }
 
+/** Holds of whom a second factor is required, unless they sign in at the identity provider. */
+export interface SecondFactorRules {
+  readonly requireSecondFactor: 'nobody' | 'operators' | 'everyone';
+}
+
 /** Holds the dependencies that every RPC about users receives. */
 export interface UserDeps {
   readonly db: Database;
@@ -50,6 +58,9 @@ export interface UserDeps {
   readonly accounts: AccountStore;
   readonly projects: ProjectStore;
   readonly resets: ResetStore;
+  readonly factors: SecondFactorStore;
+  readonly challenges: Challenges;
+  readonly passkeys: Passkeys;
   readonly mailBudget: MailBudget;
   readonly mails: UserMails;
   readonly notifier: Notifier;
@@ -59,7 +70,7 @@ export interface UserDeps {
   /** Undefined: no user can sign in with an identity. */
   readonly identityProvider: OidcProvider | undefined;
   readonly lifetimes: Lifetimes;
-  readonly config: SignUpRules;
+  readonly config: SignUpRules & SecondFactorRules;
   readonly clock: Clock;
   readonly log: Logger;
 }

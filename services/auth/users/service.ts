@@ -38,6 +38,16 @@ import { authenticateManagementKey } from './rpcs/authenticate-management-key.js
 import { createManagementKey } from './rpcs/create-management-key.js';
 import { listManagementKeys } from './rpcs/list-management-keys.js';
 import { revokeManagementKey } from './rpcs/revoke-management-key.js';
+import { finishSignIn } from './second-factor/rpcs/finish-sign-in.js';
+import { beginPasskeySignIn } from './second-factor/rpcs/begin-passkey-sign-in.js';
+import { beginReauthentication } from './second-factor/rpcs/begin-reauthentication.js';
+import { reauthenticate } from './second-factor/rpcs/reauthenticate.js';
+import { listSecondFactors } from './second-factor/rpcs/list-second-factors.js';
+import { beginSecondFactor } from './second-factor/rpcs/begin-second-factor.js';
+import { addSecondFactor } from './second-factor/rpcs/add-second-factor.js';
+import { removeSecondFactor } from './second-factor/rpcs/remove-second-factor.js';
+import { createRecoveryCodes } from './second-factor/rpcs/create-recovery-codes.js';
+import { resetSecondFactors } from './second-factor/rpcs/reset-second-factors.js';
 import { verifyAuditLog } from './rpcs/verify-audit-log.js';
 
 /** Returns the implementation of the contract over these dependencies. */
@@ -63,6 +73,16 @@ export function userService(deps: UserDeps): UserService {
       createSignInLink,
       redeemSignInLink,
       getSession,
+      finishSignIn,
+      beginPasskeySignIn,
+      beginReauthentication,
+      reauthenticate,
+      listSecondFactors,
+      beginSecondFactor,
+      addSecondFactor,
+      removeSecondFactor,
+      createRecoveryCodes,
+      resetSecondFactors,
       listSessions,
       revokeSessions,
       createInvitation,

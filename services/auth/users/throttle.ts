@@ -1,4 +1,4 @@
-// Checks a password and limits attempts: per email address from one network, per network, and per email address from unknown networks.
+// Checks passwords and second factors, and limits attempts: per email address or user from one network, per network, and per email address or user.
 import { fault } from '#client/errors/fault.js';
 import { idToBytes } from '#kit/id.js';
 import type { UserDeps } from './deps.js';
@@ -10,9 +10,10 @@ import { scopeHash } from './store/failures.js';
 export const failureWindowMs = 15 * 60_000;
 /**
  * Failures in a window after which attempts are rejected: for an email address from one network, so that strangers elsewhere cannot lock its user out;
- * from a network; and for an email address from all networks in which its user has no session.
+ * from a network; and for an email address from all networks in which its user has no session. For second factors: for a user from one network, and
+ * from all networks. That is less than for passwords, because a code has six digits and three codes are valid at any time.
  */
-export const failuresMax = { email: 5, address: 50, emailFromUnknown: 100 } as const;
+export const failuresMax = { email: 5, address: 50, emailFromUnknown: 100, factor: 5, factorAnywhere: 10 } as const;
 
 /** Attempts allowed in a window: sign-ups and password resets per network address, and changes of one user to addresses of other users. */
 export const attemptsMax = { signUp: 10, passwordReset: 10, takenEmail: 10 } as const;
@@ -52,22 +53,31 @@ export async function checkPassword(
   stored: string | undefined,
   deps: Pick<UserDeps, 'failures' | 'sessions' | 'clock'>,
 ): Promise<boolean> {
-  const { failures } = deps;
-  const taken = await takeAll(who, deps);
-  const giveBack = async (): Promise<void> => {
-    for (const scope of taken) await failures.giveBack(scope);
-  };
-  let isRight: boolean;
-  try {
-    isRight = await isPassword(password, stored);
-  } catch (error) {
-    await giveBack();
-    throw error;
-  }
-  if (!isRight) return false;
-  await giveBack();
-  await clearFailures(who, deps);
-  return true;
+  const scopes: Scope[] = [
+    [pairScope(who.email, who.address), failuresMax.email],
+    [addressScope('address', who.address), failuresMax.address],
+  ];
+  if (!(await isKnownNetwork(who, deps))) scopes.push([`unknown ${who.email}`, failuresMax.emailFromUnknown]);
+  const isRight = await limited(scopes, 'failures_throttled', () => isPassword(password, stored), deps);
+  if (isRight) await clearFailures(who, deps);
+  return isRight;
+}
+
+/** Reports whether `check` accepts the proof of a user's second factor. Raises sign_in_throttled, with the wait, when there were too many failures. */
+export async function checkFactor(
+  { userId, address }: { readonly userId: string; readonly address: string },
+  check: () => Promise<boolean>,
+  deps: Pick<UserDeps, 'failures' | 'clock'>,
+): Promise<boolean> {
+  const pair = addressScope(`factor ${userId}`, address);
+  const scopes: Scope[] = [
+    [pair, failuresMax.factor],
+    [addressScope('address', address), failuresMax.address],
+    [`factor ${userId}`, failuresMax.factorAnywhere],
+  ];
+  const isRight = await limited(scopes, 'attempts_throttled', check, deps);
+  if (isRight) await deps.failures.clear(scopeHash(pair));
+  return isRight;
 }
 
 /** Forgets the failures for an email address from this network. */
@@ -79,16 +89,34 @@ function pairScope(email: string, address: string): string {
   return `email ${email} ${networkOf(address)}`;
 }
 
+/** A name under which failures are counted, and their maximum in a window. */
+type Scope = readonly [name: string, max: number];
+
+/** Runs a check whose failures count in every scope. Where one is used up, the check does not run, and nothing is counted. */
+async function limited(
+  scopes: readonly Scope[],
+  rule: ThrottleRule,
+  check: () => Promise<boolean>,
+  deps: Pick<UserDeps, 'failures' | 'clock'>,
+): Promise<boolean> {
+  const taken = await takeAll(scopes, rule, deps);
+  let isFailure = false;
+  try {
+    isFailure = !(await check());
+    return !isFailure;
+  } finally {
+    if (!isFailure) for (const scope of taken) await deps.failures.giveBack(scope);
+  }
+}
+
 /** Counts an attempt in every scope, and returns the scopes; where one is used up, in none. */
-async function takeAll(who: Attempted, deps: Pick<UserDeps, 'failures' | 'sessions' | 'clock'>): Promise<Buffer[]> {
-  const { failures, clock } = deps;
+async function takeAll(
+  scopes: readonly Scope[],
+  rule: ThrottleRule,
+  { failures, clock }: Pick<UserDeps, 'failures' | 'clock'>,
+): Promise<Buffer[]> {
   const nowMs = clock.nowMs();
   const taken: Buffer[] = [];
-  const scopes: [string, number][] = [
-    [pairScope(who.email, who.address), failuresMax.email],
-    [addressScope('address', who.address), failuresMax.address],
-  ];
-  if (!(await isKnownNetwork(who, deps))) scopes.push([`unknown ${who.email}`, failuresMax.emailFromUnknown]);
   for (const [name, max] of scopes) {
     const scope = scopeHash(name);
     const endsAtMs = await failures.take(scope, max, nowMs);
@@ -97,7 +125,7 @@ async function takeAll(who: Attempted, deps: Pick<UserDeps, 'failures' | 'sessio
       continue;
     }
     for (const each of taken) await failures.giveBack(each);
-    throw throttled('failures_throttled', endsAtMs - nowMs);
+    throw throttled(rule, endsAtMs - nowMs);
   }
   return taken;
 }
@@ -112,6 +140,8 @@ async function isKnownNetwork({ userId, address }: Attempted, { sessions, clock 
   return open.some(({ client }) => client !== undefined && networkOf(client.address) === network);
 }
 
-function throttled(rule: 'attempts_throttled' | 'failures_throttled', retryAfterMs: number) {
+type ThrottleRule = 'attempts_throttled' | 'failures_throttled';
+
+function throttled(rule: ThrottleRule, retryAfterMs: number) {
   return fault(rule, { minutes: Math.ceil(retryAfterMs / 60_000) }, { retryAfterMs });
 }

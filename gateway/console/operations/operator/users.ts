@@ -87,6 +87,17 @@ export const users: Area = {
     }),
     operation({
       method: 'DELETE',
+      path: '/operator/users/{user}/second-factors',
+      summary: 'Remove all second factors of a user who has lost them.',
+      who: 'operator',
+      answers: [ok(OperatorUser)],
+      handle: async ({ ctx, params, context }, { peers }) => {
+        const { user } = await peers.users.resetSecondFactors({ userId: params.user, language: languageOf(ctx) }, context());
+        return renderOperatorUser(user!);
+      },
+    }),
+    operation({
+      method: 'DELETE',
       path: '/operator/users/{user}/sessions',
       summary: 'Sign a user out everywhere. Your own current session continues.',
       who: 'operator',

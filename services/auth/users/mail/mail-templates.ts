@@ -206,10 +206,11 @@ export function signInLetter({ name, link, expiresAtMs }: { name: string; link: 
 }
 
 /** Returns an instant in UTC, to the minute. */
-function instant(ms: number): string {
+export function instant(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-function lines(...texts: readonly string[]): string {
+/** Returns the lines of a mail as its text. */
+export function lines(...texts: readonly string[]): string {
   return `${texts.join('\n')}\n`;
 }

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import { type Mail, MailFailure, type Mailer } from '#kit/mail/mailer.js';
 import { testEngines } from '#kit/testing/database.js';
 import { NotificationState } from '#proto/auth/v1/notifications.js';
-import { type Client, CreateUserRequest, Role, type SignedIn, UpdateUserRequest, type User } from '#proto/auth/v1/users.js';
+import { type Client, CreateUserRequest, Role, type SignedIn, SignInMethod, UpdateUserRequest, type User } from '#proto/auth/v1/users.js';
 import { identityResponse, newAccount, operator, startTestAuth, type TestAuth } from '../../testing/auth.js';
 import { resetLifeMs, resetsPerHourMax } from '../rpcs/request-password-reset.js';
 import { mailWindowMs } from '../store/mail-budget.js';
@@ -45,7 +45,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     (await auth.users.signIn({ email, password: secret, client: from }, operator)).signedIn!;
   const ask = (email: string, from = client()) => auth.users.requestPasswordReset({ email, client: from, language: '' }, operator);
   const reset = async (token: string, newPassword = changed, from = client()): Promise<SignedIn> =>
-    (await auth.users.resetPassword({ token, newPassword, client: from }, operator)).signedIn!;
+    (await auth.users.resetPassword({ token, newPassword, client: from, sessionId: '' }, operator)).signedIn!;
   const sessionOf = (token: string) => auth.users.getSession({ token, clientAddress: '', accountId: '' }, operator);
   const refused = { reason: 'sign_in_refused' };
 
@@ -75,7 +75,10 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     const token = tokenOf(mail!);
     await expect(reset(token, 'short')).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'new_password' } });
     const signedIn = await reset(token);
-    expect(await sessionOf(signedIn.token)).toMatchObject({ user: { email: 'ada@example.com' }, session: { signedInWithLink: false } });
+    expect(await sessionOf(signedIn.token)).toMatchObject({
+      user: { email: 'ada@example.com' },
+      session: { method: SignInMethod.SIGN_IN_METHOD_PASSWORD },
+    });
     await expect(sessionOf(before.token)).rejects.toMatchObject({ reason: 'session_unknown' });
     await expect(signIn('ada@example.com')).rejects.toMatchObject(refused);
     await signIn('ada@example.com', changed);

@@ -1,13 +1,22 @@
 // AcceptInvitation: makes the invited user a member and begins their session.
 import { idToBytes, newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
-import type { AcceptInvitationRequest, AcceptInvitationResponse, Client, Invitation, User } from '#proto/auth/v1/users.js';
+import {
+  type AcceptInvitationRequest,
+  type AcceptInvitationResponse,
+  type Client,
+  type Invitation,
+  type Session,
+  SignInMethod,
+  type User,
+} from '#proto/auth/v1/users.js';
 import { checkedName } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { projectRoleWords, provenActor, roleWord } from '../audit-details.js';
-import { beginSession, signInRefused } from '../begin-session.js';
+import { beginSession, beginSessionOrChallenge, signInRefused } from '../begin-session.js';
+import { sessionOf } from '../current-password.js';
 import type { UserDeps } from '../deps.js';
-import { checkedClient, checkedId, checkedPassword } from '../fields.js';
+import { checkedClient, checkedPassword } from '../fields.js';
 import { hashPassword } from '../password.js';
 import { checkPassword } from '../throttle.js';
 import { hashToken } from '../token.js';
@@ -21,7 +30,9 @@ export async function acceptInvitation(
   const { audit, db, members, users, clock, log } = deps;
   const client = checkedClient(request.client);
   const invitation = found(await members.findInvitation(hashToken(request.token), clock.nowMs()), 'invitation');
-  const { user, newPassword } = await invited(invitation, request, client, deps);
+  const { user, newPassword, session } = await invited(invitation, request, client, deps);
+  const method = session?.method ?? SignInMethod.SIGN_IN_METHOD_PASSWORD;
+  if (session === undefined && user.hasSecondFactor) return beginSessionOrChallenge(user, client, method, context, deps);
   const accountId = idToBytes('acct', invitation.accountId)!;
   const userId = idToBytes('user', user.id)!;
   await db.transaction(async (tx) => {
@@ -48,7 +59,7 @@ export async function acceptInvitation(
     });
   });
   if (newPassword !== undefined) log.info({ user_id: user.id }, 'user added by invitation');
-  return { signedIn: await beginSession(user, client, false, context, deps) };
+  return { signedIn: await beginSession(user, client, method, context, deps), challenge: undefined };
 }
 
 /**
@@ -60,7 +71,7 @@ async function invited(
   { name, password, sessionId }: AcceptInvitationRequest,
   { address }: Client,
   deps: UserDeps,
-): Promise<{ user: User; newPassword?: string }> {
+): Promise<{ user: User; newPassword?: string; session?: Session }> {
   const { users, clock } = deps;
   const isNew = name !== '';
   if (isNew) {
@@ -69,7 +80,8 @@ async function invited(
   }
   const known = await users.findByEmail(email);
   if (known !== undefined) {
-    if (sessionId !== '' && (await isSessionOf(known.user, sessionId, deps))) return { user: known.user };
+    const session = await sessionOf(known.user, sessionId, deps);
+    if (session !== undefined) return { user: known.user, session };
     if (!(await checkPassword({ email, address, userId: known.user.id }, password, known.password, deps))) throw signInRefused();
     return { user: known.user };
   }
@@ -91,10 +103,7 @@ async function invited(
     hasPassword: true,
     createdAtMs: BigInt(nowMs),
     emailVerified,
+    hasSecondFactor: false,
   };
   return { user, newPassword: await hashPassword(password) };
-}
-
-async function isSessionOf(user: User, sessionId: string, { sessions, clock }: UserDeps): Promise<boolean> {
-  return (await sessions.find(checkedId('session_id', 'sess', sessionId), clock.nowMs()))?.userId === user.id;
 }

@@ -24,6 +24,7 @@ export async function createUser(
     hasPassword: request.password !== '',
     createdAtMs: BigInt(nowMs),
     emailVerified: true,
+    hasSecondFactor: false,
   };
   const password = request.password === '' ? undefined : await hashPassword(checkedPassword(request.password));
   await db.transaction(async (tx) => {

@@ -3,6 +3,7 @@ import { fault } from '#client/errors/fault.js';
 import { idToBytes } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { GetSessionRequest, GetSessionResponse, Session } from '#proto/auth/v1/users.js';
+import { rightsIn } from '../begin-session.js';
 import type { UserDeps } from '../deps.js';
 import { checkedClient } from '../fields.js';
 import { hashToken } from '../token.js';
@@ -12,19 +13,18 @@ const noteUseEveryMs = 60_000;
 
 /** Raises session_unknown. */
 export async function getSession(request: GetSessionRequest, context: CallContext, deps: UserDeps): Promise<GetSessionResponse> {
-  const { users, sessions, members, actorTokens, clock } = deps;
+  const { users, sessions, members, actorTokens, config, clock } = deps;
   const session = await sessions.findByToken(hashToken(request.token), clock.nowMs());
   const userId = session === undefined ? undefined : idToBytes('user', session.userId)!;
   const stored = userId === undefined ? undefined : await users.find(userId);
   if (session === undefined || userId === undefined || stored === undefined || stored.user.isDisabled) {
     throw fault('session_unknown', {});
   }
-  const { user } = stored;
   const { accountId } = request;
   const { address: clientAddress } = checkedClient({ address: request.clientAddress, userAgent: '' });
-  const memberships = await members.ofUser(userId);
+  const { user, memberships, isFactorMissing } = rightsIn(session, stored.user, await members.ofUser(userId), config);
   const actorToken = await actorTokens.sign({ user, sessionId: session.id, memberships, accountId, clientAddress, caller: context.caller });
-  return { session: await noteUse(session, deps), user, memberships, actorToken };
+  return { session: await noteUse(session, deps), user, memberships: [...memberships], actorToken, secondFactorMissing: isFactorMissing };
 }
 
 async function noteUse(session: Session, { sessions, lifetimes, clock }: UserDeps): Promise<Session> {

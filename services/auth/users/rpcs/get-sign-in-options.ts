@@ -7,11 +7,12 @@ import type { UserDeps } from '../deps.js';
 export async function getSignInOptions(
   _request: GetSignInOptionsRequest,
   _context: CallContext,
-  { mails, identityProvider, config }: UserDeps,
+  { mails, identityProvider, passkeys, config }: UserDeps,
 ): Promise<GetSignInOptionsResponse> {
   return {
     signUp: config.signUp,
     passwordReset: mails.address('') !== undefined,
     identityProvider: identityProvider === undefined ? undefined : { issuer: identityProvider.issuer, name: identityProvider.name },
+    passkeyOrigin: passkeys.origin ?? '',
   };
 }

@@ -1,7 +1,7 @@
 // RedeemSignInLink: begins a session with a link that can be used once.
 import type { CallContext } from '#client/call-context.js';
-import type { RedeemSignInLinkRequest, RedeemSignInLinkResponse } from '#proto/auth/v1/users.js';
-import { beginSession, signInRefused } from '../begin-session.js';
+import { type RedeemSignInLinkRequest, type RedeemSignInLinkResponse, SignInMethod } from '#proto/auth/v1/users.js';
+import { beginSessionOrChallenge, signInRefused } from '../begin-session.js';
 import type { UserDeps } from '../deps.js';
 import { checkedClient } from '../fields.js';
 import { hashToken } from '../token.js';
@@ -15,5 +15,5 @@ export async function redeemSignInLink(
   const userId = await deps.sessions.takeLink(hashToken(request.token), deps.clock.nowMs());
   const stored = userId === undefined ? undefined : await deps.users.find(userId);
   if (stored === undefined) throw signInRefused();
-  return { signedIn: await beginSession(stored.user, checkedClient(request.client), true, context, deps) };
+  return beginSessionOrChallenge(stored.user, checkedClient(request.client), SignInMethod.SIGN_IN_METHOD_LINK, context, deps);
 }

@@ -1,9 +1,10 @@
 // ResetPassword: sets a new password with a mailed link, and begins a session.
 import type { CallContext } from '#client/call-context.js';
-import type { ResetPasswordRequest, ResetPasswordResponse } from '#proto/auth/v1/users.js';
+import { type ResetPasswordRequest, type ResetPasswordResponse, SignInMethod } from '#proto/auth/v1/users.js';
 import { found } from '../../requests/found.js';
 import { provenActor } from '../audit-details.js';
-import { beginSession, signInRefused } from '../begin-session.js';
+import { sessionOf } from '../current-password.js';
+import { beginSession, beginSessionOrChallenge, signInRefused } from '../begin-session.js';
 import type { UserDeps } from '../deps.js';
 import { checkedClient, checkedPassword } from '../fields.js';
 import { hashPassword } from '../password.js';
@@ -18,8 +19,11 @@ export async function resetPassword(request: ResetPasswordRequest, context: Call
   const userId = await resets.find(hash, clock.nowMs());
   const stored = userId === undefined ? undefined : await users.find(userId);
   if (userId === undefined || stored === undefined || stored.user.isDisabled) throw signInRefused();
-  const hashed = await hashPassword(password);
   const client = checkedClient(request.client);
+  // The session of a user with a second factor began with it.
+  if (stored.user.hasSecondFactor && (await sessionOf(stored.user, request.sessionId, deps)) === undefined)
+    return beginSessionOrChallenge(stored.user, client, SignInMethod.SIGN_IN_METHOD_LINK, context, deps);
+  const hashed = await hashPassword(password);
   const user = await db.transaction(async (tx) => {
     // Only one request can use the link.
     if (!(await resets.take(tx, hash))) throw signInRefused();
@@ -34,5 +38,6 @@ export async function resetPassword(request: ResetPasswordRequest, context: Call
   });
   await clearFailures({ email: stored.user.email, address: client.address }, deps);
   log.info({ user_id: stored.user.id }, 'password reset with a mailed link');
-  return { signedIn: await beginSession(user, client, false, context, deps) };
+  const signedIn = await beginSession(user, client, SignInMethod.SIGN_IN_METHOD_PASSWORD, context, deps);
+  return { signedIn, challenge: undefined };
 }

@@ -1,6 +1,6 @@
 // SetPassword: sets the password of the user of a session.
 import type { CallContext } from '#client/call-context.js';
-import type { SetPasswordRequest, SetPasswordResponse } from '#proto/auth/v1/users.js';
+import { type SetPasswordRequest, type SetPasswordResponse, SignInMethod } from '#proto/auth/v1/users.js';
 import { sessionActor } from '../audit-details.js';
 import type { UserDeps } from '../deps.js';
 import { checkedId, checkedPassword } from '../fields.js';
@@ -17,7 +17,8 @@ export async function setPassword(request: SetPasswordRequest, context: CallCont
   const password = checkedPassword(request.newPassword, 'new_password');
   const who = await userOfSession(request.sessionId, deps);
   const { session, userId } = who;
-  const isTrusted = session.signedInWithLink && BigInt(clock.nowMs()) < session.createdAtMs + BigInt(linkTrustMs);
+  const isByLink = session.method === SignInMethod.SIGN_IN_METHOD_LINK;
+  const isTrusted = isByLink && BigInt(clock.nowMs()) < session.createdAtMs + BigInt(linkTrustMs);
   if (!isTrusted) await assertCurrentPassword(who, request.currentPassword, deps);
   const hashed = await hashPassword(password);
   await db.transaction(async (tx) => {

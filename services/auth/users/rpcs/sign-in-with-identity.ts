@@ -2,7 +2,13 @@
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
-import type { Client, SignInWithIdentityRequest, SignInWithIdentityResponse, User } from '#proto/auth/v1/users.js';
+import {
+  type Client,
+  SignInMethod,
+  type SignInWithIdentityRequest,
+  type SignInWithIdentityResponse,
+  type User,
+} from '#proto/auth/v1/users.js';
 import { provenActor } from '../audit-details.js';
 import { beginSession } from '../begin-session.js';
 import { claimsOfResponse, newIdentity } from '../claims.js';
@@ -29,9 +35,10 @@ export async function signInWithIdentity(
   const client = checkedClient(request.client);
   const known = (await connected(claims, deps)) ?? (await byEmail(claims, client, context, deps));
   if (known?.isDisabled === true) throw refusal('disabled');
-  if (known !== undefined) return { signedIn: await beginSession(known, client, false, context, deps), isNew: false };
-  if (!deps.config.signUp && !deps.config.oidcSignUp) throw refusal('unknown_user');
-  return { signedIn: await beginSession(await added(claims, client, context, deps), client, false, context, deps), isNew: true };
+  if (known === undefined && !deps.config.signUp && !deps.config.oidcSignUp) throw refusal('unknown_user');
+  const user = known ?? (await added(claims, client, context, deps));
+  // Without a second factor of ours: the provider is responsible for how it authenticates its users.
+  return { signedIn: await beginSession(user, client, SignInMethod.SIGN_IN_METHOD_IDENTITY, context, deps), isNew: known === undefined };
 }
 
 async function connected(claims: IdentityClaims, { identities, users }: UserDeps): Promise<User | undefined> {
@@ -86,6 +93,7 @@ async function added(
     hasPassword: false,
     createdAtMs: BigInt(nowMs),
     emailVerified: true,
+    hasSecondFactor: false,
   };
   const account = newAccountOf(name, nowMs);
   const isAdded = await unlessDuplicate(() =>

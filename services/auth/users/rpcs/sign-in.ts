@@ -1,7 +1,7 @@
-// SignIn: begins a session with an email address and a password.
+// SignIn: begins a session with an email address and a password, or asks for the second factor.
 import type { CallContext } from '#client/call-context.js';
-import type { SignInRequest, SignInResponse } from '#proto/auth/v1/users.js';
-import { beginSession, signInRefused } from '../begin-session.js';
+import { SignInMethod, type SignInRequest, type SignInResponse } from '#proto/auth/v1/users.js';
+import { beginSessionOrChallenge, signInRefused } from '../begin-session.js';
 import type { UserDeps } from '../deps.js';
 import { checkedClient, checkedEmail } from '../fields.js';
 import { checkPassword } from '../throttle.js';
@@ -18,5 +18,5 @@ export async function signIn(request: SignInRequest, context: CallContext, deps:
     deps,
   );
   if (!isRight || stored === undefined) throw signInRefused();
-  return { signedIn: await beginSession(stored.user, client, false, context, deps) };
+  return beginSessionOrChallenge(stored.user, client, SignInMethod.SIGN_IN_METHOD_PASSWORD, context, deps);
 }

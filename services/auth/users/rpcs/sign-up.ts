@@ -2,7 +2,7 @@
 import { fault, fieldFault } from '#client/errors/fault.js';
 import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
-import type { Client, SignUpRequest, SignUpResponse } from '#proto/auth/v1/users.js';
+import { type Client, SignInMethod, type SignUpRequest, type SignUpResponse } from '#proto/auth/v1/users.js';
 import { checkedName } from '../../requests/fields.js';
 import { provenActor } from '../audit-details.js';
 import { beginSession, signInRefused } from '../begin-session.js';
@@ -79,6 +79,7 @@ async function add(
     hasPassword: true,
     createdAtMs: BigInt(nowMs),
     emailVerified,
+    hasSecondFactor: false,
   };
   const account = newAccountOf(accountName, nowMs);
   const isAdded = await unlessDuplicate(() =>
@@ -90,7 +91,7 @@ async function add(
   );
   if (!isAdded) return undefined;
   log.info({ user_id: user.id, account_id: account.id }, 'signed up');
-  return { signedIn: await beginSession(user, client, false, context, deps), account };
+  return { signedIn: await beginSession(user, client, SignInMethod.SIGN_IN_METHOD_PASSWORD, context, deps), account };
 }
 
 /** Mails the link, or, to the user of a known address, that they have an account. */

@@ -7,7 +7,17 @@ import { idFromBytes, idToBytes } from '#kit/id.js';
 import type { Session } from '#proto/auth/v1/users.js';
 import type { Row } from '../../store/rows.js';
 
-const columns = ['id', 'user_id', 'created_at_ms', 'last_used_at_ms', 'expires_at_ms', 'address', 'user_agent', 'by_link'] as const;
+const columns = [
+  'id',
+  'user_id',
+  'created_at_ms',
+  'last_used_at_ms',
+  'expires_at_ms',
+  'address',
+  'user_agent',
+  'method',
+  'authenticated_at_ms',
+] as const;
 
 /** Maximum number of sessions of a user that are listed; older ones remain valid but are not listed. */
 const sessionsListedMax = 200;
@@ -26,7 +36,8 @@ export class SessionStore {
       expires_at_ms: session.expiresAtMs,
       address: session.client!.address,
       user_agent: session.client!.userAgent,
-      by_link: Number(session.signedInWithLink),
+      method: session.method,
+      authenticated_at_ms: session.authenticatedAtMs,
     });
   }
 
@@ -53,6 +64,11 @@ export class SessionStore {
 
   async noteUse(id: Buffer, lastUsedAtMs: number, expiresAtMs: number): Promise<void> {
     await this.db.knex('session').where({ id }).update({ last_used_at_ms: lastUsedAtMs, expires_at_ms: expiresAtMs });
+  }
+
+  /** Notes that the user of a session has authenticated again. */
+  async noteAuthentication(id: Buffer, atMs: number): Promise<void> {
+    await this.db.knex('session').where({ id }).update({ authenticated_at_ms: atMs });
   }
 
   /** Returns the sessions of a user that have not ended, newest first. */
@@ -125,6 +141,7 @@ function toSession(row: Row): Session {
     lastUsedAtMs: asBigInt(row['last_used_at_ms']),
     expiresAtMs: asBigInt(row['expires_at_ms']),
     client: { address: asText(row['address']), userAgent: asText(row['user_agent']) },
-    signedInWithLink: asNumber(row['by_link']) === 1,
+    method: asNumber(row['method']),
+    authenticatedAtMs: asBigInt(row['authenticated_at_ms']),
   };
 }

@@ -16,7 +16,17 @@ export interface StoredUser {
   readonly password: string | undefined;
 }
 
-const columns = ['id', 'email', 'name', 'password', 'is_operator', 'is_disabled', 'created_at_ms', 'email_verified'] as const;
+const columns = [
+  'id',
+  'email',
+  'name',
+  'password',
+  'is_operator',
+  'is_disabled',
+  'created_at_ms',
+  'email_verified',
+  'has_second_factor',
+] as const;
 
 /** The fields of a user that can be changed. */
 export type UserChange = Partial<Pick<User, 'name' | 'email' | 'emailVerified' | 'isOperator' | 'isDisabled'>> & { password?: string };
@@ -37,6 +47,7 @@ export async function insertUser(knex: Knex, { user, password }: StoredUser): Pr
     is_disabled: Number(user.isDisabled),
     created_at_ms: user.createdAtMs,
     email_verified: Number(user.emailVerified),
+    has_second_factor: Number(user.hasSecondFactor),
   });
 }
 
@@ -160,6 +171,7 @@ function toStoredUser(row: Row): StoredUser {
       hasPassword: password !== undefined,
       createdAtMs: asBigInt(row['created_at_ms']),
       emailVerified: asNumber(row['email_verified']) === 1,
+      hasSecondFactor: asNumber(row['has_second_factor']) === 1,
     },
   };
 }

@@ -1,0 +1,107 @@
+// Checks the proof of a second factor, with limited attempts.
+import { fault } from '#client/errors/fault.js';
+import { idToBytes } from '#kit/id.js';
+import type { CallContext } from '#client/call-context.js';
+import { SecondFactorKind, type SecondFactorProof, type User } from '#proto/auth/v1/users.js';
+import { provenActor } from '../audit-details.js';
+import { signInRefused } from '../begin-session.js';
+import type { UserDeps } from '../deps.js';
+import { checkFactor } from '../throttle.js';
+import type { OpenChallenge } from './challenges.js';
+import { mailAboutFactors } from './mail.js';
+import { credentialHash } from './passkeys.js';
+import { hashRecoveryCode } from './recovery-codes.js';
+import { stepOfCode } from './totp.js';
+
+/**
+ * Returns the user and the challenge that the proof meets, which is then used up. `sessionId`: the session that authenticates again; undefined for a
+ * sign-in. Raises sign_in_refused, sign_in_throttled, and failed_precondition for a passkey where none can be used.
+ */
+export async function proveSecondFactor(
+  request: SecondFactorProof | undefined,
+  sessionId: string | undefined,
+  address: string,
+  context: CallContext,
+  deps: UserDeps,
+): Promise<{ user: User; challenge: OpenChallenge }> {
+  const { challengeToken, proof, language = '' } = request ?? {};
+  const challenge = deps.challenges.open(challengeToken ?? '');
+  if (challenge.sessionId !== sessionId) throw fault('challenge_ended', {});
+  const userId = challenge.userId ?? (await userOfPasskey(proof, deps));
+  const stored = userId === undefined ? undefined : await deps.users.find(idToBytes('user', userId)!);
+  if (stored === undefined) throw signInRefused();
+  const { user } = stored;
+  const isProven = await checkFactor(
+    { userId: user.id, address },
+    () => isRight({ proof, language }, challenge, user, address, context, deps),
+    deps,
+  );
+  if (!isProven) throw fault('factor_refused', {});
+  await deps.challenges.use(challengeToken!, challenge);
+  return { user, challenge };
+}
+
+async function userOfPasskey(proof: SecondFactorProof['proof'], { factors, passkeys }: UserDeps): Promise<string | undefined> {
+  const credentialId = proof?.$case === 'passkeyResponseJson' ? passkeys.credentialIdOf(proof.value) : undefined;
+  return credentialId === undefined ? undefined : (await factors.findByCredential(credentialHash(credentialId)))?.userId;
+}
+
+async function isRight(
+  { proof, language }: Pick<SecondFactorProof, 'proof' | 'language'>,
+  challenge: OpenChallenge,
+  user: User,
+  address: string,
+  context: CallContext,
+  deps: UserDeps,
+): Promise<boolean> {
+  if (proof?.$case === 'passkeyResponseJson') return isRightPasskey(proof.value, challenge, user.id, deps);
+  // A challenge without a user is for a passkey alone.
+  if (challenge.userId === undefined || proof === undefined) return false;
+  return proof.$case === 'totpCode'
+    ? isRightCode(proof.value, user.id, deps)
+    : takeRecoveryCode(proof.value, language, user, address, context, deps);
+}
+
+async function isRightCode(code: string, userId: string, { factors, challenges, clock }: UserDeps): Promise<boolean> {
+  const nowMs = clock.nowMs();
+  for (const stored of await factors.list(idToBytes('user', userId)!)) {
+    if (stored.factor.kind !== SecondFactorKind.SECOND_FACTOR_KIND_TOTP) continue;
+    const secret = challenges.dataOf(stored);
+    const step = secret === undefined ? undefined : stepOfCode(secret, code, nowMs);
+    // Each code is accepted once (RFC 6238, section 5.2).
+    return step !== undefined && step > stored.counter && factors.noteUse(stored, step, nowMs);
+  }
+  return false;
+}
+
+async function isRightPasskey(responseJson: string, challenge: OpenChallenge, userId: string, deps: UserDeps): Promise<boolean> {
+  const { factors, challenges, passkeys, clock } = deps;
+  const credentialId = passkeys.credentialIdOf(responseJson);
+  const stored = credentialId === undefined ? undefined : await factors.findByCredential(credentialHash(credentialId));
+  const data = stored?.userId === userId ? challenges.passkeyOf(stored) : undefined;
+  if (stored === undefined || data === undefined || challenge.passkeyChallenge === '') return false;
+  const counter = await passkeys.used(responseJson, challenge.passkeyChallenge, data, stored.counter, challenge.userId === undefined);
+  return counter !== undefined && factors.noteUse(stored, counter, clock.nowMs());
+}
+
+async function takeRecoveryCode(
+  code: string,
+  language: string,
+  user: User,
+  address: string,
+  context: CallContext,
+  deps: UserDeps,
+): Promise<boolean> {
+  const { audit, db, factors } = deps;
+  const userId = idToBytes('user', user.id)!;
+  const isTaken = await db.transaction(async (tx) => {
+    if (!(await factors.takeCode(tx, userId, hashRecoveryCode(code)))) return false;
+    const actor = provenActor(user, { address, userAgent: '' });
+    await audit.append(tx, context, { action: 'profile.recovery_code', targetId: user.id, detail: { email: user.email }, actor });
+    return true;
+  });
+  if (!isTaken) return false;
+  const mail = await mailAboutFactors(user, { event: 'recovery_code', left: await factors.codesLeft(userId) }, language, deps);
+  if (mail !== undefined) await db.transaction((tx) => deps.notifier.add(tx, mail));
+  return true;
+}

@@ -1,0 +1,12 @@
+// Whether the user of a session has authenticated recently enough to change second factors, so that nobody changes them at an unattended screen.
+import { fault } from '#client/errors/fault.js';
+import type { Clock } from '#kit/clock.js';
+import type { Session } from '#proto/auth/v1/users.js';
+
+/** How long after an authentication second factors can be changed, in milliseconds. */
+export const recentMs = 15 * 60_000;
+
+/** Raises failed_precondition with the rule `reauthenticate`. */
+export function assertRecentlyAuthenticated({ authenticatedAtMs }: Session, clock: Clock): void {
+  if (BigInt(clock.nowMs()) - authenticatedAtMs > BigInt(recentMs)) throw fault('reauthenticate', {});
+}

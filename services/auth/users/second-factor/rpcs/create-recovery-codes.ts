@@ -1,0 +1,32 @@
+// CreateRecoveryCodes: replaces the recovery codes of the user of a session.
+import { fault } from '#client/errors/fault.js';
+import type { CallContext } from '#client/call-context.js';
+import type { CreateRecoveryCodesRequest, CreateRecoveryCodesResponse } from '#proto/auth/v1/users.js';
+import { sessionActor } from '../../audit-details.js';
+import { userOfSession } from '../../current-password.js';
+import type { UserDeps } from '../../deps.js';
+import { mailAboutFactors } from '../mail.js';
+import { assertRecentlyAuthenticated } from '../recent.js';
+import { newRecoveryCodes } from '../recovery-codes.js';
+
+/** Raises invalid_request, not_found, and failed_precondition without a second factor or a recent authentication. */
+export async function createRecoveryCodes(
+  { sessionId, language }: CreateRecoveryCodesRequest,
+  context: CallContext,
+  deps: UserDeps,
+): Promise<CreateRecoveryCodesResponse> {
+  const { audit, db, factors, notifier, clock } = deps;
+  const who = await userOfSession(sessionId, deps);
+  assertRecentlyAuthenticated(who.session, clock);
+  const { user } = who.stored;
+  const { codes, hashes } = newRecoveryCodes();
+  const mail = await mailAboutFactors(user, { event: 'new_codes' }, language, deps);
+  await db.transaction(async (tx) => {
+    await factors.lock(tx, who.userId);
+    if ((await factors.list(who.userId, tx)).length === 0) throw fault('no_second_factor', {});
+    await factors.replaceCodes(tx, who.userId, hashes);
+    if (mail !== undefined) await notifier.add(tx, mail);
+    await audit.append(tx, context, { action: 'profile.recovery_codes', targetId: user.id, actor: sessionActor(who, context) });
+  });
+  return { recoveryCodes: codes };
+}

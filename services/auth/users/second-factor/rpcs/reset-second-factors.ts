@@ -1,0 +1,28 @@
+// ResetSecondFactors: removes all second factors of a user who has lost them.
+import type { CallContext } from '#client/call-context.js';
+import type { ResetSecondFactorsRequest, ResetSecondFactorsResponse } from '#proto/auth/v1/users.js';
+import { found } from '../../../requests/found.js';
+import type { UserDeps } from '../../deps.js';
+import { checkedId } from '../../fields.js';
+import { mailAboutFactors } from '../mail.js';
+
+/** A repeat changes nothing. Raises invalid_request and not_found. */
+export async function resetSecondFactors(
+  request: ResetSecondFactorsRequest,
+  context: CallContext,
+  deps: UserDeps,
+): Promise<ResetSecondFactorsResponse> {
+  const { audit, db, factors, notifier, users, log } = deps;
+  const userId = checkedId('user_id', 'user', request.userId);
+  const { user } = found(await users.find(userId), 'user');
+  if (!user.hasSecondFactor) return { user };
+  const mail = await mailAboutFactors(user, { event: 'reset' }, request.language, deps);
+  await db.transaction(async (tx) => {
+    await factors.lock(tx, userId);
+    await factors.removeAll(tx, userId);
+    if (mail !== undefined) await notifier.add(tx, mail);
+    await audit.append(tx, context, { action: 'user.reset_factors', targetId: user.id, detail: { email: user.email } });
+  });
+  log.info({ user_id: user.id }, 'second factors removed by the operator');
+  return { user: { ...user, hasSecondFactor: false } };
+}

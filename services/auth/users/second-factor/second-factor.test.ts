@@ -1,0 +1,417 @@
+// Second factors: set up, used, limited and removed. Codes are computed by another library, and passkeys by an authenticator in software.
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { generateSync } from 'otplib';
+import type { Mail, Mailer } from '#kit/mail/mailer.js';
+import { testEngines } from '#kit/testing/database.js';
+import { eventually } from '#kit/testing/waiting.js';
+import {
+  type Client,
+  ListAuditEventsRequest,
+  Role,
+  SecondFactorKind,
+  type SecondFactorChallenge,
+  type SecondFactorProof,
+  type SignedIn,
+  SignInMethod,
+} from '#proto/auth/v1/users.js';
+import { actingAs, identityResponse, newAccount, operator, startTestAuth, type TestAuth } from '../../testing/auth.js';
+import { failuresMax, failureWindowMs } from '../throttle.js';
+import { challengeLifeMs } from './challenges.js';
+import { relyingPartyOf } from './passkeys.js';
+import { recentMs } from './recent.js';
+import { factorsMax } from './store.js';
+import { SoftwareAuthenticator } from './testing/software-authenticator.js';
+
+const password = 'correct horse battery';
+const publicUrl = 'https://ai.example.com';
+const { SECOND_FACTOR_KIND_TOTP: totp, SECOND_FACTOR_KIND_PASSKEY: passkey } = SecondFactorKind;
+const stepMs = 30_000;
+// Hashing a password takes a core a fifth of a second, and longer when the core is shared.
+jest.setTimeout(60_000);
+
+it.each([
+  [undefined, undefined],
+  ['http://ai.example.com', undefined],
+  ['https://192.0.2.1', undefined],
+  ['https://[2001:db8::1]:8443', undefined],
+  ['https://ai.example.com:8443/tollgate', { id: 'ai.example.com', origin: 'https://ai.example.com:8443' }],
+  ['http://localhost:8080', { id: 'localhost', origin: 'http://localhost:8080' }],
+])('passkeys at the public address %s belong to %j', (address, party) => expect(relyingPartyOf(address)).toEqual(party));
+
+describe.each(testEngines)('second factors on %s', (engine) => {
+  let auth: TestAuth;
+  let people = 0;
+  const mails: Mail[] = [];
+  const mailer: Mailer = { send: async (mail) => `250 ${mails.push(mail)}`, close: () => undefined };
+  beforeAll(async () => {
+    auth = await startTestAuth(engine, { mailer, publicUrl });
+  });
+  afterAll(() => auth.stop());
+
+  // Each user has their own network address, so that the tests do not throttle each other.
+  interface Person {
+    readonly email: string;
+    readonly client: Client;
+    readonly signedIn: SignedIn;
+    readonly sessionId: string;
+    readonly userId: string;
+  }
+  async function newPerson(fields: { isOperator?: boolean; hasPassword?: boolean } = {}): Promise<Person> {
+    people += 1;
+    const email = `person${people}@example.com`;
+    const { user } = await auth.users.createUser(
+      { email, name: 'Ada', password: fields.hasPassword === true ? password : '', isOperator: fields.isOperator ?? false },
+      operator,
+    );
+    const client = { address: `192.0.2.${people}`, userAgent: 'Test' };
+    const { signedIn } = await byLink({ email, client });
+    return { email, client, signedIn: signedIn!, sessionId: signedIn!.session!.id, userId: user!.id };
+  }
+  const enter = ({ email, client }: Person) => auth.users.signIn({ email, password, client }, operator);
+  // Links are quick, since nothing is hashed slowly.
+  const byLink = async ({ email, client }: Pick<Person, 'email' | 'client'>) => {
+    const { token } = await auth.users.createSignInLink({ email, sendMail: false, language: '' }, operator);
+    return auth.users.redeemSignInLink({ token, client }, operator);
+  };
+  const asked = async (person: Person): Promise<SecondFactorChallenge> => {
+    const { signedIn, challenge } = await byLink(person);
+    expect(signedIn).toBeUndefined();
+    return challenge!;
+  };
+  const finish = async (challenge: SecondFactorChallenge, proof: SecondFactorProof['proof'], client: Client): Promise<SignedIn> =>
+    (await auth.users.finishSignIn({ proof: { challengeToken: challenge.token, proof, language: '' }, client }, operator)).signedIn!;
+  const code = (value: string): SecondFactorProof['proof'] => ({ $case: 'totpCode', value });
+  const recovery = (value: string): SecondFactorProof['proof'] => ({ $case: 'recoveryCode', value });
+  const byPasskey = (value: string): SecondFactorProof['proof'] => ({ $case: 'passkeyResponseJson', value });
+  const codeAt = (secret: string, stepsAhead = 0): string =>
+    generateSync({ secret, epoch: Math.floor((auth.clock.nowMs() + stepsAhead * stepMs) / 1000) });
+  const refused = { reason: 'sign_in_refused' };
+
+  async function addApp({ sessionId }: Person): Promise<{ secret: string; codes: string[]; id: string }> {
+    const { enrolment, setup } = await auth.users.beginSecondFactor({ sessionId, kind: totp }, operator);
+    const secret = new URL(setup!.value).searchParams.get('secret')!;
+    const proof = { $case: 'totpCode', value: codeAt(secret) } as const;
+    const { factor, recoveryCodes } = await auth.users.addSecondFactor(
+      { sessionId, enrolment, name: 'My phone', proof, language: '' },
+      operator,
+    );
+    // The next code is that of another step.
+    auth.clock.advance(stepMs);
+    return { secret, codes: recoveryCodes, id: factor!.id };
+  }
+  async function addPasskey({ sessionId }: Person, authenticator: SoftwareAuthenticator) {
+    const { enrolment, setup } = await auth.users.beginSecondFactor({ sessionId, kind: passkey }, operator);
+    const proof = { $case: 'passkeyResponseJson', value: authenticator.create(setup!.value) } as const;
+    return auth.users.addSecondFactor({ sessionId, enrolment, name: 'My laptop', proof, language: '' }, operator);
+  }
+  const factorsOf = ({ userId }: Person) => auth.users.listSecondFactors({ userId }, operator);
+
+  it('ask for the code of an authenticator app, whose secret is only stored encrypted', async () => {
+    const person = await newPerson({ hasPassword: true });
+    const { setup } = await auth.users.beginSecondFactor({ sessionId: person.sessionId, kind: totp }, operator);
+    expect(setup!.value).toMatch(
+      /^otpauth:\/\/totp\/Tollgate%20ai\.example\.com:person\d+%40example\.com\?issuer=Tollgate%20ai\.example\.com&secret=[A-Z2-7]{32}&algorithm=SHA1&digits=6&period=30$/,
+    );
+    const { secret } = await addApp(person);
+    const [row] = (await auth.db.knex('second_factor').where({ kind: totp })) as { sealed_data: string }[];
+    expect(row!.sealed_data).not.toContain(secret);
+    const { challenge } = await enter(person);
+    expect(challenge).toMatchObject({ totp: true, recoveryCodes: true, passkeyOptionsJson: '' });
+    const signedIn = await finish(challenge!, code(codeAt(secret)), person.client);
+    expect(signedIn).toMatchObject({ user: { hasSecondFactor: true }, session: { method: SignInMethod.SIGN_IN_METHOD_PASSWORD } });
+    expect(await factorsOf(person)).toMatchObject({
+      factors: [{ kind: totp, name: 'My phone', lastUsedAtMs: BigInt(auth.clock.nowMs()) }],
+      recoveryCodesLeft: 10,
+    });
+    expect(auth.logLines.join('\n')).not.toContain(secret);
+  });
+
+  it('accept a code of the previous and the next step, and each code once', async () => {
+    const person = await newPerson();
+    const { secret } = await addApp(person);
+    auth.clock.advance(3 * stepMs);
+    const previous = codeAt(secret, -1);
+    await finish(await asked(person), code(previous), person.client);
+    await expect(finish(await asked(person), code(previous), person.client)).rejects.toMatchObject(refused);
+    await finish(await asked(person), code(codeAt(secret, 1)), person.client);
+    // An earlier code than the last accepted one could have been seen over the shoulder.
+    await expect(finish(await asked(person), code(codeAt(secret)), person.client)).rejects.toMatchObject(refused);
+    auth.clock.advance(5 * stepMs);
+    for (const drift of [-2, 2])
+      await expect(finish(await asked(person), code(codeAt(secret, drift)), person.client)).rejects.toMatchObject(refused);
+  });
+
+  it('accept one of several concurrent uses of a code and of a challenge', async () => {
+    const person = await newPerson();
+    const { secret } = await addApp(person);
+    const present = codeAt(secret);
+    const challenges = [await asked(person), await asked(person), await asked(person)];
+    const uses = await Promise.allSettled(challenges.map((challenge) => finish(challenge, code(present), person.client)));
+    expect(uses.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const used = challenges[uses.findIndex(({ status }) => status === 'fulfilled')]!;
+    auth.clock.advance(stepMs);
+    await expect(finish(used, code(codeAt(secret)), person.client)).rejects.toMatchObject(refused);
+  });
+
+  it('limit wrong codes of a user, from one network and from all', async () => {
+    const person = await newPerson();
+    const { secret } = await addApp(person);
+    const challenge = await asked(person);
+    const guess = (client: Client) => finish(challenge, code('000000'), client);
+    for (let tries = 0; tries < failuresMax.factor; tries += 1) await expect(guess(person.client)).rejects.toMatchObject(refused);
+    const throttled = { reason: 'sign_in_throttled' };
+    await expect(finish(challenge, code(codeAt(secret)), person.client)).rejects.toMatchObject(throttled);
+    for (let tries = failuresMax.factor; tries < failuresMax.factorAnywhere; tries += 1)
+      await expect(guess({ address: `198.51.100.${tries}`, userAgent: '' })).rejects.toMatchObject(refused);
+    await expect(finish(challenge, code(codeAt(secret)), { address: '198.51.100.99', userAgent: '' })).rejects.toMatchObject(throttled);
+    auth.clock.advance(failureWindowMs);
+    await finish(await asked(person), code(codeAt(secret)), person.client);
+  });
+
+  it('end a challenge after ten minutes, and accept no other text as one', async () => {
+    const person = await newPerson();
+    const { secret } = await addApp(person);
+    const challenge = await asked(person);
+    auth.clock.advance(challengeLifeMs);
+    await expect(finish(challenge, code(codeAt(secret)), person.client)).rejects.toMatchObject(refused);
+    await expect(finish({ ...challenge, token: 'x.y' }, code(codeAt(secret)), person.client)).rejects.toMatchObject(refused);
+    // The challenge of a session that authenticates again begins no session.
+    const { challenge: again } = await auth.users.beginReauthentication({ sessionId: person.sessionId }, operator);
+    await expect(finish(again!, code(codeAt(secret)), person.client)).rejects.toMatchObject(refused);
+  });
+
+  it('accept each recovery code once, and none of a set that was replaced', async () => {
+    const person = await newPerson();
+    const { codes } = await addApp(person);
+    expect(codes).toHaveLength(10);
+    expect(codes[0]).toMatch(/^([a-z2-7]{4}-){3}[a-z2-7]{4}$/);
+    await finish(await asked(person), recovery(codes[0]!.toUpperCase().replaceAll('-', ' ')), person.client);
+    await expect(finish(await asked(person), recovery(codes[0]!), person.client)).rejects.toMatchObject(refused);
+    expect(await factorsOf(person)).toMatchObject({ recoveryCodesLeft: 9 });
+    const { recoveryCodes } = await auth.users.createRecoveryCodes({ sessionId: person.sessionId, language: 'zh-CN' }, operator);
+    await expect(finish(await asked(person), recovery(codes[1]!), person.client)).rejects.toMatchObject(refused);
+    await finish(await asked(person), recovery(recoveryCodes[1]!), person.client);
+    const other = await newPerson();
+    await addApp(other);
+    await expect(finish(await asked(other), recovery(recoveryCodes[2]!), other.client)).rejects.toMatchObject(refused);
+    const subjects = () => mails.filter(({ to }) => to === person.email).map(({ subject }) => subject);
+    await eventually(() => (subjects().length === 4 ? true : undefined));
+    expect(subjects().toSorted()).toEqual([
+      'A recovery code was used',
+      'A recovery code was used',
+      'A second factor was added',
+      '您有新的恢复码',
+    ]);
+    const { events } = await auth.users.listAuditEvents(ListAuditEventsRequest.fromPartial({ actor: person.userId }), operator);
+    expect(events.map(({ action }) => action)).toEqual([
+      'profile.recovery_code',
+      'profile.recovery_codes',
+      'profile.recovery_code',
+      'profile.add_factor',
+    ]);
+  });
+
+  it('accept passkeys as a second factor and alone, with an increasing counter', async () => {
+    const person = await newPerson();
+    const authenticator = new SoftwareAuthenticator(publicUrl);
+    expect((await addPasskey(person, authenticator)).recoveryCodes).toHaveLength(10);
+    const challenge = await asked(person);
+    expect(JSON.parse(challenge.passkeyOptionsJson)).toMatchObject({
+      rpId: 'ai.example.com',
+      allowCredentials: [{ id: authenticator.id, transports: ['internal'] }],
+    });
+    authenticator.counter = 7;
+    const response = authenticator.get(challenge.passkeyOptionsJson);
+    await finish(challenge, byPasskey(response), person.client);
+    await expect(finish(challenge, byPasskey(response), person.client)).rejects.toMatchObject(refused);
+    const alone = async () => (await auth.users.beginPasskeySignIn({}, operator)).challenge!;
+    const open = await alone();
+    // A copied authenticator has signed with this counter before.
+    await expect(finish(open, byPasskey(authenticator.get(open.passkeyOptionsJson)), person.client)).rejects.toMatchObject(refused);
+    authenticator.counter = 8;
+    expect(await finish(open, byPasskey(authenticator.get(open.passkeyOptionsJson)), person.client)).toMatchObject({
+      user: { id: person.userId },
+      session: { method: SignInMethod.SIGN_IN_METHOD_PASSKEY },
+    });
+    // Neither a code nor the passkey of nobody finishes such a sign-in.
+    await expect(finish(await alone(), code('000000'), person.client)).rejects.toMatchObject(refused);
+    const unknown = await alone();
+    const stranger = new SoftwareAuthenticator(publicUrl);
+    await expect(finish(unknown, byPasskey(stranger.get(unknown.passkeyOptionsJson)), person.client)).rejects.toMatchObject(refused);
+  });
+
+  it('refuse passkeys of other origins, of other users, without verification where it is needed, and twice', async () => {
+    const [person, other] = [await newPerson(), await newPerson()];
+    await expect(addPasskey(person, new SoftwareAuthenticator('https://evil.example.com'))).rejects.toMatchObject({
+      reason: 'invalid_request',
+      details: { field: 'passkey' },
+    });
+    const key = new SoftwareAuthenticator(publicUrl, false);
+    await addPasskey(person, key);
+    await expect(addPasskey(other, key)).rejects.toMatchObject({ reason: 'already_exists' });
+    await addApp(other);
+    const of = await asked(other);
+    const options = JSON.stringify({ challenge: JSON.parse((await asked(person)).passkeyOptionsJson).challenge });
+    await expect(finish(of, byPasskey(key.get(options)), other.client)).rejects.toMatchObject(refused);
+    // A security key without a PIN is a second factor, and not both.
+    const challenge = await asked(person);
+    await finish(challenge, byPasskey(key.get(challenge.passkeyOptionsJson)), person.client);
+    const { challenge: alone } = await auth.users.beginPasskeySignIn({}, operator);
+    await expect(finish(alone!, byPasskey(key.get(alone!.passkeyOptionsJson)), person.client)).rejects.toMatchObject(refused);
+    for (const nonsense of ['', '{}', 'null', '[1]', '{"id":5}', `"${'x'.repeat(10_001)}"`])
+      await expect(
+        finish(await asked(person), byPasskey(nonsense), { address: nonsense.slice(0, 9), userAgent: '' }),
+      ).rejects.toMatchObject(refused);
+  });
+
+  it('are changed only shortly after an authentication, which the password or a factor repeats', async () => {
+    const person = await newPerson({ hasPassword: true });
+    const { sessionId } = person;
+    const { secret, id } = await addApp(person);
+    auth.clock.advance(recentMs);
+    const stale = { reason: 'failed_precondition', message: expect.stringContaining('Enter your password') };
+    const remove = () => auth.users.removeSecondFactor({ sessionId, factorId: id, language: '' }, operator);
+    await expect(remove()).rejects.toMatchObject(stale);
+    await expect(auth.users.createRecoveryCodes({ sessionId, language: '' }, operator)).rejects.toMatchObject(stale);
+    await expect(auth.users.beginSecondFactor({ sessionId, kind: passkey }, operator)).rejects.toMatchObject(stale);
+    await expect(auth.users.reauthenticate({ sessionId, by: { $case: 'password', value: 'wrong guess' } }, operator)).rejects.toMatchObject(
+      refused,
+    );
+    const { challenge } = await auth.users.beginReauthentication({ sessionId }, operator);
+    const by = { $case: 'secondFactor', value: { challengeToken: challenge!.token, proof: code(codeAt(secret)), language: '' } } as const;
+    await auth.users.reauthenticate({ sessionId, by }, operator);
+    await auth.users.createRecoveryCodes({ sessionId, language: '' }, operator);
+    auth.clock.advance(recentMs + 1);
+    await auth.users.reauthenticate({ sessionId, by: { $case: 'password', value: password } }, operator);
+    await remove();
+    expect(await factorsOf(person)).toEqual({ factors: [], recoveryCodesLeft: 0 });
+    expect((await enter(person)).signedIn).toMatchObject({ user: { hasSecondFactor: false } });
+    await expect(remove()).rejects.toMatchObject({ reason: 'not_found' });
+  });
+
+  it('are one app and a few passkeys, of the user of the session only', async () => {
+    const [person, other] = [await newPerson(), await newPerson()];
+    const { id } = await addApp(person);
+    await expect(addApp(person)).rejects.toMatchObject({ reason: 'failed_precondition' });
+    const { sessionId } = person;
+    await expect(auth.users.removeSecondFactor({ sessionId, factorId: id, language: '' }, actingAs(other.signedIn))).rejects.toMatchObject({
+      reason: 'role_not_permitted',
+    });
+    await expect(
+      auth.users.removeSecondFactor({ sessionId: other.sessionId, factorId: id, language: '' }, actingAs(other.signedIn)),
+    ).rejects.toMatchObject({ reason: 'not_found' });
+    for (let count = 1; count < factorsMax; count += 1) await addPasskey(person, new SoftwareAuthenticator(publicUrl));
+    await expect(addPasskey(person, new SoftwareAuthenticator(publicUrl))).rejects.toMatchObject({ reason: 'failed_precondition' });
+    const { enrolment } = await auth.users.beginSecondFactor({ sessionId: other.sessionId, kind: totp }, operator);
+    const proof = { $case: 'totpCode', value: '000000' } as const;
+    await expect(auth.users.addSecondFactor({ sessionId, enrolment, name: 'Theirs', proof, language: '' }, operator)).rejects.toMatchObject(
+      {
+        reason: 'failed_precondition',
+      },
+    );
+    await expect(
+      auth.users.addSecondFactor({ sessionId: other.sessionId, enrolment, name: 'Phone', proof, language: '' }, operator),
+    ).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'totp_code' } });
+  });
+
+  it('are asked for after a link and a reset of the password, which changes nothing before', async () => {
+    const person = await newPerson({ hasPassword: true });
+    const { secret } = await addApp(person);
+    const { email, client } = person;
+    const { token: link } = await auth.users.createSignInLink({ email, sendMail: false, language: '' }, operator);
+    const redeemed = await auth.users.redeemSignInLink({ token: link, client }, operator);
+    expect(redeemed.signedIn).toBeUndefined();
+    const session = (await finish(redeemed.challenge!, code(codeAt(secret)), client)).session!;
+    expect(session.method).toBe(SignInMethod.SIGN_IN_METHOD_LINK);
+    auth.clock.advance(stepMs);
+
+    await auth.users.requestPasswordReset({ email, client, language: '' }, operator);
+    const mail = await eventually(() => mails.find(({ to, text }) => to === email && text.includes('/reset#')));
+    const reset = { token: /\/reset#(\S+)/.exec(mail.text)![1]!, newPassword: `${password} 2`, client };
+    const first = await auth.users.resetPassword({ ...reset, sessionId: '' }, operator);
+    expect(first.signedIn).toBeUndefined();
+    await enter(person);
+    const signedIn = await finish(first.challenge!, code(codeAt(secret)), client);
+    // The id of a session is no secret: without its actor token it proves nothing.
+    const gateway = { ...operator, actor: undefined };
+    const stranger = { ...reset, sessionId: signedIn.session!.id };
+    expect((await auth.users.resetPassword(stranger, gateway)).signedIn).toBeUndefined();
+    expect((await auth.users.resetPassword(stranger, actingAs(signedIn))).signedIn).toBeDefined();
+    await expect(enter(person)).rejects.toMatchObject(refused);
+  });
+
+  it('are asked for when an invitation is accepted with a password, but not by the identity provider', async () => {
+    const person = await newPerson({ hasPassword: true });
+    const { secret } = await addApp(person);
+    const { email, client } = person;
+    const { id: accountId } = await newAccount(auth.service);
+    await auth.users.putMember({ accountId, userId: (await newPerson()).userId, role: Role.ROLE_OWNER }, operator);
+    const invitation = { accountId, email, role: Role.ROLE_VIEWER, invitedByUserId: person.userId, projectRoles: [], language: '' };
+    const { token } = await auth.users.createInvitation(invitation, operator);
+    const request = { token, name: '', password, client, sessionId: '' };
+    const { challenge } = await auth.users.acceptInvitation(request, operator);
+    expect((await auth.users.listMembers({ accountId }, operator)).members).toHaveLength(1);
+    const signedIn = await finish(challenge!, code(codeAt(secret)), client);
+    const accepted = await auth.users.acceptInvitation({ ...request, password: '', sessionId: signedIn.session!.id }, actingAs(signedIn));
+    expect(accepted.signedIn).toMatchObject({ user: { id: person.userId } });
+    expect((await auth.users.listMembers({ accountId }, operator)).members).toMatchObject([{ user: { email } }, {}]);
+
+    const claims = { issuer: 'https://id.example.com', subject: email, email, emailVerified: true, name: 'Ada' };
+    const byProvider = await auth.users.signInWithIdentity({ response: identityResponse(claims), client }, operator);
+    expect(byProvider.signedIn!.session!.method).toBe(SignInMethod.SIGN_IN_METHOD_IDENTITY);
+  });
+
+  it('are removed by an operator for a user who has lost them, who is told so', async () => {
+    const person = await newPerson({ hasPassword: true });
+    await addApp(person);
+    const { userId } = person;
+    expect((await auth.users.resetSecondFactors({ userId, language: '' }, operator)).user).toMatchObject({ hasSecondFactor: false });
+    await auth.users.resetSecondFactors({ userId, language: '' }, operator);
+    expect((await enter(person)).signedIn).toBeDefined();
+    await eventually(() => mails.find(({ to, subject }) => to === person.email && subject === 'Your second factors were removed'));
+    const { events } = await auth.users.listAuditEvents(ListAuditEventsRequest.fromPartial({ targetId: userId, action: 'user' }), operator);
+    expect(events.map(({ action }) => action)).toEqual(['user.reset_factors', 'user.link', 'user.create']);
+  });
+
+  it('can be required: who has none may do nothing but set one up', async () => {
+    const person = await newPerson({ isOperator: true });
+    const { token } = person.signedIn;
+    const { id: accountId } = await newAccount(auth.service);
+    await auth.users.putMember({ accountId, userId: person.userId, role: Role.ROLE_OWNER }, operator);
+    const read = () => auth.users.getSession({ token, clientAddress: '', accountId }, operator);
+    const claimsOf = (jwt: string) => JSON.parse(Buffer.from(jwt.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>;
+    auth.config.requireSecondFactor = 'operators';
+    try {
+      const limited = await read();
+      expect(limited).toMatchObject({ secondFactorMissing: true, user: { isOperator: false }, memberships: [] });
+      expect(claimsOf(limited.actorToken!.token)).toMatchObject({ operator: false, roles: {} });
+      expect(claimsOf((await byLink(person)).signedIn!.actorToken!.token)).toMatchObject({ operator: false, roles: {} });
+      await addApp(person);
+      expect(await read()).toMatchObject({
+        secondFactorMissing: false,
+        user: { isOperator: true },
+        memberships: [{ account: { id: accountId } }],
+      });
+      const member = await newPerson();
+      const present = () => auth.users.getSession({ token: member.signedIn.token, clientAddress: '', accountId: '' }, operator);
+      expect(await present()).toMatchObject({ secondFactorMissing: false });
+      auth.config.requireSecondFactor = 'everyone';
+      expect(await present()).toMatchObject({ secondFactorMissing: true });
+      const claims = { issuer: 'https://id.example.com', subject: 'x', email: member.email, emailVerified: true, name: 'Ada' };
+      const byProvider = await auth.users.signInWithIdentity({ response: identityResponse(claims), client: member.client }, operator);
+      expect(await auth.users.getSession({ token: byProvider.signedIn!.token, clientAddress: '', accountId: '' }, operator)).toMatchObject({
+        secondFactorMissing: false,
+      });
+    } finally {
+      auth.config.requireSecondFactor = 'nobody';
+    }
+  });
+
+  it('stay required when the key that encrypts them is lost', async () => {
+    const person = await newPerson();
+    const { codes, secret } = await addApp(person);
+    await auth.db.knex('second_factor').update({ sealed_data: '' });
+    await expect(finish(await asked(person), code(codeAt(secret)), person.client)).rejects.toMatchObject(refused);
+    await finish(await asked(person), recovery(codes[0]!), person.client);
+  });
+});
