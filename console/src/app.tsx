@@ -74,6 +74,7 @@ const operatorPages: Readonly<Record<string, Page>> = {
 };
 
 const Settings = page(() => import('./pages/users/settings.js'));
+const Security = page(() => import('./pages/security/security.js'));
 
 // The page of the address is loaded at once, while it is still unknown who is signed in.
 const here = location.pathname.slice(consolePath.length);
@@ -155,6 +156,13 @@ function SignedIn() {
 }
 
 function Pages({ me }: { me: Me }) {
+  if (me.second_factor_missing) {
+    return (
+      <Framed>
+        <Security />
+      </Framed>
+    );
+  }
   return (
     <Switch>
       <Route path="/">
@@ -182,6 +190,11 @@ function Pages({ me }: { me: Me }) {
       <Route path="/settings">
         <Framed>
           <Settings />
+        </Framed>
+      </Route>
+      <Route path="/settings/security">
+        <Framed>
+          <Security />
         </Framed>
       </Route>
       <Route>

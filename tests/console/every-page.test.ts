@@ -64,9 +64,14 @@ const views: readonly View[] = [
   { name: 'invitation-ended', path: () => `/invitation#${'x'.repeat(43)}`, who: 'nobody' },
   { name: 'settings', path: () => '/settings' },
   {
-    name: 'settings-connect',
-    path: () => '/settings?problem=identity_taken',
+    name: 'security-connect',
+    path: () => '/settings/security?problem=identity_taken',
     act: (page) => page.getByRole('button', { name: 'Connect Acme ID' }).click(),
+  },
+  {
+    name: 'security-app',
+    path: () => '/settings/security',
+    act: (page) => page.getByRole('button', { name: 'Set up an authenticator app' }).click(),
   },
   { name: 'members', path: ofAccount('/members') },
   { name: 'members-role', path: ofAccount('/members'), act: changeRole },

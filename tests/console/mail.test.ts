@@ -1,9 +1,9 @@
-// Mails of the console, in the browser: invitations with their delivery state, and password resets.
+// What the console does at a public address and with mail, in the browser: invitations with their delivery state, password resets, and passkeys.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
 import { accessibilityFaults, newMember, newPerson, type Person, settledPage, startChromium } from '../support/chromium.js';
 import { addUser } from '../support/console.js';
-import { eventually } from '../support/process.js';
+import { eventually, freePort } from '../support/process.js';
 import { type MailServer, startMailServer } from '../support/receivers.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
 
@@ -15,14 +15,19 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
   let chromium: Chromium;
   let owner: Person;
   let members: string;
+  let origin: string;
 
   beforeAll(async () => {
     mail = await startMailServer();
+    const port = await freePort();
+    origin = `http://localhost:${port}`;
     [system, chromium] = await Promise.all([
       startSystem(mode, {
         TOLLGATE_SMTP_URL: mail.url,
         TOLLGATE_SMTP_FROM: 'people@example.com',
-        TOLLGATE_GATEWAY_PUBLIC_URL: 'https://models.example.com',
+        PORT: String(port),
+        // The only address without TLS at which browsers use passkeys.
+        TOLLGATE_GATEWAY_PUBLIC_URL: origin,
         TOLLGATE_AUTH_NOTIFICATION_RETRY: '100ms',
         TOLLGATE_AUTH_NOTIFICATION_INTERVAL: '50ms',
       }),
@@ -116,5 +121,77 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     await settledPage(page);
     expect(await accessibilityFaults(page)).toEqual([]);
     await eventually(() => (mail.mails.some(({ to }) => to.includes('busy@example.com')) ? true : undefined));
+  });
+
+  it('adds a passkey, which is then the second step, the only step, and what a reset of the password asks for', async () => {
+    const email = 'pat@example.com';
+    await addUser(system, email, who.password);
+    const person = await newMember(chromium, { baseUrl: origin }, { email, password: who.password });
+    const page = await person.open('/settings/security');
+    const cdp = await person.context.newCDPSession(page);
+    await cdp.send('WebAuthn.enable');
+    await cdp.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    });
+    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Laptop');
+    await page.getByRole('button', { name: 'Create passkey' }).click();
+    const codes = page.getByRole('list', { name: 'Recovery codes' }).getByRole('listitem');
+    await codes.first().waitFor();
+    expect(await codes.count()).toBe(10);
+    const [first] = await codes.allTextContents();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.getByRole('button', { name: 'I have saved the codes' }).click();
+    await page.getByRole('listitem').filter({ hasText: 'Laptop' }).getByText('not used yet').waitFor();
+    await eventually(() => mail.mails.find(({ to, raw }) => to.includes(email) && raw.includes('A second factor was added')));
+
+    const signOut = async (): Promise<void> => {
+      await page.getByRole('button', { name: 'Settings' }).click();
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    };
+    const noAccount = page.getByRole('heading', { level: 1, name: 'You are not a member of any account' });
+    const enterPassword = async (): Promise<void> => {
+      await page.getByLabel('Email address').fill(email);
+      await page.getByLabel('Password').fill(who.password);
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { level: 1, name: 'Second step' }).waitFor();
+    };
+    await signOut();
+    await enterPassword();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Use a passkey' }).click();
+    await noAccount.waitFor();
+
+    await signOut();
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await noAccount.waitFor();
+
+    await signOut();
+    await enterPassword();
+    await page.getByRole('button', { name: 'Use a recovery code' }).click();
+    await page.getByLabel('Recovery code').fill(first!);
+    await page.keyboard.press('Enter');
+    await noAccount.waitFor();
+    await signOut();
+
+    await page.getByRole('link', { name: 'Forgot your password?' }).click();
+    await page.getByLabel('Email address').fill(email);
+    await page.getByRole('button', { name: 'Email me a link' }).click();
+    const raw = await eventually(() => mail.mails.find((each) => each.to.includes(email) && each.raw.includes('/reset#'))?.raw);
+    await page.goto(`${origin}/console/reset#${/reset#([\w-]{43})/.exec(raw.replaceAll('=\r\n', ''))![1]!}`);
+    await page.getByLabel('New password').fill('a phrase of their own');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Use a passkey' }).click();
+    await page.getByText('Password set').waitFor();
+    expect(person.faults).toEqual([]);
+    await person.close();
   });
 });

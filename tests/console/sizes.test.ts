@@ -65,7 +65,7 @@ describe('the size of the pages', () => {
     );
     const ofOperator = ['accounts', 'users', 'models', 'upstreams', 'codes', 'audit', 'health'].map((page) => `/operator/${page}`);
     const weights: Record<string, number> = {};
-    for (const path of ['/sign-in', '/settings', ...ofAccount, ...ofOperator]) {
+    for (const path of ['/sign-in', '/settings', '/settings/security', ...ofAccount, ...ofOperator]) {
       const person = path === '/sign-in' ? nobody : owner;
       const { bytes, hosts } = await weigh(person, path, 'js');
       weights[path] = bytes;

@@ -107,13 +107,15 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     const navigation = page.locator('nav > div').first();
     expect(await navigation.evaluate((list) => [list.scrollHeight - list.clientHeight, innerHeight])).toEqual([0, 800]);
     await page.getByRole('link', { name: 'Set a password' }).click();
-    await page.getByLabel('Name', { exact: true }).fill('Root Person');
-    await page.getByLabel('Email address').fill('root@example.com');
-    await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Saved', { exact: true }).waitFor();
     await page.getByLabel('New password').fill(password);
     await page.getByRole('button', { name: 'Set password' }).click();
     await page.getByText('Password set').waitFor();
+    await page.getByRole('link', { name: 'Settings' }).first().click();
+    await page.getByLabel('Name', { exact: true }).fill('Root Person');
+    await page.getByLabel('Email address').fill('root@example.com');
+    await page.getByLabel('Current password').fill(password);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved', { exact: true }).waitFor();
     await signOut(page);
 
     await page.goto('about:blank');
@@ -227,30 +229,30 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
       await newMember(chromium, system, who),
       await newMember(chromium, system, who),
     ];
-    const elsewhere = await there.open('/settings');
-    const page = await here.open('/settings');
+    const elsewhere = await there.open('/settings/security');
+    const page = await here.open('/settings/security');
     const sessions = page.getByRole('table', { name: 'Where you are signed in' });
     await sessions.getByRole('row').nth(3).waitFor();
-    expect(await sessions.getByText('here', { exact: true }).count()).toBe(1);
+    expect(await sessions.getByText('this session', { exact: true }).count()).toBe(1);
     await sessions
-      .getByRole('button', { name: /^End the session of/ })
+      .getByRole('button', { name: /^Sign out of Chrome \d+ on Linux$/ })
       .first()
       .click();
-    await page.getByText('The session has ended').waitFor();
-    await page.getByRole('button', { name: 'End all others' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'End all others' }).click();
-    await page.getByText('1 ended').waitFor();
+    await page.getByText('Signed out there').waitFor();
+    await page.getByRole('button', { name: 'Sign out everywhere else' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Sign out everywhere else' }).click();
+    await page.getByText('Sessions ended: 1').waitFor();
     await elsewhere.reload();
     await heading(elsewhere, 'Sign in');
     await page.reload();
-    await heading(page, 'Settings');
+    await heading(page, 'Security');
     for (const each of [here, there, third]) await each.close();
   });
 
   it('change their password only with the current one', async () => {
     await addUser(system, 'change@example.com', password);
     const person = await newMember(chromium, system, { email: 'change@example.com', password });
-    const page = await person.open('/settings');
+    const page = await person.open('/settings/security');
     const save = () => page.getByRole('button', { name: 'Change password' }).click();
     await page.getByLabel('Current password').fill('wrong guess');
     await page.getByLabel('New password').fill('another good phrase');
@@ -300,6 +302,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await enter();
     await heading(page, 'Settings');
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Ivy');
+    await page.getByRole('link', { name: 'Password, second factor, sessions' }).click();
     await page.getByText('You have no password. You can sign in only with a link or a provider.').waitFor();
     // The only sign-in method cannot be removed.
     await page.getByRole('button', { name: 'Disconnect Acme ID' }).click();
@@ -313,7 +316,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await addUser(system, 'connect@example.com', password);
     const person = await newMember(chromium, system, { email: 'connect@example.com', password });
     idp.person = { sub: 'private', email: 'private@elsewhere.example', email_verified: true };
-    const page = await person.open('/settings');
+    const page = await person.open('/settings/security');
     await page.getByRole('button', { name: 'Connect Acme ID' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Current password').fill('wrong guess');

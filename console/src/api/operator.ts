@@ -68,6 +68,7 @@ export const listUsers = (search: string, cursor: string | null, signal?: AbortS
 export const createUser = (body: CreateUser) => api.post<UserCreated>('/operator/users', { body });
 export const updateUser = (id: string, body: UpdateUser) => api.patch<OperatorUser>(`/operator/users/${id}`, { body });
 export const createLink = (id: string) => api.post<SignInLink>(`/operator/users/${id}/link`, { body: {} });
+export const resetSecondFactors = (id: string) => api.delete<OperatorUser>(`/operator/users/${id}/second-factors`);
 export const endAllSessions = (id: string) => api.delete<Ended>(`/operator/users/${id}/sessions`);
 
 export const listCallers = (signal?: AbortSignal) => api.get<Page<Caller>>('/operator/callers', { signal });

@@ -14,7 +14,7 @@ export function Welcome() {
     <Notice
       title={t.welcome}
       action={
-        <ButtonLink to="/settings" size="small">
+        <ButtonLink to="/settings/security" size="small">
           {t.setPassword}
         </ButtonLink>
       }

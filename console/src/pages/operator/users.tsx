@@ -10,6 +10,7 @@ import {
   listUsers,
   operatorKeys,
   type OperatorUser,
+  resetSecondFactors,
   type SignInLink,
   updateUser,
 } from '../../api/operator.js';
@@ -32,7 +33,7 @@ import { Listed } from '../billing/parts.js';
 import { MailNotice } from '../users/mail-notice.js';
 import { SearchField } from './search-field.js';
 
-type Action = 'link' | 'revokeSessions' | 'disable' | 'enable' | 'promote' | 'demote';
+type Action = 'link' | 'revokeSessions' | 'resetFactors' | 'disable' | 'enable' | 'promote' | 'demote';
 
 interface Asked {
   readonly user: OperatorUser;
@@ -56,6 +57,10 @@ export default function Users() {
     async mutationFn({ user, action }: Asked) {
       if (action === 'link') return setLink({ email: user.email, link: await createLink(user.id) });
       if (action === 'revokeSessions') return toast(t.ended({ count: (await endAllSessions(user.id)).ended }));
+      if (action === 'resetFactors') {
+        await resetSecondFactors(user.id);
+        return toast(t.changed);
+      }
       await updateUser(
         user.id,
         { disable: { is_disabled: true }, enable: { is_disabled: false }, promote: { is_operator: true }, demote: { is_operator: false } }[
@@ -124,7 +129,7 @@ function UserTable({ users, onAct }: { users: readonly OperatorUser[]; onAct: (a
           { name: t.name, className: 'wrap-anywhere', cell: ({ name }) => name },
           {
             name: t.state,
-            cell: ({ is_disabled, has_password, is_operator }) => (
+            cell: ({ is_disabled, has_password, is_operator, has_second_factor }) => (
               <span className="flex flex-wrap gap-1.5">
                 {is_disabled ? (
                   <Badge icon="stopped">{t.disabled}</Badge>
@@ -134,6 +139,7 @@ function UserTable({ users, onAct }: { users: readonly OperatorUser[]; onAct: (a
                   </Badge>
                 )}
                 {is_operator && <Badge tone="info">{t.operator}</Badge>}
+                {has_second_factor && <Badge>{t.secondFactor}</Badge>}
               </span>
             ),
           },
@@ -150,6 +156,7 @@ function UserTable({ users, onAct }: { users: readonly OperatorUser[]; onAct: (a
                   actions={[
                     !user.is_disabled && { label: t.link, onSelect: on('link') },
                     { label: t.revokeSessions, onSelect: on('revokeSessions') },
+                    user.has_second_factor && { label: t.resetFactors, danger: true, onSelect: on('resetFactors') },
                     user.is_operator
                       ? { label: t.demote, danger: true, onSelect: on('demote') }
                       : { label: t.promote, onSelect: on('promote') },
@@ -182,6 +189,7 @@ function Confirm({
   const { email } = user;
   const words = {
     revokeSessions: [t.endSessionsTitle({ email }), undefined, t.revokeSessions],
+    resetFactors: [t.resetFactorsTitle({ email }), t.resetFactorsAbout, t.resetFactors],
     disable: [t.disableTitle({ email }), t.disableAbout, t.disable],
     promote: [t.promoteTitle({ email }), t.promoteAbout, t.promote],
     demote: [t.demoteTitle({ email }), undefined, t.demote],

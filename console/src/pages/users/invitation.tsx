@@ -4,6 +4,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useLocation } from 'wouter';
 import { ApiError } from '../../api/client.js';
+import type { SecondFactorChallenge } from '../../api/second-factor.js';
 import { acceptInvitation, getInvitation, type OfferedInvitation } from '../../api/users.js';
 import { membersText } from '../../i18n/members.js';
 import { signInText } from '../../i18n/sign-in.js';
@@ -16,7 +17,8 @@ import { fieldError, Notice } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { arrive, tokenOfAddress } from './arrive.js';
 import { SignInFault } from './fault.js';
-import { useSignInOptions } from './sign-in.js';
+import { SecondStep } from '../security/second-step.js';
+import { useSignInOptions } from './sign-in-options.js';
 
 export default function InvitationPage() {
   const [token] = useState(tokenOfAddress);
@@ -60,17 +62,27 @@ function Acceptance({ token, invitation }: { token: string; invitation: OfferedI
   const present = useMeQuery().data?.user;
   const provider = useSignInOptions().data?.oidc ?? null;
   const [, go] = useLocation();
+  const [challenge, setChallenge] = useState<SecondFactorChallenge>();
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
   const accept = useMutation({
     mutationFn: acceptInvitation,
-    async onSuccess() {
+    async onSuccess(asked) {
+      if (asked !== undefined) return setChallenge(asked.second_factor);
       await arrive();
-      go(accountPath(invitation.account_id, '/'), { replace: true });
+      return go(accountPath(invitation.account_id, '/'), { replace: true });
     },
     onError: () => setPassword(''),
   });
   const [isKnown, setIsKnown] = useState(false);
+  // The invitation is accepted by the session that the second factor begins.
+  if (challenge !== undefined) {
+    const repeat = async (): Promise<void> => {
+      setChallenge(undefined);
+      await accept.mutateAsync({ token });
+    };
+    return <SecondStep challenge={challenge} onDone={repeat} onBack={() => setChallenge(undefined)} />;
+  }
   const isSelf = present?.email === invitation.email;
   const submit = (event: FormEvent): void => {
     event.preventDefault();

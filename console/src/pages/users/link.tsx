@@ -2,6 +2,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
+import type { SecondFactorChallenge } from '../../api/second-factor.js';
 import { signInByLink } from '../../api/users.js';
 import { signInText } from '../../i18n/sign-in.js';
 import { useText } from '../../i18n/text.js';
@@ -11,20 +12,24 @@ import { Empty, PageHeader } from '../../ui/layout.js';
 import { Notice } from '../../ui/notice.js';
 import { arrive, tokenOfAddress } from './arrive.js';
 import { SignInFault } from './fault.js';
+import { SecondStep } from '../security/second-step.js';
 
 export default function LinkPage() {
   const t = useText(signInText);
   const [token] = useState(tokenOfAddress);
   const me = useMeQuery();
   const [, go] = useLocation();
+  const [challenge, setChallenge] = useState<SecondFactorChallenge>();
+  const finish = async (): Promise<void> => {
+    await arrive();
+    // Replaces this page in the history, so that Back does not lead to a used link.
+    go('/?welcome', { replace: true });
+  };
   const enter = useMutation({
     mutationFn: signInByLink,
-    async onSuccess() {
-      await arrive();
-      // Replaces this page in the history, so that Back does not lead to a used link.
-      go('/?welcome', { replace: true });
-    },
+    onSuccess: (asked) => (asked === undefined ? finish() : setChallenge(asked.second_factor)),
   });
+  if (challenge !== undefined) return <SecondStep challenge={challenge} onDone={finish} onBack={() => go('/sign-in', { replace: true })} />;
   if (token === undefined) {
     return (
       <>

@@ -2,6 +2,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useLocation } from 'wouter';
+import type { SecondFactorChallenge } from '../../api/second-factor.js';
 import { resetPassword } from '../../api/users.js';
 import { resetText } from '../../i18n/reset.js';
 import { useText } from '../../i18n/text.js';
@@ -12,19 +13,22 @@ import { fieldError } from '../../ui/notice.js';
 import { toast } from '../../ui/toast.js';
 import { arrive, tokenOfAddress } from './arrive.js';
 import { SignInFault } from './fault.js';
+import { SecondStep } from '../security/second-step.js';
 
 export default function Reset() {
   const t = useText(resetText);
   const [token] = useState(tokenOfAddress);
   const [password, setPassword] = useState('');
   const [, go] = useLocation();
+  const [challenge, setChallenge] = useState<SecondFactorChallenge>();
   const set = useMutation({
     mutationFn: (whole: string) => resetPassword({ token: whole, new_password: password }),
-    async onSuccess() {
+    async onSuccess(asked) {
+      if (asked !== undefined) return setChallenge(asked.second_factor);
       await arrive();
       toast(t.done);
       // Replaces this page in the history, so that Back does not lead to a used link.
-      go('/', { replace: true });
+      return go('/', { replace: true });
     },
   });
   if (token === undefined) {
@@ -36,6 +40,14 @@ export default function Reset() {
         </Empty>
       </>
     );
+  }
+  // The password is set by the session that the second factor begins.
+  if (challenge !== undefined) {
+    const repeat = async (): Promise<void> => {
+      setChallenge(undefined);
+      await set.mutateAsync(token);
+    };
+    return <SecondStep challenge={challenge} onDone={repeat} onBack={() => setChallenge(undefined)} />;
   }
   const submit = (event: FormEvent): void => {
     event.preventDefault();

@@ -1,8 +1,10 @@
 // Sign-in with a password or the identity provider.
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Link, Redirect, useLocation } from 'wouter';
-import { getSignInOptions, oidcUrl, signIn } from '../../api/users.js';
+import { beginPasskeySignIn, finishSignIn, type SecondFactorChallenge } from '../../api/second-factor.js';
+import { oidcUrl, signIn } from '../../api/users.js';
+import { secondFactorText } from '../../i18n/second-factor.js';
 import { problemText, signInText } from '../../i18n/sign-in.js';
 import { useText } from '../../i18n/text.js';
 import { useMeQuery } from '../../session/account.js';
@@ -10,15 +12,15 @@ import { Button, buttonClass } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
 import { PageHeader } from '../../ui/layout.js';
 import { fieldError, Notice } from '../../ui/notice.js';
+import { canUsePasskeys, isPasskeyError, usePasskey } from '../security/passkey.js';
 import { arrive, pageOf } from './arrive.js';
 import { SignInFault } from './fault.js';
-
-/** The sign-in methods; they do not change while the page is open. */
-export const useSignInOptions = () =>
-  useQuery({ queryKey: ['sign-in-options'], queryFn: ({ signal }) => getSignInOptions(signal), staleTime: Number.POSITIVE_INFINITY });
+import { SecondStep } from '../security/second-step.js';
+import { useSignInOptions } from './sign-in-options.js';
 
 export default function SignIn() {
   const t = useText(signInText);
+  const factorText = useText(secondFactorText);
   // As it stands: wouter decodes once, and the page to go on to has values of its own.
   const search = new URLSearchParams(location.search);
   const next = pageOf(search.get('next'));
@@ -28,15 +30,32 @@ export default function SignIn() {
   const [, go] = useLocation();
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
+  const [challenge, setChallenge] = useState<SecondFactorChallenge>();
+  const finish = async (): Promise<void> => {
+    await arrive();
+    go(next, { replace: true });
+  };
   const enter = useMutation({
     mutationFn: signIn,
-    async onSuccess() {
-      await arrive();
-      go(next, { replace: true });
-    },
+    onSuccess: (asked) => (asked === undefined ? finish() : setChallenge(asked.second_factor)),
     onError: () => setPassword(''),
   });
-  if (me.data !== undefined && me.data !== null && enter.isIdle) return <Redirect to={next} replace />;
+  const enterByPasskey = useMutation({
+    async mutationFn() {
+      const { second_factor: asked } = await beginPasskeySignIn();
+      await finishSignIn({ token: asked.token, passkey: await usePasskey(asked.passkey!) });
+    },
+    onSuccess: finish,
+  });
+  const isBusy = enter.isPending || enterByPasskey.isPending;
+  if (me.data !== undefined && me.data !== null && enter.isIdle && enterByPasskey.isIdle) return <Redirect to={next} replace />;
+  if (challenge !== undefined) {
+    const startAgain = (): void => {
+      setPassword('');
+      setChallenge(undefined);
+    };
+    return <SecondStep challenge={challenge} onDone={finish} onBack={startAgain} />;
+  }
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     enter.mutate({ email, password });
@@ -51,6 +70,13 @@ export default function SignIn() {
         </Notice>
       )}
       <SignInFault error={enter.error} fields={['email']} />
+      {isPasskeyError(enterByPasskey.error) ? (
+        <Notice tone="bad" live>
+          {factorText.passkeyDeclined}
+        </Notice>
+      ) : (
+        <SignInFault error={enterByPasskey.error} refused={factorText.passkeyRefused} />
+      )}
       {oidc !== null && (
         <div className="mb-5">
           <a href={oidcUrl(next)} className={`${buttonClass('secondary')} w-full`}>
@@ -81,10 +107,15 @@ export default function SignIn() {
           value={password}
           onChange={(event) => setPassword(event.target.value)}
         />
-        <Button type="submit" look="primary" busy={enter.isPending}>
+        <Button type="submit" look="primary" busy={isBusy}>
           {t.signIn}
         </Button>
       </form>
+      {canUsePasskeys(options.data?.passkey_origin) && (
+        <Button className="mt-4 w-full" busy={isBusy} onClick={() => enterByPasskey.mutate()}>
+          {factorText.byPasskey}
+        </Button>
+      )}
       {options.data?.sign_up === true && (
         <p className="mt-6">
           {t.newHere}{' '}

@@ -13,7 +13,7 @@ import { fieldError, Notice } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { arrive } from './arrive.js';
 import { SignInFault } from './fault.js';
-import { useSignInOptions } from './sign-in.js';
+import { useSignInOptions } from './sign-in-options.js';
 
 export default function SignUp() {
   const t = useText(signInText);

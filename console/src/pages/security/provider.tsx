@@ -15,8 +15,8 @@ import { FormError } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { toast } from '../../ui/toast.js';
 import { When } from '../../ui/values.js';
-import { isWrongPassword, OwnFault } from './own-fault.js';
-import { useSignInOptions } from './sign-in.js';
+import { isWrongPassword, OwnFault } from '../users/own-fault.js';
+import { useSignInOptions } from '../users/sign-in-options.js';
 
 const identitiesKey = ['me', 'identities'] as const;
 

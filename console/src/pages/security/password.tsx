@@ -11,8 +11,8 @@ import { TextField } from '../../ui/field.js';
 import { Card, Section } from '../../ui/layout.js';
 import { fieldError } from '../../ui/notice.js';
 import { toast } from '../../ui/toast.js';
-import { isWrongPassword, OwnFault } from './own-fault.js';
-import { sessionsKey } from './query-keys.js';
+import { isWrongPassword, OwnFault } from '../users/own-fault.js';
+import { sessionsKey } from '../users/query-keys.js';
 
 export function PasswordSection() {
   const t = useText(settingsText);

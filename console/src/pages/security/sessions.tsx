@@ -2,7 +2,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { endOtherSessions, endSession, listSessions, type Session } from '../../api/users.js';
-import { browserName } from '../../format/user-agent.js';
 import { settingsText } from '../../i18n/settings.js';
 import { useText } from '../../i18n/text.js';
 import { queryClient } from '../../session/queries.js';
@@ -15,7 +14,7 @@ import { Fetched } from '../../ui/query.js';
 import { type Column, DataTable } from '../../ui/table.js';
 import { toast } from '../../ui/toast.js';
 import { When } from '../../ui/values.js';
-import { sessionsKey } from './query-keys.js';
+import { sessionsKey } from '../users/query-keys.js';
 
 export function SessionsSection() {
   const t = useText(settingsText);
@@ -37,8 +36,10 @@ export function SessionsSection() {
       await changed();
     },
   });
-  const nameOf = ({ user_agent: userAgent }: Session): string =>
-    browserName(userAgent) ?? (userAgent === '' ? t.unknownBrowser : userAgent.slice(0, 60));
+  const nameOf = ({ browser, system, user_agent: userAgent }: Session): string => {
+    if (browser === null) return system ?? (userAgent === '' ? t.unknownBrowser : userAgent.slice(0, 60));
+    return system === null ? browser : t.deviceOn({ browser, system });
+  };
   const columns: readonly Column<Session>[] = [
     {
       name: t.device,

@@ -1,0 +1,182 @@
+// The user's second factors and recovery codes.
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { KeyRound, Smartphone } from 'lucide-react';
+import { useState } from 'react';
+import {
+  beginSecondFactor,
+  createRecoveryCodes,
+  listSecondFactors,
+  removeSecondFactor,
+  type SecondFactor,
+  type SecondFactorBegun,
+  type SecondFactors,
+} from '../../api/second-factor.js';
+import { secondFactorText } from '../../i18n/second-factor.js';
+import { useText } from '../../i18n/text.js';
+import { useMe } from '../../session/account.js';
+import { meKey, queryClient } from '../../session/queries.js';
+import { Button } from '../../ui/button.js';
+import { ConfirmDialog } from '../../ui/dialog.js';
+import { Card, Section } from '../../ui/layout.js';
+import { FormError, Notice } from '../../ui/notice.js';
+import { Fetched } from '../../ui/query.js';
+import { toast } from '../../ui/toast.js';
+import { When } from '../../ui/values.js';
+import { useSignInOptions } from '../users/sign-in-options.js';
+import { AddFactorDialog } from './add-factor.js';
+import { canUsePasskeys } from './passkey.js';
+import { needsReauthentication, Reauthenticate } from './reauthenticate.js';
+import { RecoveryCodesDialog } from './recovery-codes.js';
+
+const factorsKey = ['me', 'second-factors'] as const;
+
+export function FactorsSection() {
+  const t = useText(secondFactorText);
+  const query = useQuery({ queryKey: factorsKey, queryFn: ({ signal }) => listSecondFactors(signal) });
+  return (
+    <Section title={t.title} description={t.description}>
+      <Card>
+        <Fetched query={query}>{(factors) => <Factors factors={factors} />}</Fetched>
+      </Card>
+    </Section>
+  );
+}
+
+/** What the user wants to do, which may need an authentication first. */
+type Wanted = { readonly add: SecondFactor['kind'] } | { readonly remove: SecondFactor } | { readonly codes: true };
+
+function Factors({ factors: { data, recovery_codes_left: left } }: { factors: SecondFactors }) {
+  const t = useText(secondFactorText);
+  const { user } = useMe();
+  const [begun, setBegun] = useState<SecondFactorBegun>();
+  const [codes, setCodes] = useState<readonly string[]>();
+  const [asked, setAsked] = useState<Wanted>();
+  const [unproven, setUnproven] = useState<Wanted>();
+  // The user too: whether a required factor is missing decides which pages are shown, and must not close a dialog with codes.
+  const refresh = async (): Promise<void> => {
+    await queryClient.invalidateQueries({ queryKey: factorsKey });
+    await queryClient.invalidateQueries({ queryKey: meKey });
+  };
+  const act = useMutation({
+    async mutationFn(wanted: Wanted) {
+      if ('add' in wanted) return setBegun(await beginSecondFactor(wanted.add));
+      if ('codes' in wanted) return setCodes((await createRecoveryCodes()).recovery_codes);
+      await removeSecondFactor(wanted.remove.id);
+      toast(t.removed);
+      return refresh();
+    },
+    onError(error, wanted) {
+      if (needsReauthentication(error)) setUnproven(wanted);
+    },
+    onSettled: () => setAsked(undefined),
+  });
+  const hasApp = data.some(({ kind }) => kind === 'totp');
+  return (
+    <>
+      {act.error !== null && !needsReauthentication(act.error) && <FormError error={act.error} />}
+      {data.length === 0 && <p className="mb-3 text-soft">{t.none}</p>}
+      <ul className="flex flex-col gap-3">
+        {data.map((factor) => (
+          <Factor key={factor.id} factor={factor} onRemove={() => setAsked({ remove: factor })} />
+        ))}
+      </ul>
+      <div className="mt-4 flex flex-wrap gap-2">
+        {!hasApp && <Button onClick={() => act.mutate({ add: 'totp' })}>{t.setUpApp}</Button>}
+        <AddPasskey onAdd={() => act.mutate({ add: 'passkey' })} />
+      </div>
+      {data.length > 0 && (
+        <div className="mt-4 flex flex-wrap items-center justify-between gap-2 border-t border-line pt-4">
+          <p className={left < 3 ? 'font-medium' : 'text-soft'}>{t.codesLeft({ count: left })}</p>
+          <Button size="small" onClick={() => setAsked({ codes: true })}>
+            {t.newCodes}
+          </Button>
+        </div>
+      )}
+      {begun !== undefined && (
+        <AddFactorDialog
+          begun={begun}
+          onClose={() => setBegun(undefined)}
+          onAdded={(created) => {
+            setBegun(undefined);
+            toast(t.added);
+            if (created === null) void refresh();
+            else setCodes(created);
+          }}
+        />
+      )}
+      {codes !== undefined && (
+        <RecoveryCodesDialog
+          codes={codes}
+          onClose={() => {
+            setCodes(undefined);
+            void refresh();
+          }}
+        />
+      )}
+      {asked !== undefined && (
+        <ConfirmDialog
+          open
+          onClose={() => setAsked(undefined)}
+          onConfirm={() => act.mutate(asked)}
+          busy={act.isPending}
+          danger={'remove' in asked}
+          title={'remove' in asked ? t.removeTitle({ name: asked.remove.name }) : t.newCodes}
+          description={'remove' in asked ? (data.length === 1 ? t.removeLastHint : t.removeHint) : t.newCodesHint}
+          confirm={'remove' in asked ? t.remove : t.newCodes}
+        />
+      )}
+      {unproven !== undefined && (
+        <Reauthenticate
+          key={String(user.has_second_factor)}
+          onClose={() => setUnproven(undefined)}
+          onDone={() => {
+            setUnproven(undefined);
+            act.mutate(unproven);
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function Factor({ factor: { kind, name, created_at, last_used_at }, onRemove }: { factor: SecondFactor; onRemove: () => void }) {
+  const t = useText(secondFactorText);
+  const Icon = kind === 'totp' ? Smartphone : KeyRound;
+  return (
+    <li className="flex flex-wrap items-center justify-between gap-2">
+      <div className="flex min-w-0 items-start gap-3">
+        <Icon size={18} aria-hidden className="mt-1 shrink-0" />
+        <div className="min-w-0">
+          <p className="font-medium wrap-anywhere">{name}</p>
+          <p className="text-sm text-soft">
+            {kind === 'totp' ? t.app : t.passkey} · {t.addedAt} <When at={created_at} style="day" /> ·{' '}
+            {last_used_at === null ? (
+              t.neverUsed
+            ) : (
+              <>
+                {t.usedAt} <When at={last_used_at} style="relative" />
+              </>
+            )}
+          </p>
+        </div>
+      </div>
+      <Button size="small" onClick={onRemove} aria-label={t.removeOf({ name })}>
+        {t.remove}
+      </Button>
+    </li>
+  );
+}
+
+/** The button, or why there is none. */
+function AddPasskey({ onAdd }: { onAdd: () => void }) {
+  const t = useText(secondFactorText);
+  const options = useSignInOptions().data;
+  if (options === undefined) return null;
+  const { passkey_origin: origin } = options;
+  if (canUsePasskeys(origin)) return <Button onClick={onAdd}>{t.addPasskey}</Button>;
+  return (
+    <Notice>
+      {origin === null ? t.passkeysNeedAddress : origin === location.origin ? t.passkeysNeedBrowser : t.passkeysElsewhere({ origin })}
+    </Notice>
+  );
+}

@@ -1,0 +1,90 @@
+// Asks for a second factor: a code of an app, a passkey, or a recovery code.
+import { type FormEvent, useState } from 'react';
+import type { Proof, SecondFactorChallenge } from '../../api/second-factor.js';
+import { secondFactorText } from '../../i18n/second-factor.js';
+import { useText } from '../../i18n/text.js';
+import { Button } from '../../ui/button.js';
+import { TextField } from '../../ui/field.js';
+import { Notice } from '../../ui/notice.js';
+import { useSignInOptions } from '../users/sign-in-options.js';
+import { canUsePasskeys, usePasskey } from './passkey.js';
+
+export function ProofForm({
+  challenge,
+  busy,
+  submit: submitText,
+  onProof,
+}: {
+  challenge: SecondFactorChallenge;
+  busy: boolean;
+  submit: string;
+  onProof: (proof: Proof) => void;
+}) {
+  const t = useText(secondFactorText);
+  const origin = useSignInOptions().data?.passkey_origin;
+  const hasPasskey = challenge.passkey !== null && canUsePasskeys(origin);
+  const [isRecovery, setRecovery] = useState(!challenge.totp && !hasPasskey);
+  const [code, setCode] = useState('');
+  const [isDeclined, setDeclined] = useState(false);
+  const showsCode = isRecovery || challenge.totp;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    onProof(isRecovery ? { recovery_code: code } : { totp_code: code });
+  };
+  const answer = async (): Promise<void> => {
+    setDeclined(false);
+    try {
+      onProof({ passkey: await usePasskey(challenge.passkey!) });
+    } catch {
+      setDeclined(true);
+    }
+  };
+  return (
+    <div className="flex flex-col gap-4">
+      {isDeclined && (
+        <Notice tone="bad" live>
+          {t.passkeyDeclined}
+        </Notice>
+      )}
+      {hasPasskey && (
+        <Button look={showsCode ? 'secondary' : 'primary'} busy={busy} onClick={() => void answer()}>
+          {t.usePasskey}
+        </Button>
+      )}
+      {showsCode && (
+        <form onSubmit={submit} className="flex flex-col gap-4">
+          <TextField
+            key={isRecovery ? 'recovery' : 'app'}
+            label={isRecovery ? t.recoveryCode : t.code}
+            hint={isRecovery ? t.recoveryCodeHint : t.codeHint}
+            name="code"
+            autoFocus
+            autoComplete={isRecovery ? 'off' : 'one-time-code'}
+            inputMode={isRecovery ? 'text' : 'numeric'}
+            autoCapitalize="none"
+            spellCheck={false}
+            maxLength={isRecovery ? 40 : 8}
+            required
+            value={code}
+            onChange={(event) => setCode(event.target.value)}
+          />
+          <Button type="submit" look="primary" busy={busy}>
+            {submitText}
+          </Button>
+        </form>
+      )}
+      {challenge.recovery_codes && (challenge.totp || hasPasskey || !isRecovery) && (
+        <Button
+          look="ghost"
+          onClick={() => {
+            setCode('');
+            setRecovery(!isRecovery);
+          }}
+        >
+          {isRecovery ? t.otherWay : t.useRecoveryCode}
+        </Button>
+      )}
+      {!challenge.totp && !hasPasskey && !challenge.recovery_codes && <p>{t.noWay}</p>}
+    </div>
+  );
+}
