@@ -128,7 +128,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     const outputTokens = rows.reduce((sum, row) => sum + row.output_tokens, 0);
     expect((await tile(page, 'Tokens').innerText()).replaceAll(',', '')).toBe(String(inputTokens + outputTokens));
 
-    for (const group of ['Model', 'Key', 'Outcome']) {
+    for (const group of ['Model', 'Key', 'Member', 'Outcome']) {
       await page.getByRole('radio', { name: group, exact: true }).check();
       await page.getByRole('columnheader', { name: group, exact: true }).first().waitFor();
       await page.locator('[aria-busy=false]').waitFor();
