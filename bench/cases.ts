@@ -11,13 +11,22 @@ export interface LoadCase extends Omit<Load, 'url' | 'headers'> {
 export const formats = {
   chat: { path: '/v1/chat/completions', model: 'openai/gpt-4.1-mini' },
   messages: { path: '/v1/messages', model: 'anthropic/claude-haiku-4-5' },
+  responses: { path: '/v1/responses', model: 'bench/responses' },
 } as const;
 
 /** The name of a wire format. */
 export type Format = keyof typeof formats;
 
-const ask = (format: Format, content: string, stream: boolean): string =>
-  JSON.stringify({ model: formats[format].model, stream, max_tokens: 4000, messages: [{ role: 'user', content }] });
+/** Returns the body of a caller of one format for a model of another. */
+function ask(caller: Format, upstream: Format, content: string, stream: boolean): string {
+  const { model } = formats[upstream];
+  const conversation = [{ role: 'user', content }];
+  return JSON.stringify(
+    caller === 'responses'
+      ? { model, stream, max_output_tokens: 4000, input: conversation }
+      : { model, stream, max_tokens: 4000, messages: conversation },
+  );
+}
 
 const hello = 'Say hello in a few words, tokens=8';
 const sentence = 'The quick brown fox jumps over the lazy dog and runs away from 37 angry bees. ';
@@ -29,7 +38,7 @@ export function wholeCall(caller: Format, upstream: Format): LoadCase {
   return {
     title: 'whole call, 32 callers',
     path: formats[caller].path,
-    body: ask(upstream, hello, false),
+    body: ask(caller, upstream, hello, false),
     callers: 32,
     durationMs: 2500,
   };
@@ -40,7 +49,7 @@ export function stream(caller: Format, upstream: Format, tokens = streamTokens.s
   return {
     title: `stream of ${tokens} events, 8 callers`,
     path: formats[caller].path,
-    body: ask(upstream, `Tell a story, tokens=${tokens}`, true),
+    body: ask(caller, upstream, `Tell a story, tokens=${tokens}`, true),
     callers: 8,
     durationMs: 2500,
   };
@@ -55,7 +64,7 @@ export const loads = {
   large: {
     ...wholeCall('chat', 'chat'),
     title: 'whole call, 100 kB prompt, 8 callers',
-    body: ask('chat', `${sentence.repeat(Math.ceil(100_000 / sentence.length))}${hello}`, false),
+    body: ask('chat', 'chat', `${sentence.repeat(Math.ceil(100_000 / sentence.length))}${hello}`, false),
     callers: 8,
   },
 } satisfies Record<string, LoadCase>;
@@ -67,6 +76,6 @@ export type LoadName = keyof typeof loads;
 export const openStreams: Omit<LoadCase, 'callers'> = {
   title: 'open streams',
   path: formats.chat.path,
-  body: ask('chat', 'Tell a story, tokens=16 delay=1000ms', true),
+  body: ask('chat', 'chat', 'Tell a story, tokens=16 delay=1000ms', true),
   durationMs: 60_000,
 };

@@ -84,7 +84,7 @@ interface Answered {
   readonly firstTokenAtMs: number | undefined;
 }
 
-const isEnd = (frame: string): boolean => frame === 'data: [DONE]' || frame.startsWith('event: message_stop');
+const isEnd = (frame: string): boolean => frame === 'data: [DONE]' || /^event: (message_stop|response\.completed)\n/.test(frame);
 
 /** Makes one call and reads its answer. */
 async function call(pool: Pool, path: string, { headers, body }: Load): Promise<Answered> {

@@ -96,12 +96,14 @@ export interface TollgateOptions {
   readonly mode?: 'single' | 'distributed';
   readonly cores?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Whether it has the model bench/responses. */
+  readonly hasResponses?: boolean;
 }
 
 /** Starts a Tollgate on new data, with the vendor as its upstreams, called with a key that has a limit. */
 export async function startTollgate(
   upstream: Contender,
-  { name, mode = 'single', cores: where = cores.one, env = {} }: TollgateOptions,
+  { name, mode = 'single', cores: where = cores.one, env = {}, hasResponses = false }: TollgateOptions,
 ): Promise<Contender> {
   const dataDir = newFolder(mode);
   const all = {
@@ -120,11 +122,23 @@ export async function startTollgate(
   const origin = await originOf(child, /http:\/\/127\.0\.0\.1:\d+/);
   await ready(`${origin}/readyz`);
   const operator = mode === 'single' ? {} : operatorEnv(dataDir);
-  const made = execFileSync(process.execPath, ['dist/cli/main.js', 'key', 'create', '--name', 'bench', '--limit', '50000', '--json'], {
-    cwd: root,
-    env: { ...all, ...operator },
-    encoding: 'utf8',
-  });
+  const cli = (...args: string[]): string =>
+    execFileSync(process.execPath, ['dist/cli/main.js', ...args], { cwd: root, env: { ...all, ...operator }, encoding: 'utf8' });
+  const made = cli('key', 'create', '--name', 'bench', '--limit', '50000', '--json');
+  if (hasResponses) {
+    cli(
+      'upstream',
+      'add',
+      'bench',
+      '--format',
+      'responses',
+      '--base-url',
+      `${upstream.origin}/v1`,
+      '--allow-private-network',
+      '--no-secret',
+    );
+    cli('model', 'import', '--from-upstream', 'bench', '--context', '1000000', '--input', '0.4', '--output', '1.6');
+  }
   const { secret } = JSON.parse(made) as { secret: string };
   const contender = {
     name,

@@ -40,9 +40,12 @@ const names = {
   distributed: 'Tollgate, distributed, one core',
 };
 const threadsSetting = 'TOLLGATE_GATEWAY_THREADS';
-const paths: { caller: Format; upstream: Format }[] = (['chat', 'messages'] as const).flatMap((upstream) =>
-  (['chat', 'messages'] as const).map((caller) => ({ caller, upstream })),
-);
+/** Of the responses format, which shares its code with the others, one that is translated and one that is not. */
+const paths: { caller: Format; upstream: Format }[] = [
+  ...(['chat', 'messages'] as const).flatMap((upstream) => (['chat', 'messages'] as const).map((caller) => ({ caller, upstream }))),
+  { caller: 'responses', upstream: 'responses' },
+  { caller: 'responses', upstream: 'chat' },
+];
 
 /** Which loads a contender gets. */
 interface Entry {
@@ -55,7 +58,7 @@ interface Entry {
 async function startOwn(upstream: Contender): Promise<Entry[]> {
   const all = Object.keys(loads) as LoadName[];
   const entries: Entry[] = [
-    { contender: await startTollgate(upstream, { name: names.single }), loads: all, hasMemory: true },
+    { contender: await startTollgate(upstream, { name: names.single, hasResponses: true }), loads: all, hasMemory: true },
     {
       contender: await startTollgate(upstream, {
         name: names.telemetry,

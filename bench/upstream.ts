@@ -1,4 +1,4 @@
-// The vendor of the benchmark: answers chat completions and messages with text of the length and pace that the prompt requests
+// The vendor of the benchmark: answers chat completions, messages and responses with text of the length and pace that the prompt requests
 // ("tokens=240 delay=5ms", as for the sandbox), using as little CPU as possible. Also receives telemetry, and discards it.
 import { createServer, type ServerResponse } from 'node:http';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
@@ -65,6 +65,39 @@ const messagesAnswers: Answers = {
     }),
 };
 
+const part = (text: string): object => ({ type: 'output_text', text, annotations: [], logprobs: [] });
+const item = (status: string, content: object[]): object => ({ id: 'msg_bench', type: 'message', role: 'assistant', status, content });
+const response = (status: string, output: object[], usage: object | null): object => ({
+  id: 'resp_bench',
+  object: 'response',
+  created_at: 1_763_600_000,
+  model: 'responses',
+  status,
+  output,
+  usage,
+});
+const completed = (text: string, tokens: number): object =>
+  response('completed', [item('completed', [part(text)])], { input_tokens: 8, output_tokens: tokens, total_tokens: 8 + tokens });
+const place = { item_id: 'msg_bench', output_index: 0, content_index: 0 };
+const responsesAnswers: Answers = {
+  first:
+    event('response.created', { response: response('in_progress', [], null) }) +
+    event('response.output_item.added', { output_index: 0, item: item('in_progress', []) }) +
+    event('response.content_part.added', { ...place, part: part('') }),
+  tokens: words.map((delta) => event('response.output_text.delta', { ...place, delta, logprobs: [] })),
+  last(tokens) {
+    const text = Array.from({ length: tokens }, (_, index) => words[index % words.length]).join('');
+    return (
+      event('response.output_text.done', { ...place, text, logprobs: [] }) +
+      event('response.content_part.done', { ...place, part: part(text) }) +
+      event('response.output_item.done', { output_index: 0, item: item('completed', [part(text)]) }) +
+      event('response.completed', { response: completed(text, tokens) })
+    );
+  },
+  whole: (tokens) => JSON.stringify(completed(' token'.repeat(tokens), tokens)),
+};
+const answersByPath: Readonly<Record<string, Answers>> = { '/v1/messages': messagesAnswers, '/v1/responses': responsesAnswers };
+
 function usageOf(tokens: number): object {
   return { prompt_tokens: 8, completion_tokens: tokens, total_tokens: 8 + tokens };
 }
@@ -74,9 +107,11 @@ const server = createServer(async (request, response) => {
   for await (const chunk of request) chunks.push(chunk as Buffer);
   if (/^\/v1\/(traces|metrics|logs)$/.test(request.url!))
     return void response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+  if (request.url === '/v1/models')
+    return void response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[{"id":"responses"}]}');
   const body = Buffer.concat(chunks).toString('latin1');
   const tokens = Number(/tokens=(\d+)/.exec(body)?.[1] ?? 8);
-  const answers = request.url === '/v1/messages' ? messagesAnswers : chatAnswers;
+  const answers = answersByPath[request.url!] ?? chatAnswers;
   if (/"stream": ?true/.test(body)) return answerStreaming(response, answers, tokens, Number(/delay=(\d+)ms/.exec(body)?.[1] ?? 0));
   response.writeHead(200, { 'content-type': 'application/json' });
   response.end(answers.whole(tokens));
