@@ -18,6 +18,8 @@ const inItem = words('type role status content summary call_id name arguments in
 const inPart = words('type text refusal');
 const inDelta = words('type sequence_number output_index content_index summary_index item_id delta obfuscation');
 
+const inPlainDelta: ReadonlySet<string> = new Set([...inDelta, 'logprobs']);
+
 /** Returns the rest of a response, beside its usage and its end. */
 export function responseRest(response: JsonObject): JsonObject | undefined {
   return withoutAccount(present(restOf(response, inResponse)));
@@ -44,7 +46,9 @@ export function blockRest(item: JsonObject | undefined, part: JsonObject | undef
 
 /** Returns the extra_json of a delta, with the place of a piece of reasoning; undefined if there is none. */
 export function deltaRest(event: JsonObject, place: JsonObject | undefined): string | undefined {
-  const rest = restOf(event, inDelta);
+  const { logprobs } = event;
+  // OpenAI sends an empty list with every text, which the gateway writes by itself; a rest would have to be parsed and merged for every event.
+  const rest = restOf(event, Array.isArray(logprobs) && logprobs.length === 0 ? inPlainDelta : inDelta);
   return rest === undefined && place === undefined ? undefined : JSON.stringify({ ...rest, ...place });
 }
 

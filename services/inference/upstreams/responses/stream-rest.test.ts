@@ -43,7 +43,8 @@ describe('the rest of a responses answer', () => {
       created,
       { type: 'response.output_item.added', output_index: 0, item },
       { type: 'response.content_part.added', ...at, part },
-      { type: 'response.output_text.delta', ...at, delta: 'Hi', logprobs: [{ token: 'Hi' }], obfuscation: 'xyz' },
+      { type: 'response.output_text.delta', ...at, delta: 'H', logprobs: [] },
+      { type: 'response.output_text.delta', ...at, delta: 'i', logprobs: [{ token: 'Hi' }], obfuscation: 'xyz' },
       annotation,
       { type: 'response.output_text.done', ...at, text: 'Hi' },
       { type: 'response.content_part.done', ...at, part: endPart },
@@ -57,11 +58,13 @@ describe('the rest of a responses answer', () => {
     expect(rests(events)).toEqual([
       ['started', { news: { of: 'tomorrow' } }],
       ['blockStart', { item: { id: 'msg_1' }, part: { annotations: [] } }],
+      // The gateway writes an empty list by itself.
+      ['blockDelta', undefined],
       ['blockDelta', { logprobs: [{ token: 'Hi' }] }],
       ['blockDelta', undefined],
       ['blockStop', { item: { id: 'msg_1', phase: 'final_answer' }, part: { annotations: [annotation.annotation], logprobs: [] } }],
     ]);
-    expect(events[3]!.event).toMatchObject({ value: { delta: { $case: 'foreignJson', value: JSON.stringify(annotation) } } });
+    expect(events[4]!.event).toMatchObject({ value: { delta: { $case: 'foreignJson', value: JSON.stringify(annotation) } } });
     expect(end).toBeUndefined();
   });
 
