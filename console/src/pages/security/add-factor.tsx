@@ -101,8 +101,9 @@ function Secret({ secret, uri, qr }: NonNullable<SecondFactorBegun['totp']>): Re
         role="img"
         aria-label={t.qr}
         shapeRendering="crispEdges"
-        className="size-48 shrink-0 rounded-md border border-line bg-white"
+        className="size-48 shrink-0 rounded-md border border-line"
       >
+        <rect width={qr.size} height={qr.size} fill="#fff" />
         <path d={qr.path} fill="#000" />
       </svg>
       <div className="min-w-0 flex-1 basis-52">
