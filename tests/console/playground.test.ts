@@ -69,7 +69,7 @@ describe.each(browserModes)('the playground, %s', (mode) => {
     await model.selectOption('sandbox/echo');
     await page.waitForURL(/\?model=sandbox%2Fecho$/);
     await page.goto(`console/playground?model=${encodeURIComponent('nobody/none')}`);
-    await page.getByText('nobody/none cannot be called with this key').waitFor();
+    await page.getByText('nobody/none is not available with this key').waitFor();
     expect(visitor.faults).toEqual([]);
     await visitor.close();
   });

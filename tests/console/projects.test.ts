@@ -79,7 +79,7 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
 
     const other = await person.open(`/accounts/${accountId}/projects/${id}`);
     await other.getByRole('link', { name: 'crawler' }).waitFor();
-    await other.getByText(/^\$0\.00\d+ of \$2\.00 spent/).waitFor();
+    await other.getByText(/^<?\$0\.000\d of \$2\.00 spent/).waitFor();
     await other.getByText(/^Resets /).waitFor();
     await settledPage(other);
     expect(await accessibilityFaults(other)).toEqual([]);

@@ -2,6 +2,7 @@
 import { CircleCheck, CircleDashed, X } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
+import type { ApiKey } from '../../api/keys.js';
 import { clientBaseUrl } from '../../base.js';
 import { nanoUsdOf } from '../../format/money.js';
 import { homeText } from '../../i18n/home.js';
@@ -13,7 +14,14 @@ import { CodeBlock } from '../../ui/code-block.js';
 import { Card, Section } from '../../ui/layout.js';
 import { Notice } from '../../ui/notice.js';
 import { keyVariable, samplesFor } from '../keys/samples.js';
-import type { Progress } from './checklist.js';
+
+/** How far an account is. */
+export interface Progress {
+  /** The newest key that is not revoked. */
+  readonly newest: ApiKey | undefined;
+  /** Which steps are done; `invite` is absent if the user may not invite. */
+  readonly done: { readonly key: boolean; readonly call: boolean; readonly limit: boolean; readonly invite?: boolean };
+}
 
 interface Step {
   readonly id: string;

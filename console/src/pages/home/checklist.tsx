@@ -2,22 +2,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState, useSyncExternalStore } from 'react';
 import { api } from '../../api/client.js';
-import { type ApiKey, listKeys } from '../../api/keys.js';
+import { listKeys } from '../../api/keys.js';
 import { listRecords } from '../../api/usage.js';
 import { storedChoice } from '../../format/stored-choice.js';
 import { type AccountInUse, useAccount } from '../../session/account.js';
 import { liveMs } from '../../session/queries.js';
 import { serverFile } from '../../session/server-file.js';
+import type { Progress } from './checklist-steps.js';
 
 const Steps = lazy(() => serverFile(() => import('./checklist-steps.js')));
-
-/** How far an account is. */
-export interface Progress {
-  /** The newest key that is not revoked. */
-  readonly newest: ApiKey | undefined;
-  /** Which steps are done; `invite` is absent if the user may not invite. */
-  readonly done: { readonly key: boolean; readonly call: boolean; readonly limit: boolean; readonly invite?: boolean };
-}
 
 export function Checklist() {
   const account = useAccount();
