@@ -9,7 +9,7 @@ interface Tick {
   readonly callbacks: Set<() => void>;
 }
 
-/** Ticks that somebody waits for, by their instant since the start of the process. Replicas start at different instants, so theirs differ. */
+/** Pending ticks by their time since the start of the process. Replicas start at different times, so their ticks differ. */
 const ticks = new Map<number, Tick>();
 
 /**

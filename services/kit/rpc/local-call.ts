@@ -3,8 +3,8 @@ import { abortError, AppError } from '#client/errors/app-error.js';
 import { type CallContext, callContext, consumerLeft, neverAborted, timerMsMax } from '#client/call-context.js';
 
 /**
- * A call that ends when its caller cancels, when its deadline passes, or when it is closed. It is also the context that the serving side sees, whose signal
- * is created when somebody needs it: most calls are answered before anybody does.
+ * A call that ends when its caller cancels, when its deadline passes, or when it is closed. It is also the context that the serving side sees. Its signal is
+ * created when it is first read, because most calls end before anything reads it.
  */
 export class LocalCall implements CallContext {
   declare readonly actorToken?: string;
