@@ -88,3 +88,5 @@ try {
   await chromium.close();
   await system.stop();
 }
+// Whatever the browser or a request has left open must not keep the process running.
+process.exit();

@@ -42,7 +42,7 @@ describe('the pods of the chart', () => {
         'tollgate-database': databases((name) => database.url(`tollgate_${name}`)),
         migrations: databases((name) => database.migrationUrl(`tollgate_${name}`)),
         'tollgate-secret-keys': Object.fromEntries(
-          ['auth', 'ledger', 'metering', 'inference'].map((name) => [name, Buffer.alloc(32, name).toString('base64')]),
+          ['auth', 'metering', 'inference'].map((name) => [name, Buffer.alloc(32, name).toString('base64')]),
         ),
         redis: { url: 'redis://10.77.0.1:6379' },
         ...Object.fromEntries(

@@ -129,9 +129,7 @@ export async function startFleet({ replicas, started = replicas, env = {}, distO
       [`${prefix}LISTEN`]: `127.0.0.1:${port}`,
       [`${prefix}DATABASE_URL`]: mariadb.url(`tollgate_${name}`),
       [`${prefix}MIGRATION_DATABASE_URL`]: mariadb.migrationUrl(`tollgate_${name}`),
-      ...(['auth', 'ledger', 'metering', 'inference'].includes(name)
-        ? { [`${prefix}SECRET_KEY_FILE`]: join(folder, `${name}-secret-key`) }
-        : {}),
+      ...(['auth', 'metering', 'inference'].includes(name) ? { [`${prefix}SECRET_KEY_FILE`]: join(folder, `${name}-secret-key`) } : {}),
     };
     return member({ name, replica, port }, settings, async () => {
       const connection = dialGrpc(`localhost:${port}`, { caller: 'operator', service: name, tls: readTls(certificates.get('operator')!) });
