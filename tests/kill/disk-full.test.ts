@@ -22,6 +22,7 @@ const patienceMs = 3000;
 // Longer than calls wait to be recorded, so that some clients receive an error in place of the end of the answer.
 const fullMs = 6000;
 const foundMsMax = 30_000;
+const noticedMsMax = 2000;
 // A database keeps writing until the free space in its own files is used up.
 const usedUpMsMax = 60_000;
 const kinds = callKinds.filter(({ model }) => model.startsWith('sandbox/'));
@@ -29,6 +30,8 @@ const probes = kinds.filter(({ model, isStream }) => model === 'sandbox/echo' &&
 
 /** What load balancers see. */
 interface Readiness {
+  /** Since new calls are refused. */
+  readonly afterMs: number;
   readonly isReady: boolean;
   /** What /readyz names. */
   readonly missing: readonly string[];
@@ -36,7 +39,8 @@ interface Readiness {
   readonly serving: readonly string[];
 }
 
-async function readinessOf(system: System): Promise<Readiness> {
+async function readinessOf(system: System, sinceMs = Date.now()): Promise<Readiness> {
+  const afterMs = Date.now() - sinceMs;
   const response = await fetch(`${system.baseUrl}/readyz`);
   const { missing = [] } = (await response.json()) as { missing?: string[] };
   const serving: string[] = [];
@@ -44,7 +48,7 @@ async function readinessOf(system: System): Promise<Readiness> {
     const answer = await grpcurl(system, service, [], 'grpc.health.v1.Health/Check');
     if (answer.includes('"SERVING"')) serving.push(service);
   }
-  return { isReady: response.status === 200, missing, serving };
+  return { afterMs, isReady: response.status === 200, missing, serving };
 }
 
 describe.each(modes.flatMap((mode) => disksHere().map((disk) => ({ mode, disk, name: disk.name }))))('$mode on $name', ({ mode, disk }) => {
@@ -98,9 +102,10 @@ describe.each(modes.flatMap((mode) => disksHere().map((disk) => ({ mode, disk, n
           outcomes.push(...probed);
           return probed.every(({ how }) => how !== 'whole') ? true : undefined;
         }, usedUpMsMax);
-        for (const untilMs = Date.now() + fullMs; Date.now() < untilMs; await sleep(300)) {
+        const sinceMs = Date.now();
+        for (const untilMs = sinceMs + fullMs; Date.now() < untilMs; await sleep(300)) {
           refused.push(...(await probe()));
-          readiness.push(await readinessOf(system));
+          readiness.push(await readinessOf(system, sinceMs));
         }
       } finally {
         await disk.allowWrites(system);
@@ -138,8 +143,10 @@ describe.each(modes.flatMap((mode) => disksHere().map((disk) => ({ mode, disk, n
         comesBack: true,
       })),
     );
-    // The first checks may still know of a write that succeeded.
-    expect(readiness.slice(2).filter(({ isReady, serving }) => isReady || serving.length > 1)).toEqual([]);
+    // The first checks may still know of a write that succeeded, and gRPC health follows within a second.
+    const late = readiness.filter(({ afterMs }) => afterMs > noticedMsMax);
+    expect(late.length).toBeGreaterThan(3);
+    expect(late.filter(({ isReady, serving }) => isReady || serving.length > 1)).toEqual([]);
     expect(mode === 'single' ? { single: system.pid() } : pidsOf(system)).toEqual(pids);
     expect(ownFaults(system.output())).toEqual([]);
     expect(await system.tryCli('doctor')).toMatchObject({ code: 0 });
