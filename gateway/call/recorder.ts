@@ -159,7 +159,7 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
   async function keep(wanted: () => RecordUsageRequest): Promise<void> {
     for (let kept: RecordUsageRequest | undefined; kept !== wanted();) {
       kept = wanted();
-      // The client is told that its response is not stored, because nobody could find it before the report leaves the spool.
+      // The answer says that its response is not stored, because it could not be read before the report leaves the spool.
       await spool().append({ ...kept, storedResponse: undefined });
     }
   }

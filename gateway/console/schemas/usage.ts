@@ -119,7 +119,7 @@ const grouping = {
   group_by: Type.Optional(
     Type.Enum(totalGroupings, {
       description:
-        'One group over all when absent. `member` groups by the user who created the key, named by id, null for keys without; only for those who may see the whole account.',
+        'Absent: one group for all calls. `member` groups by the user who created the key: the name is the id of the user, or null for keys created without one. Requires access to the whole account.',
     }),
   ),
   then_by: Type.Optional(Type.Enum(totalGroupings, { description: 'Groups within each group.' })),

@@ -45,7 +45,7 @@ export function usageGroupingOf({ group_by, then_by, tz_offset }: Grouping): Usa
   return { groupBy: groupByOf(group_by), thenBy: groupByOf(then_by), offsetMinutes: offsetOf(tz_offset) };
 }
 
-/** Members are those who created the keys. */
+/** Totals by member are added up from totals by key. */
 function groupByOf(word: Grouping['group_by']): GroupBy {
   return word === undefined ? GroupBy.GROUP_BY_UNSPECIFIED : words.groupBy.value(word === 'member' ? 'key' : word);
 }

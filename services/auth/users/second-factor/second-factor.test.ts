@@ -361,7 +361,7 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     expect(byProvider.signedIn!.session!.method).toBe(SignInMethod.SIGN_IN_METHOD_IDENTITY);
   });
 
-  it('are removed by an operator for a user who has lost them, who is told so', async () => {
+  it('are removed by an operator when the user has lost them, and the user is notified', async () => {
     const person = await newPerson({ hasPassword: true });
     await addApp(person);
     const { userId } = person;

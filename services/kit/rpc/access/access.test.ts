@@ -223,7 +223,7 @@ describe('a management key', () => {
   const request = { accountId: 'acct_a' };
   const rule: AccessRule = { grant: 'test.write', role: 'developer', accountPath: ['accountId'], scopes: ['keys:write', 'usage:read'] };
 
-  it.each([true, false])('needs one of the scopes of the RPC, whoever presents it', async (forUsers) => {
+  it.each([true, false])('needs one of the scopes of the RPC (forUsers: %s)', async (forUsers) => {
     const { call } = echoBehind(rule, accessWith({ Echo: rule }, forUsers));
     await call('gateway', request, key('keys:write'));
     await call('gateway', request, key('usage:read', 'billing:read'));
