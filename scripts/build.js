@@ -1,8 +1,10 @@
-// Builds the programs and the console into dist.next, and swaps it with dist when it is complete, so that a running instance never sees half
+// Builds the programs, the console and the Grafana dashboards into dist.next, and swaps it with dist when it is complete, so that a running instance never sees half
 // a build. Run by `npm run build`.
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { rolldown } from 'rolldown';
 import { build as buildConsole } from 'vite';
+import { dashboards } from '../deploy/observability/grafana/dashboards.ts';
+import { modelOf } from '../deploy/observability/grafana/panels.ts';
 
 process.chdir(new URL('..', import.meta.url).pathname);
 
@@ -39,6 +41,9 @@ const bundle = await rolldown({
 });
 await bundle.write({ dir: 'dist.next', format: 'esm', sourcemap: true, sourcemapExcludeSources: true, chunkFileNames: 'chunks/[name].js' });
 await buildConsole({ configFile: 'console/vite.config.ts', logLevel: 'warn', build: { outDir: '../dist.next/console-app' } });
+mkdirSync('dist.next/grafana');
+for (const dashboard of dashboards)
+  writeFileSync(`dist.next/grafana/${dashboard.uid}.json`, JSON.stringify(modelOf(dashboard), undefined, 2));
 writeFileSync('dist.next/.built', '');
 if (existsSync('dist')) renameSync('dist', 'dist.old');
 renameSync('dist.next', 'dist');

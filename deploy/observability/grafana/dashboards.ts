@@ -1,4 +1,4 @@
-// The dashboards, from which grafana/*.json are made. A panel about faults shows 0 while there are none (`or vector(0)`), so that "no data" always means
+// The dashboards, which the build writes to dist/grafana. A panel about faults shows 0 while there are none (`or vector(0)`), so that "no data" always means
 // that something is not scraped.
 import type { Dashboard, Query } from './panels.js';
 
