@@ -47,17 +47,17 @@ export function webhookCommand(cli: Cli): Command {
       cli.withServices(async ({ auth, webhooks }) => {
         const accountId = await chooseAccount(auth, options.account);
         const { description = '', event: eventTypes = [...webhookEventTypes] } = options;
-        const request = { accountId, url, description, eventTypes };
+        const request = { accountId, url, description, eventTypes, language: '' };
         const { endpoint, secret } = await webhooks.createWebhookEndpoint(request, operatorCall());
         showSecret(cli, endpoint!, secret);
       }),
     );
 
   withAccount(webhook.command('update'))
-    .description('Change an endpoint: what is not named stays as it is.')
+    .description('Change an endpoint. Settings without an option stay as they are.')
     .argument('<endpoint>', 'the id of the endpoint')
     .option('--url <url>', 'the address that receives the requests')
-    .option('--event <type...>', 'the events to receive, in place of the present ones')
+    .option('--event <type...>', 'the events to receive instead of the current ones')
     .option('--description <text>', 'what the endpoint is for')
     .option('--enable', 'send events to it again')
     .option('--disable', 'send no events to it')
@@ -74,6 +74,7 @@ export function webhookCommand(cli: Cli): Command {
             description: options.description ?? before.description,
             eventTypes: options.event ?? before.eventTypes,
             enabled: options.enable === true || (isEnabled && options.disable !== true),
+            language: before.language,
           },
           operatorCall(),
         );

@@ -546,11 +546,17 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
       by: 'developer@example.com',
     }),
     ofWebhooks('CreateWebhookEndpoint', 'webhook.create', async () => {
-      const request = { accountId: made.accountId, url: 'https://[2001:db8::1]/hook', description: '', eventTypes: ['key.refused'] };
-      made.endpoint = (await webhooks.createWebhookEndpoint(request, operator)).endpoint!.id;
+      const settings = { url: 'https://[2001:db8::1]/hook', description: '', eventTypes: ['key.refused'], language: '' };
+      made.endpoint = (await webhooks.createWebhookEndpoint({ accountId: made.accountId, ...settings }, operator)).endpoint!.id;
     }),
     ofWebhooks('UpdateWebhookEndpoint', 'webhook.update', async () => {
-      const settings = { url: 'https://[2001:db8::1]/hook', description: newId('req'), eventTypes: ['key.refused'], enabled: true };
+      const settings = {
+        url: 'https://[2001:db8::1]/hook',
+        description: newId('req'),
+        eventTypes: ['key.refused'],
+        enabled: true,
+        language: '',
+      };
       await webhooks.updateWebhookEndpoint({ accountId: made.accountId, endpointId: made.endpoint, ...settings }, operator);
     }),
     ofWebhooks('RotateWebhookSecret', 'webhook.rotate', () =>

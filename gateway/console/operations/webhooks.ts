@@ -16,6 +16,7 @@ import {
   WebhookSecret,
 } from '../schemas/webhooks.js';
 import { permissionsOf } from '../session/access.js';
+import { languageOf } from '../session/session.js';
 import { type Area, created, done, ok, operation } from '../table/operation.js';
 
 const secretOnce = 'This is the only answer that contains the secret.';
@@ -41,13 +42,14 @@ export const webhooks: Area = {
     operation({
       method: 'POST',
       path: '/accounts/{account}/webhooks',
-      summary: 'Add an endpoint.',
+      summary: 'Add an endpoint. Mails about it are in the language of the request (`accept-language`): English or Chinese.',
       who: 'change keys',
       body: CreateWebhook,
       answers: [created(WebhookSecret, secretOnce)],
       errors: { failed_precondition: 'The account has 10 endpoints.' },
-      handle: async ({ accountId, body, context }, { peers }) => {
-        const request = { accountId, url: body.url, description: body.description ?? '', eventTypes: body.event_types };
+      handle: async ({ ctx, accountId, body, context }, { peers }) => {
+        const { url, description, event_types: eventTypes } = body;
+        const request = { accountId, url, description: description ?? '', eventTypes, language: languageOf(ctx) };
         const { endpoint, secret } = await peers.webhooks.createWebhookEndpoint(request, context());
         return { endpoint: renderEndpoint(endpoint!), secret };
       },
@@ -59,9 +61,10 @@ export const webhooks: Area = {
       who: 'change keys',
       body: UpdateWebhook,
       answers: [ok(WebhookEndpoint)],
-      handle: async ({ accountId, params, body, context }, { peers }) => {
+      handle: async ({ ctx, accountId, params, body, context }, { peers }) => {
         const { url, description, event_types: eventTypes, enabled } = body;
-        const request = { accountId, endpointId: params.endpoint, url, description: description ?? '', eventTypes, enabled };
+        const settings = { url, description: description ?? '', eventTypes, enabled, language: languageOf(ctx) };
+        const request = { accountId, endpointId: params.endpoint, ...settings };
         const { endpoint } = await peers.webhooks.updateWebhookEndpoint(request, context());
         return renderEndpoint(endpoint!);
       },

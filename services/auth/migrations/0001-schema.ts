@@ -295,6 +295,7 @@ export const schema: Migration = {
       previous_secret_expires_at_ms ${sql.int64} NULL,
       state ${sql.int32} NOT NULL CHECK (state IN (1, 2, 3)),
       failing_since_ms ${sql.int64} NULL,
+      language ${sql.text(20)} NOT NULL,
       created_at_ms ${sql.int64} NOT NULL,
       updated_at_ms ${sql.int64} NOT NULL
     ) ${sql.tableOptions}`,

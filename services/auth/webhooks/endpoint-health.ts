@@ -6,6 +6,7 @@ import { newId } from '#kit/id.js';
 import type { Logger } from '#kit/log.js';
 import { NotificationState } from '#proto/auth/v1/notifications.js';
 import type { WebhookEndpoint } from '#proto/auth/v1/webhooks.js';
+import { mailLanguage } from '#rules/mail-language.js';
 import { attemptsMax, type StoredNotification } from '../notifications/model.js';
 import type { Notifier } from '../notifications/notifier.js';
 import type { NotificationStore } from '../notifications/store.js';
@@ -59,17 +60,32 @@ export class EndpointHealth {
     });
   }
 
-  private letter({ accountId, url }: WebhookEndpoint, outcome: string): { subject: string; text: string } {
+  private letter({ accountId, url, language }: WebhookEndpoint, outcome: string): { subject: string; text: string } {
+    const { host } = new URL(url);
     const { publicUrl } = this.deps;
-    const place = publicUrl === undefined ? 'the console, under Webhooks' : `${publicUrl}/console/accounts/${accountId}/webhooks`;
-    const lines = [
-      `The webhook endpoint ${url} of account ${accountId} is disabled, because its requests failed for three days or it answered that it is gone.`,
-      `Last result: ${outcome}`,
-      '',
-      'Events are no longer sent to it. Once it works again, enable it, and send again what it missed:',
-      place,
-      '',
-    ];
-    return { subject: `A webhook endpoint was disabled: ${new URL(url).host}`, text: lines.join('\n') };
+    const page = publicUrl === undefined ? undefined : `${publicUrl}/console/accounts/${accountId}/webhooks`;
+    const { subject, lines } = {
+      en: {
+        subject: `Webhook endpoint disabled: ${host}`,
+        lines: [
+          `The webhook endpoint ${url} of account ${accountId} was disabled because all requests to it failed for three days, or because it responded with 410 (Gone).`,
+          `Last response: ${outcome}`,
+          '',
+          'Events are no longer sent to it. When it works again, enable it and resend the events that it missed:',
+          page ?? 'the console, under Webhooks',
+        ],
+      },
+      'zh-CN': {
+        subject: `Webhook 端点已停用：${host}`,
+        lines: [
+          `账户 ${accountId} 的 Webhook 端点 ${url} 已被停用，因为发往它的请求连续三天全部失败，或它返回了 410（Gone）。`,
+          `最近一次响应：${outcome}`,
+          '',
+          '事件不再发往该端点。端点恢复正常后，请重新启用，并重新发送错过的事件：',
+          page ?? '控制台的“Webhook”页面',
+        ],
+      },
+    }[mailLanguage(language)];
+    return { subject, text: [...lines, ''].join('\n') };
   }
 }

@@ -6,6 +6,7 @@ import { asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
 import type { SecretBox } from '#kit/secrets/secret-box.js';
 import { type WebhookEndpoint, WebhookEndpointState } from '#proto/auth/v1/webhooks.js';
+import { mailLanguage } from '#rules/mail-language.js';
 import type { Row } from '../store/rows.js';
 
 const { WEBHOOK_ENDPOINT_STATE_ENABLED: enabled, WEBHOOK_ENDPOINT_STATE_FAILED: failed } = WebhookEndpointState;
@@ -125,13 +126,14 @@ function key(id: string): { id: Buffer } {
   return { id: idToBytes('whe', id)! };
 }
 
-function settingsOf({ url, description, eventTypes, state, failingSinceMs, updatedAtMs }: WebhookEndpoint): Row {
+function settingsOf({ url, description, eventTypes, state, failingSinceMs, language, updatedAtMs }: WebhookEndpoint): Row {
   return {
     url,
     description,
     event_types: JSON.stringify(eventTypes),
     state,
     failing_since_ms: failingSinceMs === 0n ? null : failingSinceMs,
+    language,
     updated_at_ms: updatedAtMs,
   };
 }
@@ -146,6 +148,7 @@ function toEndpoint(row: Row): WebhookEndpoint {
     eventTypes: JSON.parse(asText(row['event_types'])) as string[],
     state: asNumber(row['state']),
     failingSinceMs: instant('failing_since_ms'),
+    language: mailLanguage(asText(row['language'])),
     previousSecretExpiresAtMs: instant('previous_secret_expires_at_ms'),
     createdAtMs: instant('created_at_ms'),
     updatedAtMs: instant('updated_at_ms'),

@@ -57,7 +57,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
   const create = (url = receiver.url, eventTypes: readonly string[] = webhookEventTypes, accountId = account.id) => {
     // Ids of one millisecond have no order.
     auth.clock.advance(1);
-    return auth.webhooks.createWebhookEndpoint({ accountId, url, description: '', eventTypes: [...eventTypes] }, operator);
+    return auth.webhooks.createWebhookEndpoint({ accountId, url, description: '', eventTypes: [...eventTypes], language: 'en' }, operator);
   };
   const endpoints = async (): Promise<WebhookEndpoint[]> =>
     (await auth.webhooks.listWebhookEndpoints({ accountId: account.id }, operator)).endpoints;
@@ -229,11 +229,18 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
       WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_FAILED,
       WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_ENABLED,
     ]);
-    expect(mails).toMatchObject([{ to: 'ada@example.com', subject: expect.stringContaining('disabled') }]);
+    expect(mails).toMatchObject([{ to: 'ada@example.com', subject: `Webhook endpoint disabled: ${new URL(receiver.url).host}` }]);
     expect((await log(first!.id)).every(({ state }) => state !== pending)).toBe(true);
+    // The mail is in the language in which the endpoint was last saved.
+    await auth.webhooks.updateWebhookEndpoint(
+      { ...second!, endpointId: second!.id, description: 'x', enabled: true, language: 'zh' },
+      operator,
+    );
     other.answer = (response) => void response.writeHead(410).end();
     await publish();
-    await eventually(async () => ((await endpoints())[1]!.state === WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_FAILED ? true : undefined));
+    await eventually(async () => (mails.length > 1 ? true : undefined));
+    expect((await endpoints())[1]!.state).toBe(WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_FAILED);
+    expect(mails[1]).toMatchObject({ subject: `Webhook 端点已停用：${new URL(other.url).host}`, text: expect.stringContaining('410') });
     receiver.answer = (response) => void response.end();
     receiver.received.length = 0;
     expect((await update(first!, { enabled: true })).endpoint).toMatchObject({ failingSinceMs: 0n });
@@ -320,7 +327,14 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     ['event_types', { eventTypes: ['nothing'] }],
     ['description', { description: 'x'.repeat(201) }],
   ])('reject an invalid %s', async (field, fields) => {
-    const request = { accountId: account.id, url: 'https://example.com', description: '', eventTypes: ['key.refused'], ...fields };
+    const request = {
+      accountId: account.id,
+      url: 'https://example.com',
+      description: '',
+      eventTypes: ['key.refused'],
+      language: '',
+      ...fields,
+    };
     await expect(auth.webhooks.createWebhookEndpoint(request, operator)).rejects.toMatchObject({
       reason: 'invalid_request',
       details: { field },

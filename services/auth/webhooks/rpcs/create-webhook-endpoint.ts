@@ -7,6 +7,7 @@ import {
   WebhookEndpoint,
   WebhookEndpointState,
 } from '#proto/auth/v1/webhooks.js';
+import { mailLanguage } from '#rules/mail-language.js';
 import { newSigningSecret } from '../../notifications/signature.js';
 import { accountIdBytes } from '../../requests/fields.js';
 import type { WebhookDeps } from '../deps.js';
@@ -26,6 +27,7 @@ export async function createWebhookEndpoint(
     accountId,
     ...checkedSettings(request, config.privateWebhooks),
     state: WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_ENABLED,
+    language: mailLanguage(request.language),
     createdAtMs: BigInt(nowMs),
     updatedAtMs: BigInt(nowMs),
   });

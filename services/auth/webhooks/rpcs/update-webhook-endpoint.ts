@@ -7,6 +7,7 @@ import {
   type WebhookEndpoint,
   WebhookEndpointState,
 } from '#proto/auth/v1/webhooks.js';
+import { mailLanguage } from '#rules/mail-language.js';
 import { accountIdBytes, endpointIdBytes } from '../../requests/fields.js';
 import type { WebhookDeps } from '../deps.js';
 import { checkedSettings } from '../fields.js';
@@ -34,6 +35,7 @@ export async function updateWebhookEndpoint(
       ...settings,
       state,
       failingSinceMs: isEnabledAgain ? 0n : before.failingSinceMs,
+      language: mailLanguage(request.language),
       updatedAtMs: BigInt(nowMs),
     };
     const changed = changedFields(detailOf(before), detailOf(after));
