@@ -5,32 +5,16 @@ import { useTime } from '../../format/time.js';
 import { alertsText } from '../../i18n/alerts.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
-import { Badge } from '../../ui/badge.js';
 import { Disclosure } from '../../ui/disclosure.js';
 import { Notice } from '../../ui/notice.js';
 import { DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
 import { useReasonName } from '../refusals/reasons.js';
+import { DeliveryState } from './delivery-state.js';
 import { Listed, KeyLink } from './parts.js';
 
 const deliveriesKey = (accountId: string, ...rest: readonly string[]): readonly string[] => ['alerts', accountId, 'deliveries', ...rest];
 const refetchMs = 5000;
-
-const looks = {
-  pending: { tone: 'info', icon: 'waiting' },
-  delivered: { tone: 'good', icon: 'ok' },
-  failed: { tone: 'bad', icon: 'fault' },
-  withdrawn: { tone: 'plain', icon: 'stopped' },
-} as const;
-
-function StateBadge({ state }: { state: Delivery['state'] }) {
-  const t = useText(alertsText);
-  return (
-    <Badge tone={looks[state].tone} icon={looks[state].icon}>
-      {t[state]}
-    </Badge>
-  );
-}
 
 /** The results of a test, one line for each destination. */
 export function TestResult({ deliveries }: { deliveries: readonly Delivery[] }) {
@@ -41,7 +25,7 @@ export function TestResult({ deliveries }: { deliveries: readonly Delivery[] }) 
       <ul className="flex flex-col gap-1">
         {deliveries.map(({ id, state, destination, outcome }) => (
           <li key={id} className="flex flex-wrap items-center gap-x-2">
-            <StateBadge state={state} />
+            <DeliveryState state={state} texts={t} />
             <span className="wrap-anywhere">{destination}</span>
             <span className="text-soft wrap-anywhere">{outcome}</span>
           </li>
@@ -123,7 +107,7 @@ export function Deliveries() {
                       ),
                   },
                   { name: t.destination, className: 'wrap-anywhere', cell: ({ destination }) => destination },
-                  { name: t.state, cell: ({ state }) => <StateBadge state={state} /> },
+                  { name: t.state, cell: ({ state }) => <DeliveryState state={state} texts={t} /> },
                   { name: t.tries, numeric: true, cell: ({ attempts }) => attempts },
                   {
                     name: t.outcome,

@@ -19,26 +19,11 @@ import { FormError } from '../../ui/notice.js';
 import { DataTable } from '../../ui/table.js';
 import { toast } from '../../ui/toast.js';
 import { When } from '../../ui/values.js';
+import { DeliveryState } from '../billing/delivery-state.js';
 import { Listed } from '../billing/parts.js';
 
 const refetchMs = 5000;
 const deliveriesKey = (accountId: string, ...rest: readonly string[]): readonly string[] => ['webhooks', accountId, 'deliveries', ...rest];
-
-const looks = {
-  pending: { tone: 'info', icon: 'waiting' },
-  delivered: { tone: 'good', icon: 'ok' },
-  failed: { tone: 'bad', icon: 'fault' },
-  withdrawn: { tone: 'plain', icon: 'stopped' },
-} as const;
-
-function StateBadge({ state }: { state: WebhookDelivery['state'] }) {
-  const t = useText(webhooksText);
-  return (
-    <Badge tone={looks[state].tone} icon={looks[state].icon}>
-      {t[state]}
-    </Badge>
-  );
-}
 
 /** The log, newest first. */
 export function Deliveries({ endpoints, mayResend }: { endpoints: readonly WebhookEndpoint[]; mayResend: boolean }) {
@@ -103,7 +88,7 @@ function DeliveryTable({ deliveries, resendable }: { deliveries: readonly Webhoo
             ),
           },
           { name: t.ofEndpoint, className: 'wrap-anywhere', cell: ({ url }) => url },
-          { name: t.state, cell: ({ state }) => <StateBadge state={state} /> },
+          { name: t.state, cell: ({ state }) => <DeliveryState state={state} texts={t} /> },
           { name: t.attempts, numeric: true, cell: ({ attempts }) => attempts },
           {
             name: t.answer,
@@ -160,7 +145,7 @@ export function TestDialog({ endpoint, onClose }: { endpoint: WebhookEndpoint; o
       {test.data !== undefined && (
         <div role="status" className="mt-4">
           <p className="mb-1 font-medium">{t.result}</p>
-          <StateBadge state={test.data.state} /> <span className="text-soft wrap-anywhere">{test.data.outcome}</span>
+          <DeliveryState state={test.data.state} texts={t} /> <span className="text-soft wrap-anywhere">{test.data.outcome}</span>
         </div>
       )}
     </Dialog>
