@@ -32,6 +32,7 @@ export function callFilterOf(options: CallFilterOptions): Omit<UsageFilter, 'out
     accountId: options.account ?? '',
     projectIds: options.project === undefined ? [] : [options.project],
     keyId: options.key ?? '',
+    keyIds: [],
     modelId: options.model ?? '',
     fromMs: options.from ?? 0n,
     untilMs: options.until ?? 0n,

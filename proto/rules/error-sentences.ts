@@ -99,6 +99,8 @@ export const fieldRules = {
   other_group: 'must differ from group_by',
   tz_offset: 'must be minutes east of UTC, a multiple of 15 from {min} to {max}',
   whole_request_id: 'must be the whole id of a call, "req_" and 32 hexadecimal digits',
+  member_or_none: 'must be the id of a user, or {none}',
+  keys_of_member: 'covers more than {max} keys; filter by key or project instead',
   not_with_sums: 'names one call; sums are over all calls of a filter',
   number_and_hash: 'is required, because number and hash go together',
 } as const;

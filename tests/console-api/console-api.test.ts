@@ -365,6 +365,17 @@ describe.each(modes)('the console’s API, %s', (mode) => {
       expect.objectContaining({ name: 'sandbox/echo', then_name: admin, ...ofAdmin }),
     );
     expect(await owner.refusal('GET', `${totals}&group_by=member&then_by=key`)).toEqual([400, 'invalid_request']);
+    // The records, sums and files of a member are those of the keys that the member created.
+    const ofKey = { data: [{ key_id: made.key.id }], next: null };
+    expect(await program.get(`${account}/usage/records?member=${admin}`)).toMatchObject(ofKey);
+    expect(await program.get(`${totals}&member=${admin}`)).toMatchObject({ data: [ofAdmin] });
+    expect(await program.get(`${totals}&member=${admin}&group_by=day`)).toMatchObject({ data: [ofAdmin] });
+    expect(await (await program.ask('GET', `${account}/usage/export?member=${admin}`)).text()).toContain(made.key.id);
+    const { data: byMember } = await owner.get<{ data: { name: string | null; calls: number }[] }>(`${totals}&group_by=member`);
+    for (const { name, calls } of byMember)
+      expect(await owner.get(`${totals}&member=${name ?? 'none'}`)).toMatchObject({ data: [{ name: null, calls }] });
+    expect(await owner.get(`${account}/usage/records?member=user_${'0'.repeat(32)}`)).toMatchObject({ data: [], next: null });
+    expect(await owner.refusal('GET', `${account}/usage/records?member=ada`)).toEqual([400, 'invalid_request']);
     expect(await (await program.ask('GET', `${account}/usage/export?key=${made.key.id}`)).text()).toContain('by program');
     expect(await program.refusal('GET', `${account}/balance`)).toEqual([403, 'role_not_permitted']);
 
@@ -551,7 +562,8 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     );
     const calls = { data: [{ calls: 1 }] };
     expect([JSON.parse(seen['/usage/totals']!), JSON.parse(seen['/refusal-totals']!)]).toMatchObject([calls, calls]);
-    expect(await guest.refusal('GET', `${account}/usage/totals?group_by=member`)).toEqual([403, 'role_not_permitted']);
+    for (const path of ['totals?group_by=member', 'totals?member=none', 'records?member=none', 'export?member=none'])
+      expect(await guest.refusal('GET', `${account}/usage/${path}`)).toEqual([403, 'role_not_permitted']);
     for (const path of ['usage/records', 'usage/totals', 'usage/export', 'refusals', 'refusal-totals'])
       expect(await guest.refusal('GET', `${account}/${path}?project=${other.id}`)).toEqual([403, 'role_not_permitted']);
     expect(await guest.get(`${account}/keys?project=${other.id}`)).toMatchObject({ data: [] });

@@ -244,7 +244,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await listed(page, 3);
 
     // While the dialog's file is loading, Escape closes it as well.
-    const held = new Promise<Route>((resolve) => void page.route('**/assets/filter-dialog*.js', resolve));
+    const held = new Promise<Route>((resolve) => void page.route('**/assets/filter-dialog*.js', resolve, { times: 1 }));
     await page.getByRole('button', { name: 'Filters', exact: true }).click();
     const file = await held;
     await page.keyboard.press('Escape');
@@ -287,6 +287,18 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await page.getByText('No calls match these filters').waitFor();
     await page.getByRole('button', { name: 'Clear filters' }).last().click();
     await listed(page, rows.length);
+
+    await page.getByRole('button', { name: 'Filters', exact: true }).click();
+    await page.getByLabel('Member', { exact: true }).selectOption({ label: 'Keys without a member' });
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('No calls match these filters').waitFor();
+    expect(await chips(page)).toEqual(['Member: Keys without a member']);
+    await page.goto(`console${account}/usage?group=member`);
+    await groupsOf(page).getByRole('link', { name: 'Olga' }).click();
+    await page.waitForURL(/\/usage\/records\?/);
+    await listed(page, rows.length);
+    expect(await chips(page)).toEqual(['Member: Olga']);
+    expect(await page.getByRole('link', { name: 'Export CSV' }).getAttribute('href')).toContain('member=user_');
     expect(person.faults).toEqual([]);
     await person.close();
   });

@@ -108,6 +108,8 @@ export const chineseFieldRules: Readonly<Record<FieldRule, string>> = {
   other_group: '不能与 group_by 相同',
   tz_offset: '须为相对 UTC 的分钟数，{min} 至 {max} 之间 15 的倍数',
   whole_request_id: '须为完整的调用 ID：“req_”加 32 位十六进制数字',
+  member_or_none: '须为用户的 ID，或 {none}',
+  keys_of_member: '涉及的密钥超过 {max} 个；请改为按密钥或项目筛选',
   not_with_sums: '只指定一次调用；汇总针对筛选出的所有调用',
   number_and_hash: '此项必填，number 与 hash 须同时填写',
 };

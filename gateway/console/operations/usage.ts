@@ -35,7 +35,7 @@ import {
   UsageTotals,
 } from '../schemas/usage.js';
 import { type Area, done, file, ok, operation } from '../table/operation.js';
-import { byCreator, keyCreators } from '../search/member-totals.js';
+import { byCreator, keyCreators, keysOfMember } from '../search/member-totals.js';
 import { usageFilterOf, usageGroupingOf } from '../search/usage-filter.js';
 
 const exportPageSize = 1000;
@@ -55,8 +55,9 @@ export const usage: Area = {
       answers: [ok(RecordList)],
       handle: async (call, { peers }) => {
         const { sort } = call.query;
+        const search = recordSearchOf(call.query, call, await keysOfMember(call, { peers }));
         const page = { ...call.page, ...(sort === undefined ? {} : { orderBy: words.recordOrder.value(sort) }) };
-        const { records, nextPageToken, newestOnly } = await searchRecords(recordSearchOf(call.query, call), page, peers, call.context());
+        const { records, nextPageToken, newestOnly } = await searchRecords(search, page, peers, call.context());
         return { data: records.map(renderUsageRecord), next: orNull(nextPageToken), newest_only: newestOnly };
       },
     }),
@@ -156,8 +157,9 @@ export const usage: Area = {
         if (query.request_id !== undefined) throw fieldFault('request_id', 'not_with_sums');
         const grouping = usageGroupingOf(query);
         const isByMember = query.group_by === 'member' || query.then_by === 'member';
+        const filter = usageFilterOf(query, call, await keysOfMember(call, { peers }));
         const [{ groups }, creators] = await Promise.all([
-          peers.metering.getUsageTotals({ filter: usageFilterOf(query, call), ...grouping }, call.context()),
+          peers.metering.getUsageTotals({ filter, ...grouping }, call.context()),
           isByMember ? keyCreators(call, { peers }) : undefined,
         ]);
         const shown =
@@ -201,7 +203,7 @@ export const usage: Area = {
         if (groupBy === 'upstream' && !call.visitor.user.isOperator) throw fieldFault('group_by', 'one_of', { values: 'model' });
         const { groups, newestOnly } = await peers.metering.getUsagePerformance(
           {
-            filter: usageFilterOf(call.query, call),
+            filter: usageFilterOf(call.query, call, await keysOfMember(call, { peers })),
             groupBy: groupBy === 'model' ? PerformanceGroupBy.PERFORMANCE_GROUP_BY_MODEL : PerformanceGroupBy.PERFORMANCE_GROUP_BY_UPSTREAM,
           },
           call.context(),
@@ -220,7 +222,7 @@ export const usage: Area = {
       handle: async (call, { peers }) => {
         const { ctx, query, context } = call;
         const { format = 'csv' } = query;
-        const search = recordSearchOf(query, call);
+        const search = recordSearchOf(query, call, await keysOfMember(call, { peers }));
         // Before the answer begins, so that a search that is refused is answered with its error.
         let page = await searchRecords(search, { pageSize: exportPageSize, pageToken: '' }, peers, context());
         const disconnected = disconnectSignal(ctx.res);

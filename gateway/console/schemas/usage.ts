@@ -88,6 +88,9 @@ export const TotalList = allOf(UsageTotal);
 const filter = {
   project: parameter('The id of a project.'),
   key: parameter('The id of a key.'),
+  member: parameter(
+    'Calls of the keys that a user created: the id of the user, or `none` for keys created without one. Requires access to the whole account. At most 1,000 keys.',
+  ),
   model: parameter('The id of a model.'),
   outcome: Type.Optional(Type.Enum(outcomes, { description: 'How the calls ended.' })),
   from: parameter('Calls that started then or later: a date or an instant.'),

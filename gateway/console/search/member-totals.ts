@@ -1,6 +1,7 @@
-// Usage by member: metering knows the keys of calls, and auth knows which user created each key.
+// Usage by member, as sums and as a filter: metering knows the keys of calls, and auth knows which user created each key.
 import { GroupBy, type GetUsageTotalsResponse_Group as Group } from '#proto/metering/v1/metering.js';
-import { fault } from '#client/errors/fault.js';
+import { fault, fieldFault } from '#client/errors/fault.js';
+import { isId } from '#kit/id.js';
 import { roleName } from '../session/access.js';
 import type { OperationDeps } from '../deps.js';
 import type { Call } from '../table/operation.js';
@@ -19,6 +20,27 @@ export async function keyCreators(call: Call, { peers }: Pick<OperationDeps, 'pe
     pageToken = page.nextPageToken;
   } while (pageToken !== '');
   return creators;
+}
+
+/** In place of the id of a member: keys that were created without a user, for example by an operator at the command line. */
+const nobody = 'none';
+/** As many as metering accepts. */
+const keysMax = 1000;
+/** No call was made with it. */
+const noKey = `key_${'0'.repeat(32)}`;
+
+/** Returns the keys whose calls match `?member=`, at least one; empty for the keys of everybody. Raises invalid_request and role_not_permitted. */
+export async function keysOfMember(
+  call: Call & { readonly query: { readonly member?: string | undefined } },
+  deps: Pick<OperationDeps, 'peers'>,
+): Promise<string[]> {
+  const { member = '' } = call.query;
+  if (member === '') return [];
+  if (member !== nobody && !isId('user', member)) throw fieldFault('member', 'member_or_none', { none: nobody });
+  const creators = await keyCreators(call, deps);
+  const keys = [...creators].filter(([, userId]) => userId === (member === nobody ? '' : member)).map(([keyId]) => keyId);
+  if (keys.length > keysMax) throw fieldFault('member', 'keys_of_member', { max: keysMax });
+  return keys.length === 0 ? [noKey] : keys;
 }
 
 /** Returns groups by key, or groups whose second name is a key, as groups by the creators of the keys. Pure. */

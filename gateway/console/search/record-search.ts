@@ -24,10 +24,10 @@ export interface RecordSearch {
 }
 
 /** Parses the search of a request. Raises invalid_request with the name of the parameter. */
-export function recordSearchOf(query: Query, visible: Visible): RecordSearch {
+export function recordSearchOf(query: Query, visible: Visible, keyIds?: readonly string[]): RecordSearch {
   const requestId = (query.request_id ?? '').trim();
   if (requestId !== '' && !isId('req', requestId)) throw fieldFault('request_id', 'whole_request_id');
-  return { filter: usageFilterOf(query, visible), requestId };
+  return { filter: usageFilterOf(query, visible, keyIds), requestId };
 }
 
 /** Returns a page of matching records, newest first or in the order of the page. */
@@ -61,6 +61,7 @@ async function findOne(
 export function fits({ call, outcome }: UsageRecord, filter: UsageFilter): boolean {
   return (
     (filter.projectIds.length === 0 || filter.projectIds.includes(call!.projectId)) &&
+    (filter.keyIds.length === 0 || filter.keyIds.includes(call!.keyId)) &&
     (filter.keyId === '' || call!.keyId === filter.keyId) &&
     (filter.modelId === '' || call!.modelId === filter.modelId) &&
     (filter.fromMs === 0n || call!.startedAtMs >= filter.fromMs) &&

@@ -17,12 +17,13 @@ export function projectsOf(project: string | undefined, { projectIds = [] }: Vis
   return project === undefined || project === '' ? [...projectIds] : [project];
 }
 
-/** Returns the filter for metering. Raises invalid_request with the name of the parameter. */
-export function usageFilterOf(query: UsageFilter, visible: Visible): Filter {
+/** Returns the filter for metering; with `keyIds`, only calls of these keys match. Raises invalid_request with the name of the parameter. */
+export function usageFilterOf(query: UsageFilter, visible: Visible, keyIds: readonly string[] = []): Filter {
   return {
     accountId: visible.accountId,
     projectIds: projectsOf(query.project, visible),
     keyId: query.key ?? '',
+    keyIds: [...keyIds],
     modelId: query.model ?? '',
     fromMs: instantOf('from', query.from),
     untilMs: instantOf('until', query.until),

@@ -6,6 +6,7 @@ import { requireId, requireThat } from './validate-call.js';
 const modelIdCharsMax = 200;
 /** As many as a member may have roles in. */
 const projectsMax = 50;
+const keysMax = 1000;
 
 /** Raises invalid_request for malformed ids and too many. */
 export function requireProjects(projectIds: readonly string[]): void {
@@ -19,6 +20,8 @@ export function validateFilter(filter: UsageFilter | undefined): UsageFilter {
   if (filter.accountId !== '') requireId('acct', filter.accountId, 'filter.account_id');
   requireProjects(filter.projectIds);
   if (filter.keyId !== '') requireId('key', filter.keyId, 'filter.key_id');
+  requireThat(filter.keyIds.length <= keysMax, 'filter.key_ids', `must have at most ${keysMax} entries`);
+  for (const keyId of filter.keyIds) requireId('key', keyId, 'filter.key_ids');
   requireThat(filter.modelId.length <= modelIdCharsMax, 'filter.model_id', `must have at most ${modelIdCharsMax} characters`);
   requireThat(filter.fromMs >= 0n, 'filter.from_ms', 'must be zero or more');
   requireThat(filter.untilMs >= 0n, 'filter.until_ms', 'must be zero or more');

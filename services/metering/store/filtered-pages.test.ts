@@ -2,7 +2,14 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
-import { Outcome, type MeteringService, UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
+import {
+  GetUsageTotalsRequest,
+  GroupBy,
+  Outcome,
+  type MeteringService,
+  UsageFilter,
+  type UsageRecord,
+} from '#proto/metering/v1/metering.js';
 import { call, report, startedAtMs } from '../testing/calls.js';
 import { Harness, record } from '../testing/harness.js';
 import { backfill, clearRollups, rollUpPending, removeRecords, rebuildRollups, pendingAfter } from './rollup-steps.js';
@@ -42,6 +49,7 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
       accountId,
       projectIds: [[oneOf(projects)], [], [], projects.slice(0, 2)][below(4)]!,
       keyId: left === 0 || left > 5 ? '' : oneOf(keys),
+      keyIds: [[], [], [newId('key'), keys[1]!], keys.slice(0, 2)][below(4)]!,
       modelId: left === 1 || left === 6 ? '' : oneOf(models),
       outcome: left === 2 || left === 7 ? Outcome.OUTCOME_UNSPECIFIED : oneOf(outcomes),
       fromMs,
@@ -64,6 +72,7 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
   const matches = (filter: UsageFilter, { call: made, outcome }: UsageRecord): boolean =>
     (filter.projectIds.length === 0 || filter.projectIds.includes(made!.projectId)) &&
     (filter.keyId === '' || filter.keyId === made!.keyId) &&
+    (filter.keyIds.length === 0 || filter.keyIds.includes(made!.keyId)) &&
     (filter.modelId === '' || filter.modelId === made!.modelId) &&
     (filter.outcome === Outcome.OUTCOME_UNSPECIFIED || filter.outcome === outcome) &&
     made!.startedAtMs >= filter.fromMs &&
@@ -164,6 +173,16 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
     expect((await quartersWithCalls(harness.db, ofProject, Infinity, 50))!.stretches.map(({ fromMs }) => fromMs)).toEqual(
       [18, 16, 14, 12, 10, 8, 6, 4, 2, 0].map(start),
     );
+    const many = [...Array.from({ length: 999 }, () => newId('key')), keys[1]!];
+    expect(await pages(UsageFilter.fromPartial({ accountId, keyIds: many }), 3)).toHaveLength(4);
+    expect(await pages(UsageFilter.fromPartial({ accountId, keyIds: many, modelId: models[0]! }), 100)).toHaveLength(4);
+    const { groups } = await service.getUsageTotals(
+      GetUsageTotalsRequest.fromPartial({ filter: { accountId, keyIds: many, fromMs: at(1) + 1n }, groupBy: GroupBy.GROUP_BY_HOUR }),
+    );
+    expect(groups.reduce((sum, { calls }) => sum + calls, 0n)).toBe(3n);
+    await expect(
+      service.listUsageRecords({ filter: { ...filter, keyIds: [...many, keys[0]!] }, pageSize: 1, pageToken: '' }),
+    ).rejects.toThrow(expect.objectContaining({ reason: 'invalid_request' }));
     // This query can use an index.
     expect(await quartersWithCalls(harness.db, UsageFilter.fromPartial({ accountId, keyId: keys[1]! }), Infinity, 50)).toBeUndefined();
   }, 60_000);

@@ -25,7 +25,8 @@ export interface Quarters {
  * there are very many, and if the sums do not cover all of them: for all accounts, and during the initial backfill.
  */
 export async function quartersWithCalls(db: Database, filter: UsageFilter, untilMs: number, limit: number): Promise<Quarters | undefined> {
-  const isIndexed = filter.modelId === '' && filter.outcome === 0 && (filter.projectIds.length === 0 || filter.keyId !== '');
+  const hasList = filter.projectIds.length > 0 || filter.keyIds.length > 0;
+  const isIndexed = filter.modelId === '' && filter.outcome === 0 && (!hasList || filter.keyId !== '');
   if (filter.accountId === '' || isIndexed) return undefined;
   // The quarters at both ends may contain no matching calls.
   const { text, values } = statementOf(filter, untilMs, limit + 2);
@@ -56,7 +57,7 @@ function statementOf(filter: UsageFilter, untilMs: number, quarters: number): St
   const account = bytesOf('acct', filter.accountId);
   const shape = shapeOf({ filter, columns: new Set() });
   // A project has several keys, and a key may have been in several projects.
-  const hasSeveral = filter.keyId !== '' || filter.projectIds.length > 0;
+  const hasSeveral = filter.keyId !== '' || filter.keyIds.length > 0 || filter.projectIds.length > 0;
   const ofFilter = filterOf(filter, 's');
   const series = hasSeveral
     ? {

@@ -5,7 +5,7 @@ import { asBigInt } from '#kit/db/values.js';
 import { Outcome, RecordOrder, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
 import type { Stretch } from '../rollups/plan.js';
 import { quartersWithCalls } from './quarters-with-calls.js';
-import { projectsCondition } from './summed-totals.js';
+import { keysCondition, projectsCondition } from './summed-totals.js';
 import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from './record-rows.js';
 
 /** Holds the end of a page: the last record on it. */
@@ -20,7 +20,9 @@ interface Condition {
 }
 
 /** Per statement; SQLite accepts 500 parts. */
-const stretchesPerStatement = 100;
+const stretchesPerStatementMax = 100;
+/** Per statement; SQLite accepts 32,766. */
+const valuesMax = 20_000;
 const selected = allRecordColumns.map((column) => `r.${column}`).join(', ');
 const newestFirst = 'ORDER BY started_at_ms DESC, id DESC LIMIT ?';
 
@@ -106,6 +108,8 @@ async function inStretches(
   limit: number,
 ): Promise<UsageRecord[]> {
   const found: UsageRecord[] = [];
+  const valuesPerStretch = valuesOf(conditions).length + 2;
+  const stretchesPerStatement = Math.min(stretchesPerStatementMax, Math.floor(valuesMax / valuesPerStretch));
   for (let start = 0; start < stretches.length && found.length < limit; start += stretchesPerStatement) {
     const members = stretches.slice(start, start + stretchesPerStatement).map(({ fromMs, untilMs }): Condition => {
       const all = [...conditions, { text: 'started_at_ms >= ? AND started_at_ms < ?', values: [fromMs, untilMs] }];
@@ -134,6 +138,8 @@ function conditionsOf(filter: UsageFilter, after: Position | undefined): Conditi
   const projects = projectsCondition('project_id', filter.projectIds);
   if (projects !== undefined) add(projects.text, ...projects.values);
   if (filter.keyId !== '') add('key_id = ?', bytesOf('key', filter.keyId));
+  const keys = keysCondition('key_id', filter.keyIds);
+  if (keys !== undefined) add(keys.text, ...keys.values);
   if (filter.modelId !== '') add('model_id = ?', filter.modelId);
   if (filter.outcome !== Outcome.OUTCOME_UNSPECIFIED) add('outcome = ?', filter.outcome);
   if (filter.fromMs > 0n) add('started_at_ms >= ?', Number(filter.fromMs));

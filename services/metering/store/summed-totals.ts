@@ -106,7 +106,7 @@ export function shapeOf({ filter, columns }: Pick<Question, 'filter' | 'columns'
   const asked = new Set(columns);
   // Shapes with keys have projects too.
   const ofProjects = asked.delete('project_id') || filter.projectIds.length > 0;
-  if (filter.keyId !== '' || ofProjects) asked.add('key_id');
+  if (filter.keyId !== '' || filter.keyIds.length > 0 || ofProjects) asked.add('key_id');
   if (filter.modelId !== '') asked.add('model_id');
   if (filter.outcome !== Outcome.OUTCOME_UNSPECIFIED) asked.add('outcome');
   return shapeByColumns.get(shapeName(asked))!;
@@ -225,15 +225,17 @@ function groupText(groups: readonly string[]): string {
 }
 
 /** Returns the filter's conditions on the dimensions of calls. */
-export function filterOf({ projectIds, keyId, modelId, outcome }: UsageFilter, table: 'r' | 's'): Statement {
+export function filterOf({ projectIds, keyId, keyIds, modelId, outcome }: UsageFilter, table: 'r' | 's'): Statement {
   const conditions: [string, unknown][] = [];
   if (keyId !== '') conditions.push(['key_id', bytesOf('key', keyId)]);
   if (modelId !== '') conditions.push(['model_id', modelId]);
   if (outcome !== Outcome.OUTCOME_UNSPECIFIED) conditions.push(['outcome', outcome]);
-  const projects = projectsCondition(`${table}.project_id`, projectIds);
+  const lists = [projectsCondition(`${table}.project_id`, projectIds), keysCondition(`${table}.key_id`, keyIds)].filter(
+    (list) => list !== undefined,
+  );
   return {
-    text: conditions.map(([column]) => ` AND ${table}.${column} = ?`).join('') + (projects === undefined ? '' : ` AND ${projects.text}`),
-    values: [...conditions.map(([, value]) => value), ...(projects?.values ?? [])],
+    text: conditions.map(([column]) => ` AND ${table}.${column} = ?`).join('') + lists.map(({ text }) => ` AND ${text}`).join(''),
+    values: [...conditions.map(([, value]) => value), ...lists.flatMap(({ values }) => values)],
   };
 }
 
@@ -241,6 +243,12 @@ export function filterOf({ projectIds, keyId, modelId, outcome }: UsageFilter, t
 export function projectsCondition(column: string, projectIds: readonly string[]): Statement | undefined {
   if (projectIds.length === 0) return undefined;
   return { text: `${column} IN (${marks(projectIds)})`, values: projectIds.map((id) => bytesOf('proj', id)) };
+}
+
+/** Returns the condition that a call was made with one of these keys; undefined for all keys. */
+export function keysCondition(column: string, keyIds: readonly string[]): Statement | undefined {
+  if (keyIds.length === 0) return undefined;
+  return { text: `${column} IN (${marks(keyIds)})`, values: keyIds.map((id) => bytesOf('key', id)) };
 }
 
 /** Converts a row that was read. */

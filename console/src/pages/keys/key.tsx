@@ -19,7 +19,7 @@ import { Fetched } from '../../ui/query.js';
 import { Usd, When } from '../../ui/values.js';
 import { BudgetBars } from '../projects/budget-bars.js';
 import { useProjectName } from '../projects/queries.js';
-import { useMemberName } from '../usage/use-view.js';
+import { useMembers } from '../usage/use-view.js';
 import { RefusingNotice } from '../refusals/refusing.js';
 import { isOff, type OpenAction, useToggle } from './key-actions.js';
 import { UsageOf } from './key-usage.js';
@@ -61,7 +61,7 @@ function Key({ apiKey }: { apiKey: ApiKey }) {
   const [t, rateLimits, projects, budgets] = [useText(keysText), useText(rateLimitsText), useText(projectsText), useText(budgetsText)];
   const refusing = useText(refusingText);
   const projectName = useProjectName();
-  const memberName = useMemberName();
+  const { memberName } = useMembers();
   const meaning = useStateMeaning();
   const toggle = useToggle();
   const [params, setParams] = useSearchParams();

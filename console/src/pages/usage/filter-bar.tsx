@@ -13,7 +13,7 @@ import { LazyDialog } from '../../ui/lazy-dialog.js';
 import { Segmented } from '../../ui/segmented.js';
 import { useProjectName } from '../projects/queries.js';
 import { useOutcomeName } from './outcome.js';
-import { useKeyNames, useView } from './use-view.js';
+import { useKeyNames, useMembers, useView } from './use-view.js';
 import { type FilterPart, filterParts, type Range } from './view.js';
 
 const FilterDialog = lazy(() => serverFile(() => import('./filter-dialog.js')));
@@ -105,6 +105,7 @@ function Chips({ shown, ids }: { shown: Range; ids: boolean }) {
   const t = useText(usageText);
   const time = useTime();
   const { nameOf } = useKeyNames();
+  const { memberName } = useMembers();
   const projectName = useProjectName();
   const outcomeName = useOutcomeName();
   const [view, change] = useView();
@@ -113,9 +114,11 @@ function Chips({ shown, ids }: { shown: Range; ids: boolean }) {
       ? projectName(view.project)
       : part === 'key'
         ? nameOf(view.key)
-        : part === 'outcome'
-          ? outcomeName(view.outcome)
-          : view[part];
+        : part === 'member'
+          ? memberName(view.member)
+          : part === 'outcome'
+            ? outcomeName(view.outcome)
+            : view[part];
   const parts = filterParts.filter((part) => view[part] !== '' && (ids || part !== 'requestId'));
   if (parts.length === 0 && typeof shown === 'string') return null;
   return (
@@ -135,7 +138,7 @@ function Chips({ shown, ids }: { shown: Range; ids: boolean }) {
       ))}
       {parts.length > 1 && (
         <li>
-          <Button look="ghost" onClick={() => change({ project: '', key: '', model: '', outcome: '', requestId: '' })}>
+          <Button look="ghost" onClick={() => change({ project: '', key: '', member: '', model: '', outcome: '', requestId: '' })}>
             {t.clearFilters}
           </Button>
         </li>

@@ -1,31 +1,41 @@
-// Chooses the filter of usage: days, project, key, model and outcome.
+// Chooses the filter of usage: days, project, key, member, model and outcome.
 import { type FormEvent, useId, useState } from 'react';
 import { outcomes } from '../../api/usage.js';
 import { commonText } from '../../i18n/common.js';
 import { useOffsetAt } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
+import { useAccount } from '../../session/account.js';
 import { Button } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { useProjectName, useProjects } from '../projects/queries.js';
 import { useOutcomeName } from './outcome.js';
-import { useCalledModels, useKeyNames, useView, useZoneName } from './use-view.js';
-import { boundsOf, daysOfBounds, type Range, rangeOfDays } from './view.js';
+import { useCalledModels, useKeyNames, useMembers, useView, useZoneName } from './use-view.js';
+import { boundsOf, daysOfBounds, noMember, type Range, rangeOfDays } from './view.js';
 
 export default function FilterDialog({ shown, widest, onClose }: { shown: Range; widest: Range; onClose: () => void }) {
   const t = useText(usageText);
   const common = useText(commonText);
   const form = useId();
+  const account = useAccount();
   const offsetAt = useOffsetAt();
   const zoneName = useZoneName();
   const outcomeName = useOutcomeName();
   const { keys, nameOf } = useKeyNames();
+  const { members, memberName } = useMembers();
   const projects = useProjects().data ?? [];
   const projectName = useProjectName();
   const [view, change] = useView();
   const [before] = useState(() => daysOfBounds(boundsOf(shown, Date.now(), offsetAt), offsetAt));
-  const [chosen, setChosen] = useState({ ...before, project: view.project, key: view.key, model: view.model, outcome: view.outcome });
+  const [chosen, setChosen] = useState({
+    ...before,
+    project: view.project,
+    key: view.key,
+    member: view.member,
+    model: view.model,
+    outcome: view.outcome,
+  });
   const models = useCalledModels() ?? [];
   const set = (part: Partial<typeof chosen>) => setChosen({ ...chosen, ...part });
   const dayFault = chosen.first !== '' && chosen.last !== '' && chosen.last < chosen.first ? t.dayOrder : undefined;
@@ -33,11 +43,11 @@ export default function FilterDialog({ shown, widest, onClose }: { shown: Range;
   function apply(event: FormEvent): void {
     event.preventDefault();
     if (dayFault !== undefined) return;
-    const { first, last, project, key, model, outcome } = chosen;
+    const { first, last, project, key, member, model, outcome } = chosen;
     // If the days are unchanged, the range stays unchanged too, because it may begin within a day.
     const isSame = first === before.first && last === before.last;
     const range = isSame ? view.range : first === '' && last === '' ? widest : rangeOfDays(first, last, offsetAt);
-    change({ range, project, key, model, outcome });
+    change({ range, project, key, member, model, outcome });
     onClose();
   }
 
@@ -79,6 +89,15 @@ export default function FilterDialog({ shown, widest, onClose }: { shown: Range;
             nameOf,
           )}
         />
+        {account.can('look') && (
+          <SelectField
+            label={t.member}
+            hint={t.memberHint}
+            value={chosen.member}
+            onChange={(member) => set({ member })}
+            options={optionsOf(t.anyMember, chosen.member, [...members.map(({ id }) => id), noMember], memberName)}
+          />
+        )}
         <SelectField
           label={t.model}
           value={chosen.model}

@@ -25,8 +25,8 @@ import { FilterBar } from './filter-bar.js';
 import { NoCalls } from './no-calls.js';
 import { fetchOverview, type Overview as OverviewData } from './overview-query.js';
 import { UsageChart } from './usage-chart.js';
-import { useKeyNames, useMemberName, useView, useZoneName } from './use-view.js';
-import { type Grouping, groupings, presets, type Range, type UsageView, writeView } from './view.js';
+import { useKeyNames, useMembers, useView, useZoneName } from './use-view.js';
+import { type Grouping, groupings, noMember, presets, type Range, type UsageView, writeView } from './view.js';
 
 const Performance = lazy(() => serverFile(() => import('./performance.js')));
 const refreshMs = 10_000;
@@ -172,28 +172,21 @@ function Groups({ overview: { groups, total }, view }: { overview: OverviewData;
   const unitName = useUnitName();
   const nameOf = useGroupName(view.group);
   const all = nanoUsdOf(total.charge_usd);
-  const to = (group: UsageTotal): string => recordsPath(account, { ...view, [view.group]: group.name ?? '' });
-  // Records cannot be filtered by member.
-  const isLinked = view.group !== 'member';
-  const figure = (group: UsageTotal, value: ReactNode) =>
-    !isLinked ? (
-      value
-    ) : (
-      <Link to={to(group)} title={t.seeRecords} className="hover:underline">
-        {value}
-      </Link>
-    );
+  const withFilter = ({ name }: UsageTotal): UsageView => ({ ...view, [view.group]: name ?? (view.group === 'member' ? noMember : '') });
+  const to = (group: UsageTotal): string => recordsPath(account, withFilter(group));
+  const figure = (group: UsageTotal, value: ReactNode) => (
+    <Link to={to(group)} title={t.seeRecords} className="hover:underline">
+      {value}
+    </Link>
+  );
   const columns: Column<UsageTotal>[] = [
     {
       name: t[`by.${view.group}`],
-      cell: (group) =>
-        isLinked ? (
-          <Link to={to(group)} className="link wrap-anywhere">
-            {nameOf(group.name ?? '')}
-          </Link>
-        ) : (
-          <span className="wrap-anywhere">{nameOf(group.name ?? '')}</span>
-        ),
+      cell: (group) => (
+        <Link to={to(group)} className="link wrap-anywhere">
+          {nameOf(group.name ?? '')}
+        </Link>
+      ),
     },
     {
       name: t.spend,
@@ -218,10 +211,10 @@ function Groups({ overview: { groups, total }, view }: { overview: OverviewData;
       name: t.errors,
       numeric: true,
       cell: (group) =>
-        view.group === 'outcome' || !isLinked ? (
+        view.group === 'outcome' ? (
           figure(group, count(group.errors))
         ) : (
-          <OutcomesLink to={account.path(`/usage${writeView({ ...view, [view.group]: group.name ?? '', group: 'outcome' })}`)}>
+          <OutcomesLink to={account.path(`/usage${writeView({ ...withFilter(group), group: 'outcome' })}`)}>
             {count(group.errors)}
           </OutcomesLink>
         ),
@@ -258,7 +251,7 @@ function useGroupName(group: Grouping): (name: string) => string {
   const { nameOf } = useKeyNames();
   const projectName = useProjectName();
   const outcomeName = useOutcomeName();
-  const memberName = useMemberName();
+  const { memberName } = useMembers();
   if (group === 'member') return memberName;
   return group === 'project' ? projectName : group === 'key' ? nameOf : group === 'outcome' ? outcomeName : (name) => name;
 }

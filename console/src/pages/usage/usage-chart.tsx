@@ -12,7 +12,7 @@ import { useProjectName } from '../projects/queries.js';
 import { useOutcomeName } from './outcome.js';
 import { chartOf, drawn, type Figures, figureText, runningSums, sumOf } from './figures.js';
 import type { Overview, OverviewSlots } from './overview-query.js';
-import { useKeyNames, useMemberName, useView } from './use-view.js';
+import { useKeyNames, useMembers, useView } from './use-view.js';
 import { type Grain, type Measure, measures, type UsageView } from './view.js';
 
 export function UsageChart({ overview: { chart, groups, parts, possibleGrains, previous } }: { overview: Overview }) {
@@ -20,7 +20,7 @@ export function UsageChart({ overview: { chart, groups, parts, possibleGrains, p
   const [view, change] = useView();
   const count = useNumber();
   const { nameOf } = useKeyNames();
-  const memberName = useMemberName();
+  const { memberName } = useMembers();
   const outcomeName = useOutcomeName();
   const projectName = useProjectName();
   const offsetAt = useOffsetAt();

@@ -5,13 +5,13 @@ import { useLocation, useSearch } from 'wouter';
 import type { Page } from '../../api/client.js';
 import { type ApiKey, listKeys } from '../../api/keys.js';
 import { getTotals } from '../../api/usage.js';
-import { listMembers } from '../../api/users.js';
+import { listMembers, type Member } from '../../api/users.js';
 import { useZone, zoneName } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { membersKey } from '../users/query-keys.js';
-import { readView, type UsageView, writeView } from './view.js';
+import { noMember, readView, type UsageView, writeView } from './view.js';
 
 /** Returns the view and a function that changes parts of it. Each change is a step in the browser's history. */
 export function useView(): [UsageView, (change: Partial<UsageView>) => void] {
@@ -75,8 +75,8 @@ export function useCalledModels(): readonly string[] | undefined {
   return data?.data.map(({ name }) => name ?? '');
 }
 
-/** Returns a function that names a member by the id of the user; "" is nobody, and a user who is no longer a member has only an id. */
-export function useMemberName(): (userId: string) => string {
+/** Returns the members, and a function that names one by the id of the user; `noMember` and "" are nobody, and a user who is no longer a member has only an id. */
+export function useMembers(): { readonly members: readonly Member[]; memberName(userId: string): string } {
   const account = useAccount();
   const t = useText(usageText);
   const { data } = useQuery({
@@ -85,9 +85,13 @@ export function useMemberName(): (userId: string) => string {
     enabled: account.can('look'),
     staleTime: 30_000,
   });
-  return (userId) => {
-    if (userId === '') return t.noMember;
-    const member = data?.data.find(({ id }) => id === userId);
-    return member === undefined ? userId : member.name || member.email;
+  const members = data?.data ?? [];
+  return {
+    members,
+    memberName(userId) {
+      if (userId === noMember || userId === '') return t.noMember;
+      const member = members.find(({ id }) => id === userId);
+      return member === undefined ? userId : member.name || member.email;
+    },
   };
 }

@@ -14,7 +14,7 @@ const startOf = (...args: Parameters<typeof boundsOf>) => new Date(boundsOf(...a
 describe('the view of the usage pages', () => {
   it.each([
     '',
-    '?range=30d&project=proj_1&key=key_1&model=sandbox%2Fecho&outcome=timeout&group=key&measure=calls&by=hour',
+    '?range=30d&project=proj_1&key=key_1&member=none&model=sandbox%2Fecho&outcome=timeout&group=key&measure=calls&by=hour',
     '?from=2026-11-01T00%3A00%3A00.000Z&until=2026-11-02T00%3A00%3A00.000Z&request_id=req_1',
     '?range=all',
   ])('comes back from the address as it was: %s', (address) => expect(writeView(readView(address))).toBe(address));
@@ -49,6 +49,7 @@ describe('the view of the usage pages', () => {
   it('sends only the chosen filters', () => {
     const view: UsageView = readView('?model=sandbox%2Fecho&request_id=req_1');
     expect(filterOf(view, boundsOf('all', now, utc))).toEqual({ model: 'sandbox/echo' });
+    expect(filterOf(readView('?member=user_1'), boundsOf('all', now, utc))).toEqual({ member: 'user_1' });
     expect(searchOf(view, { fromMs: 0, untilMs: undefined })).toEqual({
       model: 'sandbox/echo',
       request_id: 'req_1',

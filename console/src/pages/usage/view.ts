@@ -29,6 +29,8 @@ export interface UsageView {
   readonly range: Range | undefined;
   readonly project: string;
   readonly key: string;
+  /** The id of the user who created the key, or `noMember`. */
+  readonly member: string;
   readonly model: string;
   readonly outcome: string;
   /** Finds one call; ignored by the overview. */
@@ -45,8 +47,11 @@ export interface UsageView {
   readonly sort: RecordSort | undefined;
 }
 
+/** The value of `member` for keys that were created without a user. */
+export const noMember = 'none';
+
 /** The parts that filter calls; each has a chip that removes it. */
-export const filterParts = ['project', 'key', 'model', 'outcome', 'requestId'] as const;
+export const filterParts = ['project', 'key', 'member', 'model', 'outcome', 'requestId'] as const;
 export type FilterPart = (typeof filterParts)[number];
 
 const dayMs = 86_400_000;
@@ -64,6 +69,7 @@ export function readView(search: string): UsageView {
     range: oneOf<Preset | 'all'>([...presets, 'all'], 'range') ?? (from === '' && until === '' ? undefined : { from, until }),
     project: text('project'),
     key: text('key'),
+    member: text('member'),
     model: text('model'),
     outcome: text('outcome'),
     requestId: text('request_id'),
@@ -86,6 +92,7 @@ export function writeView(view: UsageView): string {
     ['until', custom.until],
     ['project', view.project],
     ['key', view.key],
+    ['member', view.member],
     ['model', view.model],
     ['outcome', view.outcome],
     ['request_id', view.requestId],
@@ -142,11 +149,12 @@ export function daysOfBounds({ fromMs, untilMs }: Bounds, offsetAt: OffsetAt): {
 export function filterOf(
   view: UsageView,
   { fromMs, untilMs }: Bounds,
-): { project?: string; key?: string; model?: string; outcome?: string; from?: string; until?: string } {
-  const { project, key, model, outcome } = view;
+): { project?: string; key?: string; member?: string; model?: string; outcome?: string; from?: string; until?: string } {
+  const { project, key, member, model, outcome } = view;
   return {
     ...(project === '' ? {} : { project }),
     ...(key === '' ? {} : { key }),
+    ...(member === '' ? {} : { member }),
     ...(model === '' ? {} : { model }),
     ...(outcome === '' ? {} : { outcome }),
     ...(fromMs === undefined ? {} : { from: new Date(fromMs).toISOString() }),
