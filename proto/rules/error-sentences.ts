@@ -65,6 +65,7 @@ export const fieldRules = {
   role: 'must be owner, admin, developer, billing, viewer or member',
   page_token: 'must be the cursor of an earlier page of the same list',
   audit_action: 'must be an action such as key.create, or the word before its dot',
+  actor: 'must be the id of a user or a management key, or operator',
 
   unit_name: 'must have 1 to 32 of the characters a-z 0-9 _, begin with a letter, and not be a class of tokens',
   unit_price: 'must have a valid name, a price of 0 or more, and a max_per_call of at least 1',

@@ -392,10 +392,21 @@ describe.each(modes)('the console’s API, %s', (mode) => {
       'This is a management key, which cannot call models. Use a platform key, which begins with "sk-tg-".',
     ]);
 
-    const { data: events } = await owner.get<{ data: { action: string; target_id: string; actor: string }[] }>(`${account}/audit`);
+    const { data: events } = await owner.get<{ data: { action: string; target_id: string; actor: string; actor_user_id: string }[] }>(
+      `${account}/audit`,
+    );
     expect(events.find(({ action, target_id }) => action === 'key.create' && target_id === made.key.id)).toMatchObject({
       actor: 'admin@example.com (management key CI)',
+      actor_user_id: key.id,
     });
+    const actorsOf = async (actor: string): Promise<Set<string | null>> => {
+      const page = await owner.get<{ data: { actor_user_id: string | null }[] }>(`${account}/audit?actor=${actor}`);
+      return new Set(page.data.map(({ actor_user_id: id }) => id));
+    };
+    for (const actor of [key.id, admin]) expect(await actorsOf(actor)).toEqual(new Set([actor]));
+    expect(await actorsOf('operator')).toEqual(new Set([null]));
+    expect(await actorsOf(`user_${'0'.repeat(32)}`)).toEqual(new Set());
+    expect(await owner.refusal('GET', `${account}/audit?actor=admin`)).toEqual([400, 'invalid_request']);
     const { id: other } = await system.json<{ id: string }>('account', 'create', 'Elsewhere');
     expect(await program.refusal('GET', `/accounts/${other}/keys`)).toEqual([404, 'not_found']);
 

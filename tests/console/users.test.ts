@@ -183,6 +183,14 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
       .getByText('role: admin')
       .waitFor();
     await log.getByText('accepted an invitation').waitFor();
+    const actor = page.getByLabel('Actor', { exact: true });
+    await actor.selectOption({ label: 'vera@example.com' });
+    await log.getByText('changed a role').waitFor({ state: 'detached' });
+    await log.getByText('accepted an invitation').waitFor();
+    await page.reload();
+    expect(await actor.locator('option:checked').innerText()).toBe('vera@example.com');
+    await actor.selectOption({ label: 'Operator’s commands and internal programs' });
+    await log.getByText('accepted an invitation').waitFor({ state: 'detached' });
     await page.goto(`${system.baseUrl}/console${account}/members`);
     // An admin cannot change an owner.
     await page.getByRole('button', { name: 'Invite member' }).waitFor();

@@ -64,5 +64,8 @@ export const listInvitations = (account: string, signal?: AbortSignal): Promise<
   api.get(`/accounts/${account}/invitations`, { signal });
 export const invite = (account: string, body: Invite): Promise<InvitationCreated> => api.post(`/accounts/${account}/invitations`, { body });
 export const revokeInvitation = (account: string, id: string): Promise<void> => api.delete(`/accounts/${account}/invitations/${id}`);
-export const listAuditEvents = (account: string, cursor: string, signal?: AbortSignal): Promise<Page<AccountAuditEvent>> =>
-  api.get(`/accounts/${account}/audit`, { query: { cursor }, signal });
+export const listAuditEvents = (
+  account: string,
+  { actor, cursor }: { readonly actor: string; readonly cursor: string },
+  signal?: AbortSignal,
+): Promise<Page<AccountAuditEvent>> => api.get(`/accounts/${account}/audit`, { query: { actor, cursor }, signal });

@@ -73,6 +73,7 @@ export const chineseFieldRules: Readonly<Record<FieldRule, string>> = {
   role: '须为 owner、admin、developer、billing、viewer 或 member',
   page_token: '须为同一列表之前某页的游标',
   audit_action: '须为操作名，例如 key.create，或其点号之前的词',
+  actor: '须为用户或管理密钥的 ID，或 operator',
   month: '须为月份，例如 2026-11',
   given: '此项必填，会显示在流水中',
   positive: '须大于 0',

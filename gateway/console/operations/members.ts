@@ -1,5 +1,6 @@
 // The members of an account, its invitations and its audit events.
-import { fault } from '#client/errors/fault.js';
+import { fault, fieldFault } from '#client/errors/fault.js';
+import { isId } from '#kit/id.js';
 import { ListAuditEventsRequest, Role } from '#proto/auth/v1/users.js';
 import { assertAllowed, assertMayPut, roleNames } from '../session/access.js';
 import { languageOf } from '../session/session.js';
@@ -9,6 +10,7 @@ import { renderMember, renderOpenInvitation } from '../render/users.js';
 import { orNull } from '../render/values.js';
 import {
   AccountAuditEventList,
+  AccountAuditFilter,
   InvitationCreated,
   InvitationList,
   Invite,
@@ -140,11 +142,14 @@ export const members: Area = {
       path: '/accounts/{account}/audit',
       summary: 'List the audit events of the account, newest first.',
       who: 'change members',
+      query: AccountAuditFilter,
       paged: true,
       answers: [ok(AccountAuditEventList)],
-      handle: async ({ accountId, page, context }, { peers }) => {
+      handle: async ({ accountId, query: { actor = '' }, page, context }, { peers }) => {
+        const withoutUser = actor === 'operator';
+        if (actor !== '' && !withoutUser && !isId('user', actor) && !isId('mkey', actor)) throw fieldFault('actor', 'actor');
         const { events, nextPageToken } = await peers.users.listAuditEvents(
-          ListAuditEventsRequest.fromPartial({ accountId, ...page }),
+          ListAuditEventsRequest.fromPartial({ accountId, ...(withoutUser ? { withoutUser } : { actor }), ...page }),
           context(),
         );
         return { data: events.map(renderAccountAuditEvent), next: orNull(nextPageToken) };

@@ -6,8 +6,8 @@ import { instant, orNull } from './values.js';
 
 /** Renders an audit event for the members of its account. */
 export function renderAccountAuditEvent(entry: AuditEventMessage): AccountAuditEvent {
-  const { id, at, actor, address, action, target_id, detail } = renderAuditEvent(entry);
-  return { id, at, actor, address, action, target_id, detail };
+  const { id, at, actor, actor_user_id, address, action, target_id, detail } = renderAuditEvent(entry);
+  return { id, at, actor, actor_user_id, address, action, target_id, detail };
 }
 
 /** Renders an audit event for operators. */

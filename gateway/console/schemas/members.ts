@@ -1,6 +1,6 @@
 // The members of an account, its invitations and its audit events.
 import { type Static, Type } from 'typebox';
-import { allOf, Email, Flag, listOf, nullable, Text, Time, view } from './shapes.js';
+import { allOf, Email, Flag, listOf, nullable, parameter, Text, Time, view } from './shapes.js';
 import { projectRoles, roles } from './words.js';
 
 export const Role = Type.Enum(roles);
@@ -54,6 +54,7 @@ export const auditFields = {
   id: Text,
   at: Time,
   actor: nullable(Text),
+  actor_user_id: nullable(Text, 'The id of the user or the management key that acted; null for a command or an internal program.'),
   address: nullable(Text),
   action: Text,
   target_id: Text,
@@ -64,6 +65,9 @@ export const auditFields = {
 export const AccountAuditEvent = view('AccountAuditEvent', auditFields);
 export type AccountAuditEvent = Static<typeof AccountAuditEvent>;
 export const AccountAuditEventList = listOf(AccountAuditEvent);
+export const AccountAuditFilter = Type.Object({
+  actor: parameter('Who acted: the id of a user or a management key, or `operator` for commands of the operator and internal programs.'),
+});
 
 export const PutMember = Type.Object({ role: Role });
 export const PutProjectMember = Type.Object({ role: Type.Enum(projectRoles) });

@@ -60,6 +60,8 @@ describe.each(testEngines)('the audit log on %s', (engine) => {
     expect(await numbers({ actor: ada })).toEqual([2, 1]);
     expect(await numbers({ actor: 'ADA@' })).toEqual([2, 1]);
     expect(await numbers({ actor: 'operator cli' })).toEqual([3]);
+    expect(await numbers({ withoutUser: true })).toEqual([3]);
+    expect(await numbers({ actor: ada, withoutUser: true })).toEqual([]);
     expect(await numbers({ action: 'key.create' })).toEqual([1]);
     expect(await numbers({ action: 'key' })).toEqual([2, 1]);
     expect(await numbers({ action: 'ke' })).toEqual([]);

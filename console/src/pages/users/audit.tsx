@@ -1,6 +1,7 @@
-// The audit log of the account, newest first.
+// The audit log of the account, newest first, filtered by actor.
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { Link } from 'wouter';
+import { Link, useSearchParams } from 'wouter';
+import { listManagementKeys } from '../../api/management-keys.js';
 import { type AuditEvent, listAuditEvents, listMembers } from '../../api/users.js';
 import { commonText } from '../../i18n/common.js';
 import { auditActions } from '../../i18n/audit.js';
@@ -8,12 +9,14 @@ import { membersText } from '../../i18n/members.js';
 import { useText } from '../../i18n/text.js';
 import { type AccountInUse, useAccount } from '../../session/account.js';
 import { Button } from '../../ui/button.js';
+import { SelectField } from '../../ui/field.js';
 import { Card, Empty, PageHeader } from '../../ui/layout.js';
 import { Loading, Notice } from '../../ui/notice.js';
 import { QueryFault } from '../../ui/query.js';
 import { type Column, DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
 import { detailText, targetText } from './audit-detail.js';
+import { managementKeysKey } from '../management-keys/queries.js';
 import { membersKey } from './query-keys.js';
 
 export default function AuditPage() {
@@ -32,9 +35,12 @@ function Entries({ account }: { account: AccountInUse }) {
   const common = useText(commonText);
   const actions: Readonly<Record<string, string>> = useText(auditActions);
   const members = useQuery({ queryKey: membersKey(account.id), queryFn: ({ signal }) => listMembers(account.id, signal) });
+  const keys = useQuery({ queryKey: managementKeysKey(account.id), queryFn: ({ signal }) => listManagementKeys(account.id, signal) });
+  const [params, setParams] = useSearchParams();
+  const actor = params.get('actor') ?? '';
   const query = useInfiniteQuery({
-    queryKey: ['audit', account.id],
-    queryFn: ({ pageParam, signal }) => listAuditEvents(account.id, pageParam, signal),
+    queryKey: ['audit', account.id, actor],
+    queryFn: ({ pageParam: cursor, signal }) => listAuditEvents(account.id, { actor, cursor }, signal),
     initialPageParam: '',
     getNextPageParam: ({ next }) => next,
   });
@@ -65,15 +71,39 @@ function Entries({ account }: { account: AccountInUse }) {
       },
     },
   ];
-  if (query.data === undefined) return query.error === null ? <Loading /> : <QueryFault query={query} />;
-  const rows = query.data.pages.flatMap(({ data }) => data);
-  if (rows.length === 0) return <Empty title={t.auditEmpty}>{t.auditEmptyHint}</Empty>;
+  const rows = query.data?.pages.flatMap(({ data }) => data);
+  const actors = new Map([
+    ['', t.anyActor],
+    ...(members.data?.data ?? []).map(({ id, email }) => [id, email] as const),
+    ...(keys.data?.data ?? []).map(({ id, name }) => [id, t.actorKey({ name })] as const),
+    ['operator', t.actorOperator],
+  ]);
+  // Former members, and operators who are no members.
+  for (const { actor_user_id: id, actor: name } of rows ?? []) if (id !== null && !actors.has(id)) actors.set(id, name ?? id);
+  if (!actors.has(actor)) actors.set(actor, actor);
   return (
     <>
+      <SelectField
+        label={t.actor}
+        className="mb-4 max-w-sm"
+        value={actor}
+        onChange={(value) => setParams(value === '' ? {} : { actor: value })}
+        options={[...actors].map(([value, label]) => ({ value, label }))}
+      />
       <QueryFault query={query} />
-      <Card flush>
-        <DataTable caption={t.auditTitle} columns={columns} rows={rows} rowKey={({ id }) => id} />
-      </Card>
+      {rows === undefined ? (
+        query.error === null && <Loading />
+      ) : rows.length === 0 ? (
+        actor === '' ? (
+          <Empty title={t.auditEmpty}>{t.auditEmptyHint}</Empty>
+        ) : (
+          <Empty title={t.auditNone} />
+        )
+      ) : (
+        <Card flush>
+          <DataTable caption={t.auditTitle} columns={columns} rows={rows} rowKey={({ id }) => id} />
+        </Card>
+      )}
       {query.hasNextPage && (
         <div className="mt-4">
           <Button busy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>

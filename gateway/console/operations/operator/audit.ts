@@ -106,6 +106,7 @@ function filterOf(query: Static<typeof AuditFilter>) {
   return {
     accountId: query.account ?? '',
     actor: query.actor ?? '',
+    withoutUser: false,
     action: query.action ?? '',
     targetId: query.target ?? '',
     fromMs: instantOf('from', query.from),

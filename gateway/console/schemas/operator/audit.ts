@@ -5,7 +5,6 @@ import { brokenAs, choice, Count, Flag, listOf, nullable, optional, parameter, T
 
 export const AuditEvent = view('AuditEvent', {
   ...auditFields,
-  actor_user_id: nullable(Text, 'Null: it was done by a command.'),
   caller: Type.String({ description: 'The process that sent the request, such as gateway or operator.' }),
   account_id: nullable(Text),
   number: Count,

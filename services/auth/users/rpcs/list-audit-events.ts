@@ -13,13 +13,13 @@ export async function listAuditEvents(
   _context: CallContext,
   { audit }: UserDeps,
 ): Promise<ListAuditEventsResponse> {
-  const { accountId, actor, action, targetId, fromMs, untilMs } = request;
+  const { accountId, actor, action, targetId, fromMs, untilMs, withoutUser } = request;
   for (const [field, text] of Object.entries({ account_id: accountId, actor, target_id: targetId })) {
     if (text.length > filterCharsMax) throw fieldFault(field, 'max_length', { max: filterCharsMax });
   }
   if (!/^[a-z_.]{0,64}$/.test(action)) throw fieldFault('action', 'audit_action');
   if (fromMs < 0n || untilMs < 0n) throw fieldFault(fromMs < 0n ? 'from_ms' : 'until_ms', 'at_least', { min: 0 });
-  const filter = { accountId, actor: actor.trim(), action, targetId, fromMs, untilMs };
+  const filter = { accountId, actor: actor.trim(), withoutUser, action, targetId, fromMs, untilMs };
   const page = await readPage(parsePageRequest(request, 'aud'), (after, limit) => audit.list(filter, after, limit));
   return { events: page.items, nextPageToken: page.nextPageToken };
 }

@@ -33,6 +33,8 @@ export interface AuditFilter {
   readonly accountId: string;
   /** The id of a user or a management key, or a part of a name. */
   readonly actor: string;
+  /** Only entries of processes that acted in their own name. */
+  readonly withoutUser: boolean;
   /** An action, or its part before the dot. */
   readonly action: string;
   readonly targetId: string;
@@ -80,6 +82,7 @@ export class AuditStore implements AuditLog {
       .limit(limit)
       .select(...columns);
     if (filter.accountId !== '') query.where({ account_id: filter.accountId });
+    if (filter.withoutUser) query.where({ actor_user_id: '' });
     if (['user', 'mkey'].some((prefix) => idToBytes(prefix, filter.actor) !== undefined)) query.where({ actor_user_id: filter.actor });
     else if (filter.actor !== '') query.whereRaw('INSTR(LOWER(actor_name), ?) > 0', [filter.actor.toLowerCase()]);
     if (filter.action.includes('.')) query.where({ action: filter.action });
