@@ -1,7 +1,7 @@
 // Dialogs and side sheets. They trap the focus, and restore it when they close.
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
-import type { ReactNode, RefObject } from 'react';
+import { type ReactNode, type RefObject, useId } from 'react';
 import { useText } from '../i18n/text.js';
 import { commonText } from '../i18n/common.js';
 import { Button } from './button.js';
@@ -46,6 +46,54 @@ export function Dialog({ open, onClose, title, description, children, footer, st
         </Base.Viewport>
       </Base.Portal>
     </Base.Root>
+  );
+}
+
+/** A dialog with one form, and below it Cancel and the button that submits it. `noValidate`: the form shows its faults itself. */
+export function FormDialog({
+  submit,
+  onSubmit,
+  busy = false,
+  disabled = false,
+  danger = false,
+  noValidate = false,
+  children,
+  ...dialog
+}: Omit<DialogProps, 'footer' | 'sticky'> & {
+  /** The text of the button. */
+  submit: string;
+  onSubmit: () => void;
+  busy?: boolean;
+  disabled?: boolean;
+  danger?: boolean;
+  noValidate?: boolean;
+}) {
+  const t = useText(commonText);
+  const form = useId();
+  return (
+    <Dialog
+      {...dialog}
+      footer={
+        <>
+          <Button onClick={dialog.onClose}>{t.cancel}</Button>
+          <Button type="submit" form={form} look={danger ? 'danger' : 'primary'} busy={busy} disabled={disabled}>
+            {submit}
+          </Button>
+        </>
+      }
+    >
+      <form
+        id={form}
+        noValidate={noValidate}
+        className="flex flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          onSubmit();
+        }}
+      >
+        {children}
+      </form>
+    </Dialog>
   );
 }
 

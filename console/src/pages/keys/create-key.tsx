@@ -1,22 +1,18 @@
 // Creates a key: only a name is required.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useRef, useState } from 'react';
+import { useRef, useState } from 'react';
 import { newIdempotencyKey } from '../../api/client.js';
 import { createKey, isAbout, type KeyRotated } from '../../api/keys.js';
 import { useZone } from '../../format/time.js';
-import { commonText } from '../../i18n/common.js';
 import { keysText } from '../../i18n/keys.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
-import { Button } from '../../ui/button.js';
-import { Dialog } from '../../ui/dialog.js';
+import { FormDialog } from '../../ui/dialog.js';
 import { FormError } from '../../ui/notice.js';
 import { projectsKey } from '../projects/queries.js';
 import { KeyFields, shownFields } from './key-fields.js';
 import { emptyForm, faultsOf, type KeyForm, type KeyFormFaults, newKeyOf } from './key-form.js';
 import { keysKey } from './queries.js';
-
-const formId = 'create-key';
 
 /**
  * `project` is chosen to begin with; empty for the default project, or the first in which the user may create keys. `isFirst`: the key has a name
@@ -35,7 +31,7 @@ export function CreateKeyDialog({
 }) {
   const account = useAccount();
   const zone = useZone();
-  const [t, common] = [useText(keysText), useText(commonText)];
+  const t = useText(keysText);
   const client = useQueryClient();
   const nameRef = useRef<HTMLInputElement>(null);
   const own = account.projects.find(({ project_id }) => account.role === 'member' && account.can('change keys', project_id))?.project_id;
@@ -54,8 +50,7 @@ export function CreateKeyDialog({
     onSettled: () => (isSending.current = false),
   });
 
-  function submit(event: FormEvent): void {
-    event.preventDefault();
+  function submit(): void {
     if (isSending.current) return;
     const found = faultsOf(form, zone, Date.now());
     setFaults(found);
@@ -69,24 +64,18 @@ export function CreateKeyDialog({
   }
 
   return (
-    <Dialog
+    <FormDialog
       open
       onClose={onClose}
       title={t.createTitle}
       initialFocus={nameRef}
-      footer={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button type="submit" form={formId} look="primary" busy={creation.isPending}>
-            {t.create}
-          </Button>
-        </>
-      }
+      submit={t.create}
+      busy={creation.isPending}
+      onSubmit={submit}
+      noValidate
     >
-      <form id={formId} onSubmit={submit} noValidate>
-        {!shownFields.some((field) => isAbout(creation.error, field)) && <FormError error={creation.error} />}
-        <KeyFields {...{ form, faults, nameRef }} error={creation.error} onChange={setForm} />
-      </form>
-    </Dialog>
+      {!shownFields.some((field) => isAbout(creation.error, field)) && <FormError error={creation.error} />}
+      <KeyFields {...{ form, faults, nameRef }} error={creation.error} onChange={setForm} />
+    </FormDialog>
   );
 }

@@ -1,21 +1,18 @@
 // Changing a key; what is not touched stays as it is.
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useRef, useState } from 'react';
+import { useRef, useState } from 'react';
 import { type ApiKey, isAbout, updateKey } from '../../api/keys.js';
 import { useZone } from '../../format/time.js';
 import { commonText } from '../../i18n/common.js';
 import { keysText } from '../../i18n/keys.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
-import { Button } from '../../ui/button.js';
-import { Dialog } from '../../ui/dialog.js';
+import { FormDialog } from '../../ui/dialog.js';
 import { FormError } from '../../ui/notice.js';
 import { toast } from '../../ui/toast.js';
 import { KeyFields, shownFields } from './key-fields.js';
 import { changesOf, faultsOf, formOf, type KeyForm, type KeyFormFaults } from './key-form.js';
 import { useKeyChanged } from './queries.js';
-
-const formId = 'edit-key';
 
 export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const account = useAccount();
@@ -35,8 +32,7 @@ export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
     },
   });
 
-  function submit(event: FormEvent): void {
-    event.preventDefault();
+  function submit(): void {
     if (change.isPending) return;
     const { expires_at: expiryFault, ...others } = faultsOf(form, zone, Date.now());
     // An expiry that has passed may stay.
@@ -47,24 +43,18 @@ export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
   }
 
   return (
-    <Dialog
+    <FormDialog
       open
       onClose={onClose}
       title={t.editTitle({ name: apiKey.name })}
       initialFocus={nameRef}
-      footer={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button type="submit" form={formId} look="primary" busy={change.isPending}>
-            {common.save}
-          </Button>
-        </>
-      }
+      submit={common.save}
+      busy={change.isPending}
+      onSubmit={submit}
+      noValidate
     >
-      <form id={formId} onSubmit={submit} noValidate>
-        {!shownFields.some((field) => isAbout(change.error, field)) && <FormError error={change.error} />}
-        <KeyFields {...{ form, faults, nameRef }} error={change.error} onChange={setForm} isUnfolded />
-      </form>
-    </Dialog>
+      {!shownFields.some((field) => isAbout(change.error, field)) && <FormError error={change.error} />}
+      <KeyFields {...{ form, faults, nameRef }} error={change.error} onChange={setForm} isUnfolded />
+    </FormDialog>
   );
 }

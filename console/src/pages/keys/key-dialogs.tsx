@@ -1,6 +1,6 @@
 // The dialogs of what can be done with a key that exists.
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { type ApiKey, revokeKey, rotateKey } from '../../api/keys.js';
 import { useTime } from '../../format/time.js';
 import { commonText } from '../../i18n/common.js';
@@ -8,7 +8,7 @@ import { keysText } from '../../i18n/keys.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { Button } from '../../ui/button.js';
-import { Dialog } from '../../ui/dialog.js';
+import { Dialog, FormDialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { FormError } from '../../ui/notice.js';
 import { Segmented } from '../../ui/segmented.js';
@@ -92,11 +92,9 @@ function RotateKeyDialog({
 }
 
 const dayMs = 86_400_000;
-const formId = 'revoke-key';
-
 function RevokeKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const account = useAccount();
-  const [t, common] = [useText(keysText), useText(commonText)];
+  const t = useText(keysText);
   const time = useTime();
   const changed = useKeyChanged();
   const [typed, setTyped] = useState('');
@@ -111,35 +109,29 @@ function RevokeKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => v
   });
   const isReady = !isInUse || typed.trim() === apiKey.name.trim();
 
-  function submit(event: FormEvent): void {
-    event.preventDefault();
+  function submit(): void {
     if (isReady && !revocation.isPending) revocation.mutate();
   }
 
   return (
-    <Dialog
+    <FormDialog
       open
       onClose={onClose}
       title={t.revokeTitle({ name: apiKey.name })}
       description={t.revokeAbout}
-      footer={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button type="submit" form={formId} look="danger" busy={revocation.isPending} disabled={!isReady}>
-            {t.revoke}
-          </Button>
-        </>
-      }
+      submit={t.revoke}
+      danger
+      busy={revocation.isPending}
+      disabled={!isReady}
+      onSubmit={submit}
     >
-      <form id={formId} onSubmit={submit}>
-        <FormError error={revocation.error} />
-        {isInUse && (
-          <>
-            <p className="mb-3">{t.revokeUsed({ when: time.relative(apiKey.last_used_at!), model: apiKey.last_used_model ?? '' })}</p>
-            <TextField label={t.revokeType({ name: apiKey.name })} value={typed} onChange={(event) => setTyped(event.target.value)} />
-          </>
-        )}
-      </form>
-    </Dialog>
+      <FormError error={revocation.error} />
+      {isInUse && (
+        <>
+          <p className="mb-3">{t.revokeUsed({ when: time.relative(apiKey.last_used_at!), model: apiKey.last_used_model ?? '' })}</p>
+          <TextField label={t.revokeType({ name: apiKey.name })} value={typed} onChange={(event) => setTyped(event.target.value)} />
+        </>
+      )}
+    </FormDialog>
   );
 }

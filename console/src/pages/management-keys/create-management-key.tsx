@@ -1,19 +1,17 @@
 // Creates a management key, and shows its secret once.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useRef, useState } from 'react';
+import { useRef, useState } from 'react';
 import { accountScopes, type Scope, scopes } from '../../../../proto/rules/scopes.js';
 import { createManagementKey } from '../../api/management-keys.js';
 import { clientBaseUrl } from '../../base.js';
 import { useZone } from '../../format/time.js';
-import { commonText } from '../../i18n/common.js';
 import { keysText } from '../../i18n/keys.js';
 import { managementKeysText } from '../../i18n/management-keys.js';
 import { projectsText } from '../../i18n/projects.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
-import { Button } from '../../ui/button.js';
 import { CodeBlock } from '../../ui/code-block.js';
-import { Dialog } from '../../ui/dialog.js';
+import { FormDialog } from '../../ui/dialog.js';
 import { CheckField, SelectField, TextAreaField, TextField } from '../../ui/field.js';
 import { fieldError, FormError } from '../../ui/notice.js';
 import { ExpiryField } from '../keys/expiry-field.js';
@@ -21,8 +19,6 @@ import { addressesOf, type ExpiryForm, expiryOf } from '../keys/key-form.js';
 import { SecretDialog } from '../keys/secret-dialog.js';
 import { useProjects } from '../projects/queries.js';
 import { managementKeysKey } from './queries.js';
-
-const formId = 'create-management-key';
 
 interface Form extends ExpiryForm {
   readonly name: string;
@@ -36,7 +32,7 @@ const emptyForm: Form = { name: '', scopes: [], project: '', addresses: '', expi
 export function CreateManagementKey({ onClose }: { onClose: () => void }) {
   const account = useAccount();
   const zone = useZone();
-  const [t, keys, common, projectWords] = [useText(managementKeysText), useText(keysText), useText(commonText), useText(projectsText)];
+  const [t, keys, projectWords] = [useText(managementKeysText), useText(keysText), useText(projectsText)];
   const client = useQueryClient();
   const nameRef = useRef<HTMLInputElement>(null);
   const [form, setForm] = useState(emptyForm);
@@ -77,8 +73,7 @@ export function CreateManagementKey({ onClose }: { onClose: () => void }) {
     );
   }
 
-  function submit(event: FormEvent): void {
-    event.preventDefault();
+  function submit(): void {
     setChecked(true);
     if (faults.name !== undefined) nameRef.current?.focus();
     if (Object.values(faults).some((fault) => fault !== undefined) || creation.isPending) return;
@@ -88,78 +83,72 @@ export function CreateManagementKey({ onClose }: { onClose: () => void }) {
   const error = (field: keyof typeof faults, ofApi: string) => (isChecked ? faults[field] : undefined) ?? fieldError(creation.error, ofApi);
   const scopesError = error('scopes', 'scopes');
   return (
-    <Dialog
+    <FormDialog
       open
       onClose={onClose}
       title={t.createTitle}
       initialFocus={nameRef}
-      footer={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button type="submit" form={formId} look="primary" busy={creation.isPending}>
-            {t.create}
-          </Button>
-        </>
-      }
+      submit={t.create}
+      busy={creation.isPending}
+      onSubmit={submit}
+      noValidate
     >
       <FormError error={creation.error} fields={['name', 'scopes', 'expires_at', 'allowed_addresses']} />
-      <form id={formId} onSubmit={submit} noValidate className="flex flex-col gap-4">
-        <TextField
-          ref={nameRef}
-          label={keys.name}
-          hint={t.nameHint}
-          error={error('name', 'name')}
-          required
-          maxLength={200}
-          value={form.name}
-          onChange={(event) => change({ name: event.target.value })}
+      <TextField
+        ref={nameRef}
+        label={keys.name}
+        hint={t.nameHint}
+        error={error('name', 'name')}
+        required
+        maxLength={200}
+        value={form.name}
+        onChange={(event) => change({ name: event.target.value })}
+      />
+      {projects.length > 1 && (
+        <SelectField
+          label={projectWords.project}
+          value={form.project}
+          onChange={(project) => change({ project })}
+          options={[{ value: '', label: t.allProjects }, ...projects.map(({ id, name }) => ({ value: id, label: name }))]}
         />
-        {projects.length > 1 && (
-          <SelectField
-            label={projectWords.project}
-            value={form.project}
-            onChange={(project) => change({ project })}
-            options={[{ value: '', label: t.allProjects }, ...projects.map(({ id, name }) => ({ value: id, label: name }))]}
-          />
+      )}
+      <fieldset className="flex flex-col gap-2.5" aria-describedby={scopesError === undefined ? undefined : 'scopes-error'}>
+        <legend className="mb-1 text-sm font-medium">
+          {t.scopes} <span className="font-normal text-soft">· {t.scopesHint}</span>
+        </legend>
+        {scopes.map((scope) => {
+          const isOff = form.project !== '' && accountScopes.includes(scope);
+          return (
+            <CheckField
+              key={scope}
+              label={
+                <>
+                  <code>{scope}</code> {t[scope]}
+                </>
+              }
+              hint={isOff ? t.accountOnly : undefined}
+              disabled={isOff}
+              checked={granted.includes(scope)}
+              onChange={(isOn) => change({ scopes: isOn ? [...form.scopes, scope] : form.scopes.filter((each) => each !== scope) })}
+            />
+          );
+        })}
+        {scopesError !== undefined && (
+          <p id="scopes-error" className="text-sm text-bad">
+            {scopesError}
+          </p>
         )}
-        <fieldset className="flex flex-col gap-2.5" aria-describedby={scopesError === undefined ? undefined : 'scopes-error'}>
-          <legend className="mb-1 text-sm font-medium">
-            {t.scopes} <span className="font-normal text-soft">· {t.scopesHint}</span>
-          </legend>
-          {scopes.map((scope) => {
-            const isOff = form.project !== '' && accountScopes.includes(scope);
-            return (
-              <CheckField
-                key={scope}
-                label={
-                  <>
-                    <code>{scope}</code> {t[scope]}
-                  </>
-                }
-                hint={isOff ? t.accountOnly : undefined}
-                disabled={isOff}
-                checked={granted.includes(scope)}
-                onChange={(isOn) => change({ scopes: isOn ? [...form.scopes, scope] : form.scopes.filter((each) => each !== scope) })}
-              />
-            );
-          })}
-          {scopesError !== undefined && (
-            <p id="scopes-error" className="text-sm text-bad">
-              {scopesError}
-            </p>
-          )}
-        </fieldset>
-        <ExpiryField form={form} onChange={change} error={error('expiry', 'expires_at')} />
-        <TextAreaField
-          label={keys.addresses}
-          hint={keys.addressesHint}
-          error={fieldError(creation.error, 'allowed_addresses')}
-          optional
-          spellCheck={false}
-          value={form.addresses}
-          onChange={(event) => change({ addresses: event.target.value })}
-        />
-      </form>
-    </Dialog>
+      </fieldset>
+      <ExpiryField form={form} onChange={change} error={error('expiry', 'expires_at')} />
+      <TextAreaField
+        label={keys.addresses}
+        hint={keys.addressesHint}
+        error={fieldError(creation.error, 'allowed_addresses')}
+        optional
+        spellCheck={false}
+        value={form.addresses}
+        onChange={(event) => change({ addresses: event.target.value })}
+      />
+    </FormDialog>
   );
 }

@@ -7,7 +7,7 @@ import { commonText } from '../../i18n/common.js';
 import { rateLimitsText } from '../../i18n/rate-limits.js';
 import { useText } from '../../i18n/text.js';
 import { Button } from '../../ui/button.js';
-import { Dialog } from '../../ui/dialog.js';
+import { FormDialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { FormError } from '../../ui/notice.js';
 import { RateLimitFields, RateLimitWords } from '../keys/rate-limit-fields.js';
@@ -33,8 +33,6 @@ interface ModelRow extends RateLimitForm {
   readonly model: string;
 }
 
-const formId = 'account-rate-limits';
-
 /** Changes the limits of an account. */
 export function RateLimitsDialog({ account: { id, name, rate_limits }, onClose }: { account: OperatorAccountDetail; onClose: () => void }) {
   const [t, common] = [useText(rateLimitsText), useText(commonText)];
@@ -59,63 +57,51 @@ export function RateLimitsDialog({ account: { id, name, rate_limits }, onClose }
   const faultsOf = (form: RateLimitForm) => (isChecked ? rateLimitFaults(form) : []);
   const put = (row: ModelRow): void => setRows(rows.map((each) => (each.row === row.row ? row : each)));
   return (
-    <Dialog
+    <FormDialog
       open
       onClose={onClose}
       title={t.editTitle({ name })}
       description={t.editHint}
-      footer={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button look="primary" type="submit" form={formId} busy={change.isPending}>
-            {common.save}
-          </Button>
-        </>
-      }
+      submit={common.save}
+      busy={change.isPending}
+      onSubmit={() => {
+        setChecked(true);
+        if (!hasFaults && !change.isPending) change.mutate();
+      }}
+      noValidate
     >
-      <form
-        id={formId}
-        noValidate
-        className="flex flex-col gap-5"
-        onSubmit={(event) => {
-          event.preventDefault();
-          setChecked(true);
-          if (!hasFaults && !change.isPending) change.mutate();
-        }}
-      >
-        <FormError error={change.error} />
-        <fieldset className="flex flex-col gap-2">
-          <legend className="mb-2 font-medium">{t.allModels}</legend>
-          <RateLimitFields form={all} onChange={setAll} faults={faultsOf(all)} />
-          <p className="text-sm text-soft">{t.hint}</p>
-        </fieldset>
-        <fieldset className="flex flex-col gap-4">
-          <legend className="mb-2 font-medium">{t.oneModel}</legend>
-          {rows.map((row, index) => (
-            <div key={row.row} className="flex flex-col gap-2">
-              <div className="flex items-end gap-2">
-                <TextField
-                  className="grow"
-                  label={t.model}
-                  error={isChecked && (ids[index] === '' || ids.indexOf(ids[index]!) !== index) ? t.modelFault : undefined}
-                  value={row.model}
-                  maxLength={200}
-                  onChange={(event) => put({ ...row, model: event.target.value })}
-                />
-                <Button aria-label={t.removeModel({ model: row.model })} onClick={() => setRows(rows.filter((each) => each !== row))}>
-                  {t.remove}
-                </Button>
-              </div>
-              <RateLimitFields form={row} onChange={(form) => put({ ...row, ...form })} faults={faultsOf(row)} />
+      <FormError error={change.error} />
+      <fieldset className="flex flex-col gap-2">
+        <legend className="mb-2 font-medium">{t.allModels}</legend>
+        <RateLimitFields form={all} onChange={setAll} faults={faultsOf(all)} />
+        <p className="text-sm text-soft">{t.hint}</p>
+      </fieldset>
+      <fieldset className="flex flex-col gap-4">
+        <legend className="mb-2 font-medium">{t.oneModel}</legend>
+        {rows.map((row, index) => (
+          <div key={row.row} className="flex flex-col gap-2">
+            <div className="flex items-end gap-2">
+              <TextField
+                className="grow"
+                label={t.model}
+                error={isChecked && (ids[index] === '' || ids.indexOf(ids[index]!) !== index) ? t.modelFault : undefined}
+                value={row.model}
+                maxLength={200}
+                onChange={(event) => put({ ...row, model: event.target.value })}
+              />
+              <Button aria-label={t.removeModel({ model: row.model })} onClick={() => setRows(rows.filter((each) => each !== row))}>
+                {t.remove}
+              </Button>
             </div>
-          ))}
-          <div>
-            <Button onClick={() => setRows([...rows, { row: (rows.at(-1)?.row ?? -1) + 1, model: '', ...emptyRateLimits }])}>
-              {t.addModel}
-            </Button>
+            <RateLimitFields form={row} onChange={(form) => put({ ...row, ...form })} faults={faultsOf(row)} />
           </div>
-        </fieldset>
-      </form>
-    </Dialog>
+        ))}
+        <div>
+          <Button onClick={() => setRows([...rows, { row: (rows.at(-1)?.row ?? -1) + 1, model: '', ...emptyRateLimits }])}>
+            {t.addModel}
+          </Button>
+        </div>
+      </fieldset>
+    </FormDialog>
   );
 }

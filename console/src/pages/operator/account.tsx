@@ -19,7 +19,7 @@ import { rateLimitsText } from '../../i18n/rate-limits.js';
 import { useText } from '../../i18n/text.js';
 import { liveMs } from '../../session/queries.js';
 import { Button, ButtonLink } from '../../ui/button.js';
-import { Dialog } from '../../ui/dialog.js';
+import { FormDialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { Card, Empty, Facts, PageHeader, Section, Stat, Stats } from '../../ui/layout.js';
 import { ActionMenu } from '../../ui/menu.js';
@@ -233,37 +233,17 @@ function RenameDialog({ account: { id, name: before }, onClose }: { account: Ope
   const [name, setName] = useState(before);
   const rename = useAccountChange(id, () => renameAccount(id, name), t.renamed, onClose);
   return (
-    <Dialog
-      open
-      onClose={onClose}
-      title={t.rename}
-      footer={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button look="primary" type="submit" form="rename-account" busy={rename.isPending}>
-            {common.save}
-          </Button>
-        </>
-      }
-    >
-      <form
-        id="rename-account"
-        onSubmit={(event) => {
-          event.preventDefault();
-          rename.mutate();
-        }}
-      >
-        <FormError error={rename.error} fields={['name']} />
-        <TextField
-          label={t.name}
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-          error={fieldError(rename.error, 'name')}
-          required
-          maxLength={200}
-        />
-      </form>
-    </Dialog>
+    <FormDialog open onClose={onClose} title={t.rename} submit={common.save} busy={rename.isPending} onSubmit={() => rename.mutate()}>
+      <FormError error={rename.error} fields={['name']} />
+      <TextField
+        label={t.name}
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+        error={fieldError(rename.error, 'name')}
+        required
+        maxLength={200}
+      />
+    </FormDialog>
   );
 }
 
@@ -277,44 +257,31 @@ function StateDialog({
   onClose: () => void;
 }) {
   const t = useText(accountsText);
-  const common = useText(commonText);
   const [reason, setReason] = useState('');
   const isSuspension = action === 'suspend';
   const change = useAccountChange(id, () => setAccountState(id, action, reason), isSuspension ? t.suspendedNow : t.resumedNow, onClose);
   return (
-    <Dialog
+    <FormDialog
       open
       onClose={onClose}
       title={isSuspension ? t.suspendTitle({ name }) : t.resumeTitle({ name })}
       description={isSuspension ? t.suspendAbout : t.resumeAbout}
-      footer={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button look={isSuspension ? 'danger' : 'primary'} type="submit" form="account-state" busy={change.isPending}>
-            {isSuspension ? t.suspend : t.resume}
-          </Button>
-        </>
-      }
+      submit={isSuspension ? t.suspend : t.resume}
+      danger={isSuspension}
+      busy={change.isPending}
+      onSubmit={() => change.mutate()}
     >
-      <form
-        id="account-state"
-        onSubmit={(event) => {
-          event.preventDefault();
-          change.mutate();
-        }}
-      >
-        <FormError error={change.error} fields={['reason']} />
-        <TextField
-          label={t.reason}
-          hint={isSuspension ? t.toldCallers : undefined}
-          optional={!isSuspension}
-          value={reason}
-          onChange={(event) => setReason(event.target.value)}
-          error={fieldError(change.error, 'reason')}
-          required={isSuspension}
-          maxLength={350}
-        />
-      </form>
-    </Dialog>
+      <FormError error={change.error} fields={['reason']} />
+      <TextField
+        label={t.reason}
+        hint={isSuspension ? t.toldCallers : undefined}
+        optional={!isSuspension}
+        value={reason}
+        onChange={(event) => setReason(event.target.value)}
+        error={fieldError(change.error, 'reason')}
+        required={isSuspension}
+        maxLength={350}
+      />
+    </FormDialog>
   );
 }

@@ -10,7 +10,7 @@ import { accountsText } from '../../i18n/operator.js';
 import { useText } from '../../i18n/text.js';
 import { Badge } from '../../ui/badge.js';
 import { Button } from '../../ui/button.js';
-import { Dialog } from '../../ui/dialog.js';
+import { FormDialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { Card, Empty, PageHeader } from '../../ui/layout.js';
 import { fieldError, FormError, Notice } from '../../ui/notice.js';
@@ -151,36 +151,16 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
     },
   });
   return (
-    <Dialog
-      open
-      onClose={onClose}
-      title={t.create}
-      footer={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button look="primary" type="submit" form="create-account" busy={create.isPending}>
-            {common.create}
-          </Button>
-        </>
-      }
-    >
-      <form
-        id="create-account"
-        onSubmit={(event) => {
-          event.preventDefault();
-          create.mutate();
-        }}
-      >
-        <FormError error={create.error} fields={['name']} />
-        <TextField
-          label={t.name}
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-          error={fieldError(create.error, 'name')}
-          required
-          maxLength={200}
-        />
-      </form>
-    </Dialog>
+    <FormDialog open onClose={onClose} title={t.create} submit={common.create} busy={create.isPending} onSubmit={() => create.mutate()}>
+      <FormError error={create.error} fields={['name']} />
+      <TextField
+        label={t.name}
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+        error={fieldError(create.error, 'name')}
+        required
+        maxLength={200}
+      />
+    </FormDialog>
   );
 }

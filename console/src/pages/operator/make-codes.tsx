@@ -1,15 +1,14 @@
 // Creates redemption codes, and shows them once.
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { type SyntheticEvent, useId, useRef, useState } from 'react';
+import { useRef, useState } from 'react';
 import { createCodes, type CodesCreated } from '../../api/codes.js';
 import { getOperatorSettings, operatorKeys } from '../../api/operator.js';
 import { nanoUsdOf, usdOfNano, usdText } from '../../format/money.js';
 import { codesText } from '../../i18n/codes.js';
-import { commonText } from '../../i18n/common.js';
 import { useText } from '../../i18n/text.js';
 import { Button } from '../../ui/button.js';
 import { CopyButton } from '../../ui/copy.js';
-import { Dialog } from '../../ui/dialog.js';
+import { Dialog, FormDialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { fieldError, FormError } from '../../ui/notice.js';
 
@@ -18,8 +17,6 @@ const amountForm = /^\d{1,10}(\.\d{1,9})?$/;
 
 export function MakeCodesDialog({ open, onClose, onMade }: { open: boolean; onClose: () => void; onMade: (made: CodesCreated) => void }) {
   const t = useText(codesText);
-  const common = useText(commonText);
-  const form = useId();
   const first = useRef<HTMLInputElement>(null);
   const [fields, setFields] = useState(nothing);
   const change = (name: keyof typeof nothing) => ({
@@ -44,12 +41,8 @@ export function MakeCodesDialog({ open, onClose, onMade }: { open: boolean; onCl
       onMade(made);
     },
   });
-  const submit = (event: SyntheticEvent): void => {
-    event.preventDefault();
-    make.mutate();
-  };
   return (
-    <Dialog
+    <FormDialog
       open={open}
       onClose={() => {
         make.reset();
@@ -58,57 +51,50 @@ export function MakeCodesDialog({ open, onClose, onMade }: { open: boolean; onCl
       title={t.make}
       description={t.description}
       initialFocus={first}
-      footer={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button type="submit" form={form} look="primary" busy={make.isPending}>
-            {t.make}
-          </Button>
-        </>
-      }
+      submit={t.make}
+      busy={make.isPending}
+      onSubmit={() => make.mutate()}
     >
-      <form id={form} onSubmit={submit} className="flex flex-col gap-4">
-        <FormError error={make.error} fields={['amount_usd', 'count', ...(isLarge ? ['confirm_amount_usd'] : []), 'expires_at', 'note']} />
+      <FormError error={make.error} fields={['amount_usd', 'count', ...(isLarge ? ['confirm_amount_usd'] : []), 'expires_at', 'note']} />
+      <TextField
+        ref={first}
+        label={t.amount}
+        hint={t.amountHint}
+        inputMode="decimal"
+        required
+        error={fieldError(make.error, 'amount_usd')}
+        {...change('amount')}
+      />
+      <TextField
+        label={t.count}
+        hint={t.countHint}
+        type="number"
+        min={1}
+        max={500}
+        required
+        error={fieldError(make.error, 'count')}
+        {...change('count')}
+      />
+      {isLarge && (
         <TextField
-          ref={first}
-          label={t.amount}
-          hint={t.amountHint}
+          label={t.again}
+          hint={t.againHint({ together: usdText(usdOfNano(together)), above: usdText(above) })}
           inputMode="decimal"
           required
-          error={fieldError(make.error, 'amount_usd')}
-          {...change('amount')}
+          error={fieldError(make.error, 'confirm_amount_usd')}
+          {...change('again')}
         />
-        <TextField
-          label={t.count}
-          hint={t.countHint}
-          type="number"
-          min={1}
-          max={500}
-          required
-          error={fieldError(make.error, 'count')}
-          {...change('count')}
-        />
-        {isLarge && (
-          <TextField
-            label={t.again}
-            hint={t.againHint({ together: usdText(usdOfNano(together)), above: usdText(above) })}
-            inputMode="decimal"
-            required
-            error={fieldError(make.error, 'confirm_amount_usd')}
-            {...change('again')}
-          />
-        )}
-        <TextField
-          label={t.expires}
-          hint={t.expiresHint}
-          type="date"
-          optional
-          error={fieldError(make.error, 'expires_at')}
-          {...change('expires')}
-        />
-        <TextField label={t.note} hint={t.noteHint} maxLength={200} optional error={fieldError(make.error, 'note')} {...change('note')} />
-      </form>
-    </Dialog>
+      )}
+      <TextField
+        label={t.expires}
+        hint={t.expiresHint}
+        type="date"
+        optional
+        error={fieldError(make.error, 'expires_at')}
+        {...change('expires')}
+      />
+      <TextField label={t.note} hint={t.noteHint} maxLength={200} optional error={fieldError(make.error, 'note')} {...change('note')} />
+    </FormDialog>
   );
 }
 

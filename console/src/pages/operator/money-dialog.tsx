@@ -4,11 +4,9 @@ import { useState } from 'react';
 import { ApiError, newIdempotencyKey } from '../../api/client.js';
 import { getOperatorSettings, type JournalEntry, operatorKeys, postMoney, reverseEntry } from '../../api/operator.js';
 import { nanoUsdOf } from '../../format/money.js';
-import { commonText } from '../../i18n/common.js';
 import { accountsText } from '../../i18n/operator.js';
 import { useText } from '../../i18n/text.js';
-import { Button } from '../../ui/button.js';
-import { Dialog } from '../../ui/dialog.js';
+import { FormDialog } from '../../ui/dialog.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { fieldError, FormError } from '../../ui/notice.js';
 import { toast } from '../../ui/toast.js';
@@ -40,7 +38,6 @@ export function MoneyDialog({
   onClose: () => void;
 }) {
   const t = useText(accountsText);
-  const common = useText(commonText);
   const client = useQueryClient();
   const settings = useQuery({ queryKey: operatorKeys.settings, queryFn: ({ signal }) => getOperatorSettings(signal), staleTime: Infinity });
   const [fields, setFields] = useState(noFields);
@@ -84,79 +81,66 @@ export function MoneyDialog({
   const word = { credit: t.credit, debit: t.debit, reverse: t.reverse }[action];
   const error = (field: string): string | undefined => fieldError(post.error, field);
   return (
-    <Dialog
+    <FormDialog
       open
       onClose={onClose}
       title={title}
       description={action === 'reverse' ? t.reverseAbout : t.moneyAbout}
-      footer={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button look={action === 'credit' ? 'primary' : 'danger'} type="submit" form="money" busy={post.isPending}>
-            {word}
-          </Button>
-        </>
-      }
+      submit={word}
+      danger={action !== 'credit'}
+      busy={post.isPending}
+      onSubmit={() => post.mutate()}
     >
-      <form
-        id="money"
-        className="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          post.mutate();
-        }}
-      >
-        <FormError error={post.error} fields={['amount_usd', 'confirm_amount_usd', 'reason', 'reference']} />
-        {action !== 'reverse' && (
-          <TextField
-            label={t.amount}
-            inputMode="decimal"
-            value={fields.amount}
-            onChange={(event) => set({ amount: event.target.value.trim() })}
-            error={error('amount_usd')}
-            required
-          />
-        )}
-        {isLarge && (
-          <TextField
-            label={t.amountAgain}
-            hint={t.amountAgainHint({ amount: above })}
-            inputMode="decimal"
-            value={fields.again}
-            onChange={(event) => set({ again: event.target.value.trim() })}
-            error={error('confirm_amount_usd')}
-            required
-          />
-        )}
-        {action === 'credit' && (
-          <SelectField
-            label={t.source}
-            value={fields.source}
-            onChange={(source) => set({ source })}
-            options={sources.map((value) => ({ value, label: t[value] }))}
-          />
-        )}
+      <FormError error={post.error} fields={['amount_usd', 'confirm_amount_usd', 'reason', 'reference']} />
+      {action !== 'reverse' && (
         <TextField
-          label={t.reason}
-          hint={t.reasonHint}
-          value={fields.reason}
-          onChange={(event) => set({ reason: event.target.value })}
-          error={error('reason')}
+          label={t.amount}
+          inputMode="decimal"
+          value={fields.amount}
+          onChange={(event) => set({ amount: event.target.value.trim() })}
+          error={error('amount_usd')}
           required
-          maxLength={350}
         />
-        {action !== 'reverse' && (
-          <TextField
-            label={t.reference}
-            hint={t.referenceHint}
-            optional
-            value={fields.reference}
-            onChange={(event) => set({ reference: event.target.value })}
-            error={error('reference')}
-            maxLength={100}
-          />
-        )}
-      </form>
-    </Dialog>
+      )}
+      {isLarge && (
+        <TextField
+          label={t.amountAgain}
+          hint={t.amountAgainHint({ amount: above })}
+          inputMode="decimal"
+          value={fields.again}
+          onChange={(event) => set({ again: event.target.value.trim() })}
+          error={error('confirm_amount_usd')}
+          required
+        />
+      )}
+      {action === 'credit' && (
+        <SelectField
+          label={t.source}
+          value={fields.source}
+          onChange={(source) => set({ source })}
+          options={sources.map((value) => ({ value, label: t[value] }))}
+        />
+      )}
+      <TextField
+        label={t.reason}
+        hint={t.reasonHint}
+        value={fields.reason}
+        onChange={(event) => set({ reason: event.target.value })}
+        error={error('reason')}
+        required
+        maxLength={350}
+      />
+      {action !== 'reverse' && (
+        <TextField
+          label={t.reference}
+          hint={t.referenceHint}
+          optional
+          value={fields.reference}
+          onChange={(event) => set({ reference: event.target.value })}
+          error={error('reference')}
+          maxLength={100}
+        />
+      )}
+    </FormDialog>
   );
 }

@@ -1,12 +1,10 @@
 // The credentials of an upstream that has several, and the dialog that adds or rotates one. Secrets are never shown again.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type SubmitEvent, useId, useState } from 'react';
+import { useState } from 'react';
 import { catalogKeys, deleteCredential, putCredential, type Upstream } from '../../api/operator-catalog.js';
-import { commonText } from '../../i18n/common.js';
 import { targetsText } from '../../i18n/operator-targets.js';
 import { useText } from '../../i18n/text.js';
-import { Button } from '../../ui/button.js';
-import { ConfirmDialog, Dialog } from '../../ui/dialog.js';
+import { ConfirmDialog, FormDialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { ActionMenu } from '../../ui/menu.js';
 import { fieldError, FormError } from '../../ui/notice.js';
@@ -79,9 +77,7 @@ export function UpstreamCredentials({ upstream: { id, credentials } }: { upstrea
 /** Adds a credential, or replaces the secret of the one with this name. */
 export function CredentialDialog({ upstreamId, name, onClose }: { upstreamId: string; name?: string; onClose: () => void }) {
   const t = useText(targetsText);
-  const common = useText(commonText);
   const client = useQueryClient();
-  const form = useId();
   const [typedName, setTypedName] = useState('');
   const [secret, setSecret] = useState('');
   const save = useMutation({
@@ -92,48 +88,37 @@ export function CredentialDialog({ upstreamId, name, onClose }: { upstreamId: st
       onClose();
     },
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    save.mutate();
-  };
   return (
-    <Dialog
+    <FormDialog
       open
       onClose={onClose}
       title={name === undefined ? t.addCredentialTitle({ id: upstreamId }) : t.rotateTitle({ name })}
       description={name === undefined ? t.credentialsHint : t.rotateText}
-      footer={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button look="primary" type="submit" form={form} busy={save.isPending}>
-            {name === undefined ? t.addCredential : t.rotate}
-          </Button>
-        </>
-      }
+      submit={name === undefined ? t.addCredential : t.rotate}
+      busy={save.isPending}
+      onSubmit={() => save.mutate()}
     >
-      <form id={form} onSubmit={submit} className="flex flex-col gap-4">
-        {name === undefined && (
-          <TextField
-            label={t.name}
-            hint={t.nameHint}
-            required
-            value={typedName}
-            onChange={(event) => setTypedName(event.target.value)}
-            error={fieldError(save.error, 'credential_id')}
-            spellCheck={false}
-          />
-        )}
+      {name === undefined && (
         <TextField
-          label={t.secret}
-          type="password"
-          autoComplete="new-password"
+          label={t.name}
+          hint={t.nameHint}
           required
-          value={secret}
-          onChange={(event) => setSecret(event.target.value)}
-          error={fieldError(save.error, 'secret')}
+          value={typedName}
+          onChange={(event) => setTypedName(event.target.value)}
+          error={fieldError(save.error, 'credential_id')}
+          spellCheck={false}
         />
-        <FormError error={save.error} fields={['credential_id', 'secret']} />
-      </form>
-    </Dialog>
+      )}
+      <TextField
+        label={t.secret}
+        type="password"
+        autoComplete="new-password"
+        required
+        value={secret}
+        onChange={(event) => setSecret(event.target.value)}
+        error={fieldError(save.error, 'secret')}
+      />
+      <FormError error={save.error} fields={['credential_id', 'secret']} />
+    </FormDialog>
   );
 }

@@ -1,12 +1,11 @@
 // Adds or changes an upstream. Its secret is never shown again.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type SubmitEvent, useId, useState } from 'react';
+import { useState } from 'react';
 import { catalogKeys, createUpstream, updateUpstream, type Upstream, type UpstreamFields } from '../../api/operator-catalog.js';
 import { commonText } from '../../i18n/common.js';
 import { upstreamsText } from '../../i18n/operator-upstreams.js';
 import { useText } from '../../i18n/text.js';
-import { Button } from '../../ui/button.js';
-import { Dialog } from '../../ui/dialog.js';
+import { FormDialog } from '../../ui/dialog.js';
 import { CheckField, SelectField, TextField } from '../../ui/field.js';
 import { fieldError, FormError } from '../../ui/notice.js';
 import { Segmented } from '../../ui/segmented.js';
@@ -31,7 +30,6 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
   const t = useText(upstreamsText);
   const common = useText(commonText);
   const client = useQueryClient();
-  const form = useId();
   const [id, setId] = useState('');
   const [fields, setFields] = useState<UpstreamFields>(() => (upstream === undefined ? blank : fieldsOf(upstream)));
   const [secretChange, setSecretChange] = useState<SecretChange>(upstream?.has_secret === true ? 'keep' : 'replace');
@@ -51,115 +49,104 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
   });
   const put = (changes: Partial<UpstreamFields>): void => setFields({ ...fields, ...changes });
   const { at, shown } = formFaults(save.error, 'upstream', errorWordsAtField);
-  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    save.mutate();
-  };
   const secretFault = fieldError(save.error, 'secret');
   return (
-    <Dialog
+    <FormDialog
       open
       onClose={onClose}
       title={upstream === undefined ? t.addTitle : t.editTitle({ id: upstream.id })}
-      footer={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button look="primary" type="submit" form={form} busy={save.isPending}>
-            {upstream === undefined ? t.add : common.save}
-          </Button>
-        </>
-      }
+      submit={upstream === undefined ? t.add : common.save}
+      busy={save.isPending}
+      onSubmit={() => save.mutate()}
     >
-      <form id={form} onSubmit={submit} className="flex flex-col gap-4">
-        {upstream === undefined && (
-          <TextField
-            label={t.id}
-            hint={t.idHint}
-            required
-            value={id}
-            onChange={(event) => setId(event.target.value)}
-            error={at('id')}
-            spellCheck={false}
-          />
-        )}
-        <SelectField
-          label={t.format}
-          value={fields.api_format}
-          onChange={(api_format) => put({ api_format })}
-          options={[
-            { value: 'chat_completions', label: t.chatCompletions },
-            { value: 'messages', label: t.messages },
-            { value: 'responses', label: t.responses },
-          ]}
-        />
+      {upstream === undefined && (
         <TextField
-          label={t.baseUrl}
-          hint={t.baseUrlHint}
+          label={t.id}
+          hint={t.idHint}
           required
-          inputMode="url"
-          value={fields.base_url}
-          onChange={(event) => put({ base_url: event.target.value.trim() })}
-          error={at('base_url')}
+          value={id}
+          onChange={(event) => setId(event.target.value)}
+          error={at('id')}
           spellCheck={false}
         />
-        {upstream?.has_secret === true && (
-          <div className="flex flex-col items-start gap-1">
-            <span className="text-sm font-medium">
-              {upstream.secret_last_four === null ? t.secret : t.presentSecret({ lastFour: upstream.secret_last_four })}
-            </span>
-            <Segmented
-              label={t.secret}
-              value={secretChange}
-              onChange={setSecretChange}
-              options={[
-                { value: 'keep', label: t.keepSecret },
-                { value: 'replace', label: t.replaceSecret },
-                { value: 'drop', label: t.dropSecret },
-              ]}
-            />
-            {secretChange !== 'replace' && secretFault !== undefined && <p className="text-sm text-bad">{secretFault}</p>}
-          </div>
-        )}
-        {secretChange === 'replace' && (
-          <TextField
-            label={upstream?.has_secret === true ? t.newSecret : t.secret}
-            hint={t.secretHint}
-            type="password"
-            autoComplete="new-password"
-            required={upstream?.has_secret === true}
-            value={secret}
-            onChange={(event) => setSecret(event.target.value)}
-            error={secretFault}
+      )}
+      <SelectField
+        label={t.format}
+        value={fields.api_format}
+        onChange={(api_format) => put({ api_format })}
+        options={[
+          { value: 'chat_completions', label: t.chatCompletions },
+          { value: 'messages', label: t.messages },
+          { value: 'responses', label: t.responses },
+        ]}
+      />
+      <TextField
+        label={t.baseUrl}
+        hint={t.baseUrlHint}
+        required
+        inputMode="url"
+        value={fields.base_url}
+        onChange={(event) => put({ base_url: event.target.value.trim() })}
+        error={at('base_url')}
+        spellCheck={false}
+      />
+      {upstream?.has_secret === true && (
+        <div className="flex flex-col items-start gap-1">
+          <span className="text-sm font-medium">
+            {upstream.secret_last_four === null ? t.secret : t.presentSecret({ lastFour: upstream.secret_last_four })}
+          </span>
+          <Segmented
+            label={t.secret}
+            value={secretChange}
+            onChange={setSecretChange}
+            options={[
+              { value: 'keep', label: t.keepSecret },
+              { value: 'replace', label: t.replaceSecret },
+              { value: 'drop', label: t.dropSecret },
+            ]}
           />
-        )}
-        <CheckField
-          label={t.allowPrivate}
-          hint={t.allowPrivateHint}
-          checked={fields.allow_private_network}
-          onChange={(allow_private_network) => put({ allow_private_network })}
-        />
-        <CheckField
-          label={t.wholeAnswers}
-          hint={t.wholeAnswersHint}
-          checked={fields.whole_answers}
-          onChange={(whole_answers) => put({ whole_answers })}
-        />
+          {secretChange !== 'replace' && secretFault !== undefined && <p className="text-sm text-bad">{secretFault}</p>}
+        </div>
+      )}
+      {secretChange === 'replace' && (
         <TextField
-          label={t.allowedFields}
-          hint={t.allowedFieldsHint}
-          value={fieldNames}
-          onChange={(event) => {
-            setFieldNames(event.target.value);
-            put({ allowed_fields: event.target.value.split(/[\s,]+/).filter((name) => name !== '') });
-          }}
-          error={at('allowed_fields')}
-          spellCheck={false}
+          label={upstream?.has_secret === true ? t.newSecret : t.secret}
+          hint={t.secretHint}
+          type="password"
+          autoComplete="new-password"
+          required={upstream?.has_secret === true}
+          value={secret}
+          onChange={(event) => setSecret(event.target.value)}
+          error={secretFault}
         />
-        <UpstreamLimits limits={fields.limits ?? {}} onChange={(limits) => put({ limits })} at={at} />
-        <CheckField label={t.use} checked={fields.enabled} onChange={(enabled) => put({ enabled })} />
-        <FormError error={save.error} fields={[...shown, 'secret']} />
-      </form>
-    </Dialog>
+      )}
+      <CheckField
+        label={t.allowPrivate}
+        hint={t.allowPrivateHint}
+        checked={fields.allow_private_network}
+        onChange={(allow_private_network) => put({ allow_private_network })}
+      />
+      <CheckField
+        label={t.wholeAnswers}
+        hint={t.wholeAnswersHint}
+        checked={fields.whole_answers}
+        onChange={(whole_answers) => put({ whole_answers })}
+      />
+      <TextField
+        label={t.allowedFields}
+        hint={t.allowedFieldsHint}
+        value={fieldNames}
+        onChange={(event) => {
+          setFieldNames(event.target.value);
+          put({ allowed_fields: event.target.value.split(/[\s,]+/).filter((name) => name !== '') });
+        }}
+        error={at('allowed_fields')}
+        spellCheck={false}
+      />
+      <UpstreamLimits limits={fields.limits ?? {}} onChange={(limits) => put({ limits })} at={at} />
+      <CheckField label={t.use} checked={fields.enabled} onChange={(enabled) => put({ enabled })} />
+      <FormError error={save.error} fields={[...shown, 'secret']} />
+    </FormDialog>
   );
 }
 

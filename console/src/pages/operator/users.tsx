@@ -14,14 +14,13 @@ import {
   type SignInLink,
   updateUser,
 } from '../../api/operator.js';
-import { commonText } from '../../i18n/common.js';
 import { usersText } from '../../i18n/operator.js';
 import { useText } from '../../i18n/text.js';
 import { useMe } from '../../session/account.js';
 import { Badge } from '../../ui/badge.js';
 import { Button } from '../../ui/button.js';
 import { CopyButton } from '../../ui/copy.js';
-import { ConfirmDialog, Dialog } from '../../ui/dialog.js';
+import { ConfirmDialog, Dialog, FormDialog } from '../../ui/dialog.js';
 import { CheckField, TextField } from '../../ui/field.js';
 import { Card, Empty, PageHeader } from '../../ui/layout.js';
 import { ActionMenu } from '../../ui/menu.js';
@@ -203,7 +202,6 @@ function Confirm({
 
 function AddDialog({ onClose, onAdded }: { onClose: () => void; onAdded: (link: ShownLink | undefined) => void }) {
   const t = useText(usersText);
-  const common = useText(commonText);
   const client = useQueryClient();
   const [fields, setFields] = useState({ email: '', name: '', password: '', isOperator: false });
   const add = useMutation({
@@ -221,57 +219,36 @@ function AddDialog({ onClose, onAdded }: { onClose: () => void; onAdded: (link: 
     },
   });
   return (
-    <Dialog
-      open
-      onClose={onClose}
-      title={t.add}
-      footer={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button look="primary" type="submit" form="add-user" busy={add.isPending}>
-            {t.add}
-          </Button>
-        </>
-      }
-    >
-      <form
-        id="add-user"
-        className="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          add.mutate();
-        }}
-      >
-        <FormError error={add.error} fields={['email', 'name', 'password']} />
-        <TextField
-          label={t.email}
-          type="email"
-          value={fields.email}
-          onChange={(event) => setFields({ ...fields, email: event.target.value })}
-          error={fieldError(add.error, 'email')}
-          required
-        />
-        <TextField
-          label={t.name}
-          optional
-          value={fields.name}
-          onChange={(event) => setFields({ ...fields, name: event.target.value })}
-          error={fieldError(add.error, 'name')}
-          maxLength={200}
-        />
-        <TextField
-          label={t.password}
-          hint={t.passwordHint}
-          optional
-          type="password"
-          autoComplete="new-password"
-          value={fields.password}
-          onChange={(event) => setFields({ ...fields, password: event.target.value })}
-          error={fieldError(add.error, 'password')}
-        />
-        <CheckField label={t.isOperator} checked={fields.isOperator} onChange={(isOperator) => setFields({ ...fields, isOperator })} />
-      </form>
-    </Dialog>
+    <FormDialog open onClose={onClose} title={t.add} submit={t.add} busy={add.isPending} onSubmit={() => add.mutate()}>
+      <FormError error={add.error} fields={['email', 'name', 'password']} />
+      <TextField
+        label={t.email}
+        type="email"
+        value={fields.email}
+        onChange={(event) => setFields({ ...fields, email: event.target.value })}
+        error={fieldError(add.error, 'email')}
+        required
+      />
+      <TextField
+        label={t.name}
+        optional
+        value={fields.name}
+        onChange={(event) => setFields({ ...fields, name: event.target.value })}
+        error={fieldError(add.error, 'name')}
+        maxLength={200}
+      />
+      <TextField
+        label={t.password}
+        hint={t.passwordHint}
+        optional
+        type="password"
+        autoComplete="new-password"
+        value={fields.password}
+        onChange={(event) => setFields({ ...fields, password: event.target.value })}
+        error={fieldError(add.error, 'password')}
+      />
+      <CheckField label={t.isOperator} checked={fields.isOperator} onChange={(isOperator) => setFields({ ...fields, isOperator })} />
+    </FormDialog>
   );
 }
 

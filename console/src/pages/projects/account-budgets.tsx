@@ -1,6 +1,6 @@
 // The budgets of the account itself, and the time zone in which the periods of all budgets begin.
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { type FormEvent, useRef, useState } from 'react';
+import { useRef, useState } from 'react';
 import { isAbout } from '../../api/keys.js';
 import { type AccountBudgets, getAccountBudgets, updateAccountBudgets } from '../../api/projects.js';
 import {
@@ -18,7 +18,7 @@ import { errorWordsAtField } from '../../i18n/error-text.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { Button } from '../../ui/button.js';
-import { Dialog } from '../../ui/dialog.js';
+import { FormDialog } from '../../ui/dialog.js';
 import { Field } from '../../ui/field.js';
 import { Card, Facts, Section } from '../../ui/layout.js';
 import { FormError } from '../../ui/notice.js';
@@ -29,7 +29,6 @@ import { BudgetFields } from './budget-fields.js';
 import { accountBudgetsKey, useProjectsChanged } from './queries.js';
 
 const refetchMs = 5000;
-const formId = 'account-budgets';
 const zonesId = 'time-zones';
 
 /** Shows them, and changes them for owners and admins. */
@@ -92,53 +91,46 @@ function EditDialog({ present, onClose }: { present: AccountBudgets; onClose: ()
   });
   const refused = (field: string): string | undefined => (isAbout(saving.error, field) ? errorWordsAtField(saving.error) : undefined);
 
-  function submit(event: FormEvent): void {
-    event.preventDefault();
+  function submit(): void {
     setChecked(true);
     if (!hasBudgetFaults(meant) && !saving.isPending) saving.mutate();
   }
 
   return (
-    <Dialog
+    <FormDialog
       open
       wide
       onClose={onClose}
       title={t.editTitle}
       initialFocus={suggested === undefined ? undefined : limitRef}
-      footer={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button type="submit" form={formId} look="primary" busy={saving.isPending}>
-            {common.save}
-          </Button>
-        </>
-      }
+      submit={common.save}
+      busy={saving.isPending}
+      onSubmit={submit}
+      noValidate
     >
-      <form id={formId} onSubmit={submit} noValidate className="flex flex-col gap-5">
-        {!['budgets', 'time_zone'].some((field) => isAbout(saving.error, field)) && <FormError error={saving.error} />}
-        <BudgetFields rows={rows} onChange={setRows} isChecked={isChecked} limitRef={limitRef} error={refused('budgets')} />
-        <Field label={t.timeZone} hint={t.timeZoneHint} error={refused('time_zone')}>
-          {(ids) => (
-            <>
-              <input
-                {...ids}
-                className="control"
-                type="text"
-                autoComplete="off"
-                list={zonesId}
-                value={timeZone}
-                maxLength={64}
-                onChange={(event) => setTimeZone(event.target.value)}
-              />
-              <datalist id={zonesId}>
-                {['UTC', ...Intl.supportedValuesOf('timeZone')].map((zone) => (
-                  <option key={zone} value={zone} />
-                ))}
-              </datalist>
-            </>
-          )}
-        </Field>
-      </form>
-    </Dialog>
+      {!['budgets', 'time_zone'].some((field) => isAbout(saving.error, field)) && <FormError error={saving.error} />}
+      <BudgetFields rows={rows} onChange={setRows} isChecked={isChecked} limitRef={limitRef} error={refused('budgets')} />
+      <Field label={t.timeZone} hint={t.timeZoneHint} error={refused('time_zone')}>
+        {(ids) => (
+          <>
+            <input
+              {...ids}
+              className="control"
+              type="text"
+              autoComplete="off"
+              list={zonesId}
+              value={timeZone}
+              maxLength={64}
+              onChange={(event) => setTimeZone(event.target.value)}
+            />
+            <datalist id={zonesId}>
+              {['UTC', ...Intl.supportedValuesOf('timeZone')].map((zone) => (
+                <option key={zone} value={zone} />
+              ))}
+            </datalist>
+          </>
+        )}
+      </Field>
+    </FormDialog>
   );
 }

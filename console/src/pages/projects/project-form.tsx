@@ -1,6 +1,6 @@
 // The dialog that creates or changes a project.
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useRef, useState } from 'react';
+import { useRef, useState } from 'react';
 import { newIdempotencyKey } from '../../api/client.js';
 import { isAbout } from '../../api/keys.js';
 import { createProject, type Project, updateProject, type UpdateProject } from '../../api/projects.js';
@@ -20,8 +20,7 @@ import { projectsText } from '../../i18n/projects.js';
 import { rateLimitsText } from '../../i18n/rate-limits.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
-import { Button } from '../../ui/button.js';
-import { Dialog } from '../../ui/dialog.js';
+import { FormDialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { FormError } from '../../ui/notice.js';
 import { Segmented } from '../../ui/segmented.js';
@@ -31,7 +30,6 @@ import { RateLimitFields } from '../keys/rate-limit-fields.js';
 import { BudgetFields } from './budget-fields.js';
 import { useProjectsChanged } from './queries.js';
 
-const formId = 'project';
 const shownFields = ['name', 'models', 'budgets', 'budget_fallback'];
 
 interface Form {
@@ -101,85 +99,78 @@ export function ProjectDialog({ project, onClose }: { project?: Project; onClose
   const hasNoName = form.name.trim() === '';
   const hasNoModels = form.models?.length === 0;
 
-  function submit(event: FormEvent): void {
-    event.preventDefault();
+  function submit(): void {
     setChecked(true);
     if (hasNoName) nameRef.current?.focus();
     if (!hasNoName && !hasNoModels && rateFaults.length === 0 && !hasBudgetFaults(form.budgets) && !saving.isPending) saving.mutate();
   }
 
   return (
-    <Dialog
+    <FormDialog
       open
       wide
       onClose={onClose}
       title={project === undefined ? t.createTitle : t.editTitle({ name: project.name })}
       initialFocus={nameRef}
-      footer={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button type="submit" form={formId} look="primary" busy={saving.isPending}>
-            {project === undefined ? t.create : common.save}
-          </Button>
-        </>
-      }
+      submit={project === undefined ? t.create : common.save}
+      busy={saving.isPending}
+      onSubmit={submit}
+      noValidate
     >
-      <form id={formId} onSubmit={submit} noValidate className="flex flex-col gap-5">
-        {!shownFields.some((field) => isAbout(saving.error, field)) && <FormError error={saving.error} />}
+      {!shownFields.some((field) => isAbout(saving.error, field)) && <FormError error={saving.error} />}
+      <TextField
+        ref={nameRef}
+        label={t.name}
+        error={isChecked && hasNoName ? t.faultMissing : refused('name')}
+        required
+        maxLength={200}
+        value={form.name}
+        onChange={(event) => change({ name: event.target.value })}
+      />
+      <BudgetFields rows={form.budgets} onChange={(budgets) => change({ budgets })} isChecked={isChecked} error={refused('budgets')} />
+      <div className="grid gap-3 sm:grid-cols-[1fr_8rem]">
         <TextField
-          ref={nameRef}
-          label={t.name}
-          error={isChecked && hasNoName ? t.faultMissing : refused('name')}
-          required
-          maxLength={200}
-          value={form.name}
-          onChange={(event) => change({ name: event.target.value })}
+          label={t.fallback}
+          hint={t.fallbackHint}
+          optional
+          error={refused('budget_fallback')}
+          value={form.fallbackModel}
+          onChange={(event) => change({ fallbackModel: event.target.value })}
         />
-        <BudgetFields rows={form.budgets} onChange={(budgets) => change({ budgets })} isChecked={isChecked} error={refused('budgets')} />
-        <div className="grid gap-3 sm:grid-cols-[1fr_8rem]">
+        {form.fallbackModel !== '' && (
           <TextField
-            label={t.fallback}
-            hint={t.fallbackHint}
-            optional
-            error={refused('budget_fallback')}
-            value={form.fallbackModel}
-            onChange={(event) => change({ fallbackModel: event.target.value })}
+            label={t.fallbackFrom}
+            type="number"
+            min={1}
+            max={100}
+            value={form.fallbackPercent}
+            onChange={(event) => change({ fallbackPercent: event.target.value })}
           />
-          {form.fallbackModel !== '' && (
-            <TextField
-              label={t.fallbackFrom}
-              type="number"
-              min={1}
-              max={100}
-              value={form.fallbackPercent}
-              onChange={(event) => change({ fallbackPercent: event.target.value })}
-            />
-          )}
-        </div>
-        <fieldset className="flex flex-col gap-2">
-          <legend className="mb-2 text-sm font-medium">{limits.title}</legend>
-          <RateLimitFields form={form.rateLimits} onChange={(rateLimits) => change({ rateLimits })} faults={isChecked ? rateFaults : []} />
-          <p className="text-sm text-soft">{limits.hint}</p>
-        </fieldset>
-        <div className="flex flex-col gap-3">
-          <Segmented
-            label={keys.accessLabel}
-            value={form.models === null ? 'all' : 'some'}
-            onChange={(access) => change({ models: access === 'all' ? null : (before.models ?? []) })}
-            options={[
-              { value: 'all', label: keys.accessAll },
-              { value: 'some', label: keys.accessSome },
-            ]}
+        )}
+      </div>
+      <fieldset className="flex flex-col gap-2">
+        <legend className="mb-2 text-sm font-medium">{limits.title}</legend>
+        <RateLimitFields form={form.rateLimits} onChange={(rateLimits) => change({ rateLimits })} faults={isChecked ? rateFaults : []} />
+        <p className="text-sm text-soft">{limits.hint}</p>
+      </fieldset>
+      <div className="flex flex-col gap-3">
+        <Segmented
+          label={keys.accessLabel}
+          value={form.models === null ? 'all' : 'some'}
+          onChange={(access) => change({ models: access === 'all' ? null : (before.models ?? []) })}
+          options={[
+            { value: 'all', label: keys.accessAll },
+            { value: 'some', label: keys.accessSome },
+          ]}
+        />
+        {form.models !== null && (
+          <ModelPicker
+            chosen={form.models}
+            onChange={(models) => change({ models })}
+            error={isChecked && hasNoModels ? keys.faultModels : refused('models')}
           />
-          {form.models !== null && (
-            <ModelPicker
-              chosen={form.models}
-              onChange={(models) => change({ models })}
-              error={isChecked && hasNoModels ? keys.faultModels : refused('models')}
-            />
-          )}
-        </div>
-      </form>
-    </Dialog>
+        )}
+      </div>
+    </FormDialog>
   );
 }

@@ -1,6 +1,6 @@
 // Whether a project logs prompts and answers, and whether its account permits that.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { isAbout } from '../../api/keys.js';
 import { getPrivacy, type Project, updatePrivacy, updateProject } from '../../api/projects.js';
 import { commonText } from '../../i18n/common.js';
@@ -9,7 +9,7 @@ import { promptLogText } from '../../i18n/prompt-log.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { Button } from '../../ui/button.js';
-import { ConfirmDialog, Dialog } from '../../ui/dialog.js';
+import { ConfirmDialog, FormDialog } from '../../ui/dialog.js';
 import { CheckField, TextField } from '../../ui/field.js';
 import { Card, Section } from '../../ui/layout.js';
 import { ErrorNotice, FormError } from '../../ui/notice.js';
@@ -17,7 +17,6 @@ import { Fetched } from '../../ui/query.js';
 import { toast } from '../../ui/toast.js';
 import { privacyKey, useProjectsChanged } from './queries.js';
 
-const formId = 'prompt-log';
 const daysDefault = 7;
 
 function usePrivacy() {
@@ -66,43 +65,28 @@ function EditDialog({ project, onClose }: { project: Project; onClose: () => voi
   const isFault = isOn && !/^([1-9]|[12]\d|30)$/.test(days.trim());
   const refused = isAbout(saving.error, 'prompt_log_days') ? errorWordsAtField(saving.error) : undefined;
 
-  function submit(event: FormEvent): void {
-    event.preventDefault();
+  function submit(): void {
     setChecked(true);
     if (!isFault && !saving.isPending) saving.mutate();
   }
 
   return (
-    <Dialog
-      open
-      onClose={onClose}
-      title={t.log}
-      footer={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button type="submit" form={formId} look="primary" busy={saving.isPending}>
-            {common.save}
-          </Button>
-        </>
-      }
-    >
-      <form id={formId} onSubmit={submit} noValidate className="flex flex-col gap-5">
-        {refused === undefined && <FormError error={saving.error} />}
-        <CheckField label={t.turnOn} hint={t.offHint} checked={isOn} onChange={setOn} />
-        {isOn && (
-          <TextField
-            label={t.days}
-            hint={t.daysHint}
-            error={isChecked && isFault ? t.daysFault : refused}
-            type="number"
-            min={1}
-            max={30}
-            value={days}
-            onChange={(event) => setDays(event.target.value)}
-          />
-        )}
-      </form>
-    </Dialog>
+    <FormDialog open onClose={onClose} title={t.log} submit={common.save} busy={saving.isPending} onSubmit={submit} noValidate>
+      {refused === undefined && <FormError error={saving.error} />}
+      <CheckField label={t.turnOn} hint={t.offHint} checked={isOn} onChange={setOn} />
+      {isOn && (
+        <TextField
+          label={t.days}
+          hint={t.daysHint}
+          error={isChecked && isFault ? t.daysFault : refused}
+          type="number"
+          min={1}
+          max={30}
+          value={days}
+          onChange={(event) => setDays(event.target.value)}
+        />
+      )}
+    </FormDialog>
   );
 }
 

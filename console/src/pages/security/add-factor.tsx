@@ -1,13 +1,11 @@
 // The dialogs in which a user sets up an authenticator app or a passkey.
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useId, useRef, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import { addSecondFactor, type SecondFactorBegun } from '../../api/second-factor.js';
-import { commonText } from '../../i18n/common.js';
 import { secondFactorText } from '../../i18n/second-factor.js';
 import { useText } from '../../i18n/text.js';
-import { Button } from '../../ui/button.js';
 import { CopyButton } from '../../ui/copy.js';
-import { Dialog } from '../../ui/dialog.js';
+import { FormDialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { fieldError, FormError, Notice } from '../../ui/notice.js';
 import { createPasskey, isPasskeyError } from './passkey.js';
@@ -31,26 +29,15 @@ export function AddFactorDialog({
       addSecondFactor({ enrolment, name, ...(totp === null ? { passkey: await createPasskey(passkey!) } : { totp_code: code }) }),
     onSuccess: (added) => onAdded(added.recovery_codes),
   });
-  const form = useId();
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    add.mutate();
-  };
-  const common = useText(commonText);
   return (
-    <Dialog
+    <FormDialog
       open
       onClose={onClose}
       title={totp === null ? t.addPasskey : t.setUpApp}
       description={totp === null ? t.addPasskeyHint : t.setUpAppHint}
-      footer={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button type="submit" form={form} look="primary" busy={add.isPending}>
-            {totp === null ? t.createPasskey : t.turnOn}
-          </Button>
-        </>
-      }
+      submit={totp === null ? t.createPasskey : t.turnOn}
+      busy={add.isPending}
+      onSubmit={() => add.mutate()}
     >
       {isPasskeyError(add.error) ? (
         <Notice tone="bad" live>
@@ -60,33 +47,31 @@ export function AddFactorDialog({
         <FormError error={add.error} fields={['name', 'totp_code']} />
       )}
       {totp !== null && <Secret {...totp} />}
-      <form id={form} onSubmit={submit} className="flex flex-col gap-4">
+      <TextField
+        label={t.name}
+        hint={t.nameHint}
+        name="name"
+        required
+        maxLength={200}
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+        error={fieldError(add.error, 'name')}
+      />
+      {totp !== null && (
         <TextField
-          label={t.name}
-          hint={t.nameHint}
-          name="name"
+          label={t.code}
+          hint={t.codeHint}
+          name="code"
+          autoComplete="one-time-code"
+          inputMode="numeric"
+          maxLength={8}
           required
-          maxLength={200}
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-          error={fieldError(add.error, 'name')}
+          value={code}
+          onChange={(event) => setCode(event.target.value)}
+          error={fieldError(add.error, 'totp_code')}
         />
-        {totp !== null && (
-          <TextField
-            label={t.code}
-            hint={t.codeHint}
-            name="code"
-            autoComplete="one-time-code"
-            inputMode="numeric"
-            maxLength={8}
-            required
-            value={code}
-            onChange={(event) => setCode(event.target.value)}
-            error={fieldError(add.error, 'totp_code')}
-          />
-        )}
-      </form>
-    </Dialog>
+      )}
+    </FormDialog>
   );
 }
 

@@ -1,14 +1,13 @@
 // The user's identities at identity providers.
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { type FormEvent, useId, useState } from 'react';
+import { useState } from 'react';
 import { connectIdentity, disconnectIdentity, type Identity, listIdentities } from '../../api/users.js';
-import { commonText } from '../../i18n/common.js';
 import { settingsText } from '../../i18n/settings.js';
 import { useText } from '../../i18n/text.js';
 import { useMe } from '../../session/account.js';
 import { queryClient } from '../../session/queries.js';
 import { Button } from '../../ui/button.js';
-import { ConfirmDialog, Dialog } from '../../ui/dialog.js';
+import { ConfirmDialog, FormDialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { Card, Section } from '../../ui/layout.js';
 import { FormError } from '../../ui/notice.js';
@@ -93,45 +92,35 @@ function Connect({ name }: { name: string }) {
 
 function ConnectDialog({ name, onClose }: { name: string; onClose: () => void }) {
   const t = useText(settingsText);
-  const common = useText(commonText);
   const { user } = useMe();
-  const form = useId();
   const [password, setPassword] = useState('');
   const connect = useMutation({ mutationFn: connectIdentity, onSuccess: ({ location: provider }) => location.assign(provider) });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     connect.mutate(user.has_password ? { current_password: password } : {});
   };
   return (
-    <Dialog
+    <FormDialog
       open
       onClose={onClose}
       title={t.connect({ name })}
       description={t.connectHint}
-      footer={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button type="submit" form={form} look="primary" busy={connect.isPending || connect.isSuccess}>
-            {t.connect({ name })}
-          </Button>
-        </>
-      }
+      submit={t.connect({ name })}
+      busy={connect.isPending || connect.isSuccess}
+      onSubmit={submit}
     >
       <OwnFault error={connect.error} fields={[]} />
-      <form id={form} onSubmit={submit}>
-        {user.has_password && (
-          <TextField
-            label={t.currentPassword}
-            type="password"
-            name="present-password"
-            autoComplete="current-password"
-            required
-            value={password}
-            onChange={(event) => setPassword(event.target.value)}
-            error={isWrongPassword(connect.error) ? t.wrongPassword : undefined}
-          />
-        )}
-      </form>
-    </Dialog>
+      {user.has_password && (
+        <TextField
+          label={t.currentPassword}
+          type="password"
+          name="present-password"
+          autoComplete="current-password"
+          required
+          value={password}
+          onChange={(event) => setPassword(event.target.value)}
+          error={isWrongPassword(connect.error) ? t.wrongPassword : undefined}
+        />
+      )}
+    </FormDialog>
   );
 }

@@ -1,13 +1,11 @@
 // Chooses the filter of usage: days, project, key, member, model and outcome.
-import { type FormEvent, useId, useState } from 'react';
+import { useState } from 'react';
 import { outcomes } from '../../api/usage.js';
-import { commonText } from '../../i18n/common.js';
 import { useOffsetAt } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
-import { Button } from '../../ui/button.js';
-import { Dialog } from '../../ui/dialog.js';
+import { FormDialog } from '../../ui/dialog.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { useProjectName, useProjects } from '../projects/queries.js';
 import { useOutcomeName } from './outcome.js';
@@ -16,8 +14,6 @@ import { boundsOf, daysOfBounds, noMember, type Range, rangeOfDays } from './vie
 
 export default function FilterDialog({ shown, widest, onClose }: { shown: Range; widest: Range; onClose: () => void }) {
   const t = useText(usageText);
-  const common = useText(commonText);
-  const form = useId();
   const account = useAccount();
   const offsetAt = useOffsetAt();
   const zoneName = useZoneName();
@@ -40,8 +36,7 @@ export default function FilterDialog({ shown, widest, onClose }: { shown: Range;
   const set = (part: Partial<typeof chosen>) => setChosen({ ...chosen, ...part });
   const dayFault = chosen.first !== '' && chosen.last !== '' && chosen.last < chosen.first ? t.dayOrder : undefined;
 
-  function apply(event: FormEvent): void {
-    event.preventDefault();
+  function apply(): void {
     if (dayFault !== undefined) return;
     const { first, last, project, key, member, model, outcome } = chosen;
     // If the days are unchanged, the range stays unchanged too, because it may begin within a day.
@@ -52,79 +47,64 @@ export default function FilterDialog({ shown, widest, onClose }: { shown: Range;
   }
 
   return (
-    <Dialog
-      open
-      onClose={onClose}
-      title={t.filters}
-      description={t.filtersAbout}
-      footer={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button look="primary" type="submit" form={form}>
-            {t.applyFilters}
-          </Button>
-        </>
-      }
-    >
-      <form id={form} onSubmit={apply} className="grid gap-4">
-        <SelectField
-          label={t.project}
-          value={chosen.project}
-          onChange={(project) => set({ project })}
-          options={optionsOf(
-            t.anyProject,
-            chosen.project,
-            projects.map(({ id }) => id),
-            projectName,
-          )}
-        />
-        <SelectField
-          label={t.key}
-          value={chosen.key}
-          onChange={(key) => set({ key })}
-          options={optionsOf(
-            t.anyKey,
-            chosen.key,
-            keys.map(({ id }) => id),
-            nameOf,
-          )}
-        />
-        {account.can('look') && (
-          <SelectField
-            label={t.member}
-            hint={t.memberHint}
-            value={chosen.member}
-            onChange={(member) => set({ member })}
-            options={optionsOf(t.anyMember, chosen.member, [...members.map(({ id }) => id), noMember], memberName)}
-          />
+    <FormDialog open onClose={onClose} title={t.filters} description={t.filtersAbout} submit={t.applyFilters} onSubmit={apply}>
+      <SelectField
+        label={t.project}
+        value={chosen.project}
+        onChange={(project) => set({ project })}
+        options={optionsOf(
+          t.anyProject,
+          chosen.project,
+          projects.map(({ id }) => id),
+          projectName,
         )}
+      />
+      <SelectField
+        label={t.key}
+        value={chosen.key}
+        onChange={(key) => set({ key })}
+        options={optionsOf(
+          t.anyKey,
+          chosen.key,
+          keys.map(({ id }) => id),
+          nameOf,
+        )}
+      />
+      {account.can('look') && (
         <SelectField
-          label={t.model}
-          value={chosen.model}
-          onChange={(model) => set({ model })}
-          options={optionsOf(t.anyModel, chosen.model, models, (id) => id)}
+          label={t.member}
+          hint={t.memberHint}
+          value={chosen.member}
+          onChange={(member) => set({ member })}
+          options={optionsOf(t.anyMember, chosen.member, [...members.map(({ id }) => id), noMember], memberName)}
         />
-        <SelectField
-          label={t.outcome}
-          value={chosen.outcome}
-          onChange={(outcome) => set({ outcome })}
-          options={optionsOf(t.anyOutcome, chosen.outcome, outcomes, outcomeName)}
-        />
-        <div>
-          <div className="grid grid-cols-2 gap-3">
-            <TextField label={t.firstDay} type="date" value={chosen.first} onChange={(event) => set({ first: event.target.value })} />
-            <TextField
-              label={t.lastDay}
-              type="date"
-              error={dayFault}
-              value={chosen.last}
-              onChange={(event) => set({ last: event.target.value })}
-            />
-          </div>
-          <p className="mt-1 text-sm text-soft">{t.daysHint({ zone: zoneName() })}</p>
+      )}
+      <SelectField
+        label={t.model}
+        value={chosen.model}
+        onChange={(model) => set({ model })}
+        options={optionsOf(t.anyModel, chosen.model, models, (id) => id)}
+      />
+      <SelectField
+        label={t.outcome}
+        value={chosen.outcome}
+        onChange={(outcome) => set({ outcome })}
+        options={optionsOf(t.anyOutcome, chosen.outcome, outcomes, outcomeName)}
+      />
+      <div>
+        <div className="grid grid-cols-2 gap-3">
+          <TextField label={t.firstDay} type="date" value={chosen.first} onChange={(event) => set({ first: event.target.value })} />
+          <TextField
+            label={t.lastDay}
+            type="date"
+            error={dayFault}
+            value={chosen.last}
+            onChange={(event) => set({ last: event.target.value })}
+          />
         </div>
-      </form>
-    </Dialog>
+        <p className="mt-1 text-sm text-soft">{t.daysHint({ zone: zoneName() })}</p>
+      </div>
+    </FormDialog>
   );
 }
 

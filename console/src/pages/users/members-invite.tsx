@@ -1,18 +1,17 @@
 // Invites a user to the account: a form, then the link, which is shown once.
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useId, useRef, useState } from 'react';
+import { useRef, useState } from 'react';
 import { invite, type OpenInvitation } from '../../api/users.js';
 import type { ProjectRole, Role } from '../../api/session.js';
 import { consoleUrl } from '../../base.js';
 import { useTime } from '../../format/time.js';
-import { commonText } from '../../i18n/common.js';
 import { membersText } from '../../i18n/members.js';
 import { useText } from '../../i18n/text.js';
 import type { AccountInUse } from '../../session/account.js';
 import { queryClient } from '../../session/queries.js';
 import { Button } from '../../ui/button.js';
 import { CopyButton } from '../../ui/copy.js';
-import { Dialog } from '../../ui/dialog.js';
+import { Dialog, FormDialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { fieldError, FormError } from '../../ui/notice.js';
 import { MailNotice } from './mail-notice.js';
@@ -21,8 +20,6 @@ import { ProjectRoles, RoleChoice } from './role-choice.js';
 
 export function InviteDialog({ account, onClose }: { account: AccountInUse; onClose: () => void }) {
   const t = useText(membersText);
-  const common = useText(commonText);
-  const form = useId();
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('developer');
   const [projects, setProjects] = useState<ProjectRole[]>([]);
@@ -34,42 +31,31 @@ export function InviteDialog({ account, onClose }: { account: AccountInUse; onCl
     const { invitation, token } = ask.data;
     return <LinkDialog invitation={invitation} url={`${consoleUrl('/invitation')}#${token}`} onClose={onClose} />;
   }
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    ask.mutate();
-  };
   return (
-    <Dialog
+    <FormDialog
       open
       onClose={onClose}
       title={t.inviteTitle}
       description={t.inviteHint}
-      footer={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button type="submit" form={form} look="primary" busy={ask.isPending}>
-            {t.makeLink}
-          </Button>
-        </>
-      }
+      submit={t.makeLink}
+      busy={ask.isPending}
+      onSubmit={() => ask.mutate()}
     >
       <FormError error={ask.error} fields={['email']} />
-      <form id={form} onSubmit={submit} className="flex flex-col gap-4">
-        <TextField
-          label={t.email}
-          type="email"
-          name="email"
-          autoCapitalize="none"
-          spellCheck={false}
-          required
-          value={email}
-          onChange={(event) => setEmail(event.target.value)}
-          error={fieldError(ask.error, 'email')}
-        />
-        <RoleChoice value={role} onChange={setRole} withOwner={account.role === 'owner'} />
-        <ProjectRoles value={projects} onChange={setProjects} isOpen={role === 'member'} />
-      </form>
-    </Dialog>
+      <TextField
+        label={t.email}
+        type="email"
+        name="email"
+        autoCapitalize="none"
+        spellCheck={false}
+        required
+        value={email}
+        onChange={(event) => setEmail(event.target.value)}
+        error={fieldError(ask.error, 'email')}
+      />
+      <RoleChoice value={role} onChange={setRole} withOwner={account.role === 'owner'} />
+      <ProjectRoles value={projects} onChange={setProjects} isOpen={role === 'member'} />
+    </FormDialog>
   );
 }
 

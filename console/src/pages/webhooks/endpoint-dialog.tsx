@@ -1,6 +1,6 @@
 // The dialogs that add or edit an endpoint, and show its signing secret.
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { type WebhookEventType, webhookEventTypes } from '#rules/webhook-events.js';
 import { createWebhook, updateWebhook, type WebhookEndpoint } from '../../api/webhooks.js';
 import { gatewayUrl } from '../../base.js';
@@ -11,11 +11,9 @@ import { useAccount } from '../../session/account.js';
 import { useStaying } from '../../session/staying.js';
 import { Button } from '../../ui/button.js';
 import { CodeBlock } from '../../ui/code-block.js';
-import { Dialog } from '../../ui/dialog.js';
+import { Dialog, FormDialog } from '../../ui/dialog.js';
 import { CheckField, TextField } from '../../ui/field.js';
 import { fieldError, FormError } from '../../ui/notice.js';
-
-const formId = 'webhook';
 
 /** Adds an endpoint, or edits one. `onSaved` receives the secret of a new one. */
 export function EndpointDialog({
@@ -42,73 +40,66 @@ export function EndpointDialog({
     },
     onSuccess: onSaved,
   });
-  function submit(event: FormEvent): void {
-    event.preventDefault();
+  function submit(): void {
     setChecked(true);
     if (types.length > 0 && !saving.isPending) saving.mutate();
   }
   return (
-    <Dialog
+    <FormDialog
       open
       wide
       onClose={onClose}
       title={endpoint === undefined ? t.addTitle : t.editTitle}
-      footer={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button type="submit" form={formId} look="primary" busy={saving.isPending}>
-            {endpoint === undefined ? t.add : common.save}
-          </Button>
-        </>
-      }
+      submit={endpoint === undefined ? t.add : common.save}
+      busy={saving.isPending}
+      onSubmit={submit}
+      noValidate
     >
-      <form id={formId} onSubmit={submit} noValidate className="flex flex-col gap-4">
-        <FormError error={saving.error} fields={['url', 'description']} />
-        <TextField
-          label={t.url}
-          hint={t.urlHint}
-          error={fieldError(saving.error, 'url')}
-          type="url"
-          required
-          placeholder={t.urlForm}
-          spellCheck={false}
-          value={url}
-          onChange={(event) => setUrl(event.target.value)}
-        />
-        <TextField
-          label={t.description}
-          error={fieldError(saving.error, 'description')}
-          optional
-          maxLength={200}
-          value={description}
-          onChange={(event) => setDescription(event.target.value)}
-        />
-        <fieldset>
-          <legend className="mb-2 text-sm font-medium">{t.events}</legend>
-          {isChecked && types.length === 0 && (
-            <p role="alert" className="mb-2 text-sm text-bad">
-              {t.needsEvent}
-            </p>
-          )}
-          <div className="grid gap-2 sm:grid-cols-2">
+      <FormError error={saving.error} fields={['url', 'description']} />
+      <TextField
+        label={t.url}
+        hint={t.urlHint}
+        error={fieldError(saving.error, 'url')}
+        type="url"
+        required
+        placeholder={t.urlForm}
+        spellCheck={false}
+        value={url}
+        onChange={(event) => setUrl(event.target.value)}
+      />
+      <TextField
+        label={t.description}
+        error={fieldError(saving.error, 'description')}
+        optional
+        maxLength={200}
+        value={description}
+        onChange={(event) => setDescription(event.target.value)}
+      />
+      <fieldset>
+        <legend className="mb-2 text-sm font-medium">{t.events}</legend>
+        {isChecked && types.length === 0 && (
+          <p role="alert" className="mb-2 text-sm text-bad">
+            {t.needsEvent}
+          </p>
+        )}
+        <div className="grid gap-2 sm:grid-cols-2">
+          <CheckField
+            label={t.allEvents}
+            checked={types.length === webhookEventTypes.length}
+            onChange={(isChosen) => setTypes(isChosen ? webhookEventTypes : [])}
+          />
+          {webhookEventTypes.map((type) => (
             <CheckField
-              label={t.allEvents}
-              checked={types.length === webhookEventTypes.length}
-              onChange={(isChosen) => setTypes(isChosen ? webhookEventTypes : [])}
+              key={type}
+              label={type}
+              hint={type === 'balance.low' ? t.needsAlert : undefined}
+              checked={types.includes(type)}
+              onChange={(isChosen) => setTypes(webhookEventTypes.filter((each) => (each === type ? isChosen : types.includes(each))))}
             />
-            {webhookEventTypes.map((type) => (
-              <CheckField
-                key={type}
-                label={type}
-                hint={type === 'balance.low' ? t.needsAlert : undefined}
-                checked={types.includes(type)}
-                onChange={(isChosen) => setTypes(webhookEventTypes.filter((each) => (each === type ? isChosen : types.includes(each))))}
-              />
-            ))}
-          </div>
-        </fieldset>
-      </form>
-    </Dialog>
+          ))}
+        </div>
+      </fieldset>
+    </FormDialog>
   );
 }
 
