@@ -404,6 +404,12 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
       },
     ),
     ofUsers(
+      'RenameSecondFactor',
+      'profile.rename_factor',
+      () => users.renameSecondFactor({ sessionId: made.session, factorId: made.factor, name: 'Work phone' }, operator),
+      { by: 'bob@example.com' },
+    ),
+    ofUsers(
       'RemoveSecondFactor',
       'profile.remove_factor',
       () => users.removeSecondFactor({ sessionId: made.session, factorId: made.factor, language: '' }, operator),

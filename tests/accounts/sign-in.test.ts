@@ -91,6 +91,11 @@ describe.each(modes)('coming into the console, %s', (mode) => {
     const factor = { enrolment, name: 'Phone', totp_code: code(-1) };
     const { recovery_codes: codes } = await browser.must<{ recovery_codes: string[] }>('POST', '/me/second-factors', factor, 201);
     expect(codes).toHaveLength(10);
+    const [added] = (await browser.get<{ data: { id: string; name: string }[] }>('/me/second-factors')).data;
+    expect(await browser.must('PATCH', `/me/second-factors/${added!.id}`, { name: 'Work phone' }, 200)).toMatchObject({
+      name: 'Work phone',
+    });
+    expect(await browser.get('/me/second-factors')).toMatchObject({ data: [{ id: added!.id, name: 'Work phone' }] });
     expect(await browser.refusal('POST', '/me/second-factors/begin', { kind: 'passkey' })).toEqual([409, 'failed_precondition']);
 
     const asked = async (): Promise<string> => {

@@ -151,6 +151,11 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     await page.getByRole('button', { name: 'I have saved the codes' }).click();
     await page.getByRole('listitem').filter({ hasText: 'Laptop' }).getByText('not used yet').waitFor();
     await eventually(() => mail.mails.find(({ to, raw }) => to.includes(email) && raw.includes('A second factor was added')));
+    await page.getByRole('button', { name: 'Rename Laptop' }).click();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.getByLabel('Name', { exact: true }).fill('Work laptop');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('listitem').filter({ hasText: 'Work laptop' }).waitFor();
 
     const signOut = async (): Promise<void> => {
       await page.getByRole('button', { name: 'Settings' }).click();

@@ -27,6 +27,8 @@ export const listSecondFactors = (signal?: AbortSignal): Promise<SecondFactors> 
 export const beginSecondFactor = (kind: SecondFactor['kind']): Promise<SecondFactorBegun> =>
   api.post('/me/second-factors/begin', { body: { kind } });
 export const addSecondFactor = (body: AddSecondFactor): Promise<SecondFactorAdded> => api.post('/me/second-factors', { body });
+export const renameSecondFactor = (id: string, name: string): Promise<SecondFactor> =>
+  api.patch(`/me/second-factors/${id}`, { body: { name } });
 export const removeSecondFactor = (id: string): Promise<void> => api.delete(`/me/second-factors/${id}`);
 export const createRecoveryCodes = (): Promise<RecoveryCodes> => api.post('/me/recovery-codes');
 export const beginReauthentication = (): Promise<SecondFactorChallenge> => api.post('/me/reauthentication/begin');

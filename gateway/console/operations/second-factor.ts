@@ -9,6 +9,8 @@ import {
   Reauthenticate,
   type Reauthenticate as ReauthenticateBody,
   RecoveryCodes,
+  RenameSecondFactor,
+  SecondFactor,
   SecondFactorAdded,
   SecondFactorBegun,
   SecondFactorChallenge,
@@ -61,6 +63,18 @@ export const secondFactor: Area = {
         const request = { sessionId: session.id, enrolment, name, proof: additionOf(body), language: languageOf(ctx) };
         const { factor, recoveryCodes } = await peers.users.addSecondFactor(request, context('patient'));
         return { factor: renderSecondFactor(factor!), recovery_codes: recoveryCodes.length === 0 ? null : recoveryCodes };
+      },
+    }),
+    operation({
+      method: 'PATCH',
+      path: '/me/second-factors/{id}',
+      summary: 'Rename a second factor.',
+      who: 'signed in',
+      body: RenameSecondFactor,
+      answers: [ok(SecondFactor)],
+      handle: async ({ body: { name }, params: { id: factorId }, visitor: { session }, context }, { peers }) => {
+        const { factor } = await peers.users.renameSecondFactor({ sessionId: session.id, factorId, name }, context('patient'));
+        return renderSecondFactor(factor!);
       },
     }),
     operation({

@@ -80,6 +80,8 @@ export const AddSecondFactor = Type.Object({
 });
 export type AddSecondFactor = Static<typeof AddSecondFactor>;
 
+export const RenameSecondFactor = Type.Object({ name: textOf(0, 200) });
+
 const RecoveryCodeList = Type.Array(Text, { description: 'Each replaces a second factor once; only in this answer.' });
 export const SecondFactorAdded = Type.Object({
   factor: SecondFactor,

@@ -46,6 +46,7 @@ import { listSecondFactors } from './second-factor/rpcs/list-second-factors.js';
 import { beginSecondFactor } from './second-factor/rpcs/begin-second-factor.js';
 import { addSecondFactor } from './second-factor/rpcs/add-second-factor.js';
 import { removeSecondFactor } from './second-factor/rpcs/remove-second-factor.js';
+import { renameSecondFactor } from './second-factor/rpcs/rename-second-factor.js';
 import { createRecoveryCodes } from './second-factor/rpcs/create-recovery-codes.js';
 import { resetSecondFactors } from './second-factor/rpcs/reset-second-factors.js';
 import { verifyAuditLog } from './rpcs/verify-audit-log.js';
@@ -81,6 +82,7 @@ export function userService(deps: UserDeps): UserService {
       beginSecondFactor,
       addSecondFactor,
       removeSecondFactor,
+      renameSecondFactor,
       createRecoveryCodes,
       resetSecondFactors,
       listSessions,

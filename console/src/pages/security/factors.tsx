@@ -24,6 +24,7 @@ import { toast } from '../../ui/toast.js';
 import { When } from '../../ui/values.js';
 import { useSignInOptions } from '../users/sign-in-options.js';
 import { AddFactorDialog } from './add-factor.js';
+import { RenameFactorDialog } from './rename-factor.js';
 import { canUsePasskeys } from './passkey.js';
 import { needsReauthentication, Reauthenticate } from './reauthenticate.js';
 import { RecoveryCodesDialog } from './recovery-codes.js';
@@ -51,6 +52,7 @@ function Factors({ factors: { data, recovery_codes_left: left } }: { factors: Se
   const [begun, setBegun] = useState<SecondFactorBegun>();
   const [codes, setCodes] = useState<readonly string[]>();
   const [asked, setAsked] = useState<Wanted>();
+  const [renaming, setRenaming] = useState<SecondFactor>();
   const [unproven, setUnproven] = useState<Wanted>();
   // The user too: whether a required factor is missing decides which pages are shown, and must not close a dialog with codes.
   const refresh = async (): Promise<void> => {
@@ -77,7 +79,7 @@ function Factors({ factors: { data, recovery_codes_left: left } }: { factors: Se
       {data.length === 0 && <p className="mb-3 text-soft">{t.none}</p>}
       <ul className="flex flex-col gap-3">
         {data.map((factor) => (
-          <Factor key={factor.id} factor={factor} onRemove={() => setAsked({ remove: factor })} />
+          <Factor key={factor.id} factor={factor} onRename={() => setRenaming(factor)} onRemove={() => setAsked({ remove: factor })} />
         ))}
       </ul>
       <div className="mt-4 flex flex-wrap gap-2">
@@ -104,6 +106,7 @@ function Factors({ factors: { data, recovery_codes_left: left } }: { factors: Se
           }}
         />
       )}
+      {renaming !== undefined && <RenameFactorDialog factor={renaming} onClose={() => setRenaming(undefined)} onRenamed={refresh} />}
       {codes !== undefined && (
         <RecoveryCodesDialog
           codes={codes}
@@ -139,7 +142,15 @@ function Factors({ factors: { data, recovery_codes_left: left } }: { factors: Se
   );
 }
 
-function Factor({ factor: { kind, name, created_at, last_used_at }, onRemove }: { factor: SecondFactor; onRemove: () => void }) {
+function Factor({
+  factor: { kind, name, created_at, last_used_at },
+  onRename,
+  onRemove,
+}: {
+  factor: SecondFactor;
+  onRename: () => void;
+  onRemove: () => void;
+}) {
   const t = useText(secondFactorText);
   const Icon = kind === 'totp' ? Smartphone : KeyRound;
   return (
@@ -160,9 +171,14 @@ function Factor({ factor: { kind, name, created_at, last_used_at }, onRemove }: 
           </p>
         </div>
       </div>
-      <Button size="small" onClick={onRemove} aria-label={t.removeOf({ name })}>
-        {t.remove}
-      </Button>
+      <div className="flex gap-2">
+        <Button size="small" onClick={onRename} aria-label={t.renameOf({ name })}>
+          {t.rename}
+        </Button>
+        <Button size="small" onClick={onRemove} aria-label={t.removeOf({ name })}>
+          {t.remove}
+        </Button>
+      </div>
     </li>
   );
 }

@@ -274,6 +274,9 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     await expect(remove()).rejects.toMatchObject(stale);
     await expect(auth.users.createRecoveryCodes({ sessionId, language: '' }, operator)).rejects.toMatchObject(stale);
     await expect(auth.users.beginSecondFactor({ sessionId, kind: passkey }, operator)).rejects.toMatchObject(stale);
+    // A new name changes nothing about a sign-in.
+    await auth.users.renameSecondFactor({ sessionId, factorId: id, name: 'Work phone' }, operator);
+    expect((await factorsOf(person)).factors).toMatchObject([{ id, name: 'Work phone' }]);
     await expect(auth.users.reauthenticate({ sessionId, by: { $case: 'password', value: 'wrong guess' } }, operator)).rejects.toMatchObject(
       refused,
     );
@@ -300,6 +303,11 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     await expect(
       auth.users.removeSecondFactor({ sessionId: other.sessionId, factorId: id, language: '' }, actingAs(other.signedIn)),
     ).rejects.toMatchObject({ reason: 'not_found' });
+    const rename = (session: string, name: string, context = operator) =>
+      auth.users.renameSecondFactor({ sessionId: session, factorId: id, name }, context);
+    await expect(rename(sessionId, 'Mine', actingAs(other.signedIn))).rejects.toMatchObject({ reason: 'role_not_permitted' });
+    await expect(rename(other.sessionId, 'Mine', actingAs(other.signedIn))).rejects.toMatchObject({ reason: 'not_found' });
+    await expect(rename(sessionId, ' ')).rejects.toMatchObject({ reason: 'invalid_request' });
     for (let count = 1; count < factorsMax; count += 1) await addPasskey(person, new SoftwareAuthenticator(publicUrl));
     await expect(addPasskey(person, new SoftwareAuthenticator(publicUrl))).rejects.toMatchObject({ reason: 'failed_precondition' });
     const { enrolment } = await auth.users.beginSecondFactor({ sessionId: other.sessionId, kind: totp }, operator);

@@ -92,6 +92,11 @@ export class SecondFactorStore {
     await tx('person').where({ id: user }).update({ has_second_factor: 1 });
   }
 
+  /** Renames a factor of a user. */
+  async rename(tx: Knex.Transaction, userId: Buffer, id: Buffer, name: string): Promise<void> {
+    await tx('second_factor').where({ user_id: userId, id }).update({ name });
+  }
+
   /** Removes one factor of a user; with the last one, the recovery codes too. Returns false if the user has no such factor. */
   async remove(tx: Knex.Transaction, userId: Buffer, id: Buffer): Promise<boolean> {
     if ((await tx('second_factor').where({ user_id: userId, id }).delete()) === 0) return false;
