@@ -54,6 +54,17 @@ describe('faults', () => {
   });
 });
 
+it('has help for every command', async () => {
+  const commands = [['--help']];
+  for (const words of commands) {
+    const { code, stdout } = await tollgate(gateway, words);
+    expect({ words, code }).toEqual({ words, code: 0 });
+    const [, list = ''] = stdout.split('\nCommands:\n');
+    for (const [, name] of list.matchAll(/^ {2}([a-z-]+)/gm)) if (name !== 'help') commands.push([...words.slice(0, -1), name!, '--help']);
+  }
+  expect(commands).toContainEqual(['key', 'rotate', '--help']);
+});
+
 it('shows its settings and where they come from', async () => {
   const settings = await tollgateJson(gateway, ['config'], { env: { TOLLGATE_DATA_DIR: '/srv/tollgate' } });
   expect(settings).toContainEqual(

@@ -78,9 +78,8 @@ export function callerCommand(cli: Cli): Command {
       '--overlap <length>',
       'keep accepting the current certificate for this long, for example 24h; by default it stops working immediately',
       parseOverlap,
-      0n,
     )
-    .action((name: string, options: { overlap: bigint } & IssueOptions) => rotate(cli, name, options));
+    .action((name: string, options: { overlap?: bigint } & IssueOptions) => rotate(cli, name, options));
 
   return caller;
 }
@@ -159,7 +158,7 @@ async function add(
   });
 }
 
-async function rotate(cli: Cli, name: string, options: { overlap: bigint } & IssueOptions): Promise<void> {
+async function rotate(cli: Cli, name: string, options: { overlap?: bigint } & IssueOptions): Promise<void> {
   checkName(name);
   await cli.withServices(({ callers }) =>
     issued(
@@ -168,7 +167,7 @@ async function rotate(cli: Cli, name: string, options: { overlap: bigint } & Iss
       options,
       true,
       async (certificate) =>
-        (await callers.rotateCaller({ name, certificate, overlapMs: Number(options.overlap) }, operatorCall())).caller!,
+        (await callers.rotateCaller({ name, certificate, overlapMs: Number(options.overlap ?? 0n) }, operatorCall())).caller!,
     ),
   );
 }

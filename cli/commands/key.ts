@@ -129,8 +129,12 @@ export function keyCommand(cli: Cli): Command {
   key
     .command('rotate <key>')
     .description('Give a key a new secret, which is shown only once. Limit and spending are kept.')
-    .option('--overlap <time>', 'how long the previous secret remains valid, for example 1h, 24h or 7d', parseOverlap, 0n)
-    .action((keyId: string, { overlap }: { overlap: bigint }) => rotate(cli, keyId, overlap));
+    .option(
+      '--overlap <time>',
+      'how long the previous secret remains valid, for example 1h, 24h or 7d; by default not at all',
+      parseOverlap,
+    )
+    .action((keyId: string, { overlap = 0n }: { overlap?: bigint }) => rotate(cli, keyId, overlap));
 
   key
     .command('revoke <key>')
