@@ -210,6 +210,8 @@ describe.each(modes)('the console’s API, %s', (mode) => {
 
     expect(await viewer!.refusal('GET', promptOf(id))).toEqual([403, 'role_not_permitted']);
     expect(await operator.refusal('GET', promptOf(id))).toEqual([403, 'role_not_permitted']);
+    await system.cli('member', 'put', 'operating@example.com', '--role', 'admin', '--account', accountId);
+    expect(await operator.get(promptOf(id))).toEqual(shown);
     const { id: otherId } = await system.json<{ id: string }>('account', 'create', 'Other');
     await system.cli('member', 'put', 'viewer@example.com', '--role', 'owner', '--account', otherId);
     expect(await viewer!.refusal('GET', promptOf(id).replace(accountId, otherId))).toEqual([404, 'not_found']);

@@ -89,9 +89,8 @@ function keyClaim({ id, name, scopes }: Pick<ManagementKey, 'id' | 'name' | 'sco
   return { id, name, scopes: withIncluded(scopes) };
 }
 
-/** Returns the roles in at most 50 accounts, always including the account of the request. An operator has every role without any. */
-function rolesOf({ user, memberships, accountId }: Acting): Record<string, string> {
-  if (user.isOperator) return {};
+/** Returns the roles in at most 50 accounts, always including the account of the request. */
+function rolesOf({ memberships, accountId }: Acting): Record<string, string> {
   const known = memberships.filter(({ account, role }) => account !== undefined && roleNames[role] !== undefined);
   const first = known.filter(({ account }) => account!.id === accountId);
   const others = known.filter(({ account }) => account!.id !== accountId).slice(0, rolesMax - first.length);
@@ -99,8 +98,8 @@ function rolesOf({ user, memberships, accountId }: Acting): Record<string, strin
 }
 
 /** Returns the roles in projects of the account of the request; those in other accounts are not needed for it. */
-function projectRolesOf({ user, memberships, accountId }: Acting): Record<string, Record<string, string>> {
+function projectRolesOf({ memberships, accountId }: Acting): Record<string, Record<string, string>> {
   const projectRoles = memberships.find(({ account }) => account?.id === accountId)?.projectRoles ?? [];
-  if (user.isOperator || projectRoles.length === 0) return {};
+  if (projectRoles.length === 0) return {};
   return { [accountId]: Object.fromEntries(projectRoles.map(({ projectId, role }) => [projectId, roleNames[role]!])) };
 }

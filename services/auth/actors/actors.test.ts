@@ -69,6 +69,14 @@ describe.each(testEngines)('actor tokens and signing keys on %s', (engine) => {
     });
   });
 
+  it('name the roles of operators, too, because some rights are those of members only', async () => {
+    const { keys, tokens } = await replica();
+    const memberships: Membership[] = [{ account: Account.fromPartial({ id: 'acct_1' }), role: Role.ROLE_OWNER, projectRoles: [] }];
+    const { user } = acting();
+    const { token } = await tokens.sign(acting({ user: { ...user, isOperator: true }, memberships }));
+    expect(await verifierOf(keys).verify(token, 'gateway')).toMatchObject({ isOperator: true, roles: new Map([['acct_1', 'owner']]) });
+  });
+
   it('stay small however many accounts the user has, and always name the role in the account of the request', async () => {
     const { keys, tokens } = await replica();
     const memberships = Array.from({ length: 500 }, (_, index) => ({

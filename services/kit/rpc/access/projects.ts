@@ -13,8 +13,8 @@ export function projectsOf({ actor }: Pick<CallContext, 'actor'>, accountId: str
 }
 
 /**
- * Reports whether a signed-in user with this role as a member of the account, or of the project, acts. Unlike elsewhere, neither operators nor management
- * keys nor callers that act in their own name satisfy it.
+ * Reports whether the acting user is a signed-in member of the account, or of the project, with this role. Unlike elsewhere, being an operator is not
+ * enough, and neither management keys nor callers that act in their own name satisfy it.
  */
 export function isMember(
   { actor }: Pick<CallContext, 'actor'>,
