@@ -210,6 +210,12 @@ function Pages({ me }: { me: Me }) {
 function Start({ page }: { page: string }) {
   const me = useMe();
   const account = startAccount(me);
+  if (me.second_factor_accounts.length > 0)
+    return (
+      <Framed>
+        <Security />
+      </Framed>
+    );
   if (account !== undefined) return <Redirect to={`/accounts/${account.id}${page}${location.search}`} replace />;
   if (me.user.is_operator) return <Redirect to={`/operator/accounts${location.search}`} replace />;
   return (
@@ -241,6 +247,13 @@ function OfAccount({ children }: { children: ReactNode }) {
     enabled: own === undefined && me.user.is_operator,
   });
   if (own !== undefined) return <PagesOf account={own}>{children}</PagesOf>;
+  // The page of the account comes back as soon as the user has a second factor.
+  if (!me.user.is_operator && me.second_factor_accounts.some((each) => each.id === id))
+    return (
+      <Framed>
+        <Security />
+      </Framed>
+    );
   const isUnknown = !me.user.is_operator || (foreign.error instanceof ApiError && foreign.error.status === 404);
   return isUnknown ? (
     <Framed>

@@ -211,6 +211,12 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
       once,
     ),
     ofAuth(
+      'UpdateAccountSecurity',
+      'account.update',
+      () => auth.updateAccountSecurity({ accountId: made.accountId, requireSecondFactor: true }, operator),
+      once,
+    ),
+    ofAuth(
       'CreateProject',
       'project.create',
       async () => {

@@ -24,6 +24,7 @@ export interface ConsolePeers {
     | 'updateAccount'
     | 'updateAccountBudgets'
     | 'updateAccountPrivacy'
+    | 'updateAccountSecurity'
     | 'createProject'
     | 'getProject'
     | 'listProjects'

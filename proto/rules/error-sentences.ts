@@ -275,6 +275,7 @@ export const sentences = {
     owners_only: 'Only an owner can make another user an owner, or change or remove an owner.',
     managers_only: 'Only an owner or admin of the account can remove other members.',
     members_only: 'Only a user with the role "{role}" in the account or the project can do this. Being an operator is not enough.',
+    account_second_factor: 'This account requires a second factor. Set one up under Settings → Security.',
     oneself_only: 'Only the user, or an operator, can do this.',
     own_session_only: 'Only the user of the session can do this.',
     console_header: 'Changes need the header "x-tollgate-console: 1", which other sites cannot send.',

@@ -20,6 +20,7 @@ import { revokeKey } from './rpcs/revoke-key.js';
 import { rotateKey } from './rpcs/rotate-key.js';
 import { updateAccountBudgets } from './rpcs/update-account-budgets.js';
 import { updateAccountPrivacy } from './rpcs/update-account-privacy.js';
+import { updateAccountSecurity } from './rpcs/update-account-security.js';
 import { updateAccount } from './rpcs/update-account.js';
 import { updateKey } from './rpcs/update-key.js';
 import { updateProject } from './rpcs/update-project.js';
@@ -35,6 +36,7 @@ export function authService(deps: RpcDeps): AuthService {
       updateAccount,
       updateAccountBudgets,
       updateAccountPrivacy,
+      updateAccountSecurity,
       createProject,
       getProject,
       listProjects,

@@ -78,6 +78,47 @@ describe.each(modes)('coming into the console, %s', (mode) => {
     expect([response.status, await response.json()]).toMatchObject([400, { error: { field: 'password' } }]);
   });
 
+  it('closes an account that requires a second factor to members without one, also in open sessions', async () => {
+    const { id: accountId } = await system.json<{ id: string }>('account', 'create', 'Strict');
+    const account = `/accounts/${accountId}`;
+    const browsers = new Map<string, Browser>();
+    for (const role of ['owner', 'admin', 'viewer']) {
+      const email = `strict-${role}@example.com`;
+      await addUser(system, email, password);
+      await system.cli('member', 'put', email, '--role', role, '--account', accountId);
+      browsers.set(role, new Browser(system));
+      await browsers.get(role)!.signIn(email, password);
+    }
+    const [owner, admin, viewer] = ['owner', 'admin', 'viewer'].map((role) => browsers.get(role)!) as [Browser, Browser, Browser];
+    const { enrolment, totp } = await owner.must<{ enrolment: string; totp: { secret: string } }>(
+      'POST',
+      '/me/second-factors/begin',
+      { kind: 'totp' },
+      200,
+    );
+    const code = generateSync({ secret: totp.secret, epoch: Math.floor(Date.now() / 1000) });
+    await owner.must('POST', '/me/second-factors', { enrolment, name: 'Phone', totp_code: code }, 201);
+    expect(await admin.refusal('PATCH', `${account}/security`, { require_second_factor: true })).toEqual([403, 'role_not_permitted']);
+    const { secret } = await owner.must<{ secret: string }>(
+      'POST',
+      `${account}/management-keys`,
+      { name: 'CI', scopes: ['keys:read'] },
+      201,
+    );
+    expect(await owner.must('PATCH', `${account}/security`, { require_second_factor: true }, 200)).toEqual({ require_second_factor: true });
+
+    expect(await owner.get(`${account}/security`)).toEqual({ require_second_factor: true });
+    for (const path of ['keys', 'members', 'usage/export', 'balance', 'security'])
+      expect(await viewer.refusal('GET', `${account}/${path}`)).toEqual([403, 'role_not_permitted']);
+    const { error } = (await (await viewer.ask('GET', `${account}/keys`)).json()) as { error: { rule: string } };
+    expect(error.rule).toBe('account_second_factor');
+    expect(await viewer.get('/me')).toMatchObject({ accounts: [], second_factor_accounts: [{ id: accountId, name: 'Strict' }] });
+    const key = await fetch(`${system.baseUrl}/console/api${account}/keys`, { headers: { authorization: `Bearer ${secret}` } });
+    expect(key.status).toBe(200);
+    await owner.must('PATCH', `${account}/security`, { require_second_factor: false }, 200);
+    expect(await viewer.get('/me')).toMatchObject({ accounts: [{ id: accountId }], second_factor_accounts: [] });
+  });
+
   it('asks for the code of an authenticator app, once each, until the operator removes it', async () => {
     const email = 'second@example.com';
     await addUser(system, email, password);

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { newMember, newPerson, type Page, startChromium } from '../support/chromium.js';
+import { generateSync } from 'otplib';
+import { accessibilityFaults, newMember, newPerson, type Page, startChromium } from '../support/chromium.js';
 import { addUser } from '../support/console.js';
 import { type Idp, startIdp } from '../support/idp.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
@@ -188,7 +189,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await log.getByText('changed a role').waitFor({ state: 'detached' });
     await log.getByText('accepted an invitation').waitFor();
     await page.reload();
-    expect(await actor.locator('option:checked').innerText()).toBe('vera@example.com');
+    await actor.locator('option:checked').filter({ hasText: 'vera@example.com' }).waitFor({ state: 'attached' });
     await actor.selectOption({ label: 'Operator’s commands and internal programs' });
     await log.getByText('accepted an invitation').waitFor({ state: 'detached' });
     await page.goto(`${system.baseUrl}/console${account}/members`);
@@ -317,6 +318,51 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await page.getByRole('dialog').getByRole('button', { name: 'Disconnect' }).click();
     await page.getByText('set a password first').waitFor();
     expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
+  it('set up a second factor before they use an account that requires one', async () => {
+    const { id } = await system.json<{ id: string }>('account', 'create', 'Strict');
+    const strict = { email: 'strict@example.com', password };
+    await addUser(system, strict.email, password, '--name', 'Sue');
+    for (const each of [id, accountId]) await system.cli('member', 'put', strict.email, '--role', 'owner', '--account', each);
+    const person = await newMember(chromium, system, strict);
+    const page = await person.open(`/accounts/${id}/members`);
+    await page.getByRole('table', { name: 'Members' }).getByText('No second factor').waitFor();
+    await page.getByRole('button', { name: 'Require of all members' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(/^1 member has none/).waitFor();
+    await dialog.getByText('You are one of them.').waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Require of all members' }).click();
+    // The owner is a member without one too: the page of the account waits until they have one.
+    await heading(page, 'Security');
+    const notice = page.getByText('Required by: Strict.');
+    await notice.waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    const switcher = page.getByRole('navigation', { name: 'Console' }).getByLabel('Switch account');
+    await switcher.selectOption({ label: 'Acme' });
+    await page.waitForURL(`${system.baseUrl}/console${account}`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await switcher.selectOption({ label: 'Strict (second factor required)' });
+    await notice.waitFor();
+
+    await signOut(page);
+    await page.getByLabel('Email address').fill(strict.email);
+    await page.getByLabel('Password').fill(password);
+    await page.keyboard.press('Enter');
+    await notice.waitFor();
+    await page.getByRole('button', { name: 'Set up an authenticator app' }).click();
+    const secret = (await page.getByRole('dialog').locator('code').innerText()).replaceAll(' ', '');
+    await page.getByLabel('Code from your authenticator app').fill(generateSync({ secret, epoch: Math.floor(Date.now() / 1000) }));
+    await page.getByRole('button', { name: 'Turn on' }).click();
+    await page.getByRole('button', { name: 'I have saved the codes' }).click();
+    await notice.waitFor({ state: 'detached' });
+    await page.goto(`${system.baseUrl}/console/accounts/${id}/members`);
+    await page.getByText('Required of all members.').waitFor();
+    expect(await page.getByRole('table', { name: 'Members' }).getByText('No second factor').count()).toBe(0);
+    await page.getByRole('button', { name: 'Make optional' }).click();
+    await page.getByText('Optional. Each member decides.').waitFor();
     await person.close();
   });
 

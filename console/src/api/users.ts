@@ -1,6 +1,7 @@
 // Sign-in, user profiles, and members of an account.
 import type {
   AccountAuditEvent,
+  AccountSecurity,
   Invite,
   InvitationCreated,
   LinkMail,
@@ -64,6 +65,10 @@ export const listInvitations = (account: string, signal?: AbortSignal): Promise<
   api.get(`/accounts/${account}/invitations`, { signal });
 export const invite = (account: string, body: Invite): Promise<InvitationCreated> => api.post(`/accounts/${account}/invitations`, { body });
 export const revokeInvitation = (account: string, id: string): Promise<void> => api.delete(`/accounts/${account}/invitations/${id}`);
+export const getAccountSecurity = (account: string, signal?: AbortSignal): Promise<AccountSecurity> =>
+  api.get(`/accounts/${account}/security`, { signal });
+export const updateAccountSecurity = (account: string, body: AccountSecurity): Promise<AccountSecurity> =>
+  api.patch(`/accounts/${account}/security`, { body });
 export const listAuditEvents = (
   account: string,
   { actor, cursor }: { readonly actor: string; readonly cursor: string },

@@ -235,6 +235,7 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
   owners_only: '只有所有者才能设定、更改或移除所有者。',
   managers_only: '只有账户的所有者或管理员才能移除其他成员。',
   members_only: '只有在账户或项目中角色为“{role}”的用户可以执行此操作；仅凭运维人员身份不可以。',
+  account_second_factor: '此账户要求使用第二因素。请在“设置 → 安全”中设置。',
   oneself_only: '只有用户本人或运维人员可以执行此操作。',
   own_session_only: '只有该会话的用户可以执行此操作。',
   console_header: '更改需要请求头“x-tollgate-console: 1”，其他网站无法发送它。',

@@ -65,6 +65,21 @@ export const membersText = dictionary(
     revokeHint: 'The link stops working immediately.',
     revoked: ({ email }: { email: string }) => `Invitation of ${email} revoked`,
 
+    security: 'Second factor',
+    factorRequired: 'Required of all members. Members without one must set it up before they can use this account.',
+    factorOptional: 'Optional. Each member decides.',
+    requireFactor: 'Require of all members',
+    requireTitle: 'Require a second factor of all members?',
+    requireHint: ({ count }: { count: number }) =>
+      count === 0
+        ? 'All members have one. Sign-in through the identity provider and keys of programs are not affected.'
+        : `${count === 1 ? '1 member has' : `${count} members have`} none and cannot use this account until they have set one up, also where they are signed in now. Sign-in through the identity provider and keys of programs are not affected.`,
+    requireSelf: 'You are one of them.',
+    stopRequiring: 'Make optional',
+    isRequired: 'A second factor is now required',
+    isOptional: 'A second factor is now optional',
+    noFactor: 'No second factor',
+
     auditTitle: 'Audit log',
     auditDescription: 'Changes to this account, newest first. Entries cannot be changed or deleted.',
     auditEmpty: 'No changes yet',
@@ -144,6 +159,21 @@ export const membersText = dictionary(
     revokeTitle: ({ email }) => `撤回对 ${email} 的邀请？`,
     revokeHint: '链接将立即失效。',
     revoked: ({ email }) => `已撤回对 ${email} 的邀请`,
+
+    security: '第二因素',
+    factorRequired: '所有成员必须使用。尚未设置的成员须先设置，才能使用此账户。',
+    factorOptional: '可选，由各成员自行决定。',
+    requireFactor: '要求所有成员使用',
+    requireTitle: '要求所有成员使用第二因素？',
+    requireHint: ({ count }) =>
+      count === 0
+        ? '所有成员均已设置。通过身份提供方的登录和程序密钥不受影响。'
+        : `有 ${count} 名成员尚未设置，在设置之前无法使用此账户，已登录的会话也不例外。通过身份提供方的登录和程序密钥不受影响。`,
+    requireSelf: '您也是其中之一。',
+    stopRequiring: '改为可选',
+    isRequired: '现在必须使用第二因素',
+    isOptional: '第二因素现在为可选',
+    noFactor: '无第二因素',
 
     auditTitle: '审计日志',
     auditDescription: '此账户的更改，最新的在前。记录不可更改或删除。',

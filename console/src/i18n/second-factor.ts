@@ -56,6 +56,9 @@ export const secondFactorText = dictionary(
     required: 'Set up a second factor',
     requiredHint: 'This installation requires one. Your accounts are available again as soon as you have set it up.',
 
+    requiredByAccounts: ({ names }: { names: string }) =>
+      `Required by: ${names}. You can use it again as soon as you have set up a second factor.`,
+
     stepTitle: 'Second step',
     stepHint: 'Confirm that it is you with your second factor.',
     signIn: 'Sign in',
@@ -129,6 +132,8 @@ export const secondFactorText = dictionary(
 
     required: '请设置第二因素',
     requiredHint: '此系统要求使用第二因素。设置完成后即可继续使用您的账户。',
+
+    requiredByAccounts: ({ names }) => `以下账户要求使用第二因素：${names}。设置完成后即可继续使用。`,
 
     stepTitle: '第二步验证',
     stepHint: '请用第二因素确认是您本人。',

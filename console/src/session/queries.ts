@@ -16,14 +16,17 @@ export async function fetchMe({ signal }: { signal: AbortSignal }): Promise<Me |
   }
 }
 
-// A session that ended elsewhere leads to the sign-in page, from wherever it is noticed.
-function noticeSignedOut(error: unknown): void {
-  if (error instanceof ApiError && error.code === 'session_unknown') queryClient.setQueryData(meKey, null);
+// A session that ended elsewhere leads to the sign-in page, and an account that now requires a second factor to setting one up, from wherever it is
+// noticed.
+function noticeLostAccess(error: unknown): void {
+  if (!(error instanceof ApiError)) return;
+  if (error.code === 'session_unknown') queryClient.setQueryData(meKey, null);
+  if (error.rule === 'account_second_factor') void queryClient.invalidateQueries({ queryKey: meKey });
 }
 
 export const queryClient = new QueryClient({
-  queryCache: new QueryCache({ onError: noticeSignedOut }),
-  mutationCache: new MutationCache({ onError: noticeSignedOut }),
+  queryCache: new QueryCache({ onError: noticeLostAccess }),
+  mutationCache: new MutationCache({ onError: noticeLostAccess }),
   defaultOptions: {
     queries: {
       staleTime: 2000,

@@ -6,11 +6,11 @@ import { accountPath, useMaybeAccount, useMe } from '../session/account.js';
 
 export function AccountSwitcher() {
   const t = useText(shellText);
-  const { accounts } = useMe();
+  const { accounts, second_factor_accounts: closed } = useMe();
   const account = useMaybeAccount();
   const [, go] = useLocation();
   const isOwn = accounts.some(({ id }) => id === account?.id);
-  if (accounts.length === 0 || (accounts.length === 1 && isOwn))
+  if (closed.length === 0 && (accounts.length === 0 || (accounts.length === 1 && isOwn)))
     return <p className="shrink-0 truncate px-2.5 py-2 font-medium">{account?.name ?? ''}</p>;
   return (
     <select
@@ -24,6 +24,11 @@ export function AccountSwitcher() {
       {accounts.map((each) => (
         <option key={each.id} value={each.id}>
           {each.name}
+        </option>
+      ))}
+      {closed.map((each) => (
+        <option key={each.id} value={each.id}>
+          {t.needsSecondFactor({ name: each.name })}
         </option>
       ))}
     </select>

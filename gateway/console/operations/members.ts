@@ -11,6 +11,7 @@ import { orNull } from '../render/values.js';
 import {
   AccountAuditEventList,
   AccountAuditFilter,
+  AccountSecurity,
   InvitationCreated,
   InvitationList,
   Invite,
@@ -18,6 +19,7 @@ import {
   MemberList,
   PutMember,
   PutProjectMember,
+  UpdateAccountSecurity,
 } from '../schemas/members.js';
 import { type Area, type Call, created, done, ok, operation } from '../table/operation.js';
 
@@ -135,6 +137,30 @@ export const members: Area = {
       answers: [done()],
       handle: async ({ accountId, params: { id: invitationId }, context }, deps) => {
         await deps.peers.users.revokeInvitation({ accountId, invitationId }, context());
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/security',
+      summary: 'Show whether the account requires a second factor of its members.',
+      who: 'look',
+      answers: [ok(AccountSecurity)],
+      handle: async ({ accountId, context }, { peers }) => {
+        const { account } = await peers.auth.getAccount({ accountId }, context());
+        return { require_second_factor: account!.requireSecondFactor };
+      },
+    }),
+    operation({
+      method: 'PATCH',
+      path: '/accounts/{account}/security',
+      summary: 'Require a second factor of the members of the account, or no longer. Only for owners.',
+      who: 'change members',
+      body: UpdateAccountSecurity,
+      answers: [ok(AccountSecurity)],
+      handle: async ({ accountId, body, context }, { peers }) => {
+        const request = { accountId, requireSecondFactor: body.require_second_factor };
+        const { account } = await peers.auth.updateAccountSecurity(request, context());
+        return { require_second_factor: account!.requireSecondFactor };
       },
     }),
     operation({

@@ -37,11 +37,12 @@ export function renderOperatorUser(user: UserMessage): OperatorUser {
 }
 
 /** Renders the signed-in user and their accounts. */
-export function renderMe({ user, session, memberships, secondFactorMissing }: Visitor): Me {
+export function renderMe({ user, session, memberships, secondFactorMissing, secondFactorAccounts }: Visitor): Me {
   return {
     user: renderUser(user),
     session: { id: session.id, by_link: session.method === SignInMethod.SIGN_IN_METHOD_LINK, expires_at: instant(session.expiresAtMs) },
     second_factor_missing: secondFactorMissing,
+    second_factor_accounts: secondFactorAccounts.map(({ id, name }) => ({ id, name })),
     accounts: memberships.map(({ account, role, projectRoles }) => ({
       id: account!.id,
       name: account!.name,

@@ -69,6 +69,14 @@ export const AccountAuditFilter = Type.Object({
   actor: parameter('Who acted: the id of a user or a management key, or `operator` for commands of the operator and internal programs.'),
 });
 
+export const AccountSecurity = view('AccountSecurity', {
+  require_second_factor: Type.Boolean({
+    description: 'Members without a second factor cannot use the account, except in sessions that began at the identity provider.',
+  }),
+});
+export type AccountSecurity = Static<typeof AccountSecurity>;
+export const UpdateAccountSecurity = Type.Object(AccountSecurity.properties);
+
 export const PutMember = Type.Object({ role: Role });
 export const PutProjectMember = Type.Object({ role: Type.Enum(projectRoles) });
 export const Invite = Type.Object({ email: Email, role: Role, projects: Type.Optional(ProjectRoles) });

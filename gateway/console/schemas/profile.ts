@@ -10,6 +10,9 @@ export const Me = view('Me', {
   second_factor_missing: Type.Boolean({
     description: 'A second factor is required here: until the user has set one up, they have no accounts.',
   }),
+  second_factor_accounts: Type.Array(Type.Object({ id: Text, name: Text }), {
+    description: 'Accounts that require a second factor: until the user has set one up, they are not in `accounts`.',
+  }),
   accounts: Type.Array(
     Type.Object({
       id: Text,

@@ -22,6 +22,8 @@ export interface Visitor {
   /** Set if a program acts for the user; the session is then empty, since no operation on sessions has a scope. */
   readonly managementKey?: ManagementKey;
   readonly secondFactorMissing: boolean;
+  /** Accounts of the user that are closed to them until they have a second factor. */
+  readonly secondFactorAccounts: GetSessionResponse['secondFactorAccounts'];
 }
 
 const visitors = new WeakMap<object, Visitor>();
@@ -53,6 +55,7 @@ function withManagementKey(deps: SessionDeps): Middleware {
       session: Session.fromPartial({}),
       memberships: [membership!],
       secondFactorMissing: false,
+      secondFactorAccounts: [],
       managementKey: key!,
     };
     visitors.set(ctx, visitor);
@@ -77,8 +80,8 @@ function withSession(deps: Pick<ConsoleDeps, 'peers' | 'config' | 'clock'>): Mid
       if (hasReason(error, 'session_unknown')) clearSession(ctx);
       throw error;
     }
-    const { session, user, memberships, actorToken, secondFactorMissing } = found;
-    visitors.set(ctx, { session: session!, user: user!, memberships, secondFactorMissing });
+    const { session, user, memberships, actorToken, secondFactorMissing, secondFactorAccounts } = found;
+    visitors.set(ctx, { session: session!, user: user!, memberships, secondFactorMissing, secondFactorAccounts });
     const acting = actingBy(actorToken, async () => (await read()).actorToken, deps);
     actings.set(ctx, acting);
     await actingAs(acting, next);
@@ -132,8 +135,9 @@ export function clientOf(ctx: Context): Client {
 
 /** Returns the account in the path and the user's access to it, if the user has the permission there. Raises not_found and role_not_permitted. */
 export function accountOf(ctx: Context, permission: Permission): AccountAccess & { accountId: string } {
-  const { memberships, user } = visitorOf(ctx);
+  const { memberships, user, secondFactorAccounts } = visitorOf(ctx);
   const accountId = String(ctx['params'].account);
+  if (!user.isOperator && secondFactorAccounts.some(({ id }) => id === accountId)) throw fault('account_second_factor', {});
   return { accountId, ...assertAllowed(memberships, user.isOperator, accountId, permission) };
 }
 

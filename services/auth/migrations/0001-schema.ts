@@ -16,6 +16,7 @@ export const schema: Migration = {
       budgets ${sql.longText} NOT NULL,
       time_zone ${sql.text(64)} NOT NULL,
       never_log_prompts ${sql.int32} NOT NULL,
+      require_second_factor ${sql.int32} NOT NULL,
       created_at_ms ${sql.int64} NOT NULL,
       version ${sql.int64} NOT NULL,
       change_number ${sql.int64} NOT NULL

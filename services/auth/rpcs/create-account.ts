@@ -30,6 +30,7 @@ export async function createAccount(request: CreateAccountRequest, context: Call
       budgets: [],
       timeZone: defaultTimeZone,
       neverLogPrompts: false,
+      requireSecondFactor: false,
     };
     const limitsDetail = rateLimits === undefined ? {} : { rate_limits: accountRateLimitWords(rateLimits) };
     const event = { action: 'account.create', accountId: account.id, targetId: account.id, detail: { name, ...limitsDetail } };

@@ -41,6 +41,7 @@ export async function insertAccount(
     budgets: budgetsColumn(account.budgets),
     time_zone: account.timeZone,
     never_log_prompts: Number(account.neverLogPrompts),
+    require_second_factor: Number(account.requireSecondFactor),
     created_at_ms: account.createdAtMs,
     version: account.version,
     change_number: changeNumber,
@@ -129,6 +130,7 @@ export class AccountStore {
           budgets: budgetsColumn(after.budgets),
           time_zone: after.timeZone,
           never_log_prompts: Number(after.neverLogPrompts),
+          require_second_factor: Number(after.requireSecondFactor),
           version,
           change_number: changeNumber,
         });

@@ -22,6 +22,7 @@ export const accountColumns = [
   'budgets',
   'time_zone',
   'never_log_prompts',
+  'require_second_factor',
 ] as const;
 
 /** Returns the account in a row. */
@@ -38,6 +39,7 @@ export function toAccount(row: Row): Account {
     budgets: budgetsIn(asText(row['budgets']), BudgetScope.BUDGET_SCOPE_ACCOUNT, id),
     timeZone: asText(row['time_zone']),
     neverLogPrompts: asNumber(row['never_log_prompts']) === 1,
+    requireSecondFactor: asNumber(row['require_second_factor']) === 1,
   };
 }
 

@@ -12,6 +12,7 @@ import {
   SignInMethod,
   type User,
 } from '#proto/auth/v1/users.js';
+import type { Account } from '#proto/auth/v1/auth.js';
 import type { UserDeps } from './deps.js';
 import { mintToken } from './token.js';
 
@@ -57,19 +58,27 @@ export async function beginSession(
   return { token, session, user, actorToken };
 }
 
-/** Returns the user and memberships with which a session acts: none while a required second factor is missing, so that the user must set one up first. */
+/**
+ * Returns the user and memberships with which a session acts: none while a second factor that the installation requires is missing, and not those of
+ * accounts that require one, so that the user must set one up first.
+ */
 export function rightsIn(
   session: Session,
   user: User,
   memberships: readonly Membership[],
   { requireSecondFactor }: UserDeps['config'],
-): { user: User; memberships: readonly Membership[]; isFactorMissing: boolean } {
+): { user: User; memberships: readonly Membership[]; isFactorMissing: boolean; factorAccounts: readonly Account[] } {
   const isRequired = requireSecondFactor === 'everyone' || (requireSecondFactor === 'operators' && user.isOperator);
   // The identity provider is responsible for the second factors of its users.
-  const isFactorMissing = isRequired && !user.hasSecondFactor && session.method !== SignInMethod.SIGN_IN_METHOD_IDENTITY;
-  return isFactorMissing
-    ? { user: { ...user, isOperator: false }, memberships: [], isFactorMissing }
-    : { user, memberships, isFactorMissing };
+  const hasNone = !user.hasSecondFactor && session.method !== SignInMethod.SIGN_IN_METHOD_IDENTITY;
+  if (isRequired && hasNone) return { user: { ...user, isOperator: false }, memberships: [], isFactorMissing: true, factorAccounts: [] };
+  const isOpen = ({ account }: Membership): boolean => !hasNone || account?.requireSecondFactor !== true;
+  return {
+    user,
+    memberships: memberships.filter(isOpen),
+    isFactorMissing: false,
+    factorAccounts: memberships.flatMap((each) => (isOpen(each) ? [] : each.account!)),
+  };
 }
 
 /** Returns the same error for every failed proof of identity. */

@@ -16,5 +16,6 @@ export function newAccountOf(name: string, nowMs: number): Account {
     budgets: [],
     timeZone: defaultTimeZone,
     neverLogPrompts: false,
+    requireSecondFactor: false,
   };
 }

@@ -16,7 +16,7 @@ export default function SecurityPage() {
   const t = useText(settingsText);
   const factor = useText(secondFactorText);
   const signIn = useText(signInText);
-  const { second_factor_missing: isMissing } = useMe();
+  const { second_factor_missing: isMissing, second_factor_accounts: closed } = useMe();
   const search = new URLSearchParams(useSearch());
   const problem = search.get('problem');
   return (
@@ -35,6 +35,11 @@ export default function SecurityPage() {
       {isMissing && (
         <Notice tone="warn" live title={factor.required}>
           {factor.requiredHint}
+        </Notice>
+      )}
+      {closed.length > 0 && (
+        <Notice tone="warn" live title={factor.required}>
+          {factor.requiredByAccounts({ names: closed.map(({ name }) => name).join(', ') })}
         </Notice>
       )}
       {search.get('connected') !== null && (

@@ -16,6 +16,7 @@ import { useProjectName } from '../projects/queries.js';
 import { InviteDialog } from './members-invite.js';
 import { PendingInvitations } from './members-pending.js';
 import { RemoveDialog, RoleDialog } from './members-change.js';
+import { SecuritySection } from './members-security.js';
 import { membersKey } from './query-keys.js';
 
 type Change = { readonly what: 'role' | 'remove'; readonly member: Member };
@@ -39,6 +40,7 @@ export default function MembersPage() {
           <span className="flex flex-wrap items-center gap-2">
             <span className="wrap-anywhere">{member.name}</span>
             {member.id === me.user.id && <Badge>{t.you}</Badge>}
+            {mayChange && !member.has_second_factor && <Badge>{t.noFactor}</Badge>}
           </span>
           <span className="block text-sm font-normal text-soft wrap-anywhere">{member.email}</span>
         </span>
@@ -98,6 +100,7 @@ export default function MembersPage() {
           )}
         </Fetched>
       </Section>
+      {query.data !== undefined && <SecuritySection account={account} members={query.data.data} />}
       {mayChange && <PendingInvitations accountId={account.id} />}
       {isInviting && <InviteDialog account={account} onClose={() => setInviting(false)} />}
       {change?.what === 'role' && <RoleDialog account={account} member={change.member} onClose={() => setChange(undefined)} />}

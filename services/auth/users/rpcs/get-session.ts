@@ -22,9 +22,17 @@ export async function getSession(request: GetSessionRequest, context: CallContex
   }
   const { accountId } = request;
   const { address: clientAddress } = checkedClient({ address: request.clientAddress, userAgent: '' });
-  const { user, memberships, isFactorMissing } = rightsIn(session, stored.user, await members.ofUser(userId), config);
+  const rights = rightsIn(session, stored.user, await members.ofUser(userId), config);
+  const { user, memberships, isFactorMissing, factorAccounts } = rights;
   const actorToken = await actorTokens.sign({ user, sessionId: session.id, memberships, accountId, clientAddress, caller: context.caller });
-  return { session: await noteUse(session, deps), user, memberships: [...memberships], actorToken, secondFactorMissing: isFactorMissing };
+  return {
+    session: await noteUse(session, deps),
+    user,
+    memberships: [...memberships],
+    actorToken,
+    secondFactorMissing: isFactorMissing,
+    secondFactorAccounts: [...factorAccounts],
+  };
 }
 
 async function noteUse(session: Session, { sessions, lifetimes, clock }: UserDeps): Promise<Session> {

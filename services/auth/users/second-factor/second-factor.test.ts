@@ -6,6 +6,7 @@ import { testEngines } from '#kit/testing/database.js';
 import { eventually } from '#kit/testing/waiting.js';
 import {
   type Client,
+  CreateManagementKeyRequest,
   ListAuditEventsRequest,
   Role,
   SecondFactorKind,
@@ -14,6 +15,7 @@ import {
   type SignedIn,
   SignInMethod,
 } from '#proto/auth/v1/users.js';
+import { hashSecret } from '../../key-secret.js';
 import { actingAs, identityResponse, newAccount, operator, startTestAuth, type TestAuth } from '../../testing/auth.js';
 import { failuresMax, failureWindowMs } from '../throttle.js';
 import { challengeLifeMs } from './challenges.js';
@@ -413,6 +415,57 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     } finally {
       auth.config.requireSecondFactor = 'nobody';
     }
+  });
+
+  it('can be required by an account: open sessions lose it, and only it, until they have one; management keys do not', async () => {
+    const person = await newPerson();
+    const { token } = person.signedIn;
+    const [strict, other] = [await newAccount(auth.service, 'Strict'), await newAccount(auth.service, 'Other')];
+    for (const { id: accountId } of [strict, other]) {
+      await auth.users.putMember({ accountId, userId: person.userId, role: Role.ROLE_OWNER }, operator);
+      auth.clock.advance(1);
+    }
+    const read = (of = token) => auth.users.getSession({ token: of, clientAddress: '', accountId: strict.id }, operator);
+    const rolesOf = (jwt: string) => (JSON.parse(Buffer.from(jwt.split('.')[1]!, 'base64url').toString()) as { roles: object }).roles;
+    const both = [{ account: { id: strict.id } }, { account: { id: other.id } }];
+    expect(await read()).toMatchObject({ memberships: both, secondFactorAccounts: [] });
+    const require = (requireSecondFactor: boolean) =>
+      auth.service.updateAccountSecurity({ accountId: strict.id, requireSecondFactor }, actingAs(person.signedIn));
+    const { secret } = await auth.users.createManagementKey(
+      CreateManagementKeyRequest.fromPartial({ accountId: strict.id, name: 'CI', scopes: ['keys:read'] }),
+      actingAs(person.signedIn),
+    );
+    expect((await require(true)).account).toMatchObject({ requireSecondFactor: true });
+
+    const limited = await read();
+    expect(limited).toMatchObject({ secondFactorMissing: false, memberships: [{ account: { id: other.id } }] });
+    expect(limited.secondFactorAccounts).toMatchObject([{ id: strict.id }]);
+    expect(Object.keys(rolesOf(limited.actorToken!.token))).toEqual([other.id]);
+    expect(Object.keys(rolesOf((await byLink(person)).signedIn!.actorToken!.token))).toEqual([other.id]);
+    const secretHash = hashSecret(secret);
+    expect(await auth.users.authenticateManagementKey({ secretHash, clientAddress: '' }, operator)).toMatchObject({
+      membership: { account: { id: strict.id }, role: Role.ROLE_OWNER },
+    });
+    const claims = { issuer: 'https://id.example.com', subject: 'strict', email: person.email, emailVerified: true, name: 'Ada' };
+    const byProvider = await auth.users.signInWithIdentity({ response: identityResponse(claims), client: person.client }, operator);
+    expect(await read(byProvider.signedIn!.token)).toMatchObject({ memberships: both, secondFactorAccounts: [] });
+
+    await addApp(person);
+    const open = await read();
+    expect(open).toMatchObject({ memberships: both, secondFactorAccounts: [] });
+    expect(Object.keys(rolesOf(open.actorToken!.token)).toSorted()).toEqual([strict.id, other.id].toSorted());
+    await auth.users.resetSecondFactors({ userId: person.userId, language: '' }, operator);
+    expect(await read()).toMatchObject({ memberships: [{ account: { id: other.id } }] });
+    await auth.service.updateAccountSecurity({ accountId: strict.id, requireSecondFactor: false }, operator);
+    expect(await read()).toMatchObject({ memberships: both });
+    const { events } = await auth.users.listAuditEvents(
+      ListAuditEventsRequest.fromPartial({ accountId: strict.id, action: 'account.update' }),
+      operator,
+    );
+    expect(events.map(({ detailJson, actorName }) => [actorName, (JSON.parse(detailJson) as { after: object }).after])).toEqual([
+      ['operator CLI', { require_second_factor: false }],
+      [person.email, { require_second_factor: true }],
+    ]);
   });
 
   it('stay required when the key that encrypts them is lost', async () => {
