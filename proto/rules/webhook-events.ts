@@ -67,7 +67,7 @@ export const webhookEvents: { readonly [T in WebhookEventType]: Described<T> } =
     example: { threshold_usd: '10', settled_usd: '9.73', available_usd: '9.41' },
   },
   'budget.reached': {
-    when: 'A [budget](budgets.md) was spent to one of the shares that it names. `period_start` and `resets_at` are null for a lifetime budget.',
+    when: 'The spend of a [budget](budgets.md) reached one of its alert percentages. `period_start` and `resets_at` are null for a lifetime budget.',
     example: {
       budget_id: 'bud_019a6b1c2d3e7f008a9bcadbecfd0e1f',
       scope: 'project',
@@ -100,7 +100,7 @@ export const webhookEvents: { readonly [T in WebhookEventType]: Described<T> } =
     },
   },
   'key.refused': {
-    when: 'Calls of a key began to be [refused](refusals.md) for a reason that lasts until someone acts; at most once per hour, key and reason.',
+    when: 'Calls with a key began to be [refused](refusals.md) for a reason that does not pass by itself. Sent at most once per hour for each key and reason.',
     example: {
       key_id: 'key_019a6b1c2d3e7f008a9bcadbecfd0e1f',
       project_id: 'proj_019a6b1c2d3e7f008a9bcadbecfd0e1f',
@@ -117,7 +117,7 @@ export const webhookEvents: { readonly [T in WebhookEventType]: Described<T> } =
     example: { model: 'sandbox/story', until: '2027-01-31T14:00:00.000Z', reason: 'Maintenance of the upstream' },
   },
   'model.resumed': {
-    when: 'The operator ended the pause of a model. No event is sent when a pause ends at its announced time.',
+    when: 'The operator resumed a paused model. No event is sent when a pause ends at its announced time.',
     isForAll: true,
     example: { model: 'sandbox/story' },
   },

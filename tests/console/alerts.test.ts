@@ -128,7 +128,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     await page.getByRole('heading', { name: 'Signing secret' }).waitFor();
     const secret = await page.getByRole('dialog').locator('pre').innerText();
     await page.keyboard.press('Escape');
-    await page.getByRole('button', { name: 'I saved the secret' }).click();
+    await page.getByRole('button', { name: 'I have saved it' }).click();
     expect(await page.content()).not.toContain(secret);
     await page.getByRole('button', { name: `Actions for ${hook.url}/events` }).click();
     await page.getByRole('menuitem', { name: 'Send a test event' }).click();
@@ -138,8 +138,8 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     await new OpenAI({ apiKey: 'unused' }).webhooks.verifySignature(body, headers as Record<string, string>, secret);
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
     const log = page.getByRole('table', { name: 'Deliveries' });
-    await log.getByRole('button', { name: 'Send again' }).click();
-    await page.getByText('The event was delivered.').waitFor();
+    await log.getByRole('button', { name: 'Resend' }).click();
+    await page.getByText('Event delivered').waitFor();
     for (const theme of ['light', 'dark'] as const) {
       await showTheme(page, theme);
       expect(await accessibilityFaults(page)).toEqual([]);
@@ -179,7 +179,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     expect(alert).toMatchObject({ account_id: accountId, data: { key_id: key, reason: 'key_limit_reached' } });
     const page = await open();
     await page.locator('summary', { hasText: 'Notifications sent' }).click();
-    await page.getByText('Key refusing calls (key limit reached):').first().waitFor();
+    await page.getByText('Calls refused (key limit reached):').first().waitFor();
     await page.getByRole('table', { name: 'Notifications sent' }).getByRole('link', { name: 'importer' }).first().waitFor();
     expect(alerts()).toHaveLength(1);
     await page.close();
@@ -237,8 +237,8 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     });
     const page = await open(narrow, '?payment=cancelled');
     await page.getByRole('heading', { name: '提醒', exact: true }).waitFor();
-    await page.locator('summary', { hasText: '发送记录' }).click();
-    await page.getByRole('table', { name: '发送记录' }).waitFor();
+    await page.locator('summary', { hasText: '已发送的通知' }).click();
+    await page.getByRole('table', { name: '已发送的通知' }).waitFor();
     for (const theme of ['light', 'dark'] as const) {
       await showTheme(page, theme);
       expect(await accessibilityFaults(page)).toEqual([]);

@@ -176,13 +176,13 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await operator.getByText('must be above 0').waitFor();
     // A high total value has to be confirmed by entering it again.
     await operator.getByLabel('Value in USD').fill('50.5');
-    await operator.getByLabel('How many').fill('2');
+    await operator.getByLabel('Number of codes').fill('2');
     await operator.getByText('$101.00 in total').waitFor();
-    await operator.getByLabel('Total value').fill('50.5');
+    await operator.getByLabel('Confirm total value').fill('50.5');
     await operator.getByRole('dialog').getByRole('button', { name: 'Create codes' }).click();
     await operator.getByText('is not the amount, which is $101').waitFor();
-    await operator.getByLabel('How many').fill('1');
-    expect(await operator.getByLabel('Total value').count()).toBe(0);
+    await operator.getByLabel('Number of codes').fill('1');
+    expect(await operator.getByLabel('Confirm total value').count()).toBe(0);
     await operator.getByLabel('Value in USD').fill('1.5');
     await operator.getByLabel('Note').fill('conference');
     await operator.getByRole('dialog').getByRole('button', { name: 'Create codes' }).click();

@@ -149,7 +149,7 @@ const views: readonly View[] = [
   {
     name: 'record-attempts',
     path: ({ accountId, thirdTimeId }) => `/accounts/${accountId}/usage/records/${thirdTimeId}`,
-    act: (page) => page.getByRole('list', { name: 'Attempts at upstreams' }).scrollIntoViewIfNeeded(),
+    act: (page) => page.getByRole('list', { name: 'Upstream attempts' }).scrollIntoViewIfNeeded(),
   },
   { name: 'refusals', path: ofAccount('/usage/refusals') },
   { name: 'refusals-none', path: ofAccount('/usage/refusals?reason=overloaded') },
@@ -261,7 +261,7 @@ async function refuseCode(page: Page): Promise<void> {
 async function makeCodes(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Create codes' }).first().click();
   await page.getByLabel('Value in USD').fill('5');
-  await page.getByLabel('How many').fill('3');
+  await page.getByLabel('Number of codes').fill('3');
   await page.getByRole('dialog').getByRole('button', { name: 'Create codes' }).click();
   await page.getByRole('dialog').locator('pre').waitFor();
 }

@@ -80,7 +80,7 @@ describe('faults in the console', () => {
     const person = await newMember(chromium, system, owner, { width: 375 });
     const page = await person.open(`/accounts/${accountId}/billing`);
     await page.getByRole('link', { name: '$0.00' }).first().waitFor();
-    const note = page.getByText('Tollgate cannot be reached. Trying again …');
+    const note = page.getByText('Tollgate cannot be reached. Trying again…');
     expect(await note.count()).toBe(0);
     await person.context.route('**/console/api/**', (route) => route.abort());
     await note.waitFor();
@@ -105,7 +105,7 @@ describe('faults in the console', () => {
     await page.getByRole('row').nth(1).waitFor();
     let isBack = false;
     await person.context.route('**/console/api/**', (route) => (isBack ? route.continue() : undefined));
-    const note = page.getByText('Tollgate cannot be reached. Trying again …');
+    const note = page.getByText('Tollgate cannot be reached. Trying again…');
     await note.waitFor();
     const retry = (await page.getByRole('banner').getByRole('button', { name: 'Try again' }).elementHandle())!;
     // At once, or the page's own next attempt may take the button away before it is pressed.
@@ -126,12 +126,12 @@ describe('faults in the console', () => {
       await system.kill();
       for (const [index, page] of pages.entries()) {
         await page.evaluate((path) => history.pushState({}, '', path), `/console${paths[index]!.replace(':account', accountId)}`);
-        await page.getByText('Tollgate cannot be reached. Trying again …').waitFor();
+        await page.getByText('Tollgate cannot be reached. Trying again…').waitFor();
         expect(await page.getByRole('alert').count()).toBe(0);
       }
       await system.start();
       for (const [index, page] of pages.entries()) {
-        await page.getByText('Tollgate cannot be reached. Trying again …').waitFor({ state: 'detached' });
+        await page.getByText('Tollgate cannot be reached. Trying again…').waitFor({ state: 'detached' });
         await page.locator('h1').first().waitFor();
         expect(await page.getByRole('alert').count()).toBe(0);
         // The document is the same: nothing was loaded again.

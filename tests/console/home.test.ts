@@ -103,7 +103,7 @@ describe.each(browserModes)('home, %s', (mode) => {
     await api.must('POST', `${account}/invitations`, { email: 'new@example.com', role: 'viewer' }, 201);
     await page.reload();
     await page.getByText('Latest failed calls').waitFor();
-    await page.getByText('No call has failed.').waitFor();
+    await page.getByText('No failed calls.').waitFor();
     expect(await page.getByText('Get started').count()).toBe(0);
     await person.close();
   });

@@ -135,7 +135,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     const openai = new OpenAI({ baseURL: `${system.baseUrl}/v1`, apiKey: secret });
     const { choices } = await openai.chat.completions.create({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] });
     expect(choices[0]!.message.content).toBe('Hello');
-    await page.getByText('It works: the call is on record').waitFor();
+    await page.getByText('It works. The call was recorded').waitFor();
     const { data: records } = await api.get<{ data: { request_id: string; charge_usd: string; model: string }[] }>(
       `/accounts/${accountId}/usage/records`,
     );
@@ -363,7 +363,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await row(page, 'turning').getByText('Disabled').waitFor();
     await soon(async () => expect(await status(third)).toBe(403));
     // The list says that its calls are refused; why is one click away, and so is a call that is searched by its request id.
-    const why = row(page, 'turning').getByRole('link', { name: /^Refusing calls since [\d:]+: key disabled$/ });
+    const why = row(page, 'turning').getByRole('link', { name: /^Calls refused since [\d:]+: key disabled$/ });
     await why.waitFor();
     const [list] = await Promise.all([person.context.newPage(), page.getByRole('button', { name: 'Undo' }).click()]);
     await list.goto(new URL((await why.getAttribute('href'))!, page.url()).href);
@@ -377,7 +377,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await list.goto(`console/accounts/${accountId}`);
     await list.getByText(/^\d+ calls? (was|were) refused in the last 24 hours$/).waitFor();
     await list.getByRole('link', { name: 'turning', exact: true }).first().click();
-    await list.getByText(/^Refusing calls since/).waitFor();
+    await list.getByText(/^Calls refused since/).waitFor();
     expect(await accessibilityFaults(list)).toEqual([]);
     await list.close();
     await row(page, 'turning').getByText('Active').waitFor();
@@ -453,7 +453,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await row(page, 'server').waitFor();
     expect([await dialog(page).count(), await page.getByRole('button', { name: 'Create key' }).count()]).toEqual([0, 0]);
     await page.getByRole('button', { name: 'Actions for server' }).click();
-    expect(await page.getByRole('menuitem').allTextContents()).toEqual(['See usage']);
+    expect(await page.getByRole('menuitem').allTextContents()).toEqual(['Show usage']);
     await expectNoFaults(person);
   });
 
@@ -476,7 +476,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await keys('ArrowUp', 'ArrowUp');
     expect(await focused()).toBe('Revoke');
     await keys('Home', 's');
-    expect(await focused()).toBe('See usage');
+    expect(await focused()).toBe('Show usage');
     // A letter selects an item of the menu instead of a page shortcut.
     await keys('g', 'k', 'Escape');
     expect([await isOpen(), await focused(), new URL(page.url()).search]).toEqual([false, 'Actions for one of two', '?q=one+of+two']);

@@ -167,7 +167,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
       await page.getByLabel('Email address').fill(email);
       await page.getByLabel('Password').fill(who.password);
       await page.keyboard.press('Enter');
-      await page.getByRole('heading', { level: 1, name: 'Second step' }).waitFor();
+      await page.getByRole('heading', { level: 1, name: 'Second factor' }).waitFor();
     };
     await signOut();
     await enterPassword();

@@ -196,7 +196,7 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await page.getByLabel('Aliases').fill('fast');
     await page.getByLabel('Priority').fill('2');
     await page.getByLabel('Weight').fill('7');
-    await page.getByLabel('Route prompts with the same beginning to the same target').uncheck();
+    await page.getByLabel('Route prompts with the same prefix to the same target').uncheck();
     await operator.context.request.patch('console/api/operator/models/acme/fast', {
       data: { model: { description: 'Quick.' } },
       headers: { 'x-tollgate-console': '1' },

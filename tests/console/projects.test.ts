@@ -128,7 +128,7 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     const person = await signedIn(owner);
     const projectId = accountId.replace('acct_', 'proj_');
     const page = await person.open(`/accounts/${accountId}/projects/${projectId}`);
-    await page.getByText('Off: no prompt and no answer is kept.').waitFor();
+    await page.getByText('Off: prompts and answers are not kept.').waitFor();
     await page.getByRole('button', { name: 'Change' }).click();
     const form = popup(page);
     await form.getByLabel('Log prompts and answers of this project').check();

@@ -111,7 +111,7 @@ describe.each(handNames)('by %s', (hand) => {
     await hands.press(own.getByRole('link', { name: 'Create key' }));
     await hands.press(own.getByRole('dialog').getByRole('button', { name: 'Create key' }));
     await hands.press(own.getByRole('button', { name: 'Send a test call' }));
-    await own.getByText('It works: the call is on record').waitFor();
+    await own.getByText('It works. The call was recorded').waitFor();
     expect(hands.actions).toBeLessThanOrEqual(6);
     expect(person.faults).toEqual([]);
     await person.close();

@@ -213,7 +213,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
       .evaluateAll((links) => links.map((link) => /req_\w+/.exec((link as HTMLAnchorElement).href)![0]));
     const { data: records } = await api.get<{ data: Record_[] }>(`${past}/usage/records?limit=200`);
     expect(ids).toEqual(records.map(({ request_id: id }) => id));
-    await page.getByText('72 shown, no more.').waitFor();
+    await page.getByText('All 72 shown.').waitFor();
     // A part of the histogram, dragged over, becomes the range.
     await page.evaluate(() => scrollTo(0, 0));
     const histogram = await page.getByRole('group', { name: /^Calls and errors over time/ }).boundingBox();
@@ -407,7 +407,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await page.goto(`console${account}/usage/records/${failed.id}`);
     await page.getByText('Nothing was charged.', { exact: false }).first().waitFor();
     // Every user sees the attempts; only operators see their upstreams.
-    const tried = page.getByRole('list', { name: 'Attempts at upstreams' });
+    const tried = page.getByRole('list', { name: 'Upstream attempts' });
     expect(await tried.getByRole('listitem').count()).toBe(1);
     expect(await tried.innerText()).toContain('upstream_failed');
     expect(await tried.innerText()).not.toContain('sandbox');
@@ -448,7 +448,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
 
     const member = await newMember(chromium, system, owner);
     const page = await member.open(path);
-    const rows = page.getByRole('list', { name: 'Attempts at upstreams' }).getByRole('listitem');
+    const rows = page.getByRole('list', { name: 'Upstream attempts' }).getByRole('listitem');
     await rows.first().waitFor();
     const texts = (await rows.allInnerTexts()).map((text) => text.split('\n').filter((line) => line.trim() !== ''));
     expect(texts).toEqual([
@@ -462,7 +462,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     const person = await newMember(chromium, system, operator, { width: 375, height: 800 });
     const narrow = await person.open(path);
     await narrow.getByText('status-503').waitFor();
-    const narrowRows = narrow.getByRole('list', { name: 'Attempts at upstreams' }).getByRole('listitem');
+    const narrowRows = narrow.getByRole('list', { name: 'Upstream attempts' }).getByRole('listitem');
     await narrowRows.first().waitFor();
     const [first, second] = await narrowRows.allInnerTexts();
     expect(first).toMatch(/Failed\s+vendor · status-503\s[^]*upstream_overloaded · HTTP 503[^]*The upstream’s request id: req_stub/);

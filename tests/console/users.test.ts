@@ -247,10 +247,10 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
       .getByRole('button', { name: /^Sign out of Chrome \d+ on Linux$/ })
       .first()
       .click();
-    await page.getByText('Signed out there').waitFor();
+    await page.getByText('Session signed out').waitFor();
     await page.getByRole('button', { name: 'Sign out everywhere else' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Sign out everywhere else' }).click();
-    await page.getByText('Sessions ended: 1').waitFor();
+    await page.getByText('1 session ended').waitFor();
     await elsewhere.reload();
     await heading(elsewhere, 'Sign in');
     await page.reload();

@@ -66,10 +66,10 @@ export const projectsText = dictionary(
     projectId: '项目 ID',
     created: '创建时间',
     deletedAt: '删除时间',
-    spent: '已用',
+    spent: '已消费',
     mayNot: '账户的所有者和管理员可以更改项目与预算。',
     fallback: '较便宜的模型',
-    fallbackHint: '模型 ID。预算用到此比例后，调用以它代替更贵的模型。',
+    fallbackHint: '模型 ID。预算使用达到此比例后，调用会改用此模型，而不用更贵的模型。',
     fallbackFrom: '起始比例（%）',
   },
 );
