@@ -212,7 +212,7 @@ function notFound(routerOf: (ctx: Context) => Router): Middleware {
 function nothingThere(ctx: Context): never {
   const known = notOfferedAt(ctx.path);
   if (known !== undefined) throw new AppError('not_offered', notOfferedMessage(known), { details: { nearest: known.nearest } });
-  throw new AppError('not_found', `There is nothing at ${ctx.method} ${ctx.path.slice(0, 200)}. GET /openapi.json lists all routes.`, {
+  throw new AppError('not_found', `${ctx.method} ${ctx.path.slice(0, 200)} does not exist. GET /openapi.json lists all routes.`, {
     details: { what: 'path' },
   });
 }

@@ -243,7 +243,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
       responseSink?.take(batch);
       yield { kind: 'events', events: batch.events, tokens: progress.tokens };
     }
-    if (progress.finished === undefined) throw new AppError('upstream_failed', 'The model broke off in the middle of its answer.');
+    if (progress.finished === undefined) throw new AppError('upstream_failed', 'The upstream ended its answer early.');
   } catch (cause) {
     failure = cause;
   } finally {

@@ -96,7 +96,7 @@ export function assertNoFileIds(value: unknown, path: string): void {
       throw fieldError(
         'unsupported_field',
         at,
-        'file ids of a vendor are not accepted, because files belong to accounts there; send the content itself',
+        'vendor file ids are not supported, because the files belong to an account at the vendor; send the content itself',
       );
     }
     assertNoFileIds(field, at);

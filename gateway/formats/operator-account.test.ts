@@ -41,7 +41,7 @@ describe.each(formats)('a %s body', (format, parse) => {
     }
     const many = Array.from({ length: 17 }, (_, index) => ({ type: `web_search_${index}`, name: `x${index}` }));
     expect(() => parse({ tools: many })).toThrow('at most 16 types of tools that a vendor runs');
-    expect(() => parse({ plugins: [{ id: 'web' }] })).toThrow('costs more than tokens');
+    expect(() => parse({ plugins: [{ id: 'web' }] })).toThrow('plugins are not supported');
   });
 });
 

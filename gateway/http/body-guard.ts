@@ -81,11 +81,13 @@ export class BodyGuard {
   #assertRoom(accountId: string, units: number): void {
     const { bodiesBytesMax, bodiesBytesPerAccountMax } = this.limits;
     if ((this.occupancy.bodyUnits() + units) * unitBytes > bodiesBytesMax)
-      throw new AppError('overloaded', 'The gateway is reading as many bytes of requests as it may. Try again shortly.', { retryAfterMs });
+      throw new AppError('overloaded', 'The gateway is reading as many request bytes as its limit allows. Try again shortly.', {
+        retryAfterMs,
+      });
     if ((this.occupancy.bodyUnitsOf(accountId) + units) * unitBytes > bodiesBytesPerAccountMax) {
       throw new AppError(
         'overloaded',
-        `Your account is sending more than ${bodiesBytesPerAccountMax} bytes of requests at the same time. Try again when some have arrived.`,
+        `Your account is sending more than ${bodiesBytesPerAccountMax} bytes of requests at the same time. Try again when some requests have been received.`,
         { retryAfterMs },
       );
     }

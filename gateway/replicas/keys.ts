@@ -222,7 +222,7 @@ export function createKeyReplica(deps: {
     const unknownAtMs = unknowns.get(hash);
     if (unknownAtMs !== undefined && nowMs - unknownAtMs < unknownMs) {
       knownUnknowns.add();
-      throw unknownKey();
+      throw fault('key_unknown', {});
     }
     misses.add();
     if (cached === undefined || !isServedWithoutAuth(cached)) return fetchOnce(hash, secretHash, rpcTimeoutMs);
@@ -289,11 +289,4 @@ export function createKeyReplica(deps: {
 
 function replaceBudgets(entry: Entry, of: BudgetScope, budgets: readonly Budget[]): void {
   entry.budgets = [...entry.budgets.filter(({ scope }) => scope !== of), ...budgets];
-}
-
-function unknownKey(): AppError {
-  return new AppError(
-    'key_unknown',
-    'No such platform key. Create one with `tollgate key create`, or check which gateway this key belongs to.',
-  );
 }

@@ -180,7 +180,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await operator.getByText('$101.00 in total').waitFor();
     await operator.getByLabel('Confirm total value').fill('50.5');
     await operator.getByRole('dialog').getByRole('button', { name: 'Create codes' }).click();
-    await operator.getByText('is not the amount, which is $101').waitFor();
+    await operator.getByText('must equal the amount, $101').waitFor();
     await operator.getByLabel('Number of codes').fill('1');
     expect(await operator.getByLabel('Confirm total value').count()).toBe(0);
     await operator.getByLabel('Value in USD').fill('1.5');
@@ -198,7 +198,9 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     const page = await open('/billing');
     await page.getByLabel('Code').fill('TGC-00000-00000-00000-00000');
     await page.keyboard.press('Enter');
-    await page.getByText('The code does not exist, was used, or is no longer valid.').waitFor();
+    await page
+      .getByText('The code does not exist, has already been used, or is no longer valid. Check that you entered all of it.')
+      .waitFor();
     await page.getByLabel('Code').fill(code.toLowerCase());
     await page.keyboard.press('Enter');
     await page.getByText('$1.50 was added to the balance.').waitFor();

@@ -146,11 +146,11 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     };
     await card.getByText('…abcd').waitFor();
     await test();
-    await card.getByText('Failed: Secret').waitFor();
+    await card.getByText('Failed: Authentication').waitFor();
     stub.takeRefused();
     await page.reload();
-    await card.getByText('Failed: Secret').waitFor();
-    expect(await card.getByRole('row', { name: /^Secret/ }).innerText()).toContain('the secret is refused');
+    await card.getByText('Failed: Authentication').waitFor();
+    expect(await card.getByRole('row', { name: /^Authentication/ }).innerText()).toContain('the secret is refused');
     expect(await card.getByRole('row', { name: /^List of models/ }).innerText()).toContain('Not run');
 
     await card.getByRole('button', { name: 'Edit', exact: true }).click();

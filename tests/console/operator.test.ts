@@ -62,7 +62,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     // Above the threshold, the same amount has to be entered twice.
     await form.getByLabel('Repeat the amount').fill('25.05');
     await form.getByRole('button', { name: 'Credit' }).click();
-    await form.getByText('is not the amount, which is $250.5').waitFor();
+    await form.getByText('must equal the amount, $250.5').waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
     await form.getByLabel('Repeat the amount').fill('250.5');
     await form.getByRole('button', { name: 'Credit' }).click();

@@ -470,7 +470,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     expect([await sidewaysScroll(narrow), await accessibilityFaults(narrow)]).toEqual([0, []]);
     const chinese = await newMember(chromium, system, operator, { language: 'zh-CN' });
     const inChinese = await chinese.open(path);
-    await inChinese.getByRole('list', { name: '上游尝试' }).getByText('已应答').waitFor();
+    await inChinese.getByRole('list', { name: '上游尝试' }).getByText('已响应').waitFor();
 
     expect([...member.faults, ...person.faults, ...chinese.faults]).toEqual([]);
     for (const each of [member, person, chinese]) await each.close();
@@ -510,7 +510,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     const {
       data: [total],
     } = await api.get<{ data: [Total] }>(`${past}/usage/totals`);
-    expect(await tile(page, '花费').innerText()).toBe(usdText(total.charge_usd));
+    expect(await tile(page, '消费').innerText()).toBe(usdText(total.charge_usd));
     await page.getByRole('link', { name: '记录', exact: true }).click();
     await page.getByRole('heading', { level: 1, name: '用量记录' }).waitFor();
     await page.getByRole('table', { name: '用量记录' }).getByRole('link').first().click();

@@ -190,7 +190,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await log.getByText('accepted an invitation').waitFor();
     await page.reload();
     await actor.locator('option:checked').filter({ hasText: 'vera@example.com' }).waitFor({ state: 'attached' });
-    await actor.selectOption({ label: 'Operator’s commands and internal programs' });
+    await actor.selectOption({ label: 'Operator CLI and internal programs' });
     await log.getByText('accepted an invitation').waitFor({ state: 'detached' });
     await page.goto(`${system.baseUrl}/console${account}/members`);
     // An admin cannot change an owner.

@@ -96,7 +96,7 @@ describe.each(browserModes)('the public catalog, %s', (mode) => {
     const [model] = await read('/models/sandbox/echo?lang=zh-CN', 'en');
     expect(model).toContain('价格历史');
     expect(model).toContain('href="../../models?lang=zh-CN"');
-    expect((await read('/models/no/such?lang=zh-CN', 'en'))[0]).toContain('没有这个模型');
+    expect((await read('/models/no/such?lang=zh-CN', 'en'))[0]).toContain('模型不存在');
   });
 
   it('tells a person that a model is unknown, on a page that links within the site', async () => {

@@ -126,7 +126,7 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
         case 'inProgress':
           throw new AppError(
             'idempotency_in_progress',
-            `The call of this Idempotency-Key, ${outcome.value.callId}, is in progress. Repeat the request to get its answer.`,
+            `The call with this Idempotency-Key, ${outcome.value.callId}, is in progress. Repeat the request to get its answer.`,
             {
               details: particulars(outcome.value.callId),
               retryAfterMs: likelyRestMs(outcome.value.callId, deps.clock.nowMs()),
@@ -135,7 +135,7 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
         case 'mismatch':
           throw new AppError(
             'idempotency_mismatch',
-            `The Idempotency-Key was used before for another request, ${outcome.value.callId}. Use a new key for a new request.`,
+            `The Idempotency-Key was already used for a different request, ${outcome.value.callId}. Use a new key for a new request.`,
             {
               details: particulars(outcome.value.callId),
             },
@@ -178,7 +178,7 @@ function gone(callId: string, cause: Cause): AppError {
       : 'the gateway crashed during the call, and the part that was delivered was charged';
   return new AppError(
     'idempotency_answer_gone',
-    `The call of this Idempotency-Key, ${callId}, has ended, and its answer cannot be returned again: ${why}. GET /v1/usage/${callId} shows what it cost. Use a new key to call again.`,
+    `The call with this Idempotency-Key, ${callId}, has ended, and its answer cannot be returned again: ${why}. GET /v1/usage/${callId} shows what it cost. Use a new key to call again.`,
     {
       details: particulars(callId),
     },

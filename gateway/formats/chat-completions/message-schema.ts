@@ -9,7 +9,7 @@ const CacheBreakpoint = Type.Object({ mode: optional(Type.String()), ttl: option
 const marks = { cache_control: optional(CacheControl), prompt_cache_breakpoint: optional(CacheBreakpoint) };
 
 const noFileIds = refused({
-  file_id: 'file ids of a vendor are not accepted, because files belong to accounts there; send the content itself as a data URI',
+  file_id: 'vendor file ids are not supported, because the files belong to an account at the vendor; send the content itself as a data URI',
 });
 
 const TextPart = Type.Object({ type: Type.Literal('text'), text: Type.String(), ...marks });

@@ -90,12 +90,12 @@ function translateFormat({ response_format: format }: ChatCompletionRequest, dem
 /** Refuses, on other formats, answers that only upstreams of this format can give: the caller would read missing fields. */
 function refuseAnswersElsewhere(body: ChatCompletionRequest, demands: Demands): void {
   const topLogprobs = body.top_logprobs ?? 0;
-  if (topLogprobs > 0 && body.logprobs !== true) throw fieldError('invalid_request', 'top_logprobs', 'needs "logprobs": true');
-  if ((body.n ?? 1) > 1) demands.refuseElsewhere('n', 'the model gives 1 answer per call; make one call for each answer');
+  if (topLogprobs > 0 && body.logprobs !== true) throw fieldError('invalid_request', 'top_logprobs', 'requires "logprobs": true');
+  if ((body.n ?? 1) > 1) demands.refuseElsewhere('n', 'the model returns one answer per call; make one call for each answer');
   if (body.web_search_options !== undefined && body.web_search_options !== null) {
     demands.addVendorTool('web_search_options', 'web_search_options', webSearchUnit);
     demands.addForeign(body.web_search_options);
-    demands.refuseElsewhere('web_search_options', 'the vendor of the model does not search; leave it out');
+    demands.refuseElsewhere('web_search_options', 'the model does not support web search; leave it out');
   }
   if (body.logprobs === true) demands.refuseElsewhere('logprobs', 'the model does not return log probabilities; leave it out');
 }

@@ -34,7 +34,8 @@ const ResponseFormatParam = Type.Union([
   unknownKind(['text', 'json_object', 'json_schema']),
 ]);
 
-const noSearch = 'a search by a vendor costs more than tokens; search on your side and send the results';
+const noSearch =
+  'web search by the vendor is not supported here, because it costs more than tokens; search in your program and send the results';
 
 /** The body of POST /v1/chat/completions. Other fields reach upstreams of this format that publish or allow them. */
 export const ChatCompletionRequest = Type.Object(
@@ -89,7 +90,7 @@ export const ChatCompletionRequest = Type.Object(
     ...refused({
       audio: 'audio output is not supported; leave it out',
       search_parameters: noSearch,
-      plugins: 'what a vendor runs costs more than tokens; leave it out',
+      plugins: 'plugins are not supported, because the vendor bills more than tokens for them; leave it out',
     }),
     ...passedOn('verbosity', 'prompt_cache_options', 'prompt_cache_retention'),
     // These change the price.

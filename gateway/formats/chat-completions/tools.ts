@@ -89,7 +89,7 @@ export function translateToolChoice(body: ChatCompletionRequest, tools: Tool[], 
   if (choice === undefined) return open();
   if (typeof choice === 'string') {
     if (choice === 'required' && params.length === 0)
-      throw fieldError('invalid_request', 'tool_choice', '"required" needs tools; send some or use "auto"');
+      throw fieldError('invalid_request', 'tool_choice', '"required" requires tools; send at least one, or use "auto"');
     const mode = modes[choice];
     if (mode === undefined) return passChoiceOn('tool_choice', choice, open, demands);
     return params.length === 0 ? open() : chosen(mode);

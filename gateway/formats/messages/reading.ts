@@ -10,7 +10,7 @@ export const version2026 = '2026-10-21';
 const cacheMarksMax = 4;
 
 export const fileFix =
-  'file ids of a vendor are not accepted, because files belong to accounts there; send the content itself, as base64 or text';
+  'vendor file ids are not supported, because the files belong to an account at the vendor; send the content itself, as base64 or text';
 
 /** Holds the state of reading one body. */
 export class Reading {

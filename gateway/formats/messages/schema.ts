@@ -47,7 +47,7 @@ const promptFields = {
     mcp_servers: 'MCP servers are not supported; call them from your side and send their tools',
     compaction: 'compaction is not supported; leave it out',
     thread: ofVendorAccount,
-    plugins: 'what a vendor runs costs more than tokens; leave it out',
+    plugins: 'plugins are not supported, because the vendor bills more than tokens for them; leave it out',
     fallbacks: 'fallback models are chosen by the gateway; leave it out',
     fallback_credit_token: ofVendorAccount,
     billing_policy: ofVendorAccount,

@@ -79,7 +79,7 @@ export function translateToolChoice(
     case 'none':
       break;
     case 'any':
-      if (params.length === 0) throw fieldError('invalid_request', 'tool_choice', '"any" needs tools; send some or use "auto"');
+      if (params.length === 0) throw fieldError('invalid_request', 'tool_choice', '"any" requires tools; send at least one, or use "auto"');
       break;
     case 'tool':
       if (params.some((param) => isCustom(param) && param.name === choice.name)) break;

@@ -4,7 +4,7 @@ import { optional, refused, unknownKind, type ValueOf } from '../fields.js';
 import { ToolParam } from './tool-schema.js';
 
 const noFileIds = refused({
-  file_id: 'file ids of a vendor are not accepted, because files belong to accounts there; send the content itself as a data URI',
+  file_id: 'vendor file ids are not supported, because the files belong to an account at the vendor; send the content itself as a data URI',
 });
 /** 5m and 1h are the nearest lifetimes with a price. */
 const CacheBreakpoint = Type.Object({ mode: optional(Type.String()), ttl: optional(Type.String()) });

@@ -117,5 +117,5 @@ function noteInclude({ include, top_logprobs: topLogprobs }: ResponseRequest, de
     else demands.droppedElsewhere.add('include');
   }
   if ((topLogprobs ?? 0) > 0 && include?.includes('message.output_text.logprobs') !== true)
-    throw fieldError('invalid_request', 'top_logprobs', 'needs "message.output_text.logprobs" in include');
+    throw fieldError('invalid_request', 'top_logprobs', 'requires "message.output_text.logprobs" in include');
 }

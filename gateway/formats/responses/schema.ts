@@ -47,7 +47,8 @@ export const ReasoningConfig = Type.Object({
   ...passedOn('context'),
 });
 
-const noSearch = 'a search by a vendor costs more than tokens; send the tool web_search, which works where it has a price';
+const noSearch =
+  'web search by the vendor is not supported here, because it costs more than tokens; send the tool web_search, which works for models with a price for it';
 /** Fields that change the price, or that select another model, account or number of answers; without max_output_tokens, which is this format's own cap. */
 const redirects = redirecting.filter(
   (name): name is Exclude<typeof name, 'max_output_tokens' | 'previous_response_id' | 'conversation'> =>
@@ -94,9 +95,9 @@ export const ResponseRequest = Type.Object(
     previous_response_id: optional(Type.String({ minLength: 1, description: 'A stored answer that this request continues.' })),
     background: optional(Type.Literal(false, elseUnsupported('answers are not generated in the background; use "stream": true'))),
     ...refused({
-      conversation: 'conversations are not stored as such; send the whole conversation in input',
+      conversation: 'stored conversations are not supported; send the whole conversation in input',
       prompt: 'templates are stored in a vendor account; send their text as instructions and input',
-      plugins: 'what a vendor runs costs more than tokens; leave it out',
+      plugins: 'plugins are not supported, because the vendor bills more than tokens for them; leave it out',
       search_parameters: noSearch,
       web_search_options: noSearch,
       enable_search: noSearch,

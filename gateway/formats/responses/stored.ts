@@ -104,8 +104,8 @@ export function listedItems(responseId: string, input: readonly JsonObject[]): J
 /** What `store_failure` in an answer says. */
 export const storeFailures: Readonly<Record<StoreFailure, string>> = {
   limit_reached:
-    'Your account or this gateway stores as many answers as it may. Send the whole conversation in input, or delete responses.',
+    'The storage for responses of your account or of this gateway is full. Send the whole conversation in input, or delete responses.',
   too_large: 'The input and the output are larger than what this gateway stores. Send the whole conversation in input.',
   unavailable: 'The store could not be reached. Send the whole conversation in input.',
-  expired: 'The response was deleted or has expired since. Send the whole conversation in input.',
+  expired: 'The response was deleted or has expired. Send the whole conversation in input.',
 };

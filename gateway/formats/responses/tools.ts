@@ -155,7 +155,7 @@ export function translateToolChoice(body: ResponseRequest, tools: Tool[], names:
   if (choice === undefined) return open();
   if (typeof choice === 'string') {
     if (choice === 'required' && !canCall)
-      throw fieldError('invalid_request', 'tool_choice', '"required" needs tools; send some or use "auto"');
+      throw fieldError('invalid_request', 'tool_choice', '"required" requires tools; send at least one, or use "auto"');
     const mode = modes[choice];
     if (mode === undefined) return passChoiceOn('tool_choice', choice, open, demands);
     return canCall ? chosen(mode) : open();

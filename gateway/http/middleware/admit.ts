@@ -22,11 +22,13 @@ export function admit({ callsMax, callsPerAccountMax, occupancy }: AdmissionOpti
   return async (ctx: Context, next: Next) => {
     const { accountId } = stateOf(ctx).key!;
     if (occupancy.calls() >= callsMax)
-      throw new AppError('overloaded', 'The gateway has as many calls in flight as it may. Try again shortly.', { retryAfterMs });
+      throw new AppError('overloaded', 'The gateway has reached its maximum number of calls in flight. Try again shortly.', {
+        retryAfterMs,
+      });
     if (occupancy.callsOf(accountId) >= callsPerAccountMax) {
       throw new AppError(
         'overloaded',
-        `Your account has ${callsPerAccountMax} calls in flight, as many as one may. Try again when some have ended.`,
+        `Your account has ${callsPerAccountMax} calls in flight, which is the maximum. Try again when some have ended.`,
         { retryAfterMs },
       );
     }

@@ -112,7 +112,7 @@ export async function readBytes(ctx: Context, bytesMax: number): Promise<Buffer>
 }
 
 function broken(cause: unknown): AppError {
-  return new AppError('invalid_request', 'The body could not be read to its end.', { cause });
+  return new AppError('invalid_request', 'The body could not be read completely.', { cause });
 }
 
 function tooLarge(bytesMax: number): AppError {

@@ -1,7 +1,7 @@
 // Authenticate: returns the key with this hash of its secret.
 import { timingSafeEqual } from 'node:crypto';
-import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
+import { fault } from '#client/errors/fault.js';
 import type { AuthenticateRequest, AuthenticateResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
 import { checkedSecretHash } from '../requests/fields.js';
@@ -12,7 +12,7 @@ export async function authenticate(request: AuthenticateRequest, _context: CallC
   const match = await deps.keys.findBySecretHash(secretHash);
   // Engines compare index entries in different ways; this compares all 32 bytes, in constant time.
   if (match === undefined || !timingSafeEqual(match.secretHash, secretHash)) {
-    throw new AppError('key_unknown', 'There is no such key; check that it was copied whole and belongs to this service.');
+    throw fault('key_unknown', {});
   }
   return {
     key: match.key,

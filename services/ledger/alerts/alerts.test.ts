@@ -59,7 +59,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     await alerts.service.alertKeyRefused(refused);
     await alerts.shipped();
     expect(alerts.notifier.mails).toMatchObject([
-      { subject: '余额不足：剩余 $9', text: expect.stringContaining('低于您设定的 $10') },
+      { subject: '余额不足：剩余 $9', text: expect.stringContaining('低于您设置的阈值 $10') },
       { subject: '密钥的调用被拒绝：key_disabled', text: expect.stringContaining('密钥已停用。') },
     ]);
     expect((await get()).alert).toMatchObject({ language: 'zh-CN' });
@@ -96,7 +96,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     await alerts.ledger.service.hold(holdRequest(customer, 2n * usd));
     await alerts.ledger.service.settle(settleRequest(customer, hold!.id, 11n * usd));
     await look();
-    expect(alerts.notifier.mails[0]!.text).toContain('has $9 left (of which calls in flight hold $2)');
+    expect(alerts.notifier.mails[0]!.text).toContain('has $9 left (including $2 held by calls in flight)');
     expect(alerts.notifier.events[0]!.data).toMatchObject({ settled_usd: '9', available_usd: '7' });
   });
 

@@ -31,12 +31,12 @@ const sentences: Readonly<Record<MailLanguage, Readonly<Record<string, string>>>
   },
   'zh-CN': {
     account_suspended: '账户已被暂停。',
-    address_not_permitted: '调用来自该密钥允许地址之外的地址。',
+    address_not_permitted: '调用来自该密钥允许的地址之外。',
     balance_empty: '余额不足以支付调用。',
     budget_reached: '密钥、项目或账户的预算已用完。',
     key_disabled: '密钥已停用。',
     key_expired: '密钥已过期。',
-    key_limit_reached: '密钥已达到支出上限。',
+    key_limit_reached: '密钥已达到消费上限。',
     key_revoked: '密钥已吊销。',
     model_not_permitted: '密钥无权调用所请求的模型。',
   },
@@ -55,23 +55,23 @@ export function keyRefusedMail(
   const cause = sentences[language][reason];
   const { subject, lines } = {
     en: {
-      subject: `Calls of a key are being refused: ${reason}`,
+      subject: `Calls with a key are being refused: ${reason}`,
       lines: [
         `Calls with key ${keyId} of account ${accountId} have been refused since ${since}.`,
         ...(cause === undefined ? [] : [cause]),
         `Error code: ${reason}`,
         '',
-        `See the key: ${page(`/keys/${keyId}`, 'the console, under API keys')}`,
+        `Show the key: ${page(`/keys/${keyId}`, 'the console, under API keys')}`,
         '',
         'You are notified at most once per hour for the same key and error code.',
         '',
-        `To change who is notified: ${page('/billing', 'the console, under Billing')}`,
+        `To change who is notified: ${page('/billing', 'the console, under Balance and billing')}`,
       ],
     },
     'zh-CN': {
       subject: `密钥的调用被拒绝：${reason}`,
       lines: [
-        `自 ${since} 起，账户 ${accountId} 的密钥 ${keyId} 的调用被拒绝。`,
+        `自 ${since} 起，使用账户 ${accountId} 的密钥 ${keyId} 的调用被拒绝。`,
         ...(cause === undefined ? [] : [cause]),
         `错误代码：${reason}`,
         '',

@@ -38,8 +38,8 @@ export function mailText(event: AlertEvent, publicUrl: string | undefined, langu
   const end = `${id}, ${new Date(atMs).toISOString()}`;
   const letters = {
     en: () => {
-      const ofWhichHeld = heldNanoUsd === 0n ? '' : ` (of which calls in flight hold ${held})`;
-      const place = page ?? 'the console, under Billing';
+      const ofWhichHeld = heldNanoUsd === 0n ? '' : ` (including ${held} held by calls in flight)`;
+      const place = page ?? 'the console, under Balance and billing';
       const lines = isTest
         ? [
             `This is a test of the low-balance alert of account ${accountId}. No action is needed.`,
@@ -59,7 +59,7 @@ export function mailText(event: AlertEvent, publicUrl: string | undefined, langu
       };
     },
     'zh-CN': () => {
-      const ofWhichHeld = heldNanoUsd === 0n ? '' : `（其中 ${held} 由进行中的调用预留）`;
+      const ofWhichHeld = heldNanoUsd === 0n ? '' : `（其中 ${held} 因进行中的调用而冻结）`;
       const place = page ?? '控制台的“余额与账单”页面';
       const lines = isTest
         ? [
@@ -67,7 +67,7 @@ export function mailText(event: AlertEvent, publicUrl: string | undefined, langu
             `当前余额：${left}${ofWhichHeld}。余额低于 ${threshold} 时发送提醒。`,
           ]
         : [
-            `账户 ${accountId} 的余额为 ${left}${ofWhichHeld}，低于您设定的 ${threshold}。`,
+            `账户 ${accountId} 的余额为 ${left}${ofWhichHeld}，低于您设置的阈值 ${threshold}。`,
             '余额不足以支付的调用会被拒绝。',
             '',
             `充值：${place}`,

@@ -15,7 +15,7 @@ export async function getRefusalTotals(
   requireThat(isGroupBy(groupBy), 'group_by', 'must be a known grouping');
   requireThat(isGroupBy(thenBy), 'then_by', 'must be a known grouping');
   if (thenBy !== RefusalGroupBy.REFUSAL_GROUP_BY_UNSPECIFIED) {
-    requireThat(groupBy !== RefusalGroupBy.REFUSAL_GROUP_BY_UNSPECIFIED, 'then_by', 'needs group_by');
+    requireThat(groupBy !== RefusalGroupBy.REFUSAL_GROUP_BY_UNSPECIFIED, 'then_by', 'requires group_by');
     requireThat(thenBy !== groupBy, 'then_by', 'must differ from group_by');
   }
   requireOffset(offsetMinutes);

@@ -19,7 +19,7 @@ function validateGrouping({ groupBy, thenBy, offsetMinutes }: GetUsageTotalsRequ
   requireThat(isGroupBy(groupBy), 'group_by', 'must be a known grouping');
   requireThat(isGroupBy(thenBy), 'then_by', 'must be a known grouping');
   if (thenBy !== GroupBy.GROUP_BY_UNSPECIFIED) {
-    requireThat(groupBy !== GroupBy.GROUP_BY_UNSPECIFIED, 'then_by', 'needs group_by');
+    requireThat(groupBy !== GroupBy.GROUP_BY_UNSPECIFIED, 'then_by', 'requires group_by');
     requireThat(thenBy !== groupBy, 'then_by', 'must differ from group_by');
   }
   requireOffset(offsetMinutes);

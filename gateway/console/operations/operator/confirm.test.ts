@@ -13,12 +13,12 @@ describe('an amount', () => {
 
   it('above the threshold must be repeated', () => {
     expect(refused(100_000_000_001n)).toThrow('must repeat the amount, $100.000000001, because it is above $100');
-    expect(refused(100_000_000_001n, '100')).toThrow('is not the amount, which is $100.000000001');
+    expect(refused(100_000_000_001n, '100')).toThrow('must equal the amount, $100.000000001');
     expect(refused(100_000_000_001n, '100.000000001')).not.toThrow();
     expect(refused(250_500_000_000n, '250.50')).not.toThrow();
   });
 
   it('that is repeated although it need not be must also match', () => {
-    expect(refused(5_000_000_000n, '6')).toThrow('is not the amount, which is $5');
+    expect(refused(5_000_000_000n, '6')).toThrow('must equal the amount, $5');
   });
 });

@@ -24,7 +24,7 @@ export function factorLetter(
         '',
         `${what} (${instant(atMs)})`,
         '',
-        'If it was you, ignore this mail. If it was not you, set a new password, and review your second factors and sessions:',
+        'If this was you, ignore this email. Otherwise, set a new password, and review your second factors and sessions:',
         page,
       ),
     },
@@ -35,7 +35,7 @@ export function factorLetter(
         '',
         `${what}（${instant(atMs)}）`,
         '',
-        '如果是您本人的操作，请忽略此邮件。否则请设定新密码，并检查您的第二因素和会话：',
+        '如果是您本人的操作，请忽略此邮件。否则请设置新密码，并检查您的两步验证方式和会话：',
         page,
       ),
     },
@@ -47,22 +47,22 @@ function wordsOf(event: FactorEvent): Readonly<Record<MailLanguage, { subject: s
     case 'added':
       return {
         en: { subject: 'A second factor was added', what: `The second factor "${plainName(event.what)}" was added to your sign-in.` },
-        'zh-CN': { subject: '已添加第二因素', what: `您的登录已添加第二因素“${plainName(event.what)}”。` },
+        'zh-CN': { subject: '已添加两步验证方式', what: `您的登录已添加两步验证方式“${plainName(event.what)}”。` },
       };
     case 'removed':
       return {
         en: { subject: 'A second factor was removed', what: `The second factor "${plainName(event.what)}" was removed from your sign-in.` },
-        'zh-CN': { subject: '已移除第二因素', what: `您的登录已移除第二因素“${plainName(event.what)}”。` },
+        'zh-CN': { subject: '已移除两步验证方式', what: `您的登录已移除两步验证方式“${plainName(event.what)}”。` },
       };
     case 'reset':
       return {
         en: { subject: 'Your second factors were removed', what: 'An operator removed all second factors from your sign-in.' },
-        'zh-CN': { subject: '您的第二因素已被移除', what: '运维人员已移除您登录的全部第二因素。' },
+        'zh-CN': { subject: '您的两步验证已被移除', what: '运维人员已移除您的所有两步验证方式。' },
       };
     case 'new_codes':
       return {
-        en: { subject: 'You have new recovery codes', what: 'New recovery codes were created, and the previous ones stopped working.' },
-        'zh-CN': { subject: '您有新的恢复码', what: '已生成新的恢复码，之前的恢复码已失效。' },
+        en: { subject: 'New recovery codes were created', what: 'New recovery codes were created, and the previous ones stopped working.' },
+        'zh-CN': { subject: '已生成新的恢复码', what: '已生成新的恢复码，之前的恢复码已失效。' },
       };
     case 'recovery_code':
       return {
@@ -70,7 +70,7 @@ function wordsOf(event: FactorEvent): Readonly<Record<MailLanguage, { subject: s
           subject: 'A recovery code was used',
           what: `A recovery code was used in place of your second factor. Recovery codes left: ${event.left}.`,
         },
-        'zh-CN': { subject: '已使用恢复码', what: `有人使用恢复码代替了您的第二因素。恢复码剩余 ${event.left} 个。` },
+        'zh-CN': { subject: '已使用恢复码', what: `有人使用恢复码完成了您的两步验证。恢复码剩余 ${event.left} 个。` },
       };
   }
 }

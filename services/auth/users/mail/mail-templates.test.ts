@@ -46,7 +46,7 @@ describe('an invitation by mail', () => {
     const { subject, text } = invitationLetter(about, language);
     expect(subject).toBe('邀请您加入 Acme X-Evil 1');
     expect(text).toContain('“Acme X-Evil 1”，角色：财务。');
-    expect(text).toContain('2027-01-31 12:00 UTC 之前打开此链接：\nhttps://ai.example.com/console/invitation#token\n');
+    expect(text).toContain('2027-01-31 12:00 UTC 之前打开以下链接接受邀请：\nhttps://ai.example.com/console/invitation#token\n');
   });
 
   it('does not contain an unverified address of the inviter', () => {

@@ -30,7 +30,7 @@ const roles: Readonly<Record<MailLanguage, Partial<Record<Role, string>>>> = {
     [Role.ROLE_DEVELOPER]: 'developer',
     [Role.ROLE_BILLING]: 'billing',
     [Role.ROLE_VIEWER]: 'viewer',
-    [Role.ROLE_MEMBER]: 'member of projects',
+    [Role.ROLE_MEMBER]: 'member',
   },
   'zh-CN': {
     [Role.ROLE_OWNER]: '所有者',
@@ -73,7 +73,7 @@ export function invitationLetter(
           ? 'You already have a password: choose "I have a password" on the page.'
           : 'You do not have a password yet: choose a name and a password on the page.',
         '',
-        'The link can be used once. If you did not expect this invitation, ignore this mail. The sender cannot see whether you read it.',
+        'The link can be used once. If you did not expect this invitation, ignore this email. The sender is not notified whether you read it.',
       ),
     },
     'zh-CN': {
@@ -81,12 +81,12 @@ export function invitationLetter(
       text: lines(
         `${by} 邀请您加入账户“${account}”，角色：${role}。`,
         '',
-        `如要接受邀请，请在 ${until} 之前打开此链接：`,
+        `请在 ${until} 之前打开以下链接接受邀请：`,
         about.link,
         '',
-        about.isKnown ? '您已有密码：请在页面上选择“我已有密码”。' : '您还没有密码：请在页面上设定姓名和密码。',
+        about.isKnown ? '您已有密码：请在页面上选择“我已有密码”。' : '您还没有密码：请在页面上设置姓名和密码。',
         '',
-        '此链接只能使用一次。如果您不认识邀请者，请忽略此邮件；发件人无法得知您是否阅读过。',
+        '此链接只能使用一次。如果您并未预期收到此邀请，请忽略此邮件；发件人不会得知您是否已阅读。',
       ),
     },
   }[mailLanguage(language)];
@@ -104,7 +104,7 @@ export function resetLetter({ name, link, expiresAtMs }: { name: string; link: s
         `We received a request to reset the password for this address. To set a new password, open this link before ${until}:`,
         link,
         '',
-        'The link can be used once, and ends all your other sessions. If you did not request it, ignore this mail; your password stays the same.',
+        'The link can be used once. Setting a new password ends all your other sessions. If you did not request it, ignore this email; your password stays the same.',
       ),
     },
     'zh-CN': {
@@ -112,10 +112,10 @@ export function resetLetter({ name, link, expiresAtMs }: { name: string; link: s
       text: lines(
         `${plainName(name)}，您好：`,
         '',
-        `我们收到了重置此邮箱密码的请求。如要设定新密码，请在 ${until} 之前打开此链接：`,
+        `我们收到了重置此邮箱密码的请求。请在 ${until} 之前打开以下链接设置新密码：`,
         link,
         '',
-        '此链接只能使用一次，使用后其他会话都会退出登录。如果不是您本人的请求，请忽略此邮件，您的密码不会改变。',
+        '此链接只能使用一次。设置新密码后，您的其他会话都会退出登录。如果不是您本人的请求，请忽略此邮件，您的密码不会改变。',
       ),
     },
   }[mailLanguage(language)];
@@ -131,13 +131,13 @@ export function signUpLetter({ link, expiresAtMs }: { link: string; expiresAtMs:
         `To complete your sign-up with this address, open this link before ${until}:`,
         link,
         '',
-        'The link can be used once. If you did not sign up, ignore this mail; no account is created.',
+        'The link can be used once. If you did not sign up, ignore this email; no account is created.',
       ),
     },
     'zh-CN': {
       subject: '完成注册',
       text: lines(
-        `如要用此邮箱完成注册，请在 ${until} 之前打开此链接：`,
+        `请在 ${until} 之前打开以下链接，用此邮箱完成注册：`,
         link,
         '',
         '此链接只能使用一次。如果不是您本人注册，请忽略此邮件，不会创建任何账户。',
@@ -155,22 +155,22 @@ export function knownAddressLetter({ signIn, forgot }: { signIn: string; forgot:
         'Your address was used to sign up, but you already have an account. Sign in here:',
         signIn,
         '',
-        'If you have forgotten your password:',
+        'If you have forgotten your password, reset it here:',
         forgot,
         '',
-        'If you did not sign up, ignore this mail; nothing was changed.',
+        'If you did not sign up, ignore this email; nothing was changed.',
       ),
     },
     'zh-CN': {
       subject: '您已有账户',
       text: lines(
-        '有人用您的邮箱注册，但您已有账户。请在此登录：',
+        '有人使用您的邮箱注册，但您已有账户。请在此登录：',
         signIn,
         '',
-        '如果忘记了密码：',
+        '如果忘记了密码，请在此重置：',
         forgot,
         '',
-        '如果不是您本人的操作，请忽略此邮件，没有任何更改。',
+        '如果不是您本人的操作，请忽略此邮件，您的账户没有任何更改。',
       ),
     },
   }[mailLanguage(language)];
@@ -196,10 +196,10 @@ export function signInLetter({ name, link, expiresAtMs }: { name: string; link: 
       text: lines(
         `${plainName(name)}，您好：`,
         '',
-        `运维人员为您创建了登录链接。如要登录，请在 ${until} 之前打开：`,
+        `运维人员为您创建了登录链接。请在 ${until} 之前打开以下链接登录：`,
         link,
         '',
-        '此链接只能使用一次。登录后您可以在设置中设定密码。',
+        '此链接只能使用一次。登录后，您可以在设置中设置密码。',
       ),
     },
   }[mailLanguage(language)];

@@ -202,7 +202,7 @@ describe.each(testEngines)('second factors on %s', (engine) => {
       'A recovery code was used',
       'A recovery code was used',
       'A second factor was added',
-      '您有新的恢复码',
+      '已生成新的恢复码',
     ]);
     const { events } = await auth.users.listAuditEvents(ListAuditEventsRequest.fromPartial({ actor: person.userId }), operator);
     expect(events.map(({ action }) => action)).toEqual([

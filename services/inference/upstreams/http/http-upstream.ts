@@ -296,7 +296,7 @@ export class HttpUpstream implements Upstream {
     callsInFlight.count(this.id, 1);
     if (callsInFlight.of(this.id) <= this.#limits.callsMax) return;
     callsInFlight.count(this.id, -1);
-    throw new AppError('overloaded', 'This upstream has as many calls in flight as it may. Try again later.');
+    throw new AppError('overloaded', 'This upstream has reached its maximum number of calls in flight. Try again later.');
   }
 
   #leave(watchdog: Watchdog): void {

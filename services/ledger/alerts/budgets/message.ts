@@ -76,7 +76,7 @@ export function budgetMailText(
           '',
           'You are notified once per threshold and period.',
           '',
-          `To change who is notified: ${page ?? 'the console, under Billing'}`,
+          `To change who is notified: ${page ?? 'the console, under Balance and billing'}`,
         ],
       };
     },
@@ -88,7 +88,7 @@ export function budgetMailText(
         subject: `${word}预算已用 ${percent}%：${spent}，共 ${limit}`,
         lines: [
           `${owner}的${word}预算已达到 ${percent}%：已用 ${spent}，共 ${limit}。`,
-          isSoft ? '这是软预算，不会拒绝调用。' : '剩余预算不足以支付的调用会被拒绝。',
+          isSoft ? '这是软预算，不会拒绝调用。' : '超出剩余预算的调用会被拒绝。',
           ...(resets === undefined ? [] : [`预算将于 ${resets} 重置。`]),
           '',
           '每个阈值在每个周期只提醒一次。',
