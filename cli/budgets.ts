@@ -43,7 +43,7 @@ export function withBudgets(command: Command): Command {
 function parseBudget(text: string): Given {
   const [word = '', amount = '', mode, ...rest] = text.split(':');
   if (amount === '' || rest.length > 0 || (mode !== undefined && (mode !== 'soft' || amount === 'none')))
-    throw new InvalidArgumentError('Give a period and an amount in USD such as month:25, month:25:soft or month:none.');
+    throw new InvalidArgumentError('Specify a period and an amount in USD such as month:25, month:25:soft or month:none.');
   return {
     period: periods.parse(word),
     limitNanoUsd: amount === 'none' ? undefined : parsePositiveAmount(amount),
@@ -57,10 +57,10 @@ const parsePercents = (text: string): number[] => (text === 'none' ? [] : parseL
 export function changedBudgets(before: readonly Budget[], { budget: given, alertAt }: BudgetOptions): Budget[] | undefined {
   if (given === undefined) {
     if (alertAt === undefined) return undefined;
-    throw new CliError('--alert-at needs a budget.', { fix: 'Give --budget too, such as --budget month:25.', exitCode: 2 });
+    throw new CliError('--alert-at needs a budget.', { fix: 'Specify --budget too, such as --budget month:25.', exitCode: 2 });
   }
   if (new Set(given.map(({ period }) => period)).size < given.length)
-    throw new CliError('A period is given twice.', { fix: 'Give each --budget another period.', exitCode: 2 });
+    throw new CliError('A period is specified twice.', { fix: 'Specify a different period for each --budget.', exitCode: 2 });
   const others = before.filter(({ period }) => given.every((each) => each.period !== period));
   const wanted = given.flatMap(({ period, limitNanoUsd, soft }) => {
     if (limitNanoUsd === undefined) return [];
@@ -84,7 +84,7 @@ export function changedKeyBudgets(before: readonly Budget[], options: BudgetOpti
   const others = options.budget?.filter((each) => !isLifetime(each));
   if (lifetime?.soft === true)
     throw new CliError('The lifetime limit of a key cannot be soft.', {
-      fix: 'Give --budget lifetime:25, or a soft month, week or day.',
+      fix: 'Specify --budget lifetime:25, or a soft month, week or day.',
       exitCode: 2,
     });
   const rest = lifetime !== undefined && others!.length === 0 ? {} : { ...options, ...(others === undefined ? {} : { budget: others }) };

@@ -19,7 +19,7 @@ const { tlsCa, tlsCert, tlsKey } = commonSettings('operator');
 
 /** All settings of the CLI. */
 export const cliSettings = {
-  dataDir: text('TOLLGATE_DATA_DIR', 'Folder of the data of a single-process gateway; its socket for operators is in it.', {
+  dataDir: text('TOLLGATE_DATA_DIR', 'folder of the data of a single-process gateway, which also contains the socket for operators', {
     default: './data',
   }),
   port: integer(
@@ -33,15 +33,15 @@ export const cliSettings = {
   ),
   gatewayUrl: optionalText(
     'TOLLGATE_GATEWAY_URL',
-    'Address of the gateway, for `tollgate doctor` and links into the console; absent: http://127.0.0.1:<PORT>, or what TOLLGATE_DATA_DIR says.',
+    'address of the gateway, for `tollgate doctor` and links into the console; if unset, http://127.0.0.1:<PORT>, or the address in TOLLGATE_DATA_DIR',
   ),
   publicUrl: optionalText(
     'TOLLGATE_GATEWAY_PUBLIC_URL',
-    'Where browsers reach the gateway, for links into the console; absent: its address.',
+    'where browsers reach the gateway, for links into the console; if unset, the address of the gateway',
   ),
   traceUrl: {
     ...traceUrl,
-    description: 'Where traces can be opened, for links from calls; it has {trace_id} in it. Absent: ids are shown.',
+    description: 'where traces can be opened, for links from calls; contains {trace_id}; if unset, only ids are shown',
   },
   auth: optionalText('TOLLGATE_AUTH_ADDRESS', 'host:port of the auth service of a distributed gateway.'),
   catalog: optionalText('TOLLGATE_CATALOG_ADDRESS', 'host:port of the catalog service.'),
@@ -53,11 +53,11 @@ export const cliSettings = {
   tlsKey,
   spoolDir: optionalText(
     'TOLLGATE_GATEWAY_SPOOL_DIR',
-    'Folder of the spool of a gateway on this machine, for `tollgate backup`; absent: spool in TOLLGATE_DATA_DIR.',
+    'folder of the spool of a gateway on this machine, for `tollgate backup`; if unset, spool in TOLLGATE_DATA_DIR',
   ),
   backupDatabaseUrl: optionalText(
     'TOLLGATE_BACKUP_DATABASE_URL',
-    'Server with the databases of a distributed gateway, for `tollgate backup`: mysql://user:password@host:port/, with a user that may read them.',
+    'server with the databases of a distributed gateway, for `tollgate backup`: mysql://user:password@host:port/, with a user that may read them',
     { secret: true },
   ),
   authDatabaseUrl: ownDatabase('auth'),
@@ -67,12 +67,12 @@ export const cliSettings = {
   inferenceDatabaseUrl: ownDatabase('inference'),
   restoreDatabaseUrl: optionalText(
     'TOLLGATE_RESTORE_DATABASE_URL',
-    'Server to which `tollgate restore` restores a distributed gateway, with a user that may create databases; absent: a private MariaDB in TOLLGATE_DATA_DIR.',
+    'server to which `tollgate restore` restores a distributed gateway, with a user that may create databases; if unset, a private MariaDB in TOLLGATE_DATA_DIR',
     { secret: true },
   ),
   tlsCaKey: optionalText(
     'TOLLGATE_TLS_CA_KEY',
-    'PEM file of the key of the certificate authority, with which `tollgate caller` issues certificates; absent: ca.key beside the file of TOLLGATE_TLS_CA.',
+    'PEM file of the key of the certificate authority, with which `tollgate caller` issues certificates; if unset, ca.key next to the file of TOLLGATE_TLS_CA',
   ),
 } satisfies Settings;
 

@@ -57,7 +57,7 @@ async function* examineGateway(config: CliConfig, nowMs: () => number): AsyncGen
   yield await check('gateway', async () => {
     const url = `${config.gatewayUrl}/readyz`;
     const response = await fetch(url, { signal: AbortSignal.timeout(httpTimeoutMs) }).catch((error: unknown) => {
-      throw new CliError(`${url} does not answer.`, {
+      throw new CliError(`${url} is not responding.`, {
         fix: 'Start the gateway, or set TOLLGATE_DATA_DIR to its data folder, or TOLLGATE_GATEWAY_URL to its address.',
         cause: error,
       });
@@ -66,7 +66,7 @@ async function* examineGateway(config: CliConfig, nowMs: () => number): AsyncGen
     const text = (await response.text()).slice(0, readyTextMax);
     seen = readyOf(text);
     if (!response.ok)
-      throw new CliError(`${url} answers ${response.status}: ${text.slice(0, 200)}`, {
+      throw new CliError(`${url} responds with ${response.status}: ${text.slice(0, 200)}`, {
         fix: 'The checks below show what it waits for.',
       });
     return `ready at ${config.gatewayUrl}`;
@@ -273,15 +273,15 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
       async look({ notifications }, nowMs) {
         const { pending, oldestPendingAtMs, pausedAtMs } = await notifications.getDeliveryStatus({}, operatorCall());
         if (pausedAtMs > 0n) {
-          throw new CliError(`No mail and no webhook is sent since the restore of ${instant(pausedAtMs)}; ${pending} wait.`, {
+          throw new CliError(`No emails and no webhooks are sent since the restore of ${instant(pausedAtMs)}; ${pending} wait.`, {
             fix: 'Run `tollgate notifications resume` once the original installation is stopped for good.',
           });
         }
         const ageMs = pending === 0n ? 0 : nowMs - Number(oldestPendingAtMs);
         if (ageMs <= notificationAgeMsMax)
-          return `${counted(pending, 'mail or webhook request', 'mails and webhook requests')} waiting for delivery`;
+          return `${counted(pending, 'email or webhook request', 'emails and webhook requests')} waiting for delivery`;
         throw new CliError(
-          `${counted(pending, 'mail or webhook request', 'mails and webhook requests')} waiting for delivery, the oldest for ${Math.round(ageMs / 1000)} s.`,
+          `${counted(pending, 'email or webhook request', 'emails and webhook requests')} waiting for delivery, the oldest for ${Math.round(ageMs / 1000)} s.`,
           {
             fix: 'Auth gives up after about an hour; read its log to see why it did not.',
           },
@@ -298,7 +298,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
         const unpriced = offered.filter((model) => model.price === undefined);
         if (offered.length > unpriced.length)
           return `${offered.length} offered${unpriced.length === 0 ? '' : `, of which ${unpriced.length} have no price and are rejected`}`;
-        throw new CliError('No model has a price, so every call is rejected.', {
+        throw new CliError('No model has a price, so every call is refused.', {
           fix: 'Run `tollgate price publish <model> --input <usd> --output <usd>`.',
         });
       },

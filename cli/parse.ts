@@ -11,7 +11,7 @@ const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_
 /** Returns the nano-USD of an amount such as "5" or "-0.25". */
 export function parseAmount(text: string): bigint {
   const amount = parseUsd(text);
-  if (amount === undefined) throw new InvalidArgumentError('Give an amount in USD such as 5 or 0.25, with at most 9 decimals.');
+  if (amount === undefined) throw new InvalidArgumentError('Specify an amount in USD such as 5 or 0.25, with at most 9 decimals.');
   return amount;
 }
 
@@ -46,7 +46,7 @@ export function parseInstant(text: string, nowMs: number, direction: 'ahead' | '
   }
   const ms = parseIso(text);
   if (ms === undefined) {
-    throw new InvalidArgumentError('Give a date or time such as 2027-01-31 or 2027-01-31T12:00Z, or a duration such as 30d or 12h.');
+    throw new InvalidArgumentError('Specify a date or time such as 2027-01-31 or 2027-01-31T12:00Z, or a duration such as 30d or 12h.');
   }
   return BigInt(ms);
 }
@@ -55,14 +55,14 @@ export function parseInstant(text: string, nowMs: number, direction: 'ahead' | '
 export function parseOverlap(text: string): bigint {
   if (text === '0' || text === 'none') return 0n;
   const match = /^(\d{1,6})([smhdw])$/.exec(text);
-  if (match === null) throw new InvalidArgumentError('Give a duration such as 1h, 24h or 7d, or none.');
+  if (match === null) throw new InvalidArgumentError('Specify a duration such as 1h, 24h or 7d, or none.');
   return BigInt(Number(match[1]) * unitMs[match[2]!]!);
 }
 
 /** Returns the milliseconds of a time limit such as "250ms", "30s" or "5m". */
 export function parseTimeLimit(text: string): number {
   const match = /^(\d{1,9})(ms|s|m|h)$/.exec(text);
-  if (match === null) throw new InvalidArgumentError('Give a time limit such as 250ms, 30s, 5m or 1h.');
+  if (match === null) throw new InvalidArgumentError('Specify a time limit such as 250ms, 30s, 5m or 1h.');
   return Number(match[1]) * (match[2] === 'ms' ? 1 : unitMs[match[2]!]!);
 }
 
@@ -70,7 +70,7 @@ export function parseTimeLimit(text: string): number {
 export function parseOffset(text: string): number {
   if (text === 'Z') return 0;
   const [, sign, hours, minutes] = /^([+-])(\d{2}):(\d{2})$/.exec(text) ?? [];
-  if (sign === undefined || Number(minutes) > 59) throw new InvalidArgumentError('Give an offset from UTC such as +05:45, -08:00 or Z.');
+  if (sign === undefined || Number(minutes) > 59) throw new InvalidArgumentError('Specify an offset from UTC such as +05:45, -08:00 or Z.');
   const east = Number(hours) * 60 + Number(minutes);
   return sign === '-' && east !== 0 ? -east : east;
 }
@@ -92,7 +92,7 @@ export function parseList(text: string): string[] {
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '');
-  if (parts.length === 0) throw new InvalidArgumentError('Give one or more, separated by commas.');
+  if (parts.length === 0) throw new InvalidArgumentError('Specify one or more, separated by commas.');
   return parts;
 }
 

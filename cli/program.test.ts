@@ -16,7 +16,7 @@ describe('faults', () => {
       code: 1,
       stdout: '',
       stderr:
-        'error: No Tollgate is running for ./nowhere; start it with `make run`.\n' +
+        'error: Tollgate is not running for ./nowhere; start it with `make run`.\n' +
         'For another data folder set TOLLGATE_DATA_DIR; for a distributed gateway set TOLLGATE_AUTH_ADDRESS and the like.\n',
     });
     expect(await tollgate(gateway, ['account', 'show', 'acct_9'])).toEqual({
@@ -27,10 +27,10 @@ describe('faults', () => {
   });
 
   it.each([
-    [['balance', 'deposit', '1,50'], 'Give an amount in USD such as 5 or 0.25'],
+    [['balance', 'deposit', '1,50'], 'Specify an amount in USD such as 5 or 0.25'],
     [['balance', 'deposit', '-5'], 'above zero'],
     [['key', 'create'], "required option '--name <name>' not specified"],
-    [['key', 'create', '--name', 'x', '--expires', 'soon'], 'Give a date or time'],
+    [['key', 'create', '--name', 'x', '--expires', 'soon'], 'Specify a date or time'],
     [['kye', 'list'], '(Did you mean key?)'],
     [['usage', 'list', '--outcome', 'complete'], 'Did you mean completed?'],
   ])('in usage exit with code 2: %p', async (args, message) => {

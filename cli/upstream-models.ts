@@ -29,7 +29,7 @@ export function modelsOfList(upstreamId: string, listed: readonly UpstreamModel[
   const wanted = listed.filter(({ name }) => as.only === undefined || as.only.includes(name));
   const unknown = wanted.filter(({ contextTokens }) => contextTokens === undefined && as.context === undefined);
   if (unknown.length > 0) {
-    throw new CliError(`The upstream does not say the context of ${unknown.map(({ name }) => name).join(', ')}.`, {
+    throw new CliError(`The upstream does not report the context limit of ${unknown.map(({ name }) => name).join(', ')}.`, {
       fix: 'Use --context <tokens>.',
       exitCode: 2,
     });

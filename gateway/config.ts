@@ -142,7 +142,7 @@ export const gatewaySettings = {
   ),
   readOnTokensMax: integer(
     'TOLLGATE_GATEWAY_READ_ON_TOKENS_MAX',
-    'most output tokens that are read, and so charged, after a client disconnected',
+    'maximum number of output tokens that are read, and so charged, after a client disconnected',
     {
       min: 0,
       max: 1_000_000,
@@ -199,7 +199,7 @@ export const gatewaySettings = {
   trustProxy: flag('TOLLGATE_GATEWAY_TRUST_PROXY', 'trust X-Forwarded-For and X-Forwarded-Proto', { default: false }),
   proxies: integer(
     'TOLLGATE_GATEWAY_PROXIES',
-    'how many proxies of yours a request passes in a row, each of which appends to X-Forwarded-For; entries before theirs could have been sent by any client',
+    'number of your own proxies in front of the gateway, each of which appends to X-Forwarded-For; earlier entries are ignored, because any client could have sent them',
     {
       min: 1,
       max: 10,

@@ -71,7 +71,7 @@ export function accountCommand(cli: Cli): Command {
 
   withBudgets(withRateLimits(account.command('update <account>')))
     .description(
-      'Change the limits, the budgets or the time zone of an account, everywhere within a second. What is not given stays as it is.',
+      'Change the limits, the budgets or the time zone of an account, everywhere within a second. Options that are not specified stay as they are.',
     )
     .option('--model <id>', 'only the rate limits of this model within the account')
     .option('--time-zone <name>', 'the time zone in which the periods of its budgets begin, such as Europe/Berlin')
@@ -81,11 +81,11 @@ export function accountCommand(cli: Cli): Command {
         const budgets = changedBudgets(present.budgets, options);
         const hasLimits = hasRateLimits(options);
         if (!hasLimits && (options.model !== undefined || (budgets === undefined && options.timeZone === undefined)))
-          throw new CliError('No change is given.', {
+          throw new CliError('No change was specified.', {
             fix:
               options.model === undefined
-                ? 'Give --rpm, --tpm, --concurrency, --budget or --time-zone.'
-                : 'Give --rpm, --tpm or --concurrency.',
+                ? 'Specify --rpm, --tpm, --concurrency, --budget or --time-zone.'
+                : 'Specify --rpm, --tpm or --concurrency.',
             exitCode: 2,
           });
         if (budgets !== undefined || options.timeZone !== undefined) {

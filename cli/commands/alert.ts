@@ -23,7 +23,7 @@ interface SetOptions extends AccountOption {
 
 /** The noun `alert`. */
 export function alertCommand(cli: Cli): Command {
-  const alert = new Command('alert').description('The alerts of an account by mail. `tollgate webhook` sets up webhooks.');
+  const alert = new Command('alert').description('The email alerts of an account. `tollgate webhook` sets up webhooks.');
 
   withAccount(alert.command('get'))
     .description('Show the alert, and whether the balance is below its threshold.')
@@ -40,7 +40,7 @@ export function alertCommand(cli: Cli): Command {
       'the threshold: it fires once when the settled balance falls below it, and again only after the balance has clearly risen',
       parsePositiveAmount,
     )
-    .option('--email <address...>', 'the recipients of the mail')
+    .option('--email <address...>', 'the recipients of the emails')
     .option('--off', 'keep the alert, but turn it off')
     .action((thresholdNanoUsd: bigint, options: SetOptions) =>
       cli.withServices(async (services) => {

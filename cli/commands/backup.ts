@@ -110,7 +110,7 @@ export function restoreCommand(cli: Cli): Command {
     .argument('<folder>', 'the folder of the backup')
     .option('--secret-key <file...>', 'files, or folders of files, with the secret keys that the backup needs')
     .option('--without-secret-key', 'restore although the secret key is lost: the secrets of upstreams and webhooks must be set again')
-    .option('--deliver', 'send mails and webhooks after the start; only if the original installation is stopped for good')
+    .option('--deliver', 'send emails and webhooks after the start; only if the original installation is stopped for good')
     .option('--binary-logs <file...>', 'apply these binary logs of MariaDB, in order, from the one that manifest.json names')
     .option('--until <time>', 'the end of the binary logs that are applied, as ISO 8601 in UTC; everything by default')
     .action(async (folder: string, options: RestoreOptions) => {
@@ -156,7 +156,7 @@ function report(cli: Cli, restored: Restored, deliver: boolean): void {
       cli.out.note(`${callsInFlight} calls were in flight; they are charged up to their last checkpoint soon after the start.`);
     if (!deliver) {
       cli.out.note(
-        'No mail and no webhook is sent until you run `tollgate notifications resume`: do so once the original installation is stopped for good.',
+        'No emails and no webhooks are sent until you run `tollgate notifications resume`: do so once the original installation is stopped for good.',
       );
     }
     return;

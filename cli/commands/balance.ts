@@ -78,7 +78,7 @@ export function balanceCommand(cli: Cli): Command {
 
   withIdempotencyKey(balance.command('refund <call>'))
     .description('Refund a call with an entry linked to the charge. At most the remaining amount of the charge.')
-    .option('--amount <usd>', 'the amount to refund; the remaining amount by default', parsePositiveAmount)
+    .option('--amount <usd>', 'the amount to refund; by default the remaining amount', parsePositiveAmount)
     .option('--account <id>', 'the account of the call; found by the usage record by default')
     .requiredOption('--reason <text>', 'the reason, shown with the entry')
     .action((holdId: string, options: AccountOption & { amount?: bigint; reason: string; idempotencyKey?: string }) =>

@@ -25,7 +25,7 @@ export function callerCommand(cli: Cli): Command {
 
   withIssuing(caller.command('add <name>'))
     .description('Add a caller, and issue its certificate: NAME.crt, NAME.key and ca.crt.')
-    .requiredOption('--may <grant...>', 'grant it this, for example ledger.read', parseGrant)
+    .requiredOption('--may <grant...>', 'add this grant, for example ledger.read', parseGrant)
     .option('--account <id...>', 'limit it to these accounts; every account by default')
     .option(
       '--identity <id>',

@@ -166,6 +166,6 @@ describe('the doctor', () => {
       env: { TOLLGATE_DATA_DIR: '/nonexistent', TOLLGATE_GATEWAY_URL: 'http://127.0.0.1:1' },
     });
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^FAIL +connection +No Tollgate is running for \/nonexistent/m);
+    expect(stdout).toMatch(/^FAIL +connection +Tollgate is not running for \/nonexistent/m);
   });
 });

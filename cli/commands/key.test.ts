@@ -103,7 +103,7 @@ describe('accounts and keys', () => {
       { rate_limits: { rpm: null, tpm: 0, concurrency: 5 } },
     ]);
     expect(await tollgate(gateway, ['key', 'update', id])).toMatchObject({
-      stderr: expect.stringContaining('Give --rpm, --tpm, --concurrency, --budget or --project.'),
+      stderr: expect.stringContaining('Specify --rpm, --tpm, --concurrency, --budget or --project.'),
     });
     expect((await tollgate(gateway, ['key', 'update', id, '--rpm', '0'])).code).toBe(2);
   });

@@ -70,7 +70,9 @@ export function keyCommand(cli: Cli): Command {
     .action((keyId: string) => cli.withServices(async (services) => showKey(cli, services, await findKey(services, keyId))));
 
   withBudgets(withRateLimits(key.command('update <key>')))
-    .description('Change the limits, the budgets or the project of a key, everywhere within a second. What is not given stays as it is.')
+    .description(
+      'Change the limits, the budgets or the project of a key, everywhere within a second. Options that are not specified stay as they are.',
+    )
     .option('--project <id>', 'move the key to this project, or to the default project; its past usage remains where it is', parseProject)
     .action((keyId: string, options: UpdateOptions) =>
       cli.withServices(async (services) => {
@@ -118,7 +120,7 @@ export function keyCommand(cli: Cli): Command {
 
   key
     .command('disable <key>')
-    .description('Disable a key: it is rejected until it is enabled again.')
+    .description('Disable a key: its calls are refused until it is enabled again.')
     .action((keyId: string) => update(cli, keyId, { state: KeyState.KEY_STATE_DISABLED }, 'state'));
 
   key
@@ -173,7 +175,7 @@ function changeOf(before: Key, options: UpdateOptions): Partial<UpdateKeyRequest
     updateMask.push('lifetime_limit_nano_usd');
   }
   if (updateMask.length === 0)
-    throw new CliError('No change is given.', { fix: 'Give --rpm, --tpm, --concurrency, --budget or --project.', exitCode: 2 });
+    throw new CliError('No change was specified.', { fix: 'Specify --rpm, --tpm, --concurrency, --budget or --project.', exitCode: 2 });
   return change;
 }
 
@@ -183,7 +185,7 @@ function create(cli: Cli, options: CreateOptions): Promise<void> {
     const accountId = await chooseAccount(auth, options.account);
     const { budgets = [], lifetimeLimit } = changedKeyBudgets([], options);
     if (lifetimeLimit !== undefined && options.limit !== undefined)
-      throw new CliError('--limit and --budget lifetime are the same limit.', { fix: 'Give one of them.', exitCode: 2 });
+      throw new CliError('--limit and --budget lifetime are the same limit.', { fix: 'Specify one of them.', exitCode: 2 });
     const request = {
       accountId,
       projectId: options.project ?? '',

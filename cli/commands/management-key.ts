@@ -69,7 +69,7 @@ export function managementKeyCommand(cli: Cli): Command {
     );
 
   withAccount(managementKey.command('revoke <key>'))
-    .description('Revoke a management key permanently, at once.')
+    .description('Revoke a management key permanently, immediately.')
     .action((keyId: string, options: { account?: string }) =>
       cli.withServices(async ({ auth, users }) => {
         const request = { accountId: await chooseAccount(auth, options.account), keyId };
@@ -84,6 +84,6 @@ export function managementKeyCommand(cli: Cli): Command {
 function parseScopes(text: string): string[] {
   const wanted = parseList(text);
   const unknown = wanted.find((scope) => !scopes.some((known) => known === scope));
-  if (unknown !== undefined) throw new InvalidArgumentError(`There is no scope ${unknown}. Give some of ${scopes.join(', ')}.`);
+  if (unknown !== undefined) throw new InvalidArgumentError(`There is no scope ${unknown}. Specify some of ${scopes.join(', ')}.`);
   return wanted;
 }

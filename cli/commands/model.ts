@@ -46,7 +46,7 @@ export function modelCommand(cli: Cli): Command {
 
   model
     .command('retire <model>')
-    .description('Retire a model: calls are rejected from now on. Its records and prices are kept.')
+    .description('Retire a model: calls to it are refused from now on. Its records and prices are kept.')
     .action((modelId: string) =>
       put(cli, async (catalog) => {
         const { model: present } = await catalog.getModel({ modelId }, operatorCall());
@@ -69,7 +69,7 @@ export function modelCommand(cli: Cli): Command {
 
   model
     .command('resume <model>')
-    .description('End the pause of a model.')
+    .description('Resume a paused model.')
     .action((modelId: string) =>
       cli.withServices(async ({ catalog }) => cli.out.show(modelView, (await catalog.resumeModel({ modelId }, operatorCall())).model!)),
     );
@@ -97,11 +97,15 @@ export function modelCommand(cli: Cli): Command {
     )
     .option('--free', 'with --from-upstream: calls are free of charge')
     .option('--models <names>', "with --from-upstream: only these, by the upstream's names, separated by commas", parseList)
-    .option('--prefix <text>', 'with --from-upstream: how their ids begin; by default the id of the upstream and a slash')
-    .option('--context <tokens>', 'with --from-upstream: the context of models of which the upstream does not say it', parseTokens)
+    .option('--prefix <text>', 'with --from-upstream: the prefix of their ids; by default the id of the upstream and a slash')
+    .option(
+      '--context <tokens>',
+      'with --from-upstream: the context limit of models for which the upstream does not report one',
+      parseTokens,
+    )
     .option(
       '--max-output <tokens>',
-      'with --from-upstream: the most output of one answer; by default what the upstream says, or the context',
+      'with --from-upstream: the most output of one answer; by default what the upstream reports, or the context limit',
       parseTokens,
     )
     .option('--capabilities <words>', `with --from-upstream: ${modelWords.capability.all.join(', ')}`, (text) =>
@@ -172,7 +176,7 @@ function put(cli: Cli, wanted: (catalog: Services['catalog']) => Promise<Model>)
     const { model } = await catalog.putModel({ model: await wanted(catalog) }, operatorCall());
     cli.out.show(modelView, model!);
     if (model!.price === undefined && model!.state !== ModelState.MODEL_STATE_RETIRED) {
-      cli.out.note(`\nIt has no price, so calls are rejected. Next: tollgate price publish ${model!.id} --input <usd> --output <usd>`);
+      cli.out.note(`\nIt has no price, so calls to it are refused. Next: tollgate price publish ${model!.id} --input <usd> --output <usd>`);
     }
   });
 }

@@ -5,11 +5,11 @@ import { operatorCall } from '../connect.js';
 
 /** The noun `notifications`. */
 export function notificationsCommand(cli: Cli): Command {
-  const notifications = new Command('notifications').description('Mails and webhook requests of the whole installation.');
+  const notifications = new Command('notifications').description('Emails and webhook requests of the whole installation.');
   notifications
     .command('resume')
     .description(
-      'Send mails and webhook requests again, which wait after a restore. Only once the original installation is stopped for good.',
+      'Send the emails and webhook requests that wait after a restore. Do this only once the original installation is stopped for good.',
     )
     .option('--withdraw-pending', 'do not send those that wait, for example because the original has sent them')
     .action((options: { withdrawPending?: boolean }) =>
@@ -17,7 +17,7 @@ export function notificationsCommand(cli: Cli): Command {
         const request = { withdrawPending: options.withdrawPending === true };
         const { withdrawn } = await services.notifications.resumeDeliveries(request, operatorCall());
         cli.out.show({ json: () => ({ withdrawn: Number(withdrawn) }), columns: [], details: [] }, {});
-        cli.out.note(`Mails and webhook requests are sent again; ${withdrawn} were withdrawn.`);
+        cli.out.note(`Emails and webhook requests are sent again; ${withdrawn} were withdrawn.`);
       }),
     );
   return notifications;

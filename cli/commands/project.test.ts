@@ -93,10 +93,10 @@ describe('budgets', () => {
 
   it.each([
     [['--budget', 'year:5'], 'lifetime, month, week, day'],
-    [['--budget', 'month'], 'Give a period and an amount'],
-    [['--budget', 'month:5:hard'], 'Give a period and an amount'],
+    [['--budget', 'month'], 'Specify a period and an amount'],
+    [['--budget', 'month:5:hard'], 'Specify a period and an amount'],
     [['--budget', 'month:0'], 'above zero'],
-    [['--budget', 'month:5', '--budget', 'month:6'], 'given twice'],
+    [['--budget', 'month:5', '--budget', 'month:6'], 'specified twice'],
     [['--alert-at', '50'], '--alert-at needs a budget'],
   ])('with %j are refused', async (options, message) => {
     expect(await tollgate(gateway, ['project', 'create', 'x', ...options])).toMatchObject({

@@ -84,7 +84,7 @@ export function projectCommand(cli: Cli): Command {
     );
 
   withBudgets(withRateLimits(project.command('update <project>')))
-    .description('Change a project, everywhere within a second. What is not given stays as it is.')
+    .description('Change a project, everywhere within a second. Options that are not specified stay as they are.')
     .option('--name <name>', 'a new name')
     .option(...modelsOption)
     .option(...fallbackOption)
@@ -106,7 +106,7 @@ export function projectCommand(cli: Cli): Command {
         if (budgets !== undefined) change.budgets = budgets;
         const updateMask = Object.keys(change).map((name) => maskNames[name] ?? name);
         if (updateMask.length === 0)
-          throw new CliError('No change is given.', { fix: 'Use --help to see what can be changed.', exitCode: 2 });
+          throw new CliError('No change was specified.', { fix: 'Use --help to see what can be changed.', exitCode: 2 });
         const request = { ...UpdateProjectRequest.fromPartial({ projectId, accountId: before.accountId, updateMask }), ...change };
         await show(cli, services, (await services.auth.updateProject(request, operatorCall())).project!);
       }),
@@ -142,7 +142,7 @@ function parsePromptLogDays(text: string): number {
 function parseFallback(text: string): BudgetFallback | 'none' {
   if (text === 'none') return text;
   const [, modelId, percent] = /^(.+):(\d{1,3})%?$/.exec(text) ?? [];
-  if (modelId === undefined) throw new InvalidArgumentError('Give a model and a percentage such as openai/gpt-5-mini:80, or none.');
+  if (modelId === undefined) throw new InvalidArgumentError('Specify a model and a percentage such as openai/gpt-5-mini:80, or none.');
   return { modelId, fromPercent: Number(percent) };
 }
 

@@ -77,7 +77,7 @@ function withFilter(cli: Cli, command: Command): Command {
 
 function parseReason(text: string): string {
   const reason = text.replaceAll('-', '_');
-  if (!isReason(reason)) throw new InvalidArgumentError('Give an error reason such as balance_empty; docs/errors lists them.');
+  if (!isReason(reason)) throw new InvalidArgumentError('Specify an error reason such as balance_empty; docs/errors lists them.');
   return reason;
 }
 

@@ -68,7 +68,7 @@ async function rotate(cli: Cli, given: readonly string[] | undefined): Promise<v
         cli.out.list(keyView, reported);
         cli.out.note(
           `Every secret is encrypted with the new key. Keep a copy of ${[...files.keys()].join(' and ')} in another place. ` +
-            'Backups made before need the old keys; run `tollgate secret-key prune` when you no longer need them here.',
+            'Earlier backups need the old keys; run `tollgate secret-key prune` when you no longer need them here.',
         );
         return;
       }

@@ -84,9 +84,9 @@ export function upstreamCommand(cli: Cli): Command {
     .option('--allow-private-network', 'allow a private address (10/8, 192.168/16 …)')
     .option(
       '--whole-answers',
-      'request short answers whole when the client does not stream: less CPU, but the time limit of the first token applies to the whole answer',
+      'do not stream short responses when the client does not stream: uses less CPU, but the first-token timeout applies to the whole response',
     )
-    .option('--connect-timeout <time>', 'time limit from dialling to connected, for example 5s', parseTimeLimit)
+    .option('--connect-timeout <time>', 'connect timeout, for example 5s', parseTimeLimit)
     .option(
       '--first-token-timeout <time>',
       'time limit from sending a request to the first event, or to the end of a whole answer',
@@ -97,7 +97,7 @@ export function upstreamCommand(cli: Cli): Command {
       'an answer that begins later than this counts like a failure in the share of failures (half of the first-token timeout)',
       parseTimeLimit,
     )
-    .option('--idle-timeout <time>', 'how long it may be silent in the middle of an answer', parseTimeLimit)
+    .option('--idle-timeout <time>', 'idle timeout within a response', parseTimeLimit)
     .option('--total-timeout <time>', 'time limit of one attempt', parseTimeLimit)
     .option('--calls-max <n>', 'maximum number of calls in flight from one process', (text) => parseCount(text, 1, 100_000))
     .option(
@@ -111,7 +111,7 @@ export function upstreamCommand(cli: Cli): Command {
     )
     .option(
       '--allow-field <names...>',
-      'request fields that clients may send to it beside the published ones, for example top_a or options.num_ctx; what they cost beyond tokens is yours to pay',
+      'request fields that clients may send to it in addition to the standard fields, for example top_a or options.num_ctx; you pay whatever they cost in addition to tokens',
     )
     .option('--disabled', 'add it disabled')
     .option('--replace', 'replace an existing upstream with this id')

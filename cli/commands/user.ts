@@ -74,7 +74,7 @@ export function userCommand(cli: Cli): Command {
     .description('The second factors of users.')
     .command('remove <email>')
     .description(
-      'Remove the authenticator app, the passkeys and the recovery codes of a user who has lost them. Be sure first who asks you.',
+      'Remove the authenticator app, the passkeys and the recovery codes of a user who has lost them. Verify the identity of the user first.',
     )
     .action((email: string) =>
       cli.withServices(async ({ users }) => {

@@ -118,7 +118,7 @@ export function webhookCommand(cli: Cli): Command {
     );
 
   withPaging(withAccount(webhook.command('deliveries')))
-    .description('List what was sent in the last 90 days, newest first.')
+    .description('List the deliveries of the last 90 days, newest first.')
     .argument('[endpoint]', 'only to the endpoint with this id')
     .action((endpointId: string | undefined, options: AccountOption & PageOptions) =>
       cli.withServices(async ({ auth, notifications }) => {
@@ -133,7 +133,7 @@ export function webhookCommand(cli: Cli): Command {
     );
 
   withAccount(webhook.command('resend'))
-    .description('Send an event again now, and wait for the result. Exit code 1 when the delivery fails.')
+    .description('Resend an event now, and wait for the result. Exit code 1 when the delivery fails.')
     .argument('<delivery>', 'the id of the delivery')
     .action((deliveryId: string, options: AccountOption) =>
       cli.withServices(async ({ auth, webhooks }) => {

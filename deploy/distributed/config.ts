@@ -30,10 +30,10 @@ export const distributedSettings = {
   ),
   logBytesMax: integer(
     'TOLLGATE_DISTRIBUTED_LOG_BYTES_MAX',
-    'size in bytes at which the log file of a process is rotated; 0 disables this, for a logrotate of yours (with copytruncate)',
+    'size in bytes at which the log file of a process is rotated; 0 disables this, for your own logrotate (with copytruncate)',
     { min: 0, max: 1024 * 1024 * 1024, default: 64 * 1024 * 1024 },
   ),
-  logFilesKept: integer('TOLLGATE_DISTRIBUTED_LOG_FILES_KEPT', 'earlier log files that are kept of each process', {
+  logFilesKept: integer('TOLLGATE_DISTRIBUTED_LOG_FILES_KEPT', 'number of earlier log files that are kept for each process', {
     min: 0,
     max: 1000,
     default: 5,

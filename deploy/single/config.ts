@@ -36,7 +36,7 @@ export const inProcessSettings = {
   gatewayThreads: {
     ...integer(
       'TOLLGATE_GATEWAY_THREADS',
-      'how many threads serve HTTP, beside the thread of the services and their databases; with 0 everything is in one thread; if unset, one less than the machine has cores, at most 4, on Linux with four or more cores, and 0 elsewhere',
+      'number of threads that serve HTTP, in addition to the thread of the services and their databases; with 0 everything is in one thread; if unset, one less than the machine has cores, at most 4, on Linux with four or more cores, and 0 elsewhere',
       { min: 0, max: 64, default: 0 },
     ),
     default: undefined,

@@ -31,7 +31,7 @@ export const limitSettings = {
   ),
   limitsWithoutRedis: oneOf(
     'TOLLGATE_GATEWAY_LIMITS_WITHOUT_REDIS',
-    'what happens to calls with limits while Redis is unavailable: `local` admits by each gateway its share of every limit, `refuse` returns 503',
+    'what happens to calls with limits while Redis is unavailable: with `local` each gateway enforces its share of every limit, with `refuse` they are refused with 503',
     ['local', 'refuse'],
     { default: 'local' },
   ),

@@ -23,7 +23,7 @@ export const grantMeanings: Readonly<Record<Grant, string>> = {
   'inference.generate': 'generate text, and count tokens',
   'inference.read': 'read upstreams, without their secrets',
   'inference.write': 'create, change, test and delete upstreams',
-  'installation.manage': 'record backups, and resume mails and webhooks after a restore',
+  'installation.manage': 'record backups, and resume emails and webhooks after a restore',
   'ledger.alerts': 'change and test balance alerts',
   'ledger.deposit': 'deposit and adjust money, and manage redemption codes',
   'ledger.hold': 'hold money for a call, extend the hold and release it',
@@ -37,7 +37,7 @@ export const grantMeanings: Readonly<Record<Grant, string>> = {
   'metering.record': 'record usage, which is then charged',
   'metering.refund': 'have the charge of a whole answer refunded that was withheld from its client, as the gateway does',
   'metering.settle': 'read and repair the settlement of charges, and compare the books',
-  'notifications.append': 'send mails and events in the name of accounts, as the ledger does',
+  'notifications.append': 'send emails and events in the name of accounts, as the ledger does',
   'notifications.read': 'read the notifications and webhook endpoints of accounts',
   'process.read': 'read the state of the processes',
 };

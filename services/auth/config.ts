@@ -42,18 +42,18 @@ export const authSettings = {
   ...signInSettings,
   requireSecondFactor: oneOf(
     'TOLLGATE_AUTH_REQUIRE_SECOND_FACTOR',
-    'of whom a second factor is required (nobody, operators or everyone): who has none must set one up after sign-in; users who sign in at the identity provider are exempt',
+    'who must have a second factor (nobody, operators or everyone): users without one must set it up after sign-in; users who sign in at the identity provider are exempt',
     ['nobody', 'operators', 'everyone'],
     { default: 'nobody' },
   ),
   notificationIntervalMs: duration(
     'TOLLGATE_AUTH_NOTIFICATION_INTERVAL',
-    'how often auth looks for mails and webhook requests that are due for another attempt',
+    'how often auth looks for emails and webhook requests that are due for another attempt',
     { minMs: 20, maxMs: 3_600_000, default: 1000 },
   ),
   notificationRetryMs: duration(
     'TOLLGATE_AUTH_NOTIFICATION_RETRY',
-    'delay before the first retry of a mail or webhook request; each further delay is four times as long, up to 12 hours, for six attempts of a mail and nine of a webhook request',
+    'delay before the first retry of an email or webhook request; each further delay is four times as long, up to 12 hours, for six attempts for an email and nine for a webhook request',
     { minMs: 10, maxMs: 600_000, default: 10_000 },
   ),
   privateWebhooks: flag(
@@ -73,7 +73,7 @@ export const authProcessSettings = {
   lostSecretKey,
   secretKeyPath: text(
     'TOLLGATE_AUTH_SECRET_KEY_FILE',
-    'file with the keys, one per line, the first of which encrypts the signing keys of auth, second factors, the secrets of webhooks, and mails until they are delivered; the same for every replica; created if it does not exist, unless the database has secrets',
+    'file with the keys, one per line, the first of which encrypts the signing keys of auth, second factors, the secrets of webhooks, and emails until they are delivered; the same for every replica; created if it does not exist, unless the database has secrets',
     { default: './data/auth-secret-key' },
   ),
 } satisfies Settings;

@@ -7,7 +7,7 @@ import { isAllowableField } from '#rules/request-fields.js';
 
 /** Settings of the inference service. All have defaults; without vendor keys only the sandbox and stored upstreams are available. */
 export const inferenceSettings = {
-  openaiApiKey: optionalText('OPENAI_API_KEY', 'key of an OpenAI account; brings the managed upstream "openai"', { secret: true }),
+  openaiApiKey: optionalText('OPENAI_API_KEY', 'key of an OpenAI account; adds the managed upstream "openai"', { secret: true }),
   openaiBaseUrl: text('OPENAI_BASE_URL', 'base URL of the managed upstream "openai"', { default: 'https://api.openai.com/v1' }),
   openaiApiFormat: oneOf(
     'OPENAI_API_FORMAT',
@@ -15,13 +15,13 @@ export const inferenceSettings = {
     ['chat-completions', 'responses'],
     { default: 'chat-completions' },
   ),
-  openaiWholeAnswers: flag('OPENAI_WHOLE_ANSWERS', 'requests short answers whole from the managed upstream "openai"', { default: false }),
+  openaiWholeAnswers: flag('OPENAI_WHOLE_ANSWERS', 'do not stream short responses from the managed upstream "openai"', { default: false }),
   openaiAllowedFields: fieldPaths('OPENAI_ALLOWED_FIELDS', 'openai'),
-  anthropicApiKey: optionalText('ANTHROPIC_API_KEY', 'key of an Anthropic account; brings the managed upstream "anthropic"', {
+  anthropicApiKey: optionalText('ANTHROPIC_API_KEY', 'key of an Anthropic account; adds the managed upstream "anthropic"', {
     secret: true,
   }),
   anthropicBaseUrl: text('ANTHROPIC_BASE_URL', 'base URL of the managed upstream "anthropic"', { default: 'https://api.anthropic.com/v1' }),
-  anthropicWholeAnswers: flag('ANTHROPIC_WHOLE_ANSWERS', 'requests short answers whole from the managed upstream "anthropic"', {
+  anthropicWholeAnswers: flag('ANTHROPIC_WHOLE_ANSWERS', 'do not stream short responses from the managed upstream "anthropic"', {
     default: false,
   }),
   anthropicAllowedFields: fieldPaths('ANTHROPIC_ALLOWED_FIELDS', 'anthropic'),
@@ -39,7 +39,7 @@ export const inferenceSettings = {
       default: 60_000,
     },
   ),
-  idleTimeoutMs: duration('TOLLGATE_INFERENCE_IDLE_TIMEOUT', 'how long an upstream may be silent in the middle of an answer', {
+  idleTimeoutMs: duration('TOLLGATE_INFERENCE_IDLE_TIMEOUT', 'how long an upstream may send nothing within a response', {
     minMs: 10,
     maxMs: 3_600_000,
     default: 60_000,
@@ -61,7 +61,7 @@ export const inferenceSettings = {
   ),
   failureCallsMin: integer(
     'TOLLGATE_INFERENCE_FAILURE_CALLS_MIN',
-    'calls to a target within the window below which it is not ejected for their share of failures',
+    'minimum number of calls within the window before a target can be ejected for its share of failures',
     { min: 2, max: 1_000_000, default: 20 },
   ),
   failureWindowMs: duration('TOLLGATE_INFERENCE_FAILURE_WINDOW', 'the window in which the share of failed and slow calls is judged', {
@@ -85,7 +85,7 @@ export const inferenceSettings = {
   }),
   ejectedPercentMax: integer(
     'TOLLGATE_INFERENCE_EJECTED_PERCENT_MAX',
-    "largest share of a model's targets that may be ejected at the same time, in percent; one of several always may, the only one never",
+    "largest share of a model's targets that may be ejected at the same time, in percent; one of several targets may always be ejected, the only target never",
     {
       min: 0,
       max: 100,
@@ -104,7 +104,7 @@ export const inferenceSettings = {
   }),
   retriesPerSecondMin: integer(
     'TOLLGATE_INFERENCE_RETRIES_PER_SECOND_MIN',
-    'retries per second of a model that are allowed however few calls it has, in each thread and process',
+    'retries per second of a model that are always allowed, in each thread and process',
     {
       min: 0,
       max: 10_000,
@@ -113,7 +113,7 @@ export const inferenceSettings = {
   ),
   affinityBytesMin: integer(
     'TOLLGATE_INFERENCE_AFFINITY_BYTES_MIN',
-    'size of a prompt, in bytes, from which calls whose prompts begin alike go to the same target; vendors cache prompts of about this size and more',
+    'minimum size of a prompt, in bytes, for routing calls with the same prompt prefix to the same target; vendors cache prompts of about this size and more',
     { min: 0, max: 1 << 30, default: 4096 },
   ),
   paceWaitMs: duration(
@@ -132,7 +132,7 @@ export const inferenceSettings = {
   ),
   wholeTokensMax: integer(
     'TOLLGATE_INFERENCE_WHOLE_TOKENS_MAX',
-    'highest output cap at which an answer is requested whole, from upstreams with whole answers',
+    'highest output cap at which a response counts as short, for upstreams that do not stream short responses',
     {
       min: 1,
       max: 1_000_000,
@@ -172,7 +172,7 @@ export const inferenceSettings = {
       default: 'private',
     },
   ),
-  sandboxWholeAnswers: flag('TOLLGATE_INFERENCE_SANDBOX_WHOLE_ANSWERS', 'gives short answers of the sandbox models whole', {
+  sandboxWholeAnswers: flag('TOLLGATE_INFERENCE_SANDBOX_WHOLE_ANSWERS', 'do not stream short responses of the sandbox models', {
     default: false,
   }),
   sandboxTokenDelayMs: duration('TOLLGATE_INFERENCE_SANDBOX_TOKEN_DELAY', 'delay before each token of the sandbox models', {
@@ -200,7 +200,7 @@ export const inferenceProcessSettings = {
 function fieldPaths(env: string, upstreamId: string): Setting<readonly string[] | undefined> {
   return {
     env,
-    description: `request fields that clients may send to the managed upstream "${upstreamId}" beside the published ones, for example top_a,options.num_ctx`,
+    description: `request fields that clients may send to the managed upstream "${upstreamId}" in addition to the standard fields, for example top_a,options.num_ctx`,
     default: undefined,
     parse(value) {
       const paths = value.split(',').map((path) => path.trim());

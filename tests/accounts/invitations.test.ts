@@ -160,6 +160,6 @@ describe.each(modes)('invitations by mail, %s', (mode) => {
     for (let number = 0; number < 22; number += 1) states.push((await invite(`many${number}@example.com`)).invitation.mail.state);
     expect(mail.mails.length - before).toBeLessThan(20);
     expect(states.at(-1)).toBe('failed');
-    expect(await standing('many21@example.com')).toEqual({ state: 'failed', words: 'too many mails were sent within an hour' });
+    expect(await standing('many21@example.com')).toEqual({ state: 'failed', words: 'too many emails were sent within an hour' });
   });
 });

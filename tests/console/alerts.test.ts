@@ -121,7 +121,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     await form.getByText('Select at least one event.').waitFor();
     await form.getByLabel('key.refused').check();
     await form.getByRole('button', { name: 'Add endpoint' }).click();
-    await form.getByText('must be an address that begins with').waitFor();
+    await form.getByText('must be a URL that begins with').waitFor();
     await form.getByLabel('URL').fill(`${hook.url}/events`);
     expect(await accessibilityFaults(page)).toEqual([]);
     await form.getByRole('button', { name: 'Add endpoint' }).click();

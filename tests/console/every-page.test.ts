@@ -255,7 +255,7 @@ async function reveal(page: Page): Promise<void> {
 async function refuseCode(page: Page): Promise<void> {
   await page.getByLabel('Code').fill('TGC-00000-00000-00000-00000');
   await page.keyboard.press('Enter');
-  await page.getByText('does not exist, was used').waitFor();
+  await page.getByText('does not exist, has already been used').waitFor();
 }
 
 async function makeCodes(page: Page): Promise<void> {

@@ -182,7 +182,7 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await dialog.getByLabel('Input').fill('1');
     await dialog.getByLabel('Output').fill('5');
     await dialog.getByRole('button', { name: 'Save draft' }).click();
-    await page.getByText('The model has no price today').waitFor();
+    await page.getByText('The model has no price now').waitFor();
     await page.getByRole('button', { name: 'Publish…' }).click();
     await popup(page).getByRole('button', { name: 'Publish', exact: true }).click();
     await page.getByText('Price published').waitFor();

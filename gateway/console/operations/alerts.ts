@@ -33,7 +33,7 @@ export const alerts: Area = {
       method: 'PUT',
       path: '/accounts/{account}/alerts',
       summary:
-        'Replace the alert; absent fields are off or empty. Its mails are in the language of the request (`accept-language`): English or Chinese.',
+        'Replace the alert; absent fields are off or empty. Its emails are in the language of the request (`accept-language`): English or Chinese.',
       who: 'change money',
       body: PutAlert,
       answers: [ok(Alert)],
@@ -61,7 +61,7 @@ export const alerts: Area = {
     operation({
       method: 'GET',
       path: '/accounts/{account}/alerts/deliveries',
-      summary: 'List the mails, newest first.',
+      summary: 'List the emails, newest first.',
       who: 'look',
       paged: true,
       answers: [ok(DeliveryList)],

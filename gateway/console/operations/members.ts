@@ -112,7 +112,7 @@ export const members: Area = {
       answers: [
         created(
           InvitationCreated,
-          'The token of the link is only in this answer and, where mail can be sent, in a mail to the invited user.',
+          'The token of the link is only in this answer and, where mail can be sent, in an email to the invited user.',
         ),
       ],
       errors: {

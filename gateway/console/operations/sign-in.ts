@@ -150,7 +150,7 @@ export const signIn: Area = {
     operation({
       method: 'POST',
       path: '/password-reset',
-      summary: 'Mail a link with which a new password can be set within an hour.',
+      summary: 'Email a link with which a new password can be set within an hour.',
       who: 'anyone',
       body: RequestPasswordReset,
       answers: [done('The same whether or not a user has this address.')],

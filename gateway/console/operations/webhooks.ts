@@ -42,7 +42,7 @@ export const webhooks: Area = {
     operation({
       method: 'POST',
       path: '/accounts/{account}/webhooks',
-      summary: 'Add an endpoint. Mails about it are in the language of the request (`accept-language`): English or Chinese.',
+      summary: 'Add an endpoint. Emails about it are in the language of the request (`accept-language`): English or Chinese.',
       who: 'change keys',
       body: CreateWebhook,
       answers: [created(WebhookSecret, secretOnce)],

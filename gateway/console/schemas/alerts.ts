@@ -38,7 +38,7 @@ const AlertedBudget = view('AlertedBudget', {
 /** One mail to one address. */
 export const Delivery = view('AlertDelivery', {
   id: Text,
-  event_id: nullable(Text, 'Null for a mail about something else, such as a disabled webhook endpoint.'),
+  event_id: nullable(Text, 'Null for an email about something else, such as a disabled webhook endpoint.'),
   test: Flag,
   destination: Text,
   state: Type.Enum(deliveryStates),

@@ -14,7 +14,10 @@ export const SignInOptions = view('SignInOptions', {
 export type SignInOptions = Static<typeof SignInOptions>;
 
 export const SignedUp = Type.Object({
-  account_id: nullable(Text, 'Null: a mail was sent to the address, the same whether or not a user has it; its link finishes the sign-up.'),
+  account_id: nullable(
+    Text,
+    'Null: an email was sent to the address, the same whether or not a user has it; its link finishes the sign-up.',
+  ),
 });
 
 export const SignIn = Type.Object({ email: Email, password: Password });

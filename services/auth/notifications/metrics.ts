@@ -6,14 +6,14 @@ const by = 'auth';
 const pendingCount = gauge({
   name: 'tollgate.notifications.pending',
   unit: '{notification}',
-  description: 'Mails and webhook requests that are not delivered yet.',
+  description: 'Emails and webhook requests that are not delivered yet.',
   by,
 });
 const oldestAge = gauge(
   {
     name: 'tollgate.notifications.oldest_age',
     unit: 's',
-    description: 'How long the oldest mail, or webhook request without a retry, has waited.',
+    description: 'How long the oldest email, or webhook request without a retry, has waited.',
     by,
   },
   'max',

@@ -30,7 +30,7 @@ export class Notifier {
   async start(): Promise<void> {
     const { config, log } = this.deps;
     if (await this.isPaused())
-      log.warn('mails and webhook requests wait until `tollgate notifications resume`, because this is a restored copy');
+      log.warn('emails and webhook requests wait until `tollgate notifications resume`, because this is a restored copy');
     this.stopRepeating = repeat(
       config.notificationIntervalMs,
       () => this.begin(),

@@ -101,7 +101,7 @@ async function send(notification: StoredNotification, deps: DeliveryDeps): Promi
   } catch (error) {
     if (!(error instanceof MailFailure)) throw error;
     // The address of the mail server and its full response are for the operator only.
-    log.warn({ err: error.cause ?? error, notification_id: id, attempts }, 'the mail server rejected a mail');
+    log.warn({ err: error.cause ?? error, notification_id: id, attempts }, 'the mail server rejected an email');
     return { isDelivered: false, isFinal: error.isFinal, words: error.message };
   }
 }

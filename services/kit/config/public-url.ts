@@ -5,7 +5,7 @@ import type { Setting } from './settings.js';
 export const publicUrl: Setting<string | undefined> = {
   env: 'TOLLGATE_GATEWAY_PUBLIC_URL',
   description:
-    'where browsers reach the gateway, for example https://ai.example.com/tollgate, for links in mails; unless set, mails hold none',
+    'where browsers reach the gateway, for example https://ai.example.com/tollgate, for links in emails; if unset, emails contain no links',
   default: undefined,
   parse(text) {
     const url = URL.parse(text);

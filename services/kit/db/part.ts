@@ -26,7 +26,7 @@ export function migrationDatabaseUrl(env: string): Setting<string | undefined> {
   return {
     env,
     description:
-      'like the url of the database, with a user that may create and alter tables; used only when a migration is pending. With it, the user of the service needs access to rows only',
+      'like the URL of the database, but with a user that may create and alter tables; used only when a migration is pending. With it, the user of the service needs access to rows only',
     default: undefined,
     secret: true,
     parse,

@@ -104,7 +104,7 @@ describe('mail', () => {
   it('reports a rejected login without the password', async () => {
     const port = await smtp({ authMethods: ['PLAIN', 'LOGIN'], allowInsecureAuth: true });
     const { message, isFinal } = await failure({ url: `smtp://ada:very-wrong@127.0.0.1:${port}` });
-    expect(message).toContain('refused the sign-in');
+    expect(message).toContain('rejected the sign-in');
     expect(message).toContain('no such user or password');
     expect(message).not.toContain('very-wrong');
     expect(isFinal).toBe(false);
@@ -208,7 +208,7 @@ describe('the settings of mail', () => {
     [{ url: 'smtp://a:geheim%@mail.example.com' }, 'TOLLGATE_SMTP_URL must be'],
     [{ url: 'smtp://a:geheim@mail.example.com', host: 'x' }, 'exclude each other'],
     [{ host: 'x', from: undefined }, 'TOLLGATE_SMTP_FROM is required'],
-    [{ url: 'smtps://mail.example.com', security: 'none' }, 'asks for TLS'],
+    [{ url: 'smtps://mail.example.com', security: 'none' }, 'requires TLS'],
     [{ host: 'x', ca: '/nowhere/ca.pem' }, 'TOLLGATE_SMTP_CA'],
   ] as [Partial<MailConfig>, string][])('are rejected: %j', (changes, message) => {
     const fault = (() => {

@@ -97,7 +97,7 @@ function mailerOf(server: MailServer, readCa: () => string | undefined): Mailer 
       let timer: NodeJS.Timeout | undefined;
       const tooLate = new Promise<never>((_resolve, reject) => {
         timer = setTimeout(
-          () => reject(new MailFailure(`the mail server did not take the mail within ${mailTimeoutMs / 1000} s`, false)),
+          () => reject(new MailFailure(`the mail server did not accept the email within ${mailTimeoutMs / 1000} s`, false)),
           mailTimeoutMs,
         );
       });
@@ -134,10 +134,10 @@ interface SmtpError {
 function failureOf(error: unknown, { host, password }: MailServer): MailFailure {
   const { code = '', responseCode = 0, response, message = '' } = error as SmtpError;
   const said = wordsOf(withoutPlaces(response ?? message, [host, password ?? '']));
-  if (code === 'EAUTH') return new MailFailure(`the mail server refused the sign-in: ${said}`, false, { cause: error });
+  if (code === 'EAUTH') return new MailFailure(`the mail server rejected the sign-in: ${said}`, false, { cause: error });
   if (code === 'EENVELOPE' || code === 'EMESSAGE') {
     // A reply of 5yz is final (RFC 5321, section 4.2.1).
-    return new MailFailure(`the mail server refused the mail: ${said}`, responseCode >= 500, { cause: error });
+    return new MailFailure(`the mail server rejected the email: ${said}`, responseCode >= 500, { cause: error });
   }
   if (code === 'ETLS') return new MailFailure(`no encrypted connection to the mail server: ${said}`, false, { cause: error });
   return new MailFailure(`the mail server cannot be used: ${said}`, false, { cause: error });

@@ -10,20 +10,20 @@ export const mailSettings = {
       secret: true,
     },
   ),
-  host: optionalText('TOLLGATE_SMTP_HOST', 'mail server, in place of TOLLGATE_SMTP_URL'),
+  host: optionalText('TOLLGATE_SMTP_HOST', 'mail server, instead of TOLLGATE_SMTP_URL'),
   port: integer('TOLLGATE_SMTP_PORT', 'port of TOLLGATE_SMTP_HOST; 465 means TLS from the start', { min: 1, max: 65_535, default: 587 }),
   user: optionalText('TOLLGATE_SMTP_USER', 'user at TOLLGATE_SMTP_HOST'),
   password: optionalText('TOLLGATE_SMTP_PASSWORD', 'password of that user', { secret: true }),
-  from: optionalText('TOLLGATE_SMTP_FROM', 'sender of all mail, such as "Tollgate <billing@example.com>"; required with a mail server'),
+  from: optionalText('TOLLGATE_SMTP_FROM', 'sender of all emails, such as "Tollgate <billing@example.com>"; required with a mail server'),
   security: oneOf(
     'TOLLGATE_SMTP_SECURITY',
-    'whether the way to the mail server is encrypted: auto (TLS where the address says so, else STARTTLS where it is offered; a password is sent in the clear to loopback alone), starttls (required) or none',
+    'encryption of the connection to the mail server: auto (TLS if the address requires it, otherwise STARTTLS if the server offers it; a password is sent unencrypted only to loopback), starttls (required) or none',
     ['auto', 'starttls', 'none'],
     { default: 'auto' },
   ),
   ca: optionalText(
     'TOLLGATE_SMTP_CA',
-    "PEM file of the authority of the mail server's certificate, where it is one of your own; read again for each mail",
+    "PEM file of the authority of the mail server's certificate, if it is your own; read again for each email",
   ),
 } satisfies Settings;
 
@@ -71,7 +71,7 @@ export function mailServerOf(config: MailConfig): MailServer | undefined {
       : placeOf(url);
   if (config.from === undefined) throw new ConfigError(['TOLLGATE_SMTP_FROM is required with a mail server']);
   if (security === 'none' && place.isTlsFromStart)
-    throw new ConfigError(['TOLLGATE_SMTP_SECURITY is none, but the address of the mail server asks for TLS']);
+    throw new ConfigError(['TOLLGATE_SMTP_SECURITY is none, but the address of the mail server requires TLS']);
   const isSecretExposed = place.password !== undefined && !isLoopback(place.host);
   return {
     ...place,

@@ -32,7 +32,7 @@ export interface SecretKeeperOptions {
 /** The setting of every process with secrets. */
 export const lostSecretKey = optionalText(
   'TOLLGATE_LOST_SECRET_KEY',
-  'id of a secret key that is lost for good; at the start, what is encrypted with it is discarded: credentials of upstreams, secrets of webhooks, signing keys, second factors, undelivered mails, logged prompts and answers',
+  'id of a secret key that is lost for good; at the start, what is encrypted with it is discarded: credentials of upstreams, secrets of webhooks, signing keys, second factors, undelivered emails, logged prompts and answers',
 );
 
 /** How often the key file is checked. */

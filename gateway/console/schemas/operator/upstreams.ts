@@ -71,11 +71,11 @@ const upstreamBody = {
   base_url: textOf(0, 2048),
   allow_private_network: Type.Boolean(),
   enabled: Type.Boolean(),
-  whole_answers: Type.Boolean({ description: 'Requests short answers whole when the client does not stream.' }),
+  whole_answers: Type.Boolean({ description: 'Whether short responses are not streamed when the client does not stream.' }),
   limits: Type.Optional(Type.Partial(UpstreamLimits)),
   allowed_fields: Type.Array(textOf(1, 64), {
     maxItems: 32,
-    description: 'Request fields that clients may send to it beside the published ones: names, or paths with dots.',
+    description: 'Request fields that clients may send to it in addition to the standard fields: names, or paths with dots.',
   }),
 };
 const UpstreamBody = Type.Object(upstreamBody);

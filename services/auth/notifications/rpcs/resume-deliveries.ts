@@ -18,6 +18,6 @@ export async function resumeDeliveries(
     await audit.append(tx, context, { action: 'deliveries.resume', targetId: '', detail: { withdrawn: count } });
     return count;
   });
-  log.info({ withdrawn }, 'mails and webhook requests are sent again');
+  log.info({ withdrawn }, 'emails and webhook requests are sent again');
   return { withdrawn: BigInt(withdrawn) };
 }

@@ -140,7 +140,7 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
     expect(mails).toHaveLength(invitationsMax.account);
     const refused = answers.filter(({ invitation }) => invitation!.mailState === failed);
     expect(refused).toHaveLength(5);
-    expect(refused[0]).toMatchObject({ token: expect.any(String), invitation: { mailError: 'too many mails were sent within an hour' } });
+    expect(refused[0]).toMatchObject({ token: expect.any(String), invitation: { mailError: 'too many emails were sent within an hour' } });
 
     mails = [];
     auth.clock.advance(mailWindowMs);
@@ -172,7 +172,7 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
     const cells = rows.flat().flatMap((row: Record<string, unknown>) => Object.values(row));
     expect(cells.map((cell) => (Buffer.isBuffer(cell) ? cell.toString('latin1') : String(cell))).join('\n')).not.toContain(token);
     expect(auth.logLines.join('')).not.toContain(token);
-    expect(auth.logLines.join('')).toContain('the mail server rejected a mail');
+    expect(auth.logLines.join('')).toContain('the mail server rejected an email');
   });
 
   it('are not sent if the console’s public address is not set', async () => {

@@ -78,8 +78,8 @@ export class UserMails {
     };
     for (const [scope, max] of [...budgets, [`to ${to}`, mailsPerHourMax.address], ['all', mailsPerHourMax.all]] as const) {
       if (await budget.take(`${kind} ${scope}`, max, clock.nowMs())) continue;
-      log.warn({ kind, scope: scope.split(' ')[0], max }, 'a mail was not sent: there were too many within an hour');
-      return { ...mail, refusal: 'too many mails were sent within an hour' };
+      log.warn({ kind, scope: scope.split(' ')[0], max }, 'an email was not sent: too many were sent within an hour');
+      return { ...mail, refusal: 'too many emails were sent within an hour' };
     }
     return mail;
   }
@@ -93,11 +93,11 @@ export class UserMails {
   /** Runs work in the background; `stop` waits for it. */
   inBackground(work: () => Promise<void>): void {
     if (this.underWay.size >= inBackgroundMax) {
-      this.deps.log.warn({ underWay: this.underWay.size }, 'a mail was not composed: too many are in progress');
+      this.deps.log.warn({ underWay: this.underWay.size }, 'an email was not composed: too many are in progress');
       return;
     }
     const done = work()
-      .catch((error: unknown) => this.deps.log.error({ err: error }, 'a mail could not be composed'))
+      .catch((error: unknown) => this.deps.log.error({ err: error }, 'an email could not be composed'))
       .finally(() => this.underWay.delete(done));
     this.underWay.add(done);
   }

@@ -24,7 +24,7 @@ const settings = [
   ...perSignal('TIMEOUT', 'how long sending a message may take, in milliseconds; 10000 if unset', timeout),
   ...perSignal('COMPRESSION', 'gzip or none; none if unset', compression),
   ...perSignal('CERTIFICATE', "PEM file of the authorities with which the receiver's certificate is verified", file),
-  ...perSignal('CLIENT_CERTIFICATE', 'PEM file of the certificate that is shown to the receiver', file),
+  ...perSignal('CLIENT_CERTIFICATE', 'PEM file of the certificate that is presented to the receiver', file),
   ...perSignal('CLIENT_KEY', 'PEM file of the key of that certificate', file),
   count('OTEL_BSP_SCHEDULE_DELAY', 'how often spans are sent, in milliseconds', 5000),
   count('OTEL_BSP_EXPORT_TIMEOUT', 'how long sending spans may take, in milliseconds', 30_000),
