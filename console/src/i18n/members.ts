@@ -160,24 +160,24 @@ export const membersText = dictionary(
     revokeHint: '链接将立即失效。',
     revoked: ({ email }) => `已撤回对 ${email} 的邀请`,
 
-    security: '第二因素',
+    security: '两步验证',
     factorRequired: '所有成员必须使用。尚未设置的成员须先设置，才能使用此账户。',
     factorOptional: '可选，由各成员自行决定。',
     requireFactor: '要求所有成员使用',
-    requireTitle: '要求所有成员使用第二因素？',
+    requireTitle: '要求所有成员使用两步验证？',
     requireHint: ({ count }) =>
       count === 0
         ? '所有成员均已设置。通过身份提供方的登录和程序密钥不受影响。'
         : `有 ${count} 名成员尚未设置，在设置之前无法使用此账户，已登录的会话也不例外。通过身份提供方的登录和程序密钥不受影响。`,
     requireSelf: '您也是其中之一。',
     stopRequiring: '改为可选',
-    isRequired: '现在必须使用第二因素',
-    isOptional: '第二因素现在为可选',
-    noFactor: '无第二因素',
+    isRequired: '已要求使用两步验证',
+    isOptional: '两步验证已改为可选',
+    noFactor: '未启用两步验证',
 
     auditTitle: '审计日志',
     auditDescription: '此账户的更改记录，最新的在前。记录不可更改或删除。',
-    auditEmpty: '尚无更改',
+    auditEmpty: '还没有更改',
     auditEmptyHint: '新密钥、邀请和角色更改会显示在这里。',
     auditNone: '没有此操作人的记录',
     actor: '操作人',

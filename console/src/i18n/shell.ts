@@ -94,7 +94,7 @@ export const shellText = dictionary(
     health: '系统状态',
     account: '账户',
     switchAccount: '切换账户',
-    needsSecondFactor: ({ name }) => `${name}（需要第二因素）`,
+    needsSecondFactor: ({ name }) => `${name}（需要两步验证）`,
     available: '可用',
     held: ({ usd }) => `冻结 ${usd}`,
     signOut: '退出登录',
