@@ -252,7 +252,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
         }
         const old = keys.filter(({ current, sealed }) => !current && sealed > 0n);
         const ids = [...new Set(keys.filter(({ current }) => current).map(({ id }) => id))];
-        return `${ids.join(', ')} encrypts the secrets in the databases${old.length === 0 ? '' : `; ${old.map(({ id }) => id).join(', ')} is being replaced`}`;
+        return `secrets are encrypted with ${ids.join(', ')}${old.length === 0 ? '' : `, in place of ${old.map(({ id }) => id).join(', ')}, which still encrypts some`}`;
       },
     },
     {
