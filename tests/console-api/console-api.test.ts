@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { scopes } from '../../proto/rules/scopes.js';
 import { chat, createKey, post, settled } from '../support/calls.js';
 import { cleanEnv, eventually, root } from '../support/process.js';
 import { addUser, Browser } from '../support/console.js';
@@ -460,7 +461,6 @@ describe.each(modes)('the console’s API, %s', (mode) => {
       const text = await response.text();
       return response.status === 403 ? (JSON.parse(text) as { error: { code: string } }).error.code : 'admitted';
     };
-    const scopes = ['keys:read', 'keys:write', 'usage:read', 'billing:read', 'projects:read', 'projects:write'];
     const programWith = async (...granted: string[]): Promise<Browser> => {
       const { secret: own } = await owner.must<{ secret: string }>(
         'POST',
@@ -489,6 +489,23 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect(wrong).toEqual([]);
     expect(new Set(operations.flatMap(({ scope }) => scope ?? []))).toEqual(new Set(scopes));
     expect(operations.length).toBeGreaterThan(100);
+
+    // A program that may only read webhooks sees no secret in the path of an address.
+    const [writer, reader] = [await programWith('webhooks:write'), await programWith('webhooks:read')];
+    const url = 'https://hooks.example.com/T000/secret';
+    const { endpoint } = await writer.must<{ endpoint: { id: string } }>(
+      'POST',
+      `${account}/webhooks`,
+      { url, event_types: ['key.refused'] },
+      201,
+    );
+    expect(await writer.get(`${account}/webhooks`)).toMatchObject({ data: [{ id: endpoint.id, url }] });
+    expect(await reader.get(`${account}/webhooks`)).toMatchObject({ data: [{ id: endpoint.id, url: 'https://hooks.example.com/…' }] });
+    expect(await writer.get(`${account}/webhook-deliveries`)).toMatchObject({ data: [] });
+    expect(await reader.refusal('DELETE', `${account}/webhooks/${endpoint.id}`)).toEqual([403, 'role_not_permitted']);
+    await writer.must('DELETE', `${account}/webhooks/${endpoint.id}`, undefined, 204);
+    const ofProject = { name: 'P', scopes: ['webhooks:read'], project_id: project.id };
+    expect(await owner.refusal('POST', `${account}/management-keys`, ofProject)).toEqual([400, 'invalid_request']);
 
     // A key of one project sees that project alone.
     const { secret: limited } = await owner.must<{ secret: string }>(

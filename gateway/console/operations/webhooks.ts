@@ -1,6 +1,5 @@
 // The webhook endpoints of an account, and the log of what was sent to them.
 import { NotificationChannel } from '#proto/auth/v1/notifications.js';
-import type { Role } from '#proto/auth/v1/users.js';
 import { orNull } from '../render/values.js';
 import { renderEndpoint, renderWebhookDelivery } from '../render/webhooks.js';
 import {
@@ -17,7 +16,7 @@ import {
 } from '../schemas/webhooks.js';
 import { permissionsOf } from '../session/access.js';
 import { languageOf } from '../session/session.js';
-import { type Area, created, done, ok, operation } from '../table/operation.js';
+import { type Area, type Call, created, done, ok, operation } from '../table/operation.js';
 
 const secretOnce = 'This is the only answer that contains the secret.';
 const overlapSeconds = 86_400;
@@ -33,10 +32,12 @@ export const webhooks: Area = {
       path: '/accounts/{account}/webhooks',
       summary: 'List the endpoints.',
       who: 'look',
+      scope: 'webhooks:read',
       answers: [ok(WebhookEndpoints)],
-      handle: async ({ accountId, role, context }, { peers }) => {
+      handle: async (call, { peers }) => {
+        const { accountId, context } = call;
         const { endpoints } = await peers.webhooks.listWebhookEndpoints({ accountId }, context());
-        return { data: endpoints.map((endpoint) => renderEndpoint(endpoint, mayChange(role))) };
+        return { data: endpoints.map((endpoint) => renderEndpoint(endpoint, mayChange(call))) };
       },
     }),
     operation({
@@ -44,6 +45,7 @@ export const webhooks: Area = {
       path: '/accounts/{account}/webhooks',
       summary: 'Add an endpoint. Emails about it are in the language of the request (`accept-language`): English or Chinese.',
       who: 'change keys',
+      scope: 'webhooks:write',
       body: CreateWebhook,
       answers: [created(WebhookSecret, secretOnce)],
       errors: { failed_precondition: 'The account has 10 endpoints.' },
@@ -59,6 +61,7 @@ export const webhooks: Area = {
       path: '/accounts/{account}/webhooks/{endpoint}',
       summary: 'Replace the settings of an endpoint. Disabling it withdraws what waits for it.',
       who: 'change keys',
+      scope: 'webhooks:write',
       body: UpdateWebhook,
       answers: [ok(WebhookEndpoint)],
       handle: async ({ ctx, accountId, params, body, context }, { peers }) => {
@@ -74,6 +77,7 @@ export const webhooks: Area = {
       path: '/accounts/{account}/webhooks/{endpoint}',
       summary: 'Delete an endpoint. What waits for it is withdrawn.',
       who: 'change keys',
+      scope: 'webhooks:write',
       answers: [done()],
       handle: async ({ accountId, params, context }, { peers }) => {
         await peers.webhooks.deleteWebhookEndpoint({ accountId, endpointId: params.endpoint }, context());
@@ -84,6 +88,7 @@ export const webhooks: Area = {
       path: '/accounts/{account}/webhooks/{endpoint}/secret',
       summary: 'Create a new signing secret.',
       who: 'change keys',
+      scope: 'webhooks:write',
       body: RotateWebhook,
       answers: [created(WebhookSecret, secretOnce)],
       handle: async ({ accountId, params, body, context }, { peers }) => {
@@ -99,6 +104,7 @@ export const webhooks: Area = {
       path: '/accounts/{account}/webhooks/{endpoint}/test',
       summary: 'Send an example of an event now, without retries.',
       who: 'change keys',
+      scope: 'webhooks:write',
       body: TestWebhook,
       answers: [ok(WebhookDelivery, 'The result.')],
       handle: async ({ accountId, params, body, context }, { peers }) => {
@@ -114,16 +120,18 @@ export const webhooks: Area = {
       path: '/accounts/{account}/webhook-deliveries',
       summary: 'List what was sent in the last 90 days, newest first.',
       who: 'look',
+      scope: 'webhooks:read',
       query: WebhookDeliveryQuery,
       paged: true,
       answers: [ok(WebhookDeliveryList)],
-      handle: async ({ accountId, role, query, page, context }, { peers }) => {
+      handle: async (call, { peers }) => {
+        const { accountId, query, page, context } = call;
         const channel = NotificationChannel.NOTIFICATION_CHANNEL_WEBHOOK;
         const { notifications, nextPageToken } = await peers.notifications.listNotifications(
           { accountId, ...page, channel, endpointId: query.endpoint ?? '' },
           context(),
         );
-        return { data: notifications.map((delivery) => renderWebhookDelivery(delivery, mayChange(role))), next: orNull(nextPageToken) };
+        return { data: notifications.map((delivery) => renderWebhookDelivery(delivery, mayChange(call))), next: orNull(nextPageToken) };
       },
     }),
     operation({
@@ -131,6 +139,7 @@ export const webhooks: Area = {
       path: '/accounts/{account}/webhook-deliveries/{delivery}/resend',
       summary: 'Send an event again now. It keeps its id.',
       who: 'change keys',
+      scope: 'webhooks:write',
       answers: [ok(WebhookDelivery, 'The result.')],
       errors: { failed_precondition: 'The endpoint is disabled.' },
       handle: async ({ accountId, params, context }, { peers }) => {
@@ -144,6 +153,8 @@ export const webhooks: Area = {
   ],
 };
 
-function mayChange(role: Role): boolean {
-  return permissionsOf(role).includes('change keys');
+/** Whether the whole address of an endpoint is shown, which may contain a secret. */
+function mayChange({ role, visitor: { managementKey } }: Pick<Call, 'role' | 'visitor'>): boolean {
+  const hasScope = managementKey === undefined || managementKey.scopes.includes('webhooks:write');
+  return hasScope && permissionsOf(role).includes('change keys');
 }

@@ -32,7 +32,8 @@ export const CreateManagementKey = Type.Object({
   name: Name,
   scopes: Type.Array(Scope, {
     minItems: 1,
-    description: 'Writing includes reading. A key of one project can have neither billing:read nor projects:write.',
+    description:
+      'Writing includes reading. A key of one project cannot have billing:read, projects:write, webhooks:read or webhooks:write.',
     ...brokenAs('some_distinct_known'),
   }),
   project_id: optional(Text),

@@ -7,6 +7,7 @@ import { testActorSigner } from '../../testing/actor-tokens.js';
 import { type Probe, probe, probeService, ProbeServiceDefinition } from '../../testing/probe-service.js';
 import { failureOf, untilTrue } from '../../testing/waiting.js';
 import { type Actor, callContext, type CallContext } from '#client/call-context.js';
+import { scopes } from '#rules/scopes.js';
 import { decorateOperations, decorateService } from '../standard-chain.js';
 import { Access } from './access.js';
 import type { RegisteredCaller } from './caller-directory.js';
@@ -234,7 +235,7 @@ describe('a management key', () => {
   });
 
   it('is refused by RPCs without scopes that require a user or concern an account, and by no others', async () => {
-    const all = key('keys:read', 'keys:write', 'usage:read', 'billing:read', 'projects:read', 'projects:write');
+    const all = key(...scopes);
     for (const closed of [
       { ...rule, scopes: undefined },
       { grant: 'test.write', role: 'user' },
