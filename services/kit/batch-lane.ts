@@ -30,8 +30,11 @@ export interface BatchLaneOptions<Item, Outcome> {
    * It may call `onApplied` with the outcomes before they are durable.
    */
   readonly apply: (items: readonly Item[], onApplied: (outcomes: readonly Outcome[]) => void) => Promise<readonly Outcome[]>;
-  /** Resolves when a transaction can begin; by default at the next turn of the event loop. The items of the next batch are taken then. */
-  readonly turn?: () => Promise<void>;
+  /**
+   * Resolves when a transaction can begin; by default at the next turn of the event loop. The items of the next batch are taken then. `waiting` returns
+   * how many there are so far.
+   */
+  readonly turn?: (waiting: () => number) => Promise<void>;
   /** Reports whether a single item may have caused this error of a batch, so that it is worth finding. */
   readonly isOfOneItem: (error: unknown) => boolean;
   readonly batchMax: number;
@@ -93,10 +96,11 @@ export class BatchLane<Item, Outcome = undefined> {
   }
 
   private async run(): Promise<void> {
+    const waiting = (): number => this.queue.length;
     while (this.queue.length > 0) {
       // The items of one turn of the event loop go together. A driver that blocks (SQLite's) would otherwise finish
       // each item before the next one can arrive.
-      await (this.options.turn ?? nextTurn)();
+      await (this.options.turn ?? nextTurn)(waiting);
       const batch = this.queue.splice(0, this.options.batchMax);
       this.queued.add(-batch.length);
       this.size.record(batch.length);

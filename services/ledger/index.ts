@@ -58,7 +58,7 @@ export function createLedger(config: LedgerConfig, { db, clock, log, access, aut
       engine: db.engine,
       store: createStore(db, auditLog, hints),
       clock,
-      turn: () => db.turn(),
+      turn: (waiting) => db.turn(waiting),
     }),
   );
   const deps: RpcDeps = {

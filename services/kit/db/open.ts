@@ -56,9 +56,9 @@ export interface Database {
   plainTransaction<T>(work: (tx: PlainTransaction) => Promise<T>, options?: PlainOptions<T>): Promise<T>;
   /**
    * Resolves when the next transaction can begin. A lane that takes its items only then shares that commit with everything else that waits for
-   * it.
+   * it. `waiting` returns the number of its items so far; while they increase, a commit of a SQLite file waits a little.
    */
-  turn(): Promise<void>;
+  turn(waiting?: () => number): Promise<void>;
   /**
    * Returns the rows of a SELECT outside of a transaction, without knex's builder: for what is polled. On SQLite the statement stays prepared,
    * so that an idle process costs next to nothing.
@@ -154,7 +154,7 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
         options,
         probe.note,
       ),
-    turn: () => commits.turn(),
+    turn: (waiting) => commits.turn(waiting),
     async close() {
       await commits.idle();
       pool.end();

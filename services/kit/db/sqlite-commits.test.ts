@@ -134,4 +134,29 @@ describe('the commits of a SQLite file', () => {
     syncs[1]!.resolve();
     await Promise.all([turn, other]);
   });
+
+  it('waits a little longer while each turn of the event loop brings a lane more items', async () => {
+    isDiskFast = true;
+    const taken: number[] = [];
+    const turn = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+    for (const arriving of [0, 3, 1000]) {
+      let waiting = 1;
+      let isTaken = false;
+      const begun = db
+        .turn(() => waiting)
+        .then(() => {
+          taken.push(waiting);
+          isTaken = true;
+        });
+      for (let arrived = 0; !isTaken; arrived += 1) {
+        if (arrived < arriving) waiting += 1;
+        await turn();
+      }
+      await begun;
+    }
+    expect(taken[0]).toBe(1);
+    expect(taken[1]).toBe(4);
+    // Not forever.
+    expect(taken[2]).toBeLessThan(20);
+  });
 });

@@ -9,6 +9,10 @@ import type { ConnectionPool } from './run-plain.js';
 import { type SqliteConnection, SqliteTransaction } from './sqlite-transaction.js';
 import type { WalSync } from './wal-sync.js';
 
+/** A commit waits for at most this many turns while work keeps arriving, and no longer once it has this much. */
+const turnsMax = 12;
+const gatheredMax = 100;
+
 interface Waiting {
   /** Runs the work in the open transaction, and keeps its result. */
   readonly work: (tx: PlainTransaction) => Promise<void>;
@@ -23,7 +27,7 @@ interface Waiting {
 /** Runs plain transactions on one connection. */
 export class SqliteCommits {
   private queue: Waiting[] = [];
-  private begins: (() => void)[] = [];
+  private begins: { readonly begin: () => void; readonly waiting: () => number }[] = [];
   private running: Promise<void> | undefined;
 
   /** The connections of the pool do not sync at a commit. Without a log, as of a database in memory, nothing is synced. */
@@ -53,10 +57,13 @@ export class SqliteCommits {
     });
   }
 
-  /** Resolves when the next commit begins: work that is added without waiting takes part in it. */
-  turn(): Promise<void> {
+  /**
+   * Resolves when the next commit begins: work that is added without waiting takes part in it. `waiting` returns the number of items that the caller
+   * has for it so far.
+   */
+  turn(waiting: () => number = () => 1): Promise<void> {
     return new Promise((resolve) => {
-      this.begins.push(resolve);
+      this.begins.push({ begin: resolve, waiting });
       this.running ??= this.run();
     });
   }
@@ -68,8 +75,8 @@ export class SqliteCommits {
 
   private async run(): Promise<void> {
     while (this.queue.length > 0 || this.begins.length > 0) {
-      await nextTurn();
-      for (const begin of this.begins.splice(0)) begin();
+      await this.gather();
+      for (const { begin } of this.begins.splice(0)) begin();
       // Ticks run when no promise is left: until then the lanes that have begun add their work.
       await new Promise<void>((resolve) => process.nextTick(resolve));
       const group = this.queue;
@@ -79,6 +86,24 @@ export class SqliteCommits {
       await inBatchSpan('commit sqlite', callers, () => this.commit(group));
     }
     this.running = undefined;
+  }
+
+  /**
+   * Waits for the next turn of the event loop, and for further ones while each brings more work: most of the cost of a commit does not depend on how
+   * much it carries. A lone call waits for one turn.
+   */
+  private async gather(): Promise<void> {
+    let gathered = this.waiting();
+    for (let turns = 0; turns < turnsMax; turns += 1) {
+      await nextTurn();
+      const waiting = this.waiting();
+      if (waiting <= gathered || waiting >= gatheredMax) return;
+      gathered = waiting;
+    }
+  }
+
+  private waiting(): number {
+    return this.begins.reduce((sum, { waiting }) => sum + waiting(), this.queue.length);
   }
 
   private async commit(group: readonly Waiting[]): Promise<void> {

@@ -23,7 +23,7 @@ export function createOperationLane(deps: {
   store: Executor;
   clock: Clock;
   /** Resolves when a transaction can begin. */
-  turn?: () => Promise<void>;
+  turn?: (waiting: () => number) => Promise<void>;
 }): OperationLane {
   const { config, engine, store, clock, turn } = deps;
   const slots = slotCount[engine];

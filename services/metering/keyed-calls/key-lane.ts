@@ -99,7 +99,7 @@ export function createKeyLane(deps: { config: MeteringConfig; db: Database; cloc
         throw error;
       }
     },
-    turn: () => db.turn(),
+    turn: (waiting) => db.turn(waiting),
     isOfOneItem: (error) => !isDatabaseAway(error),
     batchMax: keysPerTransactionMax,
     queueMax,

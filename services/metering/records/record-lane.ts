@@ -42,7 +42,7 @@ export function createRecordLane(deps: {
         return insertRecords(db, records, instants, room);
       }
     },
-    turn: () => db.turn(),
+    turn: (waiting) => db.turn(waiting),
     isOfOneItem: (error) => !isDatabaseAway(error),
     batchMax: recordsPerTransactionMax,
     queueMax,
