@@ -11,7 +11,7 @@ import { TextField } from '../../ui/field.js';
 import { Card, Section } from '../../ui/layout.js';
 import { fieldError } from '../../ui/notice.js';
 import { toast } from '../../ui/toast.js';
-import { isWrongPassword, OwnFault } from '../users/own-fault.js';
+import { CurrentPassword, isWrongPassword, OwnFault } from '../users/own-fault.js';
 import { sessionsKey } from '../users/query-keys.js';
 
 export function PasswordSection() {
@@ -44,18 +44,7 @@ export function PasswordSection() {
         <form onSubmit={submit} className="flex flex-col gap-4">
           {/* For the browser's password manager, which would otherwise not know the user name. */}
           <input type="email" name="username" autoComplete="username" value={user.email} readOnly hidden />
-          {asksPresent && (
-            <TextField
-              label={t.currentPassword}
-              type="password"
-              name="present-password"
-              autoComplete="current-password"
-              required
-              value={present}
-              onChange={(event) => setPresent(event.target.value)}
-              error={isWrongPassword(set.error) ? t.wrongPassword : undefined}
-            />
-          )}
+          {asksPresent && <CurrentPassword value={present} onChange={setPresent} error={set.error} />}
           <TextField
             label={t.newPassword}
             hint={t.newPasswordHint}

@@ -8,13 +8,12 @@ import { useMe } from '../../session/account.js';
 import { queryClient } from '../../session/queries.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog, FormDialog } from '../../ui/dialog.js';
-import { TextField } from '../../ui/field.js';
 import { Card, Section } from '../../ui/layout.js';
 import { FormError } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { toast } from '../../ui/toast.js';
 import { When } from '../../ui/values.js';
-import { isWrongPassword, OwnFault } from '../users/own-fault.js';
+import { CurrentPassword, OwnFault } from '../users/own-fault.js';
 import { useSignInOptions } from '../users/sign-in-options.js';
 
 const identitiesKey = ['me', 'identities'] as const;
@@ -109,18 +108,7 @@ function ConnectDialog({ name, onClose }: { name: string; onClose: () => void })
       onSubmit={submit}
     >
       <OwnFault error={connect.error} fields={[]} />
-      {user.has_password && (
-        <TextField
-          label={t.currentPassword}
-          type="password"
-          name="present-password"
-          autoComplete="current-password"
-          required
-          value={password}
-          onChange={(event) => setPassword(event.target.value)}
-          error={isWrongPassword(connect.error) ? t.wrongPassword : undefined}
-        />
-      )}
+      {user.has_password && <CurrentPassword value={password} onChange={setPassword} error={connect.error} />}
     </FormDialog>
   );
 }

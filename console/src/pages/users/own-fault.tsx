@@ -2,6 +2,7 @@
 import { ApiError } from '../../api/client.js';
 import { settingsText } from '../../i18n/settings.js';
 import { useText } from '../../i18n/text.js';
+import { TextField } from '../../ui/field.js';
 import { FormError, Notice } from '../../ui/notice.js';
 import { waitMinutes } from './fault.js';
 
@@ -20,4 +21,32 @@ export function OwnFault({ error, fields }: { error: unknown; fields: readonly s
     );
   }
   return <FormError error={error} fields={fields} />;
+}
+
+/** The field of the present password. `error` is that of the change. */
+export function CurrentPassword({
+  value,
+  onChange,
+  error,
+  hint,
+}: {
+  value: string;
+  onChange: (value: string) => void;
+  error: unknown;
+  hint?: string;
+}) {
+  const t = useText(settingsText);
+  return (
+    <TextField
+      label={t.currentPassword}
+      hint={hint}
+      type="password"
+      name="present-password"
+      autoComplete="current-password"
+      required
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+      error={isWrongPassword(error) ? t.wrongPassword : undefined}
+    />
+  );
 }

@@ -13,7 +13,7 @@ import { TextField } from '../../ui/field.js';
 import { Card, Section } from '../../ui/layout.js';
 import { fieldError } from '../../ui/notice.js';
 import { toast } from '../../ui/toast.js';
-import { isWrongPassword, OwnFault } from './own-fault.js';
+import { CurrentPassword, OwnFault } from './own-fault.js';
 
 export function ProfileSection() {
   const t = useText(settingsText);
@@ -66,19 +66,7 @@ export function ProfileSection() {
             onChange={(event) => setEmail(event.target.value)}
             error={isTaken ? t.emailTaken : fieldError(save.error, 'email')}
           />
-          {asksPassword && (
-            <TextField
-              label={t.currentPassword}
-              hint={t.presentPasswordForEmail}
-              type="password"
-              name="present-password"
-              autoComplete="current-password"
-              required
-              value={password}
-              onChange={(event) => setPassword(event.target.value)}
-              error={isWrongPassword(save.error) ? t.wrongPassword : undefined}
-            />
-          )}
+          {asksPassword && <CurrentPassword value={password} onChange={setPassword} error={save.error} hint={t.presentPasswordForEmail} />}
           <div>
             <Button type="submit" look="primary" busy={save.isPending} disabled={name === user.name && !isOtherEmail}>
               {common.save}
