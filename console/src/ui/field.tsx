@@ -75,6 +75,11 @@ export function TextField({
   );
 }
 
+/** The field of a required email address. */
+export function EmailField(props: ComponentProps<typeof TextField>) {
+  return <TextField type="email" name="email" autoCapitalize="none" spellCheck={false} required {...props} />;
+}
+
 /** A multi-line text field. */
 export function TextAreaField({
   label,

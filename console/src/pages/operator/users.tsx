@@ -21,7 +21,7 @@ import { Badge } from '../../ui/badge.js';
 import { Button } from '../../ui/button.js';
 import { CopyButton } from '../../ui/copy.js';
 import { ConfirmDialog, Dialog, FormDialog } from '../../ui/dialog.js';
-import { CheckField, TextField } from '../../ui/field.js';
+import { CheckField, EmailField, TextField } from '../../ui/field.js';
 import { Card, Empty, PageHeader } from '../../ui/layout.js';
 import { ActionMenu } from '../../ui/menu.js';
 import { ErrorNotice, fieldError, FormError } from '../../ui/notice.js';
@@ -221,13 +221,11 @@ function AddDialog({ onClose, onAdded }: { onClose: () => void; onAdded: (link: 
   return (
     <FormDialog open onClose={onClose} title={t.add} submit={t.add} busy={add.isPending} onSubmit={() => add.mutate()}>
       <FormError error={add.error} fields={['email', 'name', 'password']} />
-      <TextField
+      <EmailField
         label={t.email}
-        type="email"
         value={fields.email}
         onChange={(event) => setFields({ ...fields, email: event.target.value })}
         error={fieldError(add.error, 'email')}
-        required
       />
       <TextField
         label={t.name}

@@ -6,7 +6,7 @@ import { requestPasswordReset } from '../../api/users.js';
 import { resetText } from '../../i18n/reset.js';
 import { useText } from '../../i18n/text.js';
 import { Button } from '../../ui/button.js';
-import { TextField } from '../../ui/field.js';
+import { EmailField } from '../../ui/field.js';
 import { PageHeader } from '../../ui/layout.js';
 import { fieldError, Notice } from '../../ui/notice.js';
 import { SignInFault } from './fault.js';
@@ -30,14 +30,9 @@ export default function Forgot() {
         <>
           <SignInFault error={ask.error} fields={['email']} />
           <form onSubmit={submit} className="flex flex-col gap-4">
-            <TextField
+            <EmailField
               label={t.email}
-              type="email"
-              name="email"
               autoComplete="username"
-              autoCapitalize="none"
-              spellCheck={false}
-              required
               value={email}
               onChange={(event) => setEmail(event.target.value)}
               error={fieldError(ask.error, 'email')}

@@ -12,7 +12,7 @@ import { queryClient } from '../../session/queries.js';
 import { Button } from '../../ui/button.js';
 import { CopyButton } from '../../ui/copy.js';
 import { Dialog, FormDialog } from '../../ui/dialog.js';
-import { TextField } from '../../ui/field.js';
+import { EmailField } from '../../ui/field.js';
 import { fieldError, FormError } from '../../ui/notice.js';
 import { MailNotice } from './mail-notice.js';
 import { invitationsKey } from './query-keys.js';
@@ -42,17 +42,7 @@ export function InviteDialog({ account, onClose }: { account: AccountInUse; onCl
       onSubmit={() => ask.mutate()}
     >
       <FormError error={ask.error} fields={['email']} />
-      <TextField
-        label={t.email}
-        type="email"
-        name="email"
-        autoCapitalize="none"
-        spellCheck={false}
-        required
-        value={email}
-        onChange={(event) => setEmail(event.target.value)}
-        error={fieldError(ask.error, 'email')}
-      />
+      <EmailField label={t.email} value={email} onChange={(event) => setEmail(event.target.value)} error={fieldError(ask.error, 'email')} />
       <RoleChoice value={role} onChange={setRole} withOwner={account.role === 'owner'} />
       <ProjectRoles value={projects} onChange={setProjects} isOpen={role === 'member'} />
     </FormDialog>

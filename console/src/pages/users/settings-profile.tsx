@@ -9,7 +9,7 @@ import { useText } from '../../i18n/text.js';
 import { useMe } from '../../session/account.js';
 import { meKey, queryClient } from '../../session/queries.js';
 import { Button } from '../../ui/button.js';
-import { TextField } from '../../ui/field.js';
+import { EmailField, TextField } from '../../ui/field.js';
 import { Card, Section } from '../../ui/layout.js';
 import { fieldError } from '../../ui/notice.js';
 import { toast } from '../../ui/toast.js';
@@ -53,15 +53,10 @@ export function ProfileSection() {
             onChange={(event) => setName(event.target.value)}
             error={fieldError(save.error, 'name')}
           />
-          <TextField
+          <EmailField
             label={t.email}
             hint={t.emailHint}
-            type="email"
-            name="email"
             autoComplete="email"
-            autoCapitalize="none"
-            spellCheck={false}
-            required
             value={email}
             onChange={(event) => setEmail(event.target.value)}
             error={isTaken ? t.emailTaken : fieldError(save.error, 'email')}

@@ -9,7 +9,7 @@ import { problemText, signInText } from '../../i18n/sign-in.js';
 import { useText } from '../../i18n/text.js';
 import { useMeQuery } from '../../session/account.js';
 import { Button, buttonClass } from '../../ui/button.js';
-import { TextField } from '../../ui/field.js';
+import { EmailField, TextField } from '../../ui/field.js';
 import { PageHeader } from '../../ui/layout.js';
 import { fieldError, Notice } from '../../ui/notice.js';
 import { canUsePasskeys, isPasskeyError, usePasskey } from '../security/passkey.js';
@@ -86,14 +86,9 @@ export default function SignIn() {
         </div>
       )}
       <form onSubmit={submit} className="flex flex-col gap-4">
-        <TextField
+        <EmailField
           label={t.email}
-          type="email"
-          name="email"
           autoComplete="username"
-          autoCapitalize="none"
-          spellCheck={false}
-          required
           value={email}
           onChange={(event) => setEmail(event.target.value)}
           error={fieldError(enter.error, 'email')}

@@ -7,7 +7,7 @@ import { finishSignUp, signUp } from '../../api/users.js';
 import { signInText } from '../../i18n/sign-in.js';
 import { useText } from '../../i18n/text.js';
 import { Button, ButtonLink } from '../../ui/button.js';
-import { TextField } from '../../ui/field.js';
+import { EmailField, TextField } from '../../ui/field.js';
 import { Empty, PageHeader } from '../../ui/layout.js';
 import { fieldError, Notice } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
@@ -99,14 +99,9 @@ function SignUpForm() {
           onChange={set('name')}
           error={fieldError(come.error, 'name')}
         />
-        <TextField
+        <EmailField
           label={t.email}
-          type="email"
-          name="email"
           autoComplete="username"
-          autoCapitalize="none"
-          spellCheck={false}
-          required
           value={fields.email}
           onChange={set('email')}
           error={isTaken ? t.emailTaken : fieldError(come.error, 'email')}
