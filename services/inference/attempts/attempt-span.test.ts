@@ -4,7 +4,7 @@ import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { callContext } from '#client/call-context.js';
-import { ApiFormat } from '#proto/inference/v1/inference.js';
+import { ApiFormat, Upstream } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from '../config.js';
 import { collect, startInference, type TestInference, textRequest } from '../testing/fixtures.js';
@@ -29,20 +29,13 @@ afterAll(() => stub.stop());
 
 async function start(changes: Partial<InferenceConfig> = {}): Promise<void> {
   inference = await startInference(changes);
-  const upstream = {
+  const upstream = Upstream.fromPartial({
     id: 'mine',
     apiFormat: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
     baseUrl: stub.baseUrl,
-    secretLastFour: '',
-    hasSecret: false,
-    credentials: [],
     allowPrivateNetwork: true,
     enabled: true,
-    wholeAnswers: false,
-    allowedFields: [],
-    managed: false,
-    createdAtMs: 0n,
-  };
+  });
   await inference.service.putUpstream({ upstream, secret: stubApiKey }, callContext({ caller: 'operator' }));
 }
 

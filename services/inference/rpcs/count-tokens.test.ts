@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { callContext } from '#client/call-context.js';
-import { type CountTokensRequest, ApiFormat } from '#proto/inference/v1/inference.js';
+import { ApiFormat, type CountTokensRequest, Upstream } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import { ask, startStubbed } from '../testing/stubbed.js';
 import { startInference, type TestInference, textRequest } from '../testing/fixtures.js';
@@ -19,20 +19,13 @@ beforeEach(async () => {
     ['m', ApiFormat.API_FORMAT_MESSAGES, stubApiKey],
     ['wrong-key', ApiFormat.API_FORMAT_MESSAGES, 'x'],
   ] as const) {
-    const upstream = {
+    const upstream = Upstream.fromPartial({
       id,
       apiFormat,
       baseUrl: stub.baseUrl,
-      secretLastFour: '',
-      hasSecret: false,
-      credentials: [],
       allowPrivateNetwork: true,
       enabled: true,
-      wholeAnswers: false,
-      allowedFields: [],
-      managed: false,
-      createdAtMs: 0n,
-    };
+    });
     await inference.service.putUpstream({ upstream, secret }, operator);
   }
 });

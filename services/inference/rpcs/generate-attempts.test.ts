@@ -1,7 +1,7 @@
 // What is reported about attempts that failed before the answer began: enough for a record, and nothing of the vendor's text.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { hasReason } from '#client/errors/app-error.js';
-import { type FailedAttempt, type GenerateRequest, type GenerateResponse, ApiFormat } from '#proto/inference/v1/inference.js';
+import { ApiFormat, type FailedAttempt, type GenerateRequest, type GenerateResponse, Upstream } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from '../config.js';
 import { eventsOf, summary, type TestInference, textRequest } from '../testing/fixtures.js';
@@ -137,20 +137,13 @@ describe('attempts', () => {
   it('that get no response in time, or at all, have no status', async () => {
     await stop();
     await start({ firstTokenTimeoutMs: 300 });
-    const nobody = {
+    const nobody = Upstream.fromPartial({
       id: 'nobody',
       apiFormat: ApiFormat.API_FORMAT_MESSAGES,
       baseUrl: 'http://127.0.0.1:9/v1',
-      secretLastFour: '',
-      hasSecret: false,
-      credentials: [],
       allowPrivateNetwork: true,
       enabled: true,
-      wholeAnswers: false,
-      allowedFields: [],
-      managed: false,
-      createdAtMs: 0n,
-    };
+    });
     await inference.service.putUpstream({ upstream: nobody, secret: '' }, operator);
     const { failed } = await told({ targets: [targetOf('x', 'nobody'), targetOf('slow-headers'), targetOf('text')] });
     expect(failed.map(({ reason, httpStatus, upstreamRequestId }) => [reason, httpStatus, upstreamRequestId])).toEqual([

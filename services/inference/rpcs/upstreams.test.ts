@@ -10,7 +10,7 @@ import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing
 import { recordingLogger } from '#kit/testing/log.js';
 import { untilTrue } from '#kit/testing/waiting.js';
 import { recordedAudit } from '#kit/testing/audit.js';
-import { type InferenceService, type PutUpstreamRequest, type Upstream, ApiFormat } from '#proto/inference/v1/inference.js';
+import { ApiFormat, type InferenceService, type PutUpstreamRequest, Upstream } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from '../config.js';
 import { createInference } from '../index.js';
@@ -50,22 +50,16 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     return module;
   }
 
-  const wanted = (changes: Partial<Upstream> = {}): Upstream => ({
-    id: 'mine',
-    apiFormat: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
-    baseUrl: stub.baseUrl,
-    secretLastFour: '',
-    hasSecret: false,
-    credentials: [],
-    allowPrivateNetwork: true,
-    enabled: true,
-    wholeAnswers: false,
-    limits: {},
-    allowedFields: [],
-    managed: false,
-    createdAtMs: 0n,
-    ...changes,
-  });
+  const wanted = (changes: Partial<Upstream> = {}): Upstream =>
+    Upstream.fromPartial({
+      id: 'mine',
+      apiFormat: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
+      baseUrl: stub.baseUrl,
+      allowPrivateNetwork: true,
+      enabled: true,
+      limits: {},
+      ...changes,
+    });
   const put = (changes: Partial<Upstream> = {}, secret: string | undefined = stubApiKey) =>
     service.putUpstream({ upstream: wanted(changes), secret }, operator);
   const call = (from = service) => collect(from, textRequest('Hi', { targets: [{ upstreamId: 'mine', upstreamModel: 'text' }] }));

@@ -1,7 +1,7 @@
 // Inference with the stub vendor behind it, in both wire formats: upstream "cc" and upstream "m".
 import type { Clock } from '#kit/clock.js';
 import { callContext } from '#client/call-context.js';
-import { type GenerateRequest, ApiFormat } from '#proto/inference/v1/inference.js';
+import { ApiFormat, type GenerateRequest, Upstream } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from '../config.js';
 import { startInference, type TestInference, textRequest } from './fixtures.js';
@@ -26,20 +26,14 @@ export async function startStubbed(changes: Partial<InferenceConfig> = {}, clock
     ['m', ApiFormat.API_FORMAT_MESSAGES],
     ['m-whole', ApiFormat.API_FORMAT_MESSAGES],
   ] as const) {
-    const upstream = {
+    const upstream = Upstream.fromPartial({
       id,
       apiFormat,
       baseUrl: stub.baseUrl,
-      secretLastFour: '',
-      hasSecret: false,
-      credentials: [],
       allowPrivateNetwork: true,
       enabled: true,
       wholeAnswers: id.endsWith('-whole'),
-      allowedFields: [],
-      managed: false,
-      createdAtMs: 0n,
-    };
+    });
     await inference.service.putUpstream({ upstream, secret: stubApiKey }, operator);
   }
   return {

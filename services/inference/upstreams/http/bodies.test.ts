@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createGzip, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { callContext } from '#client/call-context.js';
-import { ApiFormat } from '#proto/inference/v1/inference.js';
+import { ApiFormat, Upstream } from '#proto/inference/v1/inference.js';
 import { collect, eventsOf, finishedOf, startInference, summary, type TestInference, textRequest } from '../../testing/fixtures.js';
 
 const usage = { prompt_tokens: 3, completion_tokens: 2 };
@@ -62,20 +62,13 @@ describe('what an upstream may send in place of a stream', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     inference = await startInference();
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-    const upstream = {
+    const upstream = Upstream.fromPartial({
       id: 'cc',
       apiFormat: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
       baseUrl,
-      secretLastFour: '',
-      hasSecret: false,
-      credentials: [],
       allowPrivateNetwork: true,
       enabled: true,
-      wholeAnswers: false,
-      allowedFields: [],
-      managed: false,
-      createdAtMs: 0n,
-    };
+    });
     await inference.service.putUpstream({ upstream }, callContext({ caller: 'operator' }));
   });
 
