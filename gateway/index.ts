@@ -246,7 +246,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       const lostCalls = checkpoints.count();
       if (lostCalls > 0) {
         // Their connections are closed; each still records itself as a client disconnect.
-        log.warn({ calls: lostCalls }, 'calls in flight were cut off at the end of the drain time');
+        log.warn({ calls: lostCalls }, 'calls in flight were ended when the drain timeout expired');
         for (let waitedMs = 0; checkpoints.count() > 0 && waitedMs < rpcTimeoutMs; waitedMs += 20) await sleep(20);
       }
       await checkpoints.stop();

@@ -95,7 +95,7 @@ export async function assertEmptyServer(urls: ServiceUrls): Promise<void> {
     throw new AppError(
       'failed_precondition',
       `The server already has tables in ${asText(row!['used'])}, and a restore never overwrites data. ` +
-        'Drop its schema if nobody needs it, or set TOLLGATE_RESTORE_DATABASE_URL to another server.',
+        'Drop its schema if it is no longer needed, or set TOLLGATE_RESTORE_DATABASE_URL to another server.',
     );
   });
 }

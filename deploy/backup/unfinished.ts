@@ -18,6 +18,6 @@ export function refuseUnfinished(dataDir: string): void {
   if (!existsSync(path)) return;
   throw new AppError(
     'failed_precondition',
-    `The restore into ${dataDir} was interrupted, or its books were wrong. Delete the folder and restore again; only to open wrong books, delete ${path}.`,
+    `The restore into ${dataDir} was interrupted, or its books were wrong. Delete the folder and restore again; to open the wrong books anyway, delete ${path}.`,
   );
 }

@@ -41,7 +41,7 @@ export function superviseRedis({ folder, port, log, restartDelayMs }: RedisOptio
       });
       const cause = await ended;
       if (stopping.signal.aborted) return;
-      log.error({ cause }, 'Redis has ended and is restarted');
+      log.error({ cause }, 'Redis exited unexpectedly; restarting it');
       await sleep(restartDelayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   }

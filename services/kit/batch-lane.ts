@@ -150,5 +150,5 @@ function endOf(waiter: Waiter): AppError | undefined {
   const { deadlineMs } = waiter;
   // The timer behind the signal fires late when the event loop is busy, which is exactly when there is a queue.
   const isLate = deadlineMs !== undefined && deadlineMs <= Date.now();
-  return isLate ? new AppError('deadline_exceeded', 'The time was over before its turn came; nothing was done.') : undefined;
+  return isLate ? new AppError('deadline_exceeded', 'The deadline passed while the operation was waiting; nothing was done.') : undefined;
 }

@@ -11,7 +11,7 @@ import { type Area, created, ok, operation } from '../table/operation.js';
 
 export const payments: Area = {
   title: 'Payments',
-  description: 'Adding funds through a payment provider, where one is set up.',
+  description: 'Adding funds through a payment provider, if one is configured.',
   operations: [
     operation({
       method: 'GET',
@@ -32,7 +32,7 @@ export const payments: Area = {
       idempotency: 'A repeat with the same amount leads to the same page of the provider.',
       body: BeginPayment,
       answers: [created(PaymentBegun)],
-      errors: { failed_precondition: 'No provider is set up.' },
+      errors: { failed_precondition: 'No payment provider is configured.' },
       handle: async ({ ctx, accountId, body, idempotencyKey, context }, deps) => {
         const options = await deps.peers.payments.getPaymentOptions({}, context());
         if (options.provider === '') throw fault('no_payments', {});
@@ -58,7 +58,7 @@ export const payments: Area = {
       summary: 'Show whether a payment has been credited.',
       who: 'look',
       answers: [ok(Payment)],
-      errors: { failed_precondition: 'No provider is set up.' },
+      errors: { failed_precondition: 'No payment provider is configured.' },
       handle: async ({ accountId, params: { payment: paymentId }, context }, { peers }) => {
         const { entry } = await peers.payments.getPayment({ accountId, paymentId }, context('patient'));
         return entry === undefined

@@ -86,7 +86,7 @@ export const profile: Area = {
       who: 'signed in',
       body: ConnectIdentity,
       answers: [ok(IdentityBegun, 'The address of the provider; the browser returns to /oidc/callback.')],
-      errors: { ...passwordErrors, not_found: 'No identity provider is set up.' },
+      errors: { ...passwordErrors, not_found: 'No identity provider is configured.' },
       handle: async ({ ctx, body, visitor: { session }, context }, deps) => {
         const request = { sessionId: session.id, currentPassword: body.current_password ?? '' };
         await deps.peers.users.confirmPassword(request, context('patient'));

@@ -76,7 +76,7 @@ export const projects: Area = {
       method: 'PATCH',
       path: '/accounts/{account}/projects/{project}',
       summary:
-        'Change a project: absent fields are unchanged; null removes the restriction to models, the limits, the budgets, the cheaper model or the log of prompts.',
+        'Change a project: absent fields are unchanged; null removes the restriction to models, the limits, the budgets, the cheaper model or the prompt log.',
       who: 'change projects',
       scope: 'projects:write',
       body: UpdateProject,

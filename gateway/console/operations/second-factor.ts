@@ -57,7 +57,7 @@ export const secondFactor: Area = {
       who: 'signed in',
       body: AddSecondFactor,
       answers: [created(SecondFactorAdded)],
-      errors: { already_exists: 'The passkey was added before.', failed_precondition: 'It took longer than 15 minutes.' },
+      errors: { already_exists: 'The passkey has already been added.', failed_precondition: 'It took longer than 15 minutes.' },
       handle: async ({ ctx, body, visitor: { session }, context }, { peers }) => {
         const { enrolment, name } = body;
         const request = { sessionId: session.id, enrolment, name, proof: additionOf(body), language: languageOf(ctx) };

@@ -135,7 +135,7 @@ export const signIn: Area = {
     operation({
       method: 'POST',
       path: '/sign-up/finish',
-      summary: 'Finish a sign-up with the token of the mailed link, once: a user, an account that the user owns, and a session.',
+      summary: 'Finish a sign-up with the token of the emailed link, once: a user, an account that the user owns, and a session.',
       who: 'anyone',
       body: FinishSignUp,
       answers: [created(SignedUp, signedInAnswer)],

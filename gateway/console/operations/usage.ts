@@ -214,7 +214,7 @@ export const usage: Area = {
     operation({
       method: 'GET',
       path: '/accounts/{account}/usage/export',
-      summary: 'Download exactly the records of the filter as a file.',
+      summary: 'Download the records that match the filters as a file.',
       who: 'see projects',
       scope: 'usage:read',
       query: ExportRecords,

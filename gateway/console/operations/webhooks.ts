@@ -59,7 +59,7 @@ export const webhooks: Area = {
     operation({
       method: 'PUT',
       path: '/accounts/{account}/webhooks/{endpoint}',
-      summary: 'Replace the settings of an endpoint. Disabling it withdraws what waits for it.',
+      summary: 'Replace the settings of an endpoint. Disabling it withdraws its pending deliveries.',
       who: 'change keys',
       scope: 'webhooks:write',
       body: UpdateWebhook,
@@ -75,7 +75,7 @@ export const webhooks: Area = {
     operation({
       method: 'DELETE',
       path: '/accounts/{account}/webhooks/{endpoint}',
-      summary: 'Delete an endpoint. What waits for it is withdrawn.',
+      summary: 'Delete an endpoint. Its pending deliveries are withdrawn.',
       who: 'change keys',
       scope: 'webhooks:write',
       answers: [done()],
@@ -118,7 +118,7 @@ export const webhooks: Area = {
     operation({
       method: 'GET',
       path: '/accounts/{account}/webhook-deliveries',
-      summary: 'List what was sent in the last 90 days, newest first.',
+      summary: 'List the deliveries of the last 90 days, newest first.',
       who: 'look',
       scope: 'webhooks:read',
       query: WebhookDeliveryQuery,
@@ -137,7 +137,7 @@ export const webhooks: Area = {
     operation({
       method: 'POST',
       path: '/accounts/{account}/webhook-deliveries/{delivery}/resend',
-      summary: 'Send an event again now. It keeps its id.',
+      summary: 'Resend an event now. It keeps its id.',
       who: 'change keys',
       scope: 'webhooks:write',
       answers: [ok(WebhookDelivery, 'The result.')],

@@ -13,10 +13,10 @@ export const Budget = view('Budget', {
   limit_usd: Usd,
   soft: Type.Boolean({ description: 'Calls are admitted even when the budget is spent; only alerts are sent.' }),
   alert_at: Type.Array(Percent, { description: 'Percent of the limit at which an alert is sent, once per period.' }),
-  spent_usd: nullable(Usd, 'In the present period. Null while the ledger does not answer.'),
+  spent_usd: nullable(Usd, 'In the current period. Null while the ledger is unavailable.'),
   held_usd: nullable(Usd, 'For calls in flight.'),
   left_usd: nullable(Usd),
-  starts_at: nullable(Time, 'When the present period began; null for a lifetime.'),
+  starts_at: nullable(Time, 'When the current period began; null for a lifetime.'),
   resets_at: nullable(Time, 'When the next period begins; null for a lifetime.'),
 });
 export type Budget = Static<typeof Budget>;

@@ -14,13 +14,13 @@ export const ApiKey = view('Key', {
   state: Type.Enum(keyStateWords, {
     description: 'Calls are served while it is active or rotating (previous secrets remain valid for a while).',
   }),
-  models: nullable(Type.Array(Text), 'Null: all present and future models.'),
+  models: nullable(Type.Array(Text), 'Null: all current and future models.'),
   limit_usd: nullable(Usd, 'The most that the key may ever spend.'),
   spent_usd: Usd,
   held_usd: Usd,
   remaining_usd: nullable(Usd, 'Null: the key has no limit.'),
   rate_limits: RateLimits,
-  budgets: Type.Array(Budget, { description: 'Beside the limit of the lifetime.' }),
+  budgets: Type.Array(Budget, { description: 'In addition to the lifetime limit.' }),
   allowed_addresses: Type.Array(Text, {
     description: 'IP addresses and CIDR blocks from which calls are accepted; empty: from anywhere.',
   }),
@@ -51,7 +51,7 @@ export const KeyRotated = Type.Object({ key: ApiKey, secret: Text });
 export type KeyRotated = Static<typeof KeyRotated>;
 
 export const KeySearch = Type.Object({
-  q: Type.Optional(Type.String({ maxLength: 200, description: 'Found in the name, the id or the last four characters.' })),
+  q: Type.Optional(Type.String({ maxLength: 200, description: 'Part of the name, the id or the last four characters.' })),
   project: parameter('Only keys of this project, by its id.'),
   state: parameter(`Words of ${keyStateWords.join(', ')}, separated by commas.`),
 });

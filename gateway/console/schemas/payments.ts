@@ -4,7 +4,7 @@ import { Entry } from './billing.js';
 import { nullable, Text, Usd, UsdBelowBillion, view } from './shapes.js';
 
 export const PaymentOptions = view('PaymentOptions', {
-  provider: nullable(Text, 'Null: no provider is set up here.'),
+  provider: nullable(Text, 'Null: no payment provider is configured.'),
   currency: Type.Literal('usd'),
   min_usd: Usd,
   max_usd: Usd,

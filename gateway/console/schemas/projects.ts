@@ -7,7 +7,7 @@ import { listOf, Name, nullable, optional, Text, Time, view } from './shapes.js'
 
 const BudgetFallback = Type.Object(
   { model: Text, from_percent: Type.Integer({ minimum: 1, maximum: 100 }) },
-  { description: 'The model that calls use in place of a more expensive one, once a budget of the project is spent to this share.' },
+  { description: 'The model that calls use instead of a more expensive one once this share of a budget of the project is spent.' },
 );
 
 const PromptLogDays = Type.Integer({ minimum: 1, maximum: 30 });
@@ -16,7 +16,7 @@ export const Project = view('Project', {
   id: Text,
   name: Text,
   is_default: Type.Boolean({ description: 'Keys are created in this project unless another is named.' }),
-  models: nullable(Type.Array(Text), 'A call needs the permission of its key and of its project. Null: all present and future models.'),
+  models: nullable(Type.Array(Text), 'A call needs the permission of its key and of its project. Null: all current and future models.'),
   rate_limits: RateLimits,
   budgets: Budgets,
   budget_fallback: nullable(BudgetFallback),

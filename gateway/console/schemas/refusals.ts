@@ -6,7 +6,7 @@ import { refusalGroupings } from './words.js';
 
 export const ConsoleRefusal = view('ConsoleRefusal', {
   ...RefusalView.properties,
-  rule: nullable(Text, 'By which the message can be worded in another language.'),
+  rule: nullable(Text, 'Identifies the sentence, so that it can be shown in another language.'),
   params: Type.Record(Type.String(), Type.String(), { description: 'The values of the message.' }),
 });
 export type Refusal = Static<typeof ConsoleRefusal>;
@@ -25,11 +25,11 @@ const filter = {
   key: parameter('The id of a key.'),
   model: parameter('The id of a model.'),
   reason: parameter('An error reason, such as balance_empty.'),
-  from: parameter('Calls that were refused then or later: a date or an instant. Totals begin with its quarter of an hour.'),
-  until: parameter('Calls that were refused before then.'),
+  from: parameter('Calls that were refused at or after this time: a date or a timestamp. Totals begin with its quarter of an hour.'),
+  until: parameter('Calls that were refused before this time.'),
 };
 
-export const RefusalSearch = Type.Object({ ...filter, request_id: parameter('One call, by its whole id.') });
+export const RefusalSearch = Type.Object({ ...filter, request_id: parameter('One call, by its complete id.') });
 export type RefusalSearch = Static<typeof RefusalSearch>;
 
 const grouping = {

@@ -4,7 +4,7 @@ import { Email, Name, nullable, optional, parameter, Password, Text, Token, view
 
 export const SignInOptions = view('SignInOptions', {
   sign_up: Type.Boolean({ description: 'Whether sign-up is open.' }),
-  password_reset: Type.Boolean({ description: 'Whether users who have forgotten their password can have a link mailed.' }),
+  password_reset: Type.Boolean({ description: 'Whether users who have forgotten their password can get a link by email.' }),
   passkey_origin: nullable(
     Text,
     'The origin at which passkeys can be used, such as https://ai.example.com; null where the public address has no HTTPS or is an IP address.',

@@ -47,10 +47,10 @@ export const ErrorList = allOf(UsageRecordView);
 export const PromptLog = view('PromptLog', {
   request_body: Type.String({
     description:
-      'The body of the request in the API format of the client. Images and files that are not small are replaced by their type and size. JSON, unless it was cut.',
+      'The body of the request in the API format of the client. Images and files that are not small are replaced by their type and size. JSON, unless it was truncated.',
   }),
-  answer_body: nullable(Text, 'The whole answer, also of a stream. JSON, unless it was cut. Null if none came, and for vectors.'),
-  request_truncated: Type.Boolean({ description: 'The body was longer than what is kept of it.' }),
+  answer_body: nullable(Text, 'The whole answer, also of a stream. JSON, unless it was truncated. Null if none came, and for vectors.'),
+  request_truncated: Type.Boolean({ description: 'The body was longer than the maximum and was truncated.' }),
   answer_truncated: Type.Boolean(),
   answer_partial: Type.Boolean({ description: 'The answer ended before the model had finished.' }),
   expires_at: Type.String({ description: 'When they are deleted at the latest.' }),
@@ -93,13 +93,13 @@ const filter = {
   ),
   model: parameter('The id of a model.'),
   outcome: Type.Optional(Type.Enum(outcomes, { description: 'How the calls ended.' })),
-  from: parameter('Calls that started then or later: a date or an instant.'),
-  until: parameter('Calls that started before then.'),
+  from: parameter('Calls that started at or after this time: a date or a timestamp.'),
+  until: parameter('Calls that started before this time.'),
 };
 export const UsageFilter = Type.Object(filter);
 export type UsageFilter = Static<typeof UsageFilter>;
 
-export const RecordSearch = Type.Object({ ...filter, request_id: parameter('One call, by its whole id.') });
+export const RecordSearch = Type.Object({ ...filter, request_id: parameter('One call, by its complete id.') });
 export type RecordSearch = Static<typeof RecordSearch>;
 
 export const ListRecords = Type.Object({
@@ -131,7 +131,7 @@ const grouping = {
 export const UsageTotals = Type.Object({
   ...filter,
   ...grouping,
-  request_id: parameter('Rejected: sums are over all calls of a filter.'),
+  request_id: parameter('Not allowed: totals include all calls that match the filters.'),
 });
 export type UsageGrouping = Pick<Static<typeof UsageTotals>, keyof typeof grouping>;
 

@@ -31,7 +31,7 @@ export function renderConsoleError(error: AppError, requestId: string): HttpErro
         code: 'internal',
         rule: null,
         params: {},
-        message: 'Something went wrong on our side; tell the operator the request id.',
+        message: 'Something went wrong on our side; give the request id to the operator.',
         field: null,
         request_id: requestId,
       }

@@ -47,15 +47,15 @@ const request = {
     todo: 'Use a new key to call again. That is a new call with its own charge.',
   },
   not_found: {
-    means: 'The path, or the record it names, does not exist; `what` is the kind of record.',
+    means: 'The path, or the object that it names, does not exist; `what` is the kind of object.',
     todo: 'Check the address against the [API reference](api.md), or the id.',
   },
   not_offered: {
-    means: "The path belongs to a vendor's API and is not offered here; `nearest` is the nearest thing that is.",
+    means: "The path belongs to a vendor's API and is not offered here; `nearest` is the closest alternative.",
     todo: 'Do what the message says; [not offered](not-offered.md) lists all such paths.',
   },
   already_exists: { means: 'The object to be created already exists.', todo: 'Use the existing one, or another name.' },
-  failed_precondition: { means: 'The current state does not allow this.', todo: 'Do what the message says first.' },
+  failed_precondition: { means: 'The current state does not allow this.', todo: 'Follow the message, then retry.' },
   method_not_allowed: { means: 'The path exists, but not with this HTTP method.', todo: 'Use a method listed in the `allow` header.' },
 };
 
@@ -65,12 +65,12 @@ const caller = {
     todo: 'Send it as `Authorization: Bearer` or as `x-api-key`; [clients](clients.md) shows where to set it in each library.',
   },
   key_malformed: {
-    means: 'The value sent is not a well-formed platform key. It may be truncated, or the key of a vendor.',
+    means: 'The value is not a well-formed platform key. It may be truncated, or it may be a vendor’s key.',
     todo: 'Copy the whole key.',
   },
   key_unknown: {
     means: 'The key does not exist in this installation.',
-    todo: 'Check that the key and the address belong to the same Tollgate.',
+    todo: 'Check that the key and the address belong to the same installation.',
   },
   key_revoked: { means: 'The key was revoked permanently.', todo: 'Create another key.' },
   key_expired: { means: 'The key has expired.', todo: 'Create another key, or rotate keys before they expire.' },
@@ -93,7 +93,7 @@ const models = {
     todo: 'Use an id from `GET /v1/models`, or from the page of [models](../models).',
   },
   model_unpriced: {
-    means: 'The model has no price in force. Such models are refused, never free.',
+    means: 'The model has no price in force. Calls to such models are refused, never free.',
     todo: 'Choose another model, or have the operator publish a price.',
   },
   model_paused: {
@@ -102,7 +102,7 @@ const models = {
   },
   model_unavailable: {
     means: 'No enabled upstream serves the model.',
-    todo: 'Choose another model, or ask the operator, who can run `tollgate doctor`. If the response has `retry-after`, its upstreams are drained for the moment: retry.',
+    todo: 'Choose another model, or ask the operator, who can run `tollgate doctor`. If the response has `retry-after`, its upstreams are drained only temporarily: retry.',
   },
 };
 
@@ -136,24 +136,24 @@ const limits = {
 const upstreams = {
   upstream_rejected: {
     means:
-      'The vendor rejected the request itself. The message is the vendor’s, and so is `code` if it sent one, for example `content_filter`.',
+      'The upstream rejected the request itself. The message is that of the upstream, and so is `code` if it sent one, for example `content_filter`.',
     todo: 'Change the request as described in the message.',
   },
   upstream_rate_limited: {
-    means: 'The vendor’s rate limit was exceeded.',
+    means: 'The rate limit of the upstream was exceeded.',
     todo: 'Retry after `retry-after` if it is present, otherwise with exponential backoff.',
   },
-  upstream_overloaded: { means: 'The vendor is overloaded.', todo: 'Retry with exponential backoff.' },
+  upstream_overloaded: { means: 'The upstream is overloaded.', todo: 'Retry with exponential backoff.' },
   upstream_unavailable: {
-    means: 'The vendor could not be reached, or rejected the operator’s credentials.',
-    todo: 'Retry with exponential backoff; if it persists, send the operator the request id.',
+    means: 'The upstream could not be reached, or rejected the operator’s credentials.',
+    todo: 'Retry with exponential backoff; if the problem persists, give the request id to the operator.',
   },
   upstream_failed: {
-    means: 'The vendor returned an error, or broke off its answer.',
+    means: 'The upstream returned an error, or ended its answer early.',
     todo: 'Retry. What was delivered before is charged as described in [charges](charging.md).',
   },
   upstream_timeout: {
-    means: 'The vendor did not start or continue its answer in time.',
+    means: 'The upstream did not start or continue its answer in time.',
     todo: 'Retry. Streaming, or a lower `max_tokens`, makes it less likely.',
   },
 };
@@ -165,25 +165,25 @@ const ours = {
     todo: 'Retry after `retry-after`, with fewer concurrent calls.',
   },
   service_unavailable: {
-    means: 'A service of this Tollgate cannot be reached, or the gateway is about to stop.',
+    means: 'A service of this installation cannot be reached, or the gateway is about to stop.',
     todo: 'Retry after `retry-after`. With an `Idempotency-Key`, a retry is never charged twice.',
   },
   deadline_exceeded: {
-    means: 'The request exceeded a time limit of this Tollgate.',
+    means: 'The request exceeded a time limit of Tollgate.',
     todo: 'Retry. With an `Idempotency-Key`, a retry is never charged twice.',
   },
   cancelled: { means: 'The client closed the connection; this appears in logs and records only.', todo: 'Nothing.' },
   unimplemented: { means: 'This version does not support that.', todo: 'Omit it, or ask the operator for an update.' },
-  internal: { means: 'An internal error of this Tollgate.', todo: 'Retry once; if it persists, send the operator the request id.' },
+  internal: { means: 'An internal error of Tollgate.', todo: 'Retry once; if the problem persists, give the request id to the operator.' },
 };
 
 const hidden = {
   peer_not_permitted: {
-    means: 'A process of this Tollgate called another one that does not permit it.',
+    means: 'A process of this installation called another one that does not permit it.',
     todo: 'The operator finds the cause in the log, by the request id.',
   },
   actor_refused: {
-    means: 'A process of this Tollgate called another one without a valid proof of the user on whose behalf it acts.',
+    means: 'A process of this installation called another one without a valid proof of the user on whose behalf it acts.',
     todo: 'Sign in again. If that does not help, the operator finds the cause in the log, by the request id.',
   },
   hold_closed: { means: 'The hold of the call had ended before it was used.', todo: 'Retry.' },
@@ -228,7 +228,7 @@ export const callerGroups: readonly AdviceGroup[] = [
   { title: 'The model', reasons: namesOf(models) },
   { title: 'Money', reasons: namesOf(money) },
   { title: 'Rate limits', reasons: namesOf(limits) },
-  { title: 'The vendor', reasons: namesOf(upstreams) },
+  { title: 'The upstream', reasons: namesOf(upstreams) },
   { title: 'Tollgate itself', reasons: namesOf(ours) },
 ];
 

@@ -46,7 +46,7 @@ export function toAppError(error: unknown): AppError {
   // Aborts are recognised by name: DOMException is not from the same realm everywhere (Jest's is not).
   const name = typeof error === 'object' && error !== null ? (error as { name?: unknown }).name : undefined;
   if (name === 'AbortError') return new AppError('cancelled', 'The call was cancelled.', { cause: error });
-  if (name === 'TimeoutError') return new AppError('deadline_exceeded', 'There was no answer in time.', { cause: error });
+  if (name === 'TimeoutError') return new AppError('deadline_exceeded', 'There was no response in time.', { cause: error });
   return new AppError('internal', internalMessage, { cause: error });
 }
 

@@ -41,7 +41,7 @@ export function errorTrailers(error: AppError): Metadata {
 // The meaning of a status that none of our services returned: it comes from the connection, the gRPC library or a proxy in between.
 const reasonOfStatus: Readonly<Partial<Record<number, readonly [Reason, string]>>> = {
   // Our own cancellations are known here; any other cancellation comes from a server that was stopped.
-  [grpcStatus.CANCELLED]: ['service_unavailable', 'broke the call off'],
+  [grpcStatus.CANCELLED]: ['service_unavailable', 'ended the call early'],
   [grpcStatus.DEADLINE_EXCEEDED]: ['deadline_exceeded', 'did not answer in time'],
   [grpcStatus.UNAVAILABLE]: ['service_unavailable', 'cannot be reached'],
   [grpcStatus.RESOURCE_EXHAUSTED]: ['overloaded', 'refused the call for its size or number'],

@@ -25,5 +25,5 @@ export async function listAccounts(
 function checkedState(state: AccountState): AccountState | undefined {
   if (state === AccountState.ACCOUNT_STATE_UNSPECIFIED) return undefined;
   if (state === AccountState.ACCOUNT_STATE_ACTIVE || state === AccountState.ACCOUNT_STATE_SUSPENDED) return state;
-  throw invalidField('state', 'state must be ACTIVE or SUSPENDED, or left away for both.');
+  throw invalidField('state', 'state must be ACTIVE or SUSPENDED, or unspecified for both.');
 }

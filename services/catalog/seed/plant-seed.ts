@@ -34,8 +34,8 @@ export async function plantSeed(seed: readonly SeedModel[], { store, clock, log 
     return plan;
   });
   const { added, renewed, skipped } = outcome;
-  if (added.length > 0 || renewed.length > 0) log.info({ added: added.length, renewed: renewed.length }, 'models of the seed file planted');
-  if (skipped.length > 0) log.warn({ models: skipped }, 'models of the seed file left out: another model has their name');
+  if (added.length > 0 || renewed.length > 0) log.info({ added: added.length, renewed: renewed.length }, 'models of the seed file added');
+  if (skipped.length > 0) log.warn({ models: skipped }, 'models of the seed file skipped: another model already has their name');
 }
 
 /** Holds what planting would do. */

@@ -46,7 +46,7 @@ export class SeedReader {
     const value = this.#take(name);
     const nanoUsd = typeof value === 'string' ? parseUsd(value) : undefined;
     if (nanoUsd !== undefined) return nanoUsd;
-    this.fault(name, 'must be a decimal text of USD such as "0.125"');
+    this.fault(name, 'must be a decimal USD amount as a string, such as "0.125"');
     return 0n;
   }
 

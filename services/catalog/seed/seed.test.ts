@@ -64,7 +64,7 @@ describe('a seed file', () => {
     expect(faults).toEqual([
       'file.models[0].display_name must be a text',
       'file.models[0].tokenizer must be of sandbox, o200k, anthropic',
-      'file.models[1].usd_per_mtok.input must be a decimal text of USD such as "0.125"',
+      'file.models[1].usd_per_mtok.input must be a decimal USD amount as a string, such as "0.125"',
       'file.models[2].output_limit_tokens must not be more than context_limit_tokens',
     ]);
   });

@@ -59,5 +59,5 @@ export function malformed(what: string): AppError {
 
 /** Returns the error for a stream that ends too early. */
 export function brokenOff(): AppError {
-  return new AppError('upstream_failed', 'The upstream broke off its answer.');
+  return new AppError('upstream_failed', 'The upstream ended its answer early.');
 }

@@ -79,7 +79,7 @@ export interface Database {
 export function openDatabase(url: string, options: DatabaseOptions = {}): Database {
   if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), options);
   if (url.startsWith('mysql:')) return openMysql(url, options);
-  throw new AppError('invalid_request', 'A database url begins with "sqlite:" or "mysql:".');
+  throw new AppError('invalid_request', 'A database URL must begin with "sqlite:" or "mysql:".');
 }
 
 function openMysql(url: string, options: DatabaseOptions): Database {

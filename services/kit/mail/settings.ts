@@ -64,7 +64,7 @@ export function mailServerOf(config: MailConfig): MailServer | undefined {
   const { url, host, security } = config;
   if (url === undefined && host === undefined) return undefined;
   if (url !== undefined && host !== undefined)
-    throw new ConfigError(['TOLLGATE_SMTP_URL and TOLLGATE_SMTP_HOST exclude each other; set one']);
+    throw new ConfigError(['TOLLGATE_SMTP_URL and TOLLGATE_SMTP_HOST cannot be combined; set one of them']);
   const place =
     url === undefined
       ? { host: host!, port: config.port, user: config.user, password: config.password, isTlsFromStart: config.port === 465 }
@@ -83,7 +83,7 @@ export function mailServerOf(config: MailConfig): MailServer | undefined {
 
 function placeOf(text: string): Pick<MailServer, 'host' | 'port' | 'user' | 'password' | 'isTlsFromStart'> {
   const fault = new ConfigError([
-    'TOLLGATE_SMTP_URL must be such as smtp://user:password@mail.example.com:587, with %40 for an @ in the user and so on',
+    'TOLLGATE_SMTP_URL must have the form smtp://user:password@mail.example.com:587, with %40 for an @ in the user and so on',
   ]);
   const url = URL.parse(text);
   const port = url === null ? undefined : portsOf[url.protocol];

@@ -39,7 +39,7 @@ export async function claimAdminSocket(dataDir: string): Promise<string> {
   if (await isListening(path)) {
     throw new AppError(
       'failed_precondition',
-      `A Tollgate is already running for ${dataDir}; stop it first, or choose another TOLLGATE_DATA_DIR.`,
+      `Tollgate is already running for ${dataDir}; stop it first, or choose another TOLLGATE_DATA_DIR.`,
     );
   }
   return path;

@@ -19,18 +19,18 @@ export const deadline: Decorator = (method) => (context) => {
   const deadlineMs = context.deadlineMs - hopMs;
   const leftMs = deadlineMs - Date.now();
   if (leftMs < leftMsMin) {
-    throw new AppError('deadline_exceeded', `${method.fullName} was not begun: the time left for it was too short.`);
+    throw new AppError('deadline_exceeded', `${method.fullName} was not started: too little time was left.`);
   }
   if (context instanceof LocalCall) {
     // Its own timer is enough for both.
-    context.reserve(hopMs, () => new AppError('deadline_exceeded', `${method.fullName} was not done in time.`));
+    context.reserve(hopMs, () => new AppError('deadline_exceeded', `${method.fullName} did not finish in time.`));
     return { context, end: (error) => lateOr(context.late, error) };
   }
   const call = new AbortController();
   let late: AppError | undefined;
   const timer = setTimeout(
     () => {
-      late = new AppError('deadline_exceeded', `${method.fullName} was not done in time.`);
+      late = new AppError('deadline_exceeded', `${method.fullName} did not finish in time.`);
       call.abort(late);
     },
     Math.min(leftMs, timerMsMax),

@@ -76,6 +76,6 @@ export function refuseOpenAddress(address: string): void {
   if (address.startsWith('unix:') || loopback.test(address)) return;
   throw new Error(
     `${address} is not a loopback address, so callers must prove who they are: set TOLLGATE_TLS_CA, TOLLGATE_TLS_CERT and ` +
-      'TOLLGATE_TLS_KEY (or TOLLGATE_TRUST_NETWORK=true where the network itself keeps everybody else out).',
+      'TOLLGATE_TLS_KEY (or TOLLGATE_TRUST_NETWORK=true if the network itself keeps everyone else out).',
   );
 }

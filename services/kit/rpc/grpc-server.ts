@@ -219,7 +219,9 @@ function abortOnCancel(call: ServerCall): AbortController {
   (call as EventEmitter).on('cancelled', () => {
     const deadline = Number(call.getDeadline());
     const isLate = deadline <= Date.now();
-    abort.abort(isLate ? new AppError('deadline_exceeded', 'There was no answer in time.') : new AppError('cancelled', 'The caller left.'));
+    abort.abort(
+      isLate ? new AppError('deadline_exceeded', 'There was no response in time.') : new AppError('cancelled', 'The caller disconnected.'),
+    );
   });
   return abort;
 }

@@ -237,7 +237,7 @@ describe.each(transports)('a service %s', (name, connect, aheadMax) => {
     expect(['upstream_timeout', 'deadline_exceeded']).toContain(
       (await failureOf(client.echo(probe(''), context({ timeoutMs: 300 })))).reason,
     );
-    expect(await late.promise).toMatchObject({ message: 'tollgate.test.v1.ProbeService/Echo was not done in time.' });
+    expect(await late.promise).toMatchObject({ message: 'tollgate.test.v1.ProbeService/Echo did not finish in time.' });
   });
 
   it('does not begin work that cannot finish in time', async () => {

@@ -6,7 +6,7 @@ import { isListening } from '../process/admin-socket.js';
 export async function removeStaleSocket(path: string): Promise<void> {
   const file = lstatSync(path, { throwIfNoEntry: false });
   if (file === undefined) return;
-  if (!file.isSocket()) throw new Error(`${path} is to be a socket, but there is a file of another kind.`);
+  if (!file.isSocket()) throw new Error(`${path} must be a socket, but another kind of file exists there.`);
   if (await isListening(path)) throw new Error(`Another process listens on ${path}.`);
   rmSync(path);
 }

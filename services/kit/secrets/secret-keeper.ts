@@ -66,7 +66,7 @@ export class SecretKeeper {
     this.stopRepeating = repeat(
       checkMs,
       () => this.check(),
-      (error) => log.error({ err: error, file: keys.place }, 'secrets could not be sealed with the current key; this will be retried'),
+      (error) => log.error({ err: error, file: keys.place }, 'secrets could not be encrypted with the current key; this will be retried'),
     );
   }
 
@@ -93,7 +93,7 @@ export class SecretKeeper {
       await replace(this.box.seal(text, purpose));
       resealed += 1;
     }
-    if (resealed > 0) log.info({ service, secrets: resealed, key_id: currentId }, 'secrets were sealed with the current key');
+    if (resealed > 0) log.info({ service, secrets: resealed, key_id: currentId }, 'secrets were encrypted again with the current key');
     this.sealedFor = keys.ids().join();
     this.dueAtMs = Date.now() + resealMs;
   }

@@ -40,7 +40,7 @@ export class Sweeper {
         if (ended > 0) this.deps.log.info({ holds: ended }, 'expired holds were ended at their last checkpoint');
       }
       const completed = await completeClaims(this.deps);
-      if (completed > 0) this.deps.log.warn({ codes: completed }, 'redeemed codes whose deposit had not been made were deposited');
+      if (completed > 0) this.deps.log.warn({ codes: completed }, 'deposits of redeemed codes that had been interrupted were completed');
     } catch (error) {
       this.deps.log.error({ err: error }, 'the search for expired holds and unfinished redemptions failed and will be retried');
     }

@@ -60,7 +60,7 @@ export function logShortfalls(outcome: Applied<unknown>, log: PerformDeps['log']
     if (entry.kind !== EntryKind.ENTRY_KIND_SHORTFALL) continue;
     log.warn(
       { account_id: entry.accountId, key_id: entry.keyId, hold_id: entry.reference, shortfall_nano_usd: String(entry.amountNanoUsd) },
-      'a call cost more than could be captured; the rest is booked as our expense',
+      'a call cost more than could be captured; the rest is booked as an expense of the operator',
     );
   }
 }

@@ -311,7 +311,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     for (let second = 1; second <= 3; second += 1) {
       expect(await checkpoint(service, { call: running, tokens: tokens({ inputTokens: 100, outputTokens: second }) })).toEqual([true]);
     }
-    expect(harness.lines.filter((line) => line.msg.includes('the ledger is away'))).toHaveLength(1);
+    expect(harness.lines.filter((line) => line.msg.includes('the ledger is unavailable'))).toHaveLength(1);
     harness.ledger.away = false;
     harness.clock.advance(leaseMs + 1);
     await until(() => harness.ledger.settled.has(running.id));

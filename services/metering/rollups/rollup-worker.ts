@@ -53,7 +53,7 @@ export class RollupWorker {
       () => this.rollUp(),
       (error) => {
         if (!this.outcome.signal.aborted)
-          log.warn({ err: error }, 'usage could not be added up; this will be retried, and totals are read from the records meanwhile');
+          log.warn({ err: error }, 'usage could not be rolled up; this will be retried, and totals are read from the records meanwhile');
       },
     );
   }

@@ -15,7 +15,7 @@ export async function closeSettlement(
   { audit, db, clock, log }: RpcDeps,
 ): Promise<CloseSettlementResponse> {
   requireId('req', callId, 'call_id');
-  requireThat(reason.trim() !== '' && reason.length <= reasonCharsMax, 'reason', `must be given, in at most ${reasonCharsMax} characters`);
+  requireThat(reason.trim() !== '' && reason.length <= reasonCharsMax, 'reason', `is required, with at most ${reasonCharsMax} characters`);
   const charge = await closeRefused(db, callId, reason, clock.nowMs(), (tx, { accountId, chargeNanoUsd }) =>
     audit.append(tx, context, {
       action: 'settlement.close',
@@ -26,7 +26,7 @@ export async function closeSettlement(
   );
   log.warn(
     { caller: context.caller, call_id: callId, account_id: charge.accountId, charge_nano_usd: String(charge.chargeNanoUsd), reason },
-    'a refused charge was given up',
+    'a refused charge was closed',
   );
   return { charge };
 }

@@ -58,7 +58,7 @@ export async function recordUsage(request: RecordUsageRequest, context: CallCont
     const replayed = await replay(priced, deps, error);
     if (replayed !== undefined) return replayed;
     effects = { settlement: undefined, storage: await storageOf(priced, deps) };
-    log.info({ call_id: priced.record.call.id }, 'a call that was considered lost was reported after all; its report stands');
+    log.info({ call_id: priced.record.call.id }, 'a call that was considered lost was reported after all; its report is used');
   }
   const { settlement, storage } = effects;
   describeRecord(priced, settlement);
@@ -68,7 +68,7 @@ export async function recordUsage(request: RecordUsageRequest, context: CallCont
   if (record.quarantined) {
     log.warn(
       { call_id: record.call.id, upstream_id: record.call.upstreamId, detail: record.outcomeDetail },
-      'an upstream reported usage that breaks a rule; it was not charged as it came',
+      'an upstream reported usage that breaks a rule; that usage was not charged',
     );
   }
   const isTooLarge = request.storedResponse !== undefined && priced.storedResponse === undefined;

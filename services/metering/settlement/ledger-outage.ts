@@ -21,13 +21,13 @@ export class LedgerOutage {
   began(error: unknown): void {
     if (this.sinceMs !== undefined) return;
     this.sinceMs = this.clock.nowMs();
-    this.log.warn({ err: error }, 'the ledger is away: records are kept and settled when it is back');
+    this.log.warn({ err: error }, 'the ledger is unavailable: records are kept, and settled when it is available again');
   }
 
   /** Called when the ledger responded. */
   ended(): void {
     if (this.sinceMs === undefined) return;
-    this.log.info({ outage_ms: this.clock.nowMs() - this.sinceMs }, 'the ledger is back');
+    this.log.info({ outage_ms: this.clock.nowMs() - this.sinceMs }, 'the ledger is available again');
     this.sinceMs = undefined;
   }
 }

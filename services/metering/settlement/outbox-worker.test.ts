@@ -33,7 +33,7 @@ describe.each(testEngines)('settlements on %s', (engine) => {
     harness.ledger.away = false;
     await settle(service);
     expect([...harness.ledger.settled.keys()].sort()).toEqual(requests.map((request) => request.call!.id).sort());
-    expect(harness.lines.filter((line) => line.msg.includes('the ledger is away'))).toHaveLength(1);
+    expect(harness.lines.filter((line) => line.msg.includes('the ledger is unavailable'))).toHaveLength(1);
     expect((await outboxOf(service)).oldestPendingAtMs).toBe(0n);
   });
 

@@ -114,7 +114,7 @@ export const accounts: Area = {
     operation({
       method: 'POST',
       path: '/operator/accounts/{account}/suspend',
-      summary: 'Suspend an account: its keys are rejected within a second.',
+      summary: 'Suspend an account: calls with its keys are refused within a second.',
       who: 'operator',
       body: SuspendAccount,
       answers: [ok(Account)],

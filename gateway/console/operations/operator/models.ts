@@ -106,7 +106,7 @@ export const models: Area = {
     operation({
       method: 'DELETE',
       path: '/operator/model-pauses/{model}',
-      summary: 'End the pause of a model; does nothing if it is not paused.',
+      summary: 'Resume a paused model; has no effect if it is not paused.',
       who: 'operator',
       answers: [ok(WholeModel)],
       errors: { model_unknown: 'There is no such model.' },

@@ -17,7 +17,7 @@ export type Account = Static<typeof Account>;
 
 const inListFields = {
   ...accountFields,
-  balance: nullable(Balance, 'Null while the ledger does not answer.'),
+  balance: nullable(Balance, 'Null while the ledger is unavailable.'),
   keys: Type.Integer({ minimum: 0, description: 'Keys that are not revoked.' }),
 };
 export const AccountInList = view('AccountInList', inListFields);
@@ -29,7 +29,7 @@ export const AccountDetail = view('AccountDetail', {
   keys: Count,
   last_call: nullable(Type.Object({ request_id: Text, at: Time })),
   away: Type.Array(Type.Enum(['ledger', 'metering']), {
-    description: 'Services that did not answer: without the ledger `balance` is null, without metering `last_call` is.',
+    description: 'Services that were unavailable: without the ledger `balance` is null, without metering `last_call` is.',
   }),
 });
 export type AccountDetail = Static<typeof AccountDetail>;
@@ -38,7 +38,7 @@ export const OperatorSettings = Type.Object({ confirm_above_usd: usd('Larger amo
 export type OperatorSettings = Static<typeof OperatorSettings>;
 
 export const ListAccounts = Type.Object({
-  search: parameter('Found in the name or the id.'),
+  search: parameter('Part of the name or the id.'),
   state: choice(['active', 'suspended'], 'Both when absent.'),
 });
 

@@ -22,12 +22,12 @@ export const AuditCheck = view('AuditCheck', {
 export type AuditCheck = Static<typeof AuditCheck>;
 
 const filter = {
-  actor: parameter('Found in the name, the address or the id of the actor.'),
+  actor: parameter('Part of the name, the email address or the id of the actor.'),
   action: parameter('What was done, for example key.create.'),
   account: parameter('The id of an account.'),
   target: parameter('The id of what was changed.'),
-  from: parameter('A date or an instant.'),
-  until: parameter('Events before then.'),
+  from: parameter('A date or a timestamp.'),
+  until: parameter('Events before this time.'),
 };
 export const AuditFilter = Type.Object(filter);
 export type AuditFilter = Static<typeof AuditFilter>;

@@ -28,7 +28,7 @@ export const DatedPrice = view('PriceInHistory', {
 
 const draftFields = {
   model_id: Text,
-  version: Type.Integer({ description: 'Counts up with each change of the draft.' }),
+  version: Type.Integer({ description: 'Increases with each change of the draft.' }),
   author: nullable(Text),
   updated_at: Time,
   effective_from: nullable(Time, 'Null: when it is published.'),
@@ -77,7 +77,7 @@ const target = {
   upstream_id: Text,
   upstream_model: Text,
   priority: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'Targets of a lower number are used first. Absent: the position in the list, from 0.' }),
+    Type.Integer({ minimum: 0, description: 'Targets with a lower number are used first. Absent: the position in the list, from 0.' }),
   ),
   weight: Type.Optional(Type.Integer({ minimum: 1, description: 'The share of calls among the targets of the same priority. Absent: 1.' })),
 };
@@ -165,10 +165,10 @@ const modelBody = {
   image_tokens_max: Tokens,
   hedge_after_ms: nullable(
     Tokens,
-    'When no first token has arrived after this time, a second target is called as well, and the first to answer wins. Null: never.',
+    'When no first token has arrived after this time, a second target is called as well, and the first response is used. Null: never.',
   ),
   prefix_affinity: Type.Boolean({
-    description: 'Calls whose prompts begin alike go to the same target as long as it is healthy, because it has the beginning cached.',
+    description: 'Calls with the same prompt prefix go to the same target while it is healthy, because it has the prefix in its cache.',
   }),
   aliases: Type.Array(textOf(0, 200), { maxItems: 50 }),
 };

@@ -18,10 +18,10 @@ export const Health = view(
   'SystemHealth',
   {
     at: Time,
-    mode: nullable(Type.Enum(['single', 'distributed']), 'Null: no service answers.'),
+    mode: nullable(Type.Enum(['single', 'distributed']), 'Null: no service is available.'),
     gateway: Type.Object({
       ready: Flag,
-      missing: Type.Array(Text, { description: 'Parts that are missing and without which calls cannot be served.' }),
+      missing: Type.Array(Text, { description: 'Missing parts without which calls cannot be served.' }),
       draining: Flag,
       version: Text,
       node_version: Text,
@@ -34,7 +34,7 @@ export const Health = view(
       Type.Object({
         name: Text,
         ready: Flag,
-        fault: nullable(Text, 'Why it does not answer.'),
+        fault: nullable(Text, 'Why it is unavailable.'),
         version: nullable(Text),
         node_version: nullable(Text),
         started_at: nullable(Time),
@@ -68,7 +68,7 @@ export const Health = view(
       ),
     ),
   },
-  'A part that does not answer is null.',
+  'A part that is unavailable is null.',
 );
 
 export const LedgerCheck = view('LedgerCheck', {

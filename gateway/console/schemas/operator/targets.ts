@@ -14,7 +14,7 @@ const TargetHealth = Type.Object({
   reason: nullable(Text, 'Of the last failure.'),
   latency_ms: nullable(Count, 'The recent time to the first token.'),
   recent_calls: Count,
-  recent_failures: Type.Integer({ minimum: 0, description: 'Recent calls that failed or began late.' }),
+  recent_failures: Type.Integer({ minimum: 0, description: 'Recent calls that failed or responded late.' }),
 });
 
 export const RoutedTarget = view('Target', {

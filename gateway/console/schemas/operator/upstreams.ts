@@ -14,13 +14,13 @@ export const UpstreamTest = view('UpstreamTest', {
 const own = (what: string) => nullable(Type.Integer({ minimum: 1 }), `${what} Null: the setting of all upstreams.`);
 const UpstreamLimits = Type.Object(
   {
-    connect_timeout_ms: own('From dialling to connected.'),
+    connect_timeout_ms: own('To connect.'),
     first_token_timeout_ms: own('From sending the request to the first event, or to the end of a whole answer.'),
     slow_first_token_ms: nullable(
       Type.Integer({ minimum: 1 }),
       'An answer that begins later than this counts like a failure in the share of failures. Null: half of the time limit of the first token.',
     ),
-    idle_timeout_ms: own('From one read to the next in the middle of an answer.'),
+    idle_timeout_ms: own('Between two reads within a response.'),
     total_timeout_ms: own('One attempt.'),
     calls_max: own('Calls in flight from one process.'),
     requests_per_minute: nullable(

@@ -20,7 +20,7 @@ export const UserCreated = Type.Object({
 });
 export type UserCreated = Static<typeof UserCreated>;
 
-export const ListUsers = Type.Object({ search: parameter('Found in the name, the address or the id.') });
+export const ListUsers = Type.Object({ search: parameter('Part of the name, the email address or the id.') });
 /** Without a password the user signs in with a link. */
 export const CreateUser = Type.Object({
   email: Email,

@@ -14,7 +14,7 @@ const certificatesMax = 5;
 export async function rotateCaller(request: RotateCallerRequest, context: CallContext, deps: CallerDeps): Promise<RotateCallerResponse> {
   const { callers, audit, feed, clock, log } = deps;
   const nowMs = clock.nowMs();
-  if (request.certificate === undefined) throw invalidField('certificate', 'certificate must be given.');
+  if (request.certificate === undefined) throw invalidField('certificate', 'certificate is required.');
   const certificate = checkedCertificate(request.certificate, nowMs);
   const untilMs = BigInt(nowMs) + checkedOverlap(request.overlapMs);
   const changed = await callers.change(

@@ -89,7 +89,7 @@ function check({ id, accountId, entry }: NotificationEntry, index: number): void
     return;
   }
   const { destination, eventJson, mail } = entry.value;
-  if (mail === undefined) throw refuse('notification.mail', 'must be given');
+  if (mail === undefined) throw refuse('notification.mail', 'is required');
   if (destination === '' || destination.length > destinationCharsMax)
     throw refuse('notification.destination', `must be an email address with at most ${destinationCharsMax} characters`);
   if (eventJson.length > eventCharsMax) throw refuse('notification.event_json', `must have at most ${eventCharsMax} characters`);

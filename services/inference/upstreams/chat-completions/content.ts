@@ -72,7 +72,7 @@ function documentContent(document: DocumentPart, field: string): JsonObject[] {
   if (text !== undefined) return [textContent(text)];
   const { source, filename, title } = document;
   if (source?.$case !== 'data') {
-    throw new AppError('unsupported_field', `${field}: this model takes documents as data, not by url; send the document itself.`, {
+    throw new AppError('unsupported_field', `${field}: this model accepts documents as data, not by URL; send the document itself.`, {
       details: { field },
     });
   }

@@ -102,7 +102,7 @@ describe('images and documents of a messages caller', () => {
 
   it('that are only a url are refused, with the position of the document', () => {
     expect(() => messagesOf([{ role: user, parts: [text('See'), link] }])).toThrow(
-      'messages[0]: this model takes documents as data, not by url',
+      'messages[0]: this model accepts documents as data, not by URL',
     );
   });
 

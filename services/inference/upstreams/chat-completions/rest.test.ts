@@ -213,7 +213,7 @@ describe('parallel answers', () => {
   });
 
   it('are broken off while one has not ended', () => {
-    expect(() => restOf([{ ...base, choices: [{ index: 1, delta: { content: 'y' } }] }, finish()])).toThrow('broke off');
+    expect(() => restOf([{ ...base, choices: [{ index: 1, delta: { content: 'y' } }] }, finish()])).toThrow('ended its answer early');
   });
 
   it('that arrive whole are pieces like streamed ones', () => {

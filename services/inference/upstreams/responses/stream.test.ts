@@ -282,7 +282,7 @@ describe('the end of a responses answer', () => {
     ['after its last item', [created, ...text]],
     ['with the marker of another format', [created, ...text, '[DONE]']],
   ])('is missing if the stream breaks off %s', (_name, payloads) => {
-    expect(failureOf(...payloads)).toEqual({ reason: 'upstream_failed', message: 'The upstream broke off its answer.' });
+    expect(failureOf(...payloads)).toEqual({ reason: 'upstream_failed', message: 'The upstream ended its answer early.' });
   });
 
   it.each<[string, Payload, string]>([

@@ -64,7 +64,7 @@ function drafts(model: string, request: GenerateRequest, text: string, directive
     case 'reason':
       return reasonDrafts(request, text);
     case 'fail-429':
-      throw new AppError('upstream_rate_limited', 'The sandbox refuses every call to this model for its rate.', { retryAfterMs: 1000 });
+      throw new AppError('upstream_rate_limited', 'The sandbox rate-limits every call to this model.', { retryAfterMs: 1000 });
     case 'fail-500':
       throw new AppError('upstream_failed', 'The sandbox fails every call to this model.');
     default:

@@ -140,9 +140,9 @@ export class Sandbox implements Upstream {
   async close(): Promise<void> {}
 
   async #fault(outcome: 'drop' | 'stall', signal: AbortSignal): Promise<AppError> {
-    if (outcome === 'drop') return new AppError('upstream_failed', 'The sandbox broke off its answer, as this model always does.');
+    if (outcome === 'drop') return new AppError('upstream_failed', 'The sandbox ended its answer early, as this model always does.');
     await pause(this.config.idleTimeoutMs, signal);
-    return new AppError('upstream_timeout', 'The sandbox fell silent, as this model always does.');
+    return new AppError('upstream_timeout', 'The sandbox stopped sending, as this model always does.');
   }
 }
 

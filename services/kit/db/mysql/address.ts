@@ -52,7 +52,7 @@ export function parseMysqlUrl(url: string): MysqlAddress {
   refuseParameters(parsed, rest);
   const socketPath = parsed.searchParams.get('socketPath') ?? undefined;
   if (socketPath !== undefined && hosts.length > 1)
-    throw new AppError('invalid_request', 'A MySQL address with a socketPath names one host.');
+    throw new AppError('invalid_request', 'A MySQL address with a socketPath must name exactly one host.');
   return {
     hosts,
     socketPath,
@@ -81,15 +81,15 @@ function parseTls(parameters: URLSearchParams, hosts: readonly MysqlHost[]): Mys
   if (!['VERIFY_IDENTITY', 'VERIFY_CA', 'DISABLED'].includes(mode)) {
     throw new AppError(
       'invalid_request',
-      'The ssl-mode of a MySQL address is VERIFY_IDENTITY, VERIFY_CA (any host name) or DISABLED: encryption without verification protects from nobody who can change the traffic.',
+      'The ssl-mode of a MySQL address is VERIFY_IDENTITY, VERIFY_CA (any host name) or DISABLED: encryption without verification does not protect against anyone who can change the traffic.',
     );
   }
   if (mode === 'DISABLED') {
-    if (isGiven) throw new AppError('invalid_request', 'A MySQL address with ssl-mode=DISABLED has no ssl-ca, ssl-cert or ssl-key.');
+    if (isGiven) throw new AppError('invalid_request', 'A MySQL address with ssl-mode=DISABLED cannot have ssl-ca, ssl-cert or ssl-key.');
     return undefined;
   }
   if (read('socketPath') !== undefined)
-    throw new AppError('invalid_request', 'A MySQL address with a socketPath has no ssl-mode or ssl-ca.');
+    throw new AppError('invalid_request', 'A MySQL address with a socketPath cannot have ssl-mode or ssl-ca.');
   // The driver would compare the certificate of an IP address with "localhost" (mysql2 3.24, lib/base/connection.js).
   if (mode === 'VERIFY_IDENTITY' && hosts.some(({ host }) => isIP(host) !== 0)) {
     throw new AppError(
@@ -98,7 +98,7 @@ function parseTls(parameters: URLSearchParams, hosts: readonly MysqlHost[]): Mys
     );
   }
   if ((cert === undefined) !== (key === undefined))
-    throw new AppError('invalid_request', 'A MySQL address has ssl-cert and ssl-key together, or neither.');
+    throw new AppError('invalid_request', 'A MySQL address must have both ssl-cert and ssl-key, or neither.');
   return { verifiesHost: mode === 'VERIFY_IDENTITY', ca, client: cert === undefined ? undefined : { cert, key: key! } };
 }
 

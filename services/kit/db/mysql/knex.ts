@@ -122,7 +122,7 @@ function watchOne(login: Login, log: MysqlOptions['log']): SilenceWatch {
   return new SilenceWatch({
     silenceMs: loneSilenceMs,
     isDead: (host) => isDead(host, login, loneProbeMs),
-    onDead: (host, error) => log?.warn({ ...host, err: error }, 'the database does not answer; ending the statements that wait for it'),
+    onDead: (host, error) => log?.warn({ ...host, err: error }, 'the database is not responding; ending the statements that wait for it'),
   });
 }
 

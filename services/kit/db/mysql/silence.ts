@@ -93,5 +93,5 @@ function isCallback(value: unknown): value is Callback {
 }
 
 function silence(): Error {
-  return Object.assign(new Error('The database server does not answer any more.'), { code: 'ETIMEDOUT' });
+  return Object.assign(new Error('The database server stopped responding.'), { code: 'ETIMEDOUT' });
 }

@@ -66,7 +66,7 @@ export function serveThread(port: MessagePort, options: ServeThreadOptions): Thr
     const call = calls.get(frame[1]);
     if (frame[0] === Kind.cancel) {
       calls.delete(frame[1]);
-      call?.abort.abort(frame[2] ? new AppError('deadline_exceeded', 'There was no answer in time.') : consumerLeft);
+      call?.abort.abort(frame[2] ? new AppError('deadline_exceeded', 'There was no response in time.') : consumerLeft);
     } else if (frame[0] === Kind.message) call?.requests?.arriving.push(frame[2]);
     else if (frame[0] === Kind.end) call?.requests?.arriving.end();
     else if (frame[0] === Kind.credit) call?.responses.grant(frame[2]);
@@ -141,7 +141,7 @@ export function serveThread(port: MessagePort, options: ServeThreadOptions): Thr
         requests?.read.end();
       }
       for (let waitedMs = 0; calls.size > 0 && waitedMs < graceMs; waitedMs += stopPollMs) await sleep(stopPollMs);
-      abortAll(new AppError('service_unavailable', 'The service broke the call off.'));
+      abortAll(new AppError('service_unavailable', 'The service ended the call early.'));
       // The errors of the aborted calls are sent before the port closes.
       await new Promise((resolve) => setImmediate(resolve));
       link.close();
