@@ -39,7 +39,7 @@ type Meanings<W> = W extends Words<infer E> ? Omit<Record<E, string>, 0 | -1> : 
 const head = `# Model files
 
 \`tollgate model put\` reads a model from a JSON file, \`tollgate model show --json\` writes one, and \`tollgate model export\` and \`import\` do the same for the
-whole catalog. [Your own model server](own-server.md) shows how to add models without a file. Unknown fields are refused by name.
+whole catalog. [Your own model server](own-server.md) shows how to add models without a file. Unknown fields are rejected.
 
 \`\`\`json
 {

@@ -33,18 +33,17 @@ const head = `# Metrics
 
 Every process reports metrics. \`TOLLGATE_<PROCESS>_METRICS_LISTEN\` serves them to Prometheus at \`GET /metrics\`, and \`OTEL_EXPORTER_OTLP_ENDPOINT\` sends them
 over OTLP/HTTP ([configuration](configuration.md#every-process)). [deploy/observability](../deploy/observability/README.md) has a scrape configuration, alerts and
-dashboards, [slos.md](slos.md) the objectives that the alerts watch.
+dashboards; [slos.md](slos.md) has the objectives.
 
 - Names are those of Prometheus. Over OTLP they have dots and no unit: \`http_server_request_duration_seconds\` is \`http.server.request.duration\` there. Where
   OpenTelemetry's [semantic conventions](https://opentelemetry.io/docs/specs/semconv/) have a metric, it has their name and labels; those that begin with \`tollgate\` are ours.
-- No label holds an account, a key or a call. Each metric has at most 2,000 series per thread; further ones are counted together, with the label
-  \`otel_metric_overflow="true"\`. Labels without a value are left out, such as \`error_type\` of what succeeded.
+- Labels never contain accounts, keys or calls. Each metric has at most 2,000 series per thread; further ones are counted together, with the label
+  \`otel_metric_overflow="true"\`. Labels without a value are left out, such as \`error_type\` of successful requests.
 - The threads of a process are reported together: counters, histograms and most gauges as their sum, ages as the oldest, space as the smallest. Metrics of the runtime
   have the label \`thread\`.
 - \`target_info\` has the resource attributes of the process: \`service_name\`, \`service_instance_id\`.
-- Amounts of money are counted in nano-USD (1e-9 USD) as floating-point numbers, which are exact up to 9 million USD. Use them for graphs and alerts; the records and the ledger are
-  the bill.
-- Exemplars are not exported: the exporters of OpenTelemetry's JavaScript SDK (up to version 3.1 of its metrics) do not support them. A record of a call has its trace id instead.
+- Amounts of money are floating-point numbers of nano-USD (1e-9 USD), which are exact up to 9 million USD. Use them for graphs and alerts, not for bills.
+- Exemplars are not exported, because OpenTelemetry's JavaScript SDK does not support them. The usage record of a call has its trace id.
 
 This page is generated from the code (\`deploy/metrics-page.ts\`); a test fails when it is out of date.
 `;

@@ -160,7 +160,7 @@ export const gatewaySettings = {
   ),
   retryWaitMs: duration(
     'TOLLGATE_GATEWAY_RETRY_WAIT',
-    'how long a call goes on for the retry of an official client library that disconnected before it received anything, beyond the pause that the library makes; 0 disables this',
+    'how long a call waits for the retry of an official client library that disconnected before it received anything, in addition to the delay of the library; 0 disables this',
     {
       minMs: 0,
       maxMs: 600_000,
@@ -219,7 +219,7 @@ export const gatewaySettings = {
   catalogSandbox: flag('TOLLGATE_GATEWAY_CATALOG_SANDBOX', 'list the built-in sandbox models on the public pages', { default: true }),
   modelPerformance: flag(
     'TOLLGATE_GATEWAY_MODEL_PERFORMANCE',
-    'show on the public pages and in /v1/catalog how fast and how reliable models with at least 50 calls were',
+    'show the measured speed and availability of models with at least 50 calls on the public pages and in /v1/catalog',
     { default: true },
   ),
   operatorDocs: oneOf(

@@ -19,7 +19,7 @@ export const authSettings = {
     maxMs: 90 * 86_400_000,
     default: 7 * 86_400_000,
   }),
-  sessionMs: duration('TOLLGATE_AUTH_SESSION_LIFE', 'how long a console session lasts in any case', {
+  sessionMs: duration('TOLLGATE_AUTH_SESSION_LIFE', 'how long a console session lasts at most', {
     minMs: 60_000,
     maxMs: 365 * 86_400_000,
     default: 30 * 86_400_000,
@@ -58,7 +58,7 @@ export const authSettings = {
   ),
   privateWebhooks: flag(
     'TOLLGATE_AUTH_PRIVATE_WEBHOOKS',
-    'whether webhooks may lead to private networks; set it only if all users who can sign in may reach them',
+    'whether webhooks may be sent to private networks; set it only if all users who can sign in may reach those networks',
     { default: false },
   ),
 } satisfies Settings;

@@ -26,7 +26,7 @@ export const signInSettings = {
   oidcClientSecret: optionalText('TOLLGATE_AUTH_OIDC_CLIENT_SECRET', 'the secret of that client; none for a public client', {
     secret: true,
   }),
-  oidcName: text('TOLLGATE_AUTH_OIDC_NAME', 'name of that provider, as users know it', { default: 'single sign-on' }),
+  oidcName: text('TOLLGATE_AUTH_OIDC_NAME', 'name of that provider, as shown to users', { default: 'single sign-on' }),
   oidcScopes: text('TOLLGATE_AUTH_OIDC_SCOPES', 'scopes that are requested from that provider', { default: 'openid email profile' }),
   oidcSignUp: flag(
     'TOLLGATE_AUTH_OIDC_SIGN_UP',
