@@ -1,11 +1,16 @@
 // The frame of the console: users who are not signed in are asked to, appearance settings are remembered, and pages are reachable by keyboard.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { newMember, newPerson, startChromium } from '../support/chromium.js';
+import { newMember, newPerson, type Page, startChromium } from '../support/chromium.js';
 import { addUser } from '../support/console.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
 
 const owner = { email: 'owner@example.com', password: 'correct horse battery' };
+
+/** Waits until the keyboard and screen readers are at the heading of the page that a link led to. */
+async function reachedHeading(page: Page, name: string): Promise<void> {
+  await page.waitForFunction((text) => document.activeElement?.tagName === 'H1' && document.activeElement.textContent === text, name);
+}
 
 describe.each(browserModes)('the console’s frame, %s', (mode) => {
   let system: System;
@@ -54,6 +59,7 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     await page.waitForURL(/\/keys$/);
     await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
     expect(await page.title()).toBe('API keys · Tollgate');
+    await reachedHeading(page, 'API keys');
     expect(person.faults).toEqual([]);
     await person.close();
   });
@@ -75,6 +81,9 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     await choose('night', /^Night batch/);
     await page.keyboard.press('Enter');
     await page.waitForURL(new RegExp(`/keys/${key.id}$`));
+    await reachedHeading(page, 'Night batch');
+    await page.goBack();
+    await reachedHeading(page, 'Home');
 
     await choose('usage', /^Usage records/);
     await page.keyboard.press('ArrowDown');

@@ -1,6 +1,48 @@
 // Building blocks of pages.
-import { type ReactNode, useEffect } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
+import { useLocation } from 'wouter';
 import { classNames } from './class-names.js';
+
+/** The path of the page whose heading was reached last; undefined until the first page is shown. */
+let reachedPath: string | undefined;
+/** Whether the page was reached with Back or Forward, with which the browser restores how far it was scrolled. */
+let isReturn = false;
+addEventListener('popstate', () => (isReturn = true));
+/** A dialog that led to the page, such as the command palette, closes first. */
+const attemptsMax = 10;
+const attemptMs = 60;
+
+/**
+ * Moves the focus to the heading of a page that a link led to, as a browser does when it loads a page, so that the keyboard and screen readers
+ * begin there. A sheet over the page has a path of its own but leaves the title, and so the focus, as it is.
+ */
+function useReachedHeading(title: string): React.RefObject<HTMLHeadingElement | null> {
+  const [path] = useLocation();
+  const heading = useRef<HTMLHeadingElement>(null);
+  const shownTitle = useRef<string>(undefined);
+  useEffect(() => {
+    const isSame = shownTitle.current === title || reachedPath === path;
+    const isFirst = reachedPath === undefined;
+    shownTitle.current = title;
+    if (isSame) return undefined;
+    reachedPath = path;
+    if (isFirst) return undefined;
+    const before = document.activeElement;
+    const preventScroll = isReturn;
+    isReturn = false;
+    let attempts = 0;
+    const timer = setInterval(() => {
+      const { activeElement: active } = document;
+      attempts += 1;
+      // What the user or the page has focused in the content in the meantime keeps the focus.
+      const mayMove = active === before || (active?.closest('main') ?? null) === null;
+      if (mayMove && document.querySelector('[role=dialog]:not([aria-modal=false])') === null) heading.current?.focus({ preventScroll });
+      if (!mayMove || document.activeElement === heading.current || attempts === attemptsMax) clearInterval(timer);
+    }, attemptMs);
+    return () => clearInterval(timer);
+  }, [path, title]);
+  return heading;
+}
 
 /** A page's heading with its actions. Also sets the title of the browser tab. */
 export function PageHeader({
@@ -17,11 +59,14 @@ export function PageHeader({
   useEffect(() => {
     document.title = `${title} · Tollgate`;
   }, [title]);
+  const heading = useReachedHeading(title);
   return (
     <header className="mb-5 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
       <div className="min-w-0 flex-1 basis-72">
         {back !== undefined && <div className="mb-1 text-sm">{back}</div>}
-        <h1 className="wrap-anywhere">{title}</h1>
+        <h1 ref={heading} tabIndex={-1} className="scroll-mt-24 wrap-anywhere outline-none">
+          {title}
+        </h1>
         {description !== undefined && <p className="mt-1 max-w-2xl text-soft">{description}</p>}
       </div>
       {actions !== undefined && <div className="no-print flex flex-wrap gap-2">{actions}</div>}
