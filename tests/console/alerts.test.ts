@@ -179,7 +179,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     expect(alert).toMatchObject({ account_id: accountId, data: { key_id: key, reason: 'key_limit_reached' } });
     const page = await open();
     await page.locator('summary', { hasText: 'Notifications sent' }).click();
-    await page.getByText('Calls refused (key limit reached):').first().waitFor();
+    await page.getByText('is refusing calls: key limit reached').first().waitFor();
     await page.getByRole('table', { name: 'Notifications sent' }).getByRole('link', { name: 'importer' }).first().waitFor();
     expect(alerts()).toHaveLength(1);
     await page.close();

@@ -368,12 +368,11 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     const [list] = await Promise.all([person.context.newPage(), page.getByRole('button', { name: 'Undo' }).click()]);
     await list.goto(new URL((await why.getAttribute('href'))!, page.url()).href);
     const refused = list.getByRole('table', { name: 'Refused calls' }).getByRole('row').nth(1);
-    const requestId = (await refused.locator('code').first().textContent())!;
+    const requestId = (await refused.getByRole('link').first().getAttribute('href'))!.split('/').at(-1)!;
     await list.goto(`console/accounts/${accountId}/usage/records`);
     await list.getByRole('searchbox').fill(requestId);
     await list.keyboard.press('Enter');
-    await list.getByText('This call was refused').waitFor();
-    await list.getByRole('table', { name: 'Refused calls' }).getByText('key disabled').waitFor();
+    await list.getByText('This call was refused: key disabled').waitFor();
     await list.goto(`console/accounts/${accountId}`);
     await list.getByText(/^\d+ calls? (was|were) refused in the last 24 hours$/).waitFor();
     await list.getByRole('link', { name: 'turning', exact: true }).first().click();

@@ -45,6 +45,8 @@ export interface TimeWriter {
   second(instant: string | number | Date): string;
   /** Formats date and time to the minute. */
   minute(instant: string | number | Date): string;
+  /** Formats date and time to the minute, with the year unless it is the current one: for the lines of a table. */
+  line(instant: string | number | Date): string;
   /** Formats the time to the minute, with the date unless it is today. */
   short(instant: string | number | Date): string;
   /** Formats the date. */
@@ -73,11 +75,14 @@ export function timeWriter(language: string, zone: Zone): TimeWriter {
     second: '2-digit',
     hourCycle,
   });
+  const year = write({ year: 'numeric' });
+  const ofThisYear = write({ month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', hourCycle });
   const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
   return {
     zone,
     day,
     minute,
+    line: (instant) => (year(instant) === year(Date.now()) ? ofThisYear : minute)(instant),
     short: (instant) => (day(instant) === day(Date.now()) ? clock(instant) : minute(instant)),
     second,
     full: (instant) => `${second(instant)} ${zoneName(zone, new Date(instant))}`,

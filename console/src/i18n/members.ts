@@ -8,7 +8,7 @@ export const membersText = dictionary(
     readOnly: 'Owners and admins can invite members and change roles.',
     person: 'Member',
     role: 'Role',
-    since: 'Since',
+    since: 'Joined',
     you: 'you',
     actionsOf: ({ email }: { email: string }) => `Actions for ${email}`,
     changeRole: 'Change role',
@@ -96,7 +96,7 @@ export const membersText = dictionary(
     target: 'Target',
     details: 'Details',
     operator: 'operator CLI',
-    from: ({ address }: { address: string }) => `from ${address}`,
+    address: 'IP address',
   },
   {
     title: '成员',
@@ -191,6 +191,6 @@ export const membersText = dictionary(
     target: '对象',
     details: '详情',
     operator: '运维 CLI',
-    from: ({ address }) => `来自 ${address}`,
+    address: 'IP 地址',
   },
 );

@@ -3,12 +3,12 @@ import { dictionary } from './text.js';
 
 export const paletteText = dictionary(
   {
-    shortcutGoTo: 'Go anywhere by name or id',
-    goToHint: 'A page, key, model, account, or request id',
-    requestIdHint: 'A request id opens the call as soon as it is complete.',
+    shortcutGoTo: 'Go anywhere by name or ID',
+    goToHint: 'A page, key, model, account, or request ID',
+    requestIdHint: 'A request ID opens the call as soon as it is complete.',
     places: 'Results',
     placesFound: ({ count }: { count: number }) => (count === 1 ? '1 result' : `${count} results`),
-    placesNone: 'No results. Search for a page, key, model or account by name, or enter a complete request id.',
+    placesNone: 'No results. Search for a page, key, model or account by name, or enter a complete request ID.',
     searching: 'Searching…',
     createKey: 'Create key',
     'kind.page': 'page',

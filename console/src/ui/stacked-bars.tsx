@@ -305,7 +305,7 @@ export function StackedBars(props: Props) {
                 <tbody role="rowgroup">
                   {bars.map((bar, index) => (
                     <tr key={bar.id} role="row">
-                      <th role="rowheader" scope="row">
+                      <th role="rowheader" scope="row" className="md:whitespace-nowrap">
                         {bar.label}
                       </th>
                       {series.map((name, at) => (

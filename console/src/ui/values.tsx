@@ -1,4 +1,5 @@
 // Amounts, times and bars.
+import { classNames } from './class-names.js';
 import { digitsAlone, roundedUsd, usdText } from '../format/money.js';
 import { useTime } from '../format/time.js';
 
@@ -21,7 +22,7 @@ export function Usd({ value, digits, exact = false }: { value: string | null; di
 }
 
 /** A time in the chosen zone. The title has the exact time with its zone. */
-export function When({ at, style = 'minute' }: { at: string | null; style?: 'second' | 'minute' | 'day' | 'relative' | 'full' }) {
+export function When({ at, style = 'minute' }: { at: string | null; style?: 'second' | 'minute' | 'line' | 'day' | 'relative' | 'full' }) {
   const time = useTime();
   if (at === null) return <span>–</span>;
   return (
@@ -31,11 +32,17 @@ export function When({ at, style = 'minute' }: { at: string | null; style?: 'sec
   );
 }
 
-/** A bar that shows how much of something is used. `label` describes it in words. `plain` bars have no warning colour for large shares. */
-export function Bar({ share, label, plain = false }: { share: number; label: string; plain?: boolean }) {
+/** A bar that shows how much of something is used. `label` describes it in words. `plain` bars have no warning colour for large shares; `small` ones are in a line of text. */
+export function Bar({ share, label, plain = false, small = false }: { share: number; label: string; plain?: boolean; small?: boolean }) {
   const width = Math.round(Math.min(1, Math.max(0, share)) * 100);
   return (
-    <svg role="img" aria-label={label} viewBox="0 0 100 6" preserveAspectRatio="none" className="h-1.5 w-full min-w-20 rounded-full">
+    <svg
+      role="img"
+      aria-label={label}
+      viewBox="0 0 100 6"
+      preserveAspectRatio="none"
+      className={classNames('h-1.5 rounded-full', small ? 'w-12 shrink-0' : 'w-full min-w-20')}
+    >
       <rect width="100" height="6" className="fill-line" />
       <rect
         width={width}

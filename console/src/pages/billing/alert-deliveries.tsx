@@ -85,14 +85,18 @@ export function Deliveries() {
                 caption={t.deliveries}
                 rows={deliveries}
                 rowKey={({ id }) => id}
+                room="most"
+                dense
+                className="two-lines"
                 columns={[
-                  { name: t.time, cell: ({ created_at }) => <When at={created_at} /> },
+                  { name: t.time, className: 'line-1', cell: ({ created_at }) => <When at={created_at} style="line" /> },
                   {
                     name: t.what,
+                    className: 'line-2 cut widest',
                     cell: ({ test, budget, threshold_usd: threshold, refused_key: refused }) =>
                       refused !== null ? (
                         <>
-                          {t.whatRefused({ why: reasonName(refused.reason) })} <KeyLink keyId={refused.key_id} />
+                          <KeyLink keyId={refused.key_id} /> {t.whatRefused({ why: reasonName(refused.reason) })}
                         </>
                       ) : budget === null ? (
                         threshold === null ? (
@@ -106,14 +110,21 @@ export function Deliveries() {
                         t[`${budget.scope}Budget`]({ percent: budget.percent })
                       ),
                   },
-                  { name: t.destination, className: 'wrap-anywhere', cell: ({ destination }) => destination },
-                  { name: t.state, cell: ({ state }) => <DeliveryState state={state} texts={t} /> },
+                  {
+                    name: t.destination,
+                    className: 'line-2 cut',
+                    cell: ({ destination }) => <span title={destination}>{destination}</span>,
+                  },
+                  { name: t.state, className: 'line-1 grow', cell: ({ state }) => <DeliveryState state={state} texts={t} /> },
                   { name: t.tries, numeric: true, cell: ({ attempts }) => attempts },
                   {
                     name: t.outcome,
-                    className: 'wrap-anywhere',
-                    cell: ({ outcome, next_attempt_at: next }) =>
-                      next === null ? outcome : `${outcome}${outcome === '' ? '' : '; '}${t.nextTry({ when: time.minute(next) })}`,
+                    className: 'cut wide',
+                    cell: ({ outcome, next_attempt_at: next }) => {
+                      const text =
+                        next === null ? outcome : `${outcome}${outcome === '' ? '' : '; '}${t.nextTry({ when: time.minute(next) })}`;
+                      return <span title={text}>{text}</span>;
+                    },
                   },
                 ]}
               />

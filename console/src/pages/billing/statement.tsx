@@ -194,7 +194,7 @@ function Lines({ lines }: { lines: readonly Line[] }) {
         rows={lines}
         rowKey={({ id }) => id}
         columns={[
-          { name: t.time, className: 'line-1 grow', cell: ({ created_at }) => <When at={created_at} /> },
+          { name: t.time, className: 'line-1 grow', cell: ({ created_at }) => <When at={created_at} style="line" /> },
           { name: t.kind, cell: ({ kind }) => <Badge tone={tones[kind]}>{t[kind]}</Badge> },
           { name: t.about, className: 'cut line-2', cell: (line) => <About line={line} /> },
           { name: t.key, className: 'cut line-2', cell: ({ key_id }) => key_id !== null && <KeyLink keyId={key_id} /> },

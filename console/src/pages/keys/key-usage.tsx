@@ -95,6 +95,6 @@ function LatestCalls({ filter }: { filter: Filter }) {
     queryFn: ({ signal }) => listRecords(account.id, { ...filter, limit: recordsShown }, signal),
     refetchInterval: liveMs,
   });
-  const all = { name: t.allRecords, path: `/usage/records?${queryOf(filter)}` };
+  const all = { name: 'key' in filter ? t.allRecords : t.allRecordsOfProject, path: `/usage/records?${queryOf(filter)}` };
   return <NewestRecords query={query} title={t.latestCalls} none={t.noCalls} all={all} columns={t} />;
 }

@@ -59,30 +59,63 @@ export function ModelChips({ models, all = false }: { models: readonly string[] 
   );
 }
 
-/** What a key has spent, and how much of its limit that and what is held make. */
-export function Spend({ apiKey }: { apiKey: ApiKey }) {
+/** In a line of a table: the first of the models that a key may call, and how many more. */
+export function ModelsInBrief({ models }: { models: readonly string[] | null }) {
+  const t = useText(keysText);
+  if (models === null) return <span className="text-soft">{t.allModels}</span>;
+  return (
+    <span title={models.join('\n')}>
+      {models[0]}
+      {models.length > 1 && <span className="text-soft"> +{models.length - 1}</span>}
+    </span>
+  );
+}
+
+/** What a key has spent, in a column whose amounts have so many digits, and what is held. */
+export function Spend({ apiKey: { spent_usd: spent, held_usd: held }, digits }: { apiKey: ApiKey; digits: number }) {
+  const t = useText(keysText);
+  return (
+    <>
+      <Usd value={spent} digits={digits} />
+      {nanoUsdOf(held) > 0n && <span className="text-soft"> {t.heldMore({ held: usdText(held) })}</span>}
+    </>
+  );
+}
+
+/** The limit of a key, and how much of it is gone. */
+export function LimitInBrief({ apiKey }: { apiKey: ApiKey }) {
   const t = useText(keysText);
   const { spent_usd: spent, held_usd: held, limit_usd: limit, remaining_usd: remaining } = apiKey;
-  const isHeld = nanoUsdOf(held) > 0n;
+  if (limit === null) return <span className="text-soft">{t.noLimit}</span>;
   return (
-    <span className="inline-flex min-w-36 max-w-60 flex-col gap-1 align-top">
-      <span>
-        <Usd value={spent} /> {isHeld && <span className="text-soft">{t.heldMore({ held: usdText(held) })} </span>}
-        <span className="text-soft">{limit === null ? `· ${t.spendNoLimit}` : `/ ${usdText(limit)}`}</span>
-      </span>
-      {limit !== null && remaining !== null && <LimitBar {...{ spent, held, limit, remaining }} />}
+    <span className="inline-flex items-center gap-2">
+      {remaining !== null && <LimitBar {...{ spent, held, limit, remaining }} small />}
+      {usdText(limit)}
     </span>
   );
 }
 
 /** How much of a limit is gone. */
-export function LimitBar({ spent, held, limit, remaining }: { spent: string; held: string; limit: string; remaining: string }) {
+export function LimitBar({
+  spent,
+  held,
+  limit,
+  remaining,
+  small = false,
+}: {
+  spent: string;
+  held: string;
+  limit: string;
+  remaining: string;
+  small?: boolean;
+}) {
   const t = useText(keysText);
   // The ledger says what remains; the bar is the other part.
   const share = 1 - shareOf(remaining, limit);
   return (
     <Bar
       share={share}
+      small={small}
       label={t.spendShare({ percent: Math.round(share * 100), spent: usdText(spent), held: usdText(held), limit: usdText(limit) })}
     />
   );

@@ -117,8 +117,8 @@ function Key({ apiKey }: { apiKey: ApiKey }) {
         <Stats>
           <Stat label={t.spent} value={<Usd value={apiKey.spent_usd} />} />
           <Stat label={t.held} value={<Usd value={apiKey.held_usd} />} />
-          <Stat label={t.remaining} value={apiKey.remaining_usd === null ? t.spendNoLimit : <Usd value={apiKey.remaining_usd} />} />
-          <Stat label={t.limitShort} value={apiKey.limit_usd === null ? t.spendNoLimit : <Usd value={apiKey.limit_usd} />} />
+          <Stat label={t.remaining} value={apiKey.remaining_usd === null ? t.noLimit : <Usd value={apiKey.remaining_usd} />} />
+          <Stat label={t.limitShort} value={apiKey.limit_usd === null ? t.noLimit : <Usd value={apiKey.limit_usd} />} />
         </Stats>
         {apiKey.limit_usd !== null && apiKey.remaining_usd !== null && (
           <div className="-mt-3">

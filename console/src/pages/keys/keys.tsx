@@ -20,7 +20,7 @@ import { When } from '../../ui/values.js';
 import { useProjects } from '../projects/queries.js';
 import { RefusingInList } from '../refusals/refusing.js';
 import { type OpenAction, useKeyMenu, useToggle } from './key-actions.js';
-import { KeyStateBadge, ModelChips, Spend, useStateMeaning } from './key-words.js';
+import { KeyStateBadge, LimitInBrief, ModelsInBrief, Spend, useStateMeaning } from './key-words.js';
 import { ChangeKey, CreateKey, RevealKey } from './lazy-dialogs.js';
 import { keysKey } from './queries.js';
 import type { Revealed } from './reveal-key.js';
@@ -199,46 +199,58 @@ function KeyList({ q, state, project, onClear, create, open }: ListProps) {
         <Card flush>
           <DataTable<ApiKey>
             caption={t.title}
+            room="most"
+            dense
+            className="two-lines"
             rows={keys}
             rowKey={({ id }) => id}
             columns={[
               {
                 name: t.name,
+                className: 'line-1 cut wide',
                 cell: (key) => (
-                  <>
-                    <Link to={account.path(`/keys/${key.id}`)} className="link wrap-anywhere">
+                  <span className="flex items-baseline gap-1.5">
+                    <Link to={account.path(`/keys/${key.id}`)} className="link min-w-0 truncate" title={key.name}>
                       {key.name}
-                    </Link>{' '}
-                    <code className="whitespace-nowrap text-soft">…{key.last_four}</code>
-                  </>
+                    </Link>
+                    <code className="shrink-0 font-normal text-soft">…{key.last_four}</code>
+                  </span>
                 ),
               },
               {
                 name: t.stateLabel,
+                className: 'line-2 state',
                 cell: (key) => (
                   <>
                     <span title={meaning(key)}>
                       <KeyStateBadge state={key.state} />
                     </span>
+                    {key.expires_at !== null && key.state !== 'expired' && (
+                      <span className="ml-1.5 text-[0.8125rem] text-soft">
+                        {t.expires} <When at={key.expires_at} style="day" />
+                      </span>
+                    )}
                     <RefusingInList apiKey={key} />
                   </>
                 ),
               },
-              { name: t.models, cell: (key) => <ModelChips models={key.models} /> },
-              { name: t.spend, cell: (key) => <Spend apiKey={key} /> },
+              { name: t.models, className: 'cut narrow', cell: ({ models }) => <ModelsInBrief models={models} /> },
+              {
+                name: t.spend,
+                className: 'line-1',
+                usd: ({ spent_usd }) => spent_usd,
+                cell: (key, digits) => <Spend apiKey={key} digits={digits} />,
+              },
+              { name: t.limitShort, numeric: true, cell: (key) => <LimitInBrief apiKey={key} /> },
               {
                 name: t.lastUsed,
+                className: 'line-2',
                 cell: (key) =>
                   key.last_used_at === null ? (
                     <span className="text-soft">{t.neverUsed}</span>
                   ) : (
                     <When at={key.last_used_at} style="relative" />
                   ),
-              },
-              {
-                name: t.expires,
-                cell: (key) =>
-                  key.expires_at === null ? <span className="text-soft">{t.expiresNever}</span> : <When at={key.expires_at} style="day" />,
               },
               {
                 name: common.actions,

@@ -22,7 +22,7 @@ import { DataTable } from '../../ui/table.js';
 import { toast } from '../../ui/toast.js';
 import { When } from '../../ui/values.js';
 import { UsageOf } from '../keys/key-usage.js';
-import { KeyStateBadge, ModelChips, Spend } from '../keys/key-words.js';
+import { KeyStateBadge, LimitInBrief, ModelChips, Spend } from '../keys/key-words.js';
 import { keysKey } from '../keys/queries.js';
 import { RateLimitWords } from '../keys/rate-limit-fields.js';
 import { BudgetBars } from './budget-bars.js';
@@ -169,7 +169,12 @@ function KeysOf({ project }: { project: Project }) {
                     ),
                   },
                   { name: keys.stateLabel, cell: (key) => <KeyStateBadge state={key.state} /> },
-                  { name: keys.spend, cell: (key) => <Spend apiKey={key} /> },
+                  {
+                    name: keys.spend,
+                    usd: ({ spent_usd }) => spent_usd,
+                    cell: (key, digits) => <Spend apiKey={key} digits={digits} />,
+                  },
+                  { name: keys.limitShort, numeric: true, cell: (key) => <LimitInBrief apiKey={key} /> },
                 ]}
               />
             </Card>

@@ -9,99 +9,129 @@ import { errorWords } from '../../i18n/error-text.js';
 import { refusalText } from '../../i18n/refusals.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
-import { Card } from '../../ui/layout.js';
+import { Card, Facts } from '../../ui/layout.js';
 import { Notice, useErrorsFetched } from '../../ui/notice.js';
+import { ShortId } from '../../ui/short-id.js';
 import { DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
 import { KeyLink } from '../billing/parts.js';
 import { useReasonName } from './reasons.js';
 
+/** One line per call; the record page has the details. */
 export function RefusalTable({ rows }: { rows: readonly Refusal[] }) {
   const t = useText(refusalText);
   const account = useAccount();
+  const reasonName = useReasonName();
+  const sentence = useSentence();
   return (
     <Card flush>
       <DataTable
         caption={t.title}
-        room="much"
+        room="most"
+        dense
+        className="two-lines"
         rows={rows}
         rowKey={({ request_id }) => request_id}
         columns={[
           {
-            name: t.when,
-            className: 'min-w-44',
+            name: t.time,
+            className: 'line-1',
             cell: ({ refused_at, request_id }) => (
-              <>
-                <Link to={account.path(`/usage/records/${request_id}`)} className="link">
-                  <When at={refused_at} style="second" />
-                </Link>
-                <code className="block font-normal text-soft wrap-anywhere">{request_id}</code>
-              </>
+              <Link to={account.path(`/usage/records/${request_id}`)} className="link" title={request_id}>
+                <When at={refused_at} style="second" />
+              </Link>
             ),
           },
           {
-            name: t.keyAndModel,
-            className: 'min-w-36 wrap-anywhere',
-            cell: ({ key_id, model, requested_model }) => (
-              <>
-                <KeyLink keyId={key_id} />
-                <span className="block text-soft">{model ?? requested_model}</span>
-              </>
+            name: t.why,
+            className: 'line-1 cut wide',
+            cell: ({ reason }) => <span title={reason}>{reasonName(reason)}</span>,
+          },
+          { name: t.statusCode, numeric: true, cell: ({ status }) => status },
+          { name: t.key, className: 'line-2 cut', cell: ({ key_id }) => <KeyLink keyId={key_id} /> },
+          {
+            name: t.model,
+            className: 'line-2 cut',
+            cell: ({ model, requested_model: requested }) => (
+              <span title={model ?? requested ?? undefined}>{model ?? requested ?? '–'}</span>
             ),
           },
-          { name: t.why, className: 'wrap-anywhere', cell: (refusal) => <Why refusal={refusal} /> },
-          { name: t.figures, className: 'wrap-anywhere', cell: (refusal) => <Figures refusal={refusal} /> },
+          {
+            name: t.figures,
+            className: 'cut wide',
+            cell: (refusal) => {
+              const { text } = sentence(refusal);
+              return (
+                <span className="text-soft" title={text}>
+                  {text}
+                </span>
+              );
+            },
+          },
         ]}
       />
     </Card>
   );
 }
 
-/** Shows the reason as a word, and as a sentence in the reader's language. */
-function Why({ refusal: { reason, rule, params, param, message, status } }: { refusal: Refusal }) {
-  const t = useText(refusalText);
-  const reasonName = useReasonName();
+/** Returns a function that says in the reader's language what was wrong with a call. */
+function useSentence(): (refusal: Refusal) => { readonly text: string; readonly detail?: string | undefined } {
   useErrorsFetched();
-  const { text, detail } = errorWords({ code: reason, rule, params, field: param, message: message ?? '' });
-  return (
-    <>
-      <span className="font-medium">{reasonName(reason)}</span>{' '}
-      <span className="text-soft">
-        <a className="link" href={`${gatewayUrl}docs/errors/${reason}`}>
-          <code>{reason}</code>
-        </a>{' '}
-        · {t.status({ status })}
-      </span>
-      <span className="block">{text}</span>
-      {detail !== undefined && (
-        <span lang="en" className="block text-sm text-soft">
-          {detail}
-        </span>
-      )}
-    </>
-  );
+  return ({ reason, rule, params, param, message }) => errorWords({ code: reason, rule, params, field: param, message: message ?? '' });
 }
 
-function Figures({ refusal: { figures, retry_after_ms, param } }: { refusal: Refusal }) {
+function OneRefusal({ refusal }: { refusal: Refusal }) {
   const t = useText(refusalText);
   const count = useNumber();
-  const lines: ReactNode[] = Object.entries(figures).map(([name, value]) => (
-    <span key={name} className="block">
-      <code>{name}</code> {value}
-    </span>
-  ));
+  const reasonName = useReasonName();
+  const { text, detail } = useSentence()(refusal);
+  const {
+    request_id: id,
+    refused_at: at,
+    key_id,
+    model,
+    requested_model: requested,
+    reason,
+    status,
+    param,
+    figures,
+    retry_after_ms,
+  } = refusal;
   return (
-    <span className="text-sm">
-      {param !== null && <code className="block">{param}</code>}
-      {lines}
-      {retry_after_ms !== null && <span className="block">{t.retryAfter({ seconds: count(Math.ceil(retry_after_ms / 1000)) })}</span>}
-    </span>
+    <>
+      <Notice tone="warn" title={`${t.refused}: ${reasonName(reason)}`}>
+        <p>{text}</p>
+        {detail !== undefined && <p lang="en">{detail}</p>}
+        <p>{t.refusedHint}</p>
+      </Notice>
+      <Card>
+        <Facts
+          facts={[
+            [t.time, <When key="time" at={at} style="full" />],
+            [t.requestId, <ShortId key="id" id={id} />],
+            [
+              t.why,
+              <span key="why">
+                <a className="link" href={`${gatewayUrl}docs/errors/${reason}`}>
+                  <code>{reason}</code>
+                </a>{' '}
+                · {t.status({ status })}
+              </span>,
+            ],
+            [t.key, <KeyLink key="key" keyId={key_id} />],
+            (model ?? requested) !== null && [t.model, model ?? requested],
+            param !== null && [t.param, <code key="param">{param}</code>],
+            ...Object.entries(figures).map(([name, value]) => [<code key="name">{name}</code>, value] as const),
+            retry_after_ms !== null && [t.retry, t.retryAfter({ seconds: count(Math.ceil(retry_after_ms / 1000)) })],
+          ]}
+        />
+      </Card>
+    </>
   );
 }
 
 /** Shows the refusal of a call that has no usage record, or `otherwise` if there is none. */
 export function RefusedInstead({ requestId, otherwise }: { requestId: string; otherwise: ReactNode }) {
-  const t = useText(refusalText);
   const account = useAccount();
   const { data, error } = useQuery({
     queryKey: ['refusals', account.id, 'one', requestId],
@@ -109,12 +139,5 @@ export function RefusedInstead({ requestId, otherwise }: { requestId: string; ot
   });
   const refusal = data?.data[0];
   if (refusal === undefined) return data === undefined && error === null ? null : otherwise;
-  return (
-    <>
-      <Notice tone="warn" title={t.refused}>
-        {t.refusedHint}
-      </Notice>
-      <RefusalTable rows={[refusal]} />
-    </>
-  );
+  return <OneRefusal refusal={refusal} />;
 }

@@ -59,8 +59,11 @@ export function RefusingInList({ apiKey }: { apiKey: ApiKey }) {
   const mend = useMend()(apiKey);
   if (apiKey.refusing === null) return null;
   return (
-    <span className="mt-1 block text-sm">
-      <Link to={account.path(`/usage/refusals?key=${apiKey.id}&reason=${apiKey.refusing.reason}`)} className="text-bad underline">
+    <span className="block max-w-72 text-[0.8125rem] leading-snug whitespace-normal">
+      <Link
+        to={account.path(`/usage/refusals?key=${apiKey.id}&reason=${apiKey.refusing.reason}`)}
+        className="text-bad underline underline-offset-3"
+      >
         {sentence(apiKey.refusing)}
       </Link>
       {mend !== undefined && (

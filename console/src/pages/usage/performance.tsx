@@ -64,10 +64,15 @@ export default function Performance({ range }: { range: Range }) {
               <DataTable<Group>
                 caption={t.performance}
                 room="much"
+                dense
                 rows={data.data}
                 rowKey={({ name }) => name}
                 columns={[
-                  { name: group === 'model' ? t.model : t.upstream, className: 'wrap-anywhere', cell: ({ name }) => name },
+                  {
+                    name: group === 'model' ? t.model : t.upstream,
+                    className: 'cut wide',
+                    cell: ({ name }) => <span title={name}>{name}</span>,
+                  },
                   { name: t.calls, numeric: true, cell: ({ calls }) => count(calls) },
                   { name: t.errorRate, numeric: true, cell: ({ errors, calls }) => share(errors, calls) },
                   { name: t.durationP50, numeric: true, cell: ({ duration }) => time(duration, 'p50_ms') },

@@ -19,6 +19,9 @@ describe('an entry of the audit log', () => {
         'server',
       ),
     ).toBe('role: admin · former role: viewer · limit usd: – · models: a, b · before: available usd 5');
+    expect(detailText({ name: 'server', before: { state: 'active' }, after: { state: 'disabled', project: id } }, 'server')).toBe(
+      'state: active → disabled · project: – → key_…89abcdef',
+    );
     expect(detailText({}, '')).toBe('');
     expect(detailText({ note: 'x'.repeat(1000) }, '')).toHaveLength(301);
   });

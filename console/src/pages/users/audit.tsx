@@ -46,30 +46,26 @@ function Entries({ account }: { account: AccountInUse }) {
   });
   const emailOf = (id: string): string | undefined => members.data?.data.find((member) => member.id === id)?.email;
   const columns: readonly Column<AuditEvent>[] = [
-    { name: t.at, cell: (entry) => <When at={entry.at} />, className: 'whitespace-nowrap' },
+    { name: t.at, cell: (entry) => <When at={entry.at} style="line" />, className: 'whitespace-nowrap' },
     {
       name: t.who,
-      cell: (entry) => (
-        <>
-          <span className="wrap-anywhere">{entry.actor ?? t.operator}</span>
-          {entry.address !== null && <span className="block text-sm text-soft wrap-anywhere">{t.from({ address: entry.address })}</span>}
-        </>
-      ),
-      className: 'md:min-w-48',
+      className: 'md:min-w-36 xl:whitespace-nowrap',
+      cell: (entry) => <span className="wrap-anywhere">{entry.actor ?? t.operator}</span>,
     },
-    { name: t.what, cell: (entry) => actions[entry.action] ?? <code>{entry.action}</code> },
+    { name: t.what, className: 'md:min-w-36', cell: (entry) => actions[entry.action] ?? <code>{entry.action}</code> },
     {
       name: t.target,
       cell: (entry) => <Target entry={entry} account={account} text={targetText(entry, emailOf(entry.target_id))} />,
-      className: 'md:min-w-40',
+      className: 'md:min-w-32',
     },
     {
       name: t.details,
       cell(entry) {
         const text = detailText(entry.detail, targetText(entry, emailOf(entry.target_id)));
-        return text === '' ? null : <span className="text-sm text-soft wrap-anywhere">{text}</span>;
+        return text === '' ? null : <span className="text-soft wrap-anywhere">{text}</span>;
       },
     },
+    { name: t.address, className: 'text-soft whitespace-nowrap', cell: (entry) => entry.address },
   ];
   const rows = query.data?.pages.flatMap(({ data }) => data);
   const actors = new Map([

@@ -15,6 +15,7 @@ import { type Column, DataTable } from '../../ui/table.js';
 import { toast } from '../../ui/toast.js';
 import { When } from '../../ui/values.js';
 import { invitationsKey } from './query-keys.js';
+import { RoleName } from './role-choice.js';
 
 function MailStanding({ mail: { state, words } }: Pick<OpenInvitation, 'mail'>) {
   const t = useText(membersText);
@@ -54,7 +55,7 @@ export function PendingInvitations({ accountId }: { accountId: string }) {
   });
   const columns: readonly Column<OpenInvitation>[] = [
     { name: t.email, cell: ({ email }) => <span className="wrap-anywhere">{email}</span> },
-    { name: t.role, cell: ({ role }) => t[role] },
+    { name: t.role, cell: ({ role }) => <RoleName role={role} /> },
     { name: t.expires, cell: (invitation) => <When at={invitation.expires_at} /> },
     { name: t.mail, className: 'wrap-anywhere', cell: ({ mail }) => <MailStanding mail={mail} /> },
     {

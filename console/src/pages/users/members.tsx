@@ -18,6 +18,7 @@ import { PendingInvitations } from './members-pending.js';
 import { RemoveDialog, RoleDialog } from './members-change.js';
 import { SecuritySection } from './members-security.js';
 import { membersKey } from './query-keys.js';
+import { RoleName } from './role-choice.js';
 
 type Change = { readonly what: 'role' | 'remove'; readonly member: Member };
 
@@ -36,21 +37,19 @@ export default function MembersPage() {
     {
       name: t.person,
       cell: (member) => (
-        <span className="block min-w-0">
-          <span className="flex flex-wrap items-center gap-2">
-            <span className="wrap-anywhere">{member.name}</span>
-            {member.id === me.user.id && <Badge>{t.you}</Badge>}
-            {mayChange && !member.has_second_factor && <Badge>{t.noFactor}</Badge>}
-          </span>
-          <span className="block text-sm font-normal text-soft wrap-anywhere">{member.email}</span>
+        <span className="flex flex-wrap items-center gap-2">
+          <span className="wrap-anywhere">{member.name}</span>
+          {member.id === me.user.id && <Badge>{t.you}</Badge>}
+          {mayChange && !member.has_second_factor && <Badge>{t.noFactor}</Badge>}
         </span>
       ),
     },
+    { name: t.email, className: 'text-soft wrap-anywhere', cell: (member) => member.email },
     {
       name: t.role,
       cell: (member) => (
         <>
-          {t[member.role]}
+          <RoleName role={member.role} />
           {member.projects.map(({ project_id, role }) => (
             <span key={project_id} className="block text-sm text-soft wrap-anywhere">
               {projectName(project_id)}: {t[role]}

@@ -7,6 +7,11 @@ import { Disclosure } from '../../ui/disclosure.js';
 import { SelectField } from '../../ui/field.js';
 import { useProjects } from '../projects/queries.js';
 
+/** At the beginning of a line; within a sentence roles are in lower case. */
+export function RoleName({ role }: { role: Role }) {
+  return <span className="inline-block first-letter:uppercase">{useText(membersText)[role]}</span>;
+}
+
 /** Owners are offered only where one may make them. */
 export function RoleChoice({ value, onChange, withOwner }: { value: Role; onChange: (role: Role) => void; withOwner: boolean }) {
   const t = useText(membersText);
@@ -28,7 +33,7 @@ export function RoleChoice({ value, onChange, withOwner }: { value: Role; onChan
                 className="mt-1 size-4.5 shrink-0 accent-accent"
               />
               <span>
-                <span className="block font-medium">{t[role]}</span>
+                <span className="block font-medium first-letter:uppercase">{t[role]}</span>
                 <span className="block text-sm text-soft">{t[`${role}Hint`]}</span>
               </span>
             </label>

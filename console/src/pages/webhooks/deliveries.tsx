@@ -12,9 +12,8 @@ import { Badge } from '../../ui/badge.js';
 import { Button } from '../../ui/button.js';
 import { CodeBlock } from '../../ui/code-block.js';
 import { Dialog } from '../../ui/dialog.js';
-import { Disclosure } from '../../ui/disclosure.js';
 import { SelectField } from '../../ui/field.js';
-import { Section } from '../../ui/layout.js';
+import { Card, Section } from '../../ui/layout.js';
 import { FormError } from '../../ui/notice.js';
 import { DataTable } from '../../ui/table.js';
 import { toast } from '../../ui/toast.js';
@@ -49,7 +48,11 @@ export function Deliveries({ endpoints, mayResend }: { endpoints: readonly Webho
         {(pages) => {
           const deliveries = pages.flatMap(({ data }) => data);
           if (deliveries.length === 0) return <p className="text-soft">{t.noDeliveries}</p>;
-          return <DeliveryTable deliveries={deliveries} resendable={mayResend ? endpoints : []} />;
+          return (
+            <Card flush>
+              <DeliveryTable deliveries={deliveries} resendable={mayResend ? endpoints : []} />
+            </Card>
+          );
         }}
       </Listed>
     </Section>
@@ -61,6 +64,9 @@ function DeliveryTable({ deliveries, resendable }: { deliveries: readonly Webhoo
   const account = useAccount();
   const client = useQueryClient();
   const time = useTime();
+  const [payload, setPayload] = useState<string>();
+  const answerOf = ({ outcome, next_attempt_at: next }: WebhookDelivery): string =>
+    next === null ? outcome : `${outcome}${outcome === '' ? '' : '; '}${t.nextTry({ when: time.minute(next) })}`;
   const resend = useMutation({
     mutationFn: (id: string) => resendWebhook(account.id, id),
     onSuccess: ({ state, outcome }) => toast(state === 'delivered' ? t.resent : t.notResent({ outcome })),
@@ -73,44 +79,50 @@ function DeliveryTable({ deliveries, resendable }: { deliveries: readonly Webhoo
         caption={t.deliveries}
         rows={deliveries}
         rowKey={({ id }) => id}
-        room="much"
+        room="most"
+        dense
+        className="two-lines"
         columns={[
-          { name: t.time, cell: ({ created_at }) => <When at={created_at} /> },
+          { name: t.time, className: 'line-1', cell: ({ created_at }) => <When at={created_at} style="line" /> },
           {
             name: t.event,
-            cell: ({ event_type: type, test, body }) => (
+            className: 'line-2 cut wide',
+            cell: ({ event_type: type, test }) => (
               <>
                 {type} {test && <Badge>{t.isTest}</Badge>}
-                <Disclosure summary={t.payload}>
-                  <CodeBlock code={JSON.stringify(JSON.parse(body), null, 2)} label={t.payload} />
-                </Disclosure>
               </>
             ),
           },
-          { name: t.ofEndpoint, className: 'wrap-anywhere', cell: ({ url }) => url },
-          { name: t.state, cell: ({ state }) => <DeliveryState state={state} texts={t} /> },
+          { name: t.ofEndpoint, className: 'cut wide', cell: ({ url }) => <span title={url}>{url}</span> },
+          { name: t.state, className: 'line-1 grow', cell: ({ state }) => <DeliveryState state={state} texts={t} /> },
           { name: t.attempts, numeric: true, cell: ({ attempts }) => attempts },
+          { name: t.answer, className: 'line-2 cut', cell: (delivery) => <span title={answerOf(delivery)}>{answerOf(delivery)}</span> },
           {
-            name: t.answer,
-            className: 'wrap-anywhere',
-            cell: ({ outcome, next_attempt_at: next }) =>
-              next === null ? outcome : `${outcome}${outcome === '' ? '' : '; '}${t.nextTry({ when: time.minute(next) })}`,
+            name: common.actions,
+            hideName: true,
+            cell: ({ id, endpoint_id: endpointId, body }) => (
+              <>
+                <Button size="small" look="ghost" onClick={() => setPayload(body)}>
+                  {t.payload}
+                </Button>
+                {resendable.some((endpoint) => endpoint.id === endpointId && endpoint.state === 'enabled') && (
+                  <Button size="small" look="ghost" busy={resend.isPending && resend.variables === id} onClick={() => resend.mutate(id)}>
+                    {t.resend}
+                  </Button>
+                )}
+              </>
+            ),
           },
-          ...(resendable.length === 0
-            ? []
-            : [
-                {
-                  name: common.actions,
-                  cell: ({ id, endpoint_id: endpointId }: WebhookDelivery) =>
-                    resendable.some((endpoint) => endpoint.id === endpointId && endpoint.state === 'enabled') && (
-                      <Button size="small" busy={resend.isPending && resend.variables === id} onClick={() => resend.mutate(id)}>
-                        {t.resend}
-                      </Button>
-                    ),
-                },
-              ]),
         ]}
       />
+      <Dialog
+        open={payload !== undefined}
+        onClose={() => setPayload(undefined)}
+        title={t.payload}
+        footer={<Button onClick={() => setPayload(undefined)}>{common.close}</Button>}
+      >
+        {payload !== undefined && <CodeBlock code={JSON.stringify(JSON.parse(payload), null, 2)} label={t.payload} />}
+      </Dialog>
     </>
   );
 }

@@ -158,6 +158,7 @@ function EndpointTable({
               : [
                   {
                     name: common.actions,
+                    hideName: true,
                     cell: (endpoint: WebhookEndpoint) => (
                       <ActionMenu
                         label={t.actionsOf({ url: endpoint.url })}
