@@ -117,6 +117,10 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
         syncsCommits = true;
         connection.pragma('foreign_keys = ON');
         connection.pragma('busy_timeout = 5000');
+        // What a savepoint may have to undo is otherwise written to a temporary file.
+        connection.pragma('temp_store = MEMORY');
+        // A checkpoint copies a page once, however often it was written since the previous one, and blocks while it syncs two files.
+        connection.pragma('wal_autocheckpoint = 4000');
         done(null, connection);
       },
     },
