@@ -44,7 +44,7 @@ export const ModelFile = Type.Object(
     }),
     input_modalities: Type.Optional({ ...words, description: 'What it reads; a request with anything else is refused. Absent: `text`.' }),
     output_modalities: Type.Optional({ ...words, description: 'What it returns. Absent: `text`.' }),
-    capabilities: Type.Optional({ ...words, description: 'What it can do beside text in, text out. Absent: nothing.' }),
+    capabilities: Type.Optional({ ...words, description: 'What it can do in addition to text in, text out. Absent: nothing.' }),
     targets: Type.Array(TargetFields, {
       description:
         'The upstreams that serve it, at most 16 ([routing](routing.md)). Empty for a [product of an internal service](grpc.md#charge-for-a-product-of-your-own).',
@@ -57,7 +57,7 @@ export const ModelFile = Type.Object(
     ),
     prefix_affinity: Type.Optional(
       Type.Boolean({
-        description: 'Whether calls whose prompts begin alike go to the same target, which has the beginning cached. Absent: true.',
+        description: 'Whether calls with the same prompt prefix go to the same target, which has the prefix cached. Absent: true.',
       }),
     ),
     hedge_after_ms: Type.Optional(
