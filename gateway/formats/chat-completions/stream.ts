@@ -29,6 +29,9 @@ class ChatCompletionStream implements StreamEncoder {
   private fixed: JsonObject;
   private head: string;
   private readonly tail: string;
+  /** What surrounds a piece of text in a chunk. */
+  private textHead = '';
+  private readonly textTail: string;
   private hasBegun = false;
   /** For each tool call so far, whether it calls a custom tool. */
   private readonly toolCalls: boolean[] = [];
@@ -50,6 +53,7 @@ class ChatCompletionStream implements StreamEncoder {
     this.head = headOf(this.fixed);
     // If the caller requested usage, the key is in every chunk and is null in all but the last.
     this.tail = context.includeUsage ? ',"usage":null}\n\n' : '}\n\n';
+    this.textTail = `},"finish_reason":null}]${this.tail}`;
   }
 
   push(events: readonly Event[]): string {
@@ -89,6 +93,7 @@ class ChatCompletionStream implements StreamEncoder {
       this.fixed = { ...this.fixed, ...Object.fromEntries(Object.entries(this.rest.top).filter(([, value]) => typeof value !== 'object')) };
       this.head = headOf(this.fixed);
     }
+    this.textHead = `${this.head}{"index":0,"delta":{"content":`;
     return this.chunk('{"role":"assistant","content":"","refusal":null}');
   }
 
@@ -118,7 +123,7 @@ class ChatCompletionStream implements StreamEncoder {
     const json = JSON.stringify(delta.value);
     switch (block.kind) {
       case 'text':
-        return this.chunk(`{"content":${json}}`);
+        return this.rest === undefined ? this.textHead + json + this.textTail : this.chunk(`{"content":${json}}`);
       case 'refusal':
         return this.chunk(`{"refusal":${json}}`);
       case 'reasoning':

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { AppError } from '#client/errors/app-error.js';
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { completionBody, completionFrames } from '../../../../tests/upstream/chat-completions.js';
 import type { Block, Script } from '../../../../tests/upstream/script.js';
@@ -65,8 +66,8 @@ interface Meaning {
   readonly report: unknown;
 }
 
-function meaningOf(payloads: readonly string[], isNative: boolean): Meaning {
-  const decoder = new ChatCompletionsDecoder({
+function newDecoder(isNative: boolean): ChatCompletionsDecoder {
+  return new ChatCompletionsDecoder({
     target: { upstreamId: 'u', upstreamModel: 'm' },
     requestId: '',
     droppedFields: [],
@@ -75,6 +76,10 @@ function meaningOf(payloads: readonly string[], isNative: boolean): Meaning {
     toCallerName: (name) => name,
     newToolCallId: () => 'made',
   });
+}
+
+function meaningOf(payloads: readonly string[], isNative: boolean): Meaning {
+  const decoder = newDecoder(isNative);
   const events: Event[] = [...payloads.flatMap((payload) => decoder.push(payload)), ...decoder.end()];
   return { blocks: blocksOf(events), stopReason: decoder.outcome?.stopReason, report: decoder.report };
 }
@@ -116,6 +121,53 @@ function expected({ blocks: wanted, usage: counts }: Script): Meaning {
   };
 }
 
+const deltas = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom('a', 'b', '').map((content) => ({ content })) },
+  fc.record(
+    {
+      content: fc.constantFrom('a', 'b', '', null),
+      reasoning_content: fc.constantFrom('a', 'b', ''),
+      reasoning: fc.constantFrom('a', 'b', ''),
+      refusal: fc.constantFrom('a', ''),
+      tool_calls: fc.constantFrom(null, [], [{ index: 0, id: 'c', function: { name: 'f', arguments: '{}' } }], [{ index: 0 }]),
+      message: fc.constantFrom('a', null),
+    },
+    { requiredKeys: [] },
+  ),
+);
+const choices = fc.record(
+  {
+    index: fc.constantFrom(0, 0, 0, 1),
+    message: fc.record({ content: fc.constantFrom('a', 'b') }),
+    logprobs: fc.constantFrom(null, { content: 'a' }),
+    delta: deltas,
+    finish_reason: fc.constantFrom(null, null, 'stop'),
+  },
+  { requiredKeys: ['index', 'delta'] },
+);
+const chunks = fc.record(
+  {
+    content: fc.constantFrom('a', 'b'),
+    choices: fc.array(choices, { minLength: 0, maxLength: 2 }),
+    usage: fc.constantFrom(null, { prompt_tokens: 1, completion_tokens: 1 }, { prompt_tokens: 1, completion_tokens: 2 }),
+    error: fc.constantFrom(null, ''),
+    system_fingerprint: fc.constantFrom('f', 'g'),
+  },
+  { requiredKeys: ['choices'] },
+);
+
+/** Returns what a decoder makes of each payload, up to the first that it rejects. */
+function stepsOf(payloads: readonly string[], isNative: boolean): unknown[] {
+  const decoder = newDecoder(isNative);
+  const steps: unknown[] = [];
+  try {
+    for (const payload of payloads) steps.push({ events: decoder.push(payload), report: decoder.report });
+  } catch (error) {
+    steps.push(error instanceof AppError ? error.reason : error);
+  }
+  return steps;
+}
+
 const request = { model: 'm', stream: true, stream_options: { include_usage: true } };
 const payloadsOf = (value: Script) => completionFrames(value, request).map((frame) => frame.slice('data: '.length).trim());
 
@@ -154,6 +206,22 @@ describe('decoding what was encoded', () => {
         expect(meaningOf([...payloads, ...reader.end()], true)).toEqual(expected(value));
       }),
       { numRuns: 60 },
+    );
+  });
+
+  it('does not depend on whether chunks are printed alike', () => {
+    const runs = fc.array(fc.tuple(chunks, fc.array(fc.constantFrom('a', 'b', 'c', ''), { maxLength: 4 })), { maxLength: 6 });
+    fc.assert(
+      fc.property(runs, fc.boolean(), (values, isNative) => {
+        // Each is followed by others like it, with other texts.
+        const alike = values.flatMap(([chunk, texts]) => {
+          const json = JSON.stringify(chunk);
+          return [json, json, ...texts.map((each) => json.replace(/"content":"[abc]"/, `"content":"${each}"`))];
+        });
+        const unlike = alike.map((json, index) => `{${' '.repeat(index + 1)}${json.slice(1)}`);
+        expect(stepsOf(alike, isNative)).toEqual(stepsOf(unlike, isNative));
+      }),
+      { numRuns: 500 },
     );
   });
 });

@@ -3,7 +3,7 @@ import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { noReport, type UsageReport } from '../../tokens/usage-report.js';
 import { BlockWriter } from '../block-writer.js';
 import type { AnswerHead } from '../http/wire.js';
-import { PayloadParser } from '../payload-parser.js';
+import { PayloadParser, type Repeated } from '../payload-parser.js';
 import { brokenOff, isObject, type JsonObject, malformed, optionalTextField, type Outcome, type StreamDecoder } from '../stream-decoder.js';
 import { errorOf, frameError } from './error.js';
 import { Rest } from './rest.js';
@@ -37,6 +37,8 @@ export class ChatCompletionsDecoder implements StreamDecoder {
   #usage: unknown;
   /** Texts that arrived in the middle of a tool call's arguments; they are written after it. */
   readonly #held: [TextKind, string][] = [];
+  /** The chunk whose repetitions write a piece of text to the open block and do nothing else. */
+  #plain: JsonObject | undefined;
   outcome: Outcome | undefined;
   report: UsageReport = noReport;
 
@@ -57,6 +59,17 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     if (this.outcome !== undefined || text === '') return [];
     if (text === '[DONE]') return this.#done();
     const chunk = this.#payloads.parse(text);
+    const { repeated } = this.#payloads;
+    if (repeated !== undefined && repeated.text !== '' && chunk === this.#plain) {
+      this.#writer.delta({ $case: 'text', value: repeated.text });
+      return this.#writer.take();
+    }
+    const events = this.#read(chunk);
+    this.#plain = repeated !== undefined && isPlain(chunk, repeated, events) ? chunk : undefined;
+    return events;
+  }
+
+  #read(chunk: JsonObject): Event[] {
     const choices = chunk['choices'];
     if (chunk['error'] || !Array.isArray(choices)) this.#refuse(chunk);
     this.#readUsage(chunk);
@@ -195,6 +208,21 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     return this.#writer.take();
   }
 }
+
+/** Reports whether all that a chunk did was to write `repeated` to the open block. */
+function isPlain(chunk: JsonObject, { holder, text }: Repeated, events: readonly Event[]): boolean {
+  const { choices } = chunk;
+  const choice: unknown = Array.isArray(choices) && choices.length === 1 ? choices[0] : undefined;
+  if (!isObject(choice) || choice['delta'] !== holder || (chunk['usage'] ?? chunk['x_groq'] ?? choice['finish_reason'] ?? null) !== null)
+    return false;
+  if ((holder['tool_calls'] ?? holder['function_call'] ?? null) !== null) return false;
+  const [only] = events;
+  if (only?.event?.$case !== 'blockDelta' || events.length > 1 || only.extraJson !== undefined) return false;
+  const { delta } = only.event.value;
+  return delta?.$case === 'text' && delta.value === text && textFields.filter((name) => holder[name]).length === 1;
+}
+
+const textFields = ['content', 'refusal', 'reasoning_content', 'reasoning'];
 
 /** Returns a choice of an answer that was not streamed, in the form of a chunk. */
 function chunkOf(choice: JsonObject, message: JsonObject): JsonObject {
