@@ -1,6 +1,6 @@
 // The requested form of the answer's text, in the words of chat-completions upstreams. Pure.
-import { AppError } from '#client/errors/app-error.js';
 import type { ResponseFormat } from '#proto/inference/v1/inference.js';
+import { answerSchema } from '../answer-schema.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 
 /** Returns the field `response_format`. Raises invalid_request for a schema that is not JSON. */
@@ -10,7 +10,7 @@ export function responseFormatOf(format: ResponseFormat | undefined): JsonObject
       return { type: 'json_object' };
     case 'jsonSchema': {
       const { name, description, schemaJson, strict } = format.format.value;
-      const schema = schemaOf(schemaJson);
+      const schema = answerSchema(schemaJson);
       return {
         type: 'json_schema',
         json_schema: {
@@ -24,14 +24,6 @@ export function responseFormatOf(format: ResponseFormat | undefined): JsonObject
     }
     default:
       return undefined;
-  }
-}
-
-function schemaOf(json: string): unknown {
-  try {
-    return JSON.parse(json) as unknown;
-  } catch {
-    throw new AppError('invalid_request', 'The schema of the answer is not JSON.', { details: { field: 'response_format' } });
   }
 }
 

@@ -1,6 +1,6 @@
 // The form of the answer's text: a schema if the model follows one, otherwise an instruction. Pure.
-import { AppError } from '#client/errors/app-error.js';
 import type { ResponseFormat } from '#proto/inference/v1/inference.js';
+import { answerSchema } from '../answer-schema.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 import type { ModelTraits } from './model-traits.js';
 
@@ -23,21 +23,13 @@ export function outputForm(responseFormat: ResponseFormat | undefined, { takesSc
       return { instruction: onlyJson, isLoose: false };
     case 'jsonSchema': {
       const { schemaJson } = responseFormat.format.value;
-      const schema = enforceable(parse(schemaJson));
+      const schema = enforceable(answerSchema(schemaJson));
       return takesSchemas
         ? { format: { type: 'json_schema', schema }, isLoose: false }
         : { instruction: `${onlyJson} It must fit this JSON Schema: ${schemaJson}`, isLoose: true };
     }
     default:
       return { isLoose: false };
-  }
-}
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json) as unknown;
-  } catch {
-    throw new AppError('invalid_request', 'The schema of the answer is not JSON.', { details: { field: 'response_format' } });
   }
 }
 
