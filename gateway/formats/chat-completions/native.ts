@@ -4,7 +4,6 @@ import type { Demands } from '../required-capabilities.js';
 import { endUserOf } from '../end-user.js';
 import { ignoredKeyword } from '../fields.js';
 import { fieldsWithout, isKnownInOtherCase, onlyFields, type Original } from '../native-fields.js';
-import { assertNoFileIds } from '../media.js';
 import { withoutLeftovers } from './replayed.js';
 import { ChatCompletionRequest } from './schema.js';
 
@@ -12,16 +11,6 @@ import { ChatCompletionRequest } from './schema.js';
 const oursToSay = ['model', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'user', 'safety_identifier'];
 
 const properties: Record<string, object> = ChatCompletionRequest.properties;
-
-/** Classifies the top-level fields: which are dropped, which are dropped elsewhere, and how much of what is passed on has no common form. */
-export function noteFields(body: ChatCompletionRequest, demands: Demands): void {
-  demands.addUnhonoured(body, ChatCompletionRequest);
-  for (const [name, value] of Object.entries(body)) {
-    if (Object.hasOwn(properties, name) || isKnownInOtherCase(name, properties)) continue;
-    assertNoFileIds(value, name);
-    demands.addForeign(value);
-  }
-}
 
 /** Returns the body without the fields that we set or that have no effect on any route, and with everything that was collected while reading it. */
 export function nativeChatCompletions(body: ChatCompletionRequest, demands: Demands, accountId: string, original: Original): NativeRequest {

@@ -3,6 +3,7 @@ import { type Tool, type ToolChoice, ToolChoice_Mode as Mode } from '#proto/infe
 import { fieldError } from '../body-reader.js';
 import type { Demands } from '../required-capabilities.js';
 import { assertNoFileIds, cacheTtl } from '../media.js';
+import { choiceModes, passChoiceOn } from '../openai-fields.js';
 import type { ChatCompletionRequest } from './schema.js';
 import type { CustomToolParam, FunctionToolParam, ToolChoiceParam, ToolParam } from './tool-schema.js';
 
@@ -90,8 +91,8 @@ export function translateToolChoice(body: ChatCompletionRequest, tools: Tool[], 
   if (typeof choice === 'string') {
     if (choice === 'required' && params.length === 0)
       throw fieldError('invalid_request', 'tool_choice', '"required" requires tools; send at least one, or use "auto"');
-    const mode = modes[choice];
-    if (mode === undefined) return passChoiceOn('tool_choice', choice, open, demands);
+    const mode = choiceModes[choice];
+    if (mode === undefined) return passChoiceOn('tool_choice', choice, open, only, demands);
     return params.length === 0 ? open() : chosen(mode);
   }
   switch (choice.type) {
@@ -110,19 +111,8 @@ export function translateToolChoice(body: ChatCompletionRequest, tools: Tool[], 
       );
     }
     default:
-      return passChoiceOn('tool_choice.type', choice, open, demands);
+      return passChoiceOn('tool_choice.type', choice, open, only, demands);
   }
-}
-
-const modes: Partial<Record<string, Mode>> = { none: Mode.MODE_NONE, auto: Mode.MODE_AUTO, required: Mode.MODE_REQUIRED };
-
-function passChoiceOn(field: string, choice: ToolChoiceParam, open: () => Choice, demands: Demands): Choice {
-  demands.addForeign(choice);
-  demands.refuseElsewhere(
-    field,
-    `the model accepts none, auto, required, a function, a custom tool or allowed_tools; use one of them, or ${only}`,
-  );
-  return open();
 }
 
 type Named = ToolParam | Exclude<ToolChoiceParam, string>;

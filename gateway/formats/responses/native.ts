@@ -3,7 +3,6 @@ import { ApiFormat, type NativeRequest } from '#proto/inference/v1/inference.js'
 import { isOwnEncryptedContent } from '#rules/reasoning-seals.js';
 import { endUserOf } from '../end-user.js';
 import { ignoredKeyword } from '../fields.js';
-import { assertNoFileIds } from '../media.js';
 import { fieldsWithout, isKnownInOtherCase, onlyFields, type Original } from '../native-fields.js';
 import type { Demands } from '../required-capabilities.js';
 import type { InputItem } from './item-schema.js';
@@ -25,16 +24,6 @@ const oursToSay = [
 ];
 
 const properties: Record<string, object> = ResponseRequest.properties;
-
-/** Classifies the top-level fields: which are dropped, which are dropped elsewhere, and how much of what is passed on has no common form. */
-export function noteFields(body: ResponseRequest, demands: Demands): void {
-  demands.addUnhonoured(body, ResponseRequest);
-  for (const [name, value] of Object.entries(body)) {
-    if (Object.hasOwn(properties, name) || isKnownInOtherCase(name, properties)) continue;
-    assertNoFileIds(value, name);
-    demands.addForeign(value);
-  }
-}
 
 /** Returns the body without the fields that we set or that have no effect on any route, and with everything that was collected while reading it. */
 export function nativeResponses(

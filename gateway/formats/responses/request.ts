@@ -2,12 +2,13 @@
 import type { Reasoning, ResponseFormat } from '#proto/inference/v1/inference.js';
 import { bodyReader, fieldError } from '../body-reader.js';
 import { endUserOf } from '../end-user.js';
+import { noteFields } from '../openai-fields.js';
 import { type FormatHeaders, type ParsedCall, type ParsedCount, unfilledRequest } from '../format.js';
 import { inputTokensMax } from '../input-bound.js';
 import { Demands } from '../required-capabilities.js';
 import { translateConversation } from './conversation.js';
 import { echoOf } from './echo.js';
-import { nativeResponses, noteFields } from './native.js';
+import { nativeResponses } from './native.js';
 import { resolveReferences } from './stored.js';
 import { ReasoningConfig, ResponseRequest, TextConfig } from './schema.js';
 import type { ToolNames } from './tool-names.js';
@@ -22,7 +23,7 @@ export function parseResponses(value: unknown, { accountId = '', originator = ''
   const resolved = stored === undefined ? undefined : resolveReferences(sent, stored);
   const body = resolved === undefined || resolved.body === sent ? sent : readBody(resolved.body);
   const demands = new Demands();
-  noteFields(body, demands);
+  noteFields(body, ResponseRequest, demands);
   const names: ToolNames = new Map();
   const tools = translateTools(body, names, demands, originator);
   const conversation = translateConversation(body, names, demands, resolved?.paths);

@@ -3,10 +3,11 @@ import { type Tool, type ToolChoice, ToolChoice_Mode as Mode } from '#proto/infe
 import { webSearchUnit } from '#rules/pricing.js';
 import { fieldError } from '../body-reader.js';
 import { assertNoFileIds } from '../media.js';
+import { choiceModes, passChoiceOn } from '../openai-fields.js';
 import type { Demands } from '../required-capabilities.js';
 import type { ResponseRequest } from './schema.js';
 import { type ToolNames, wireToolName } from './tool-names.js';
-import type { Named, NamespaceTool, OwnTool, ToolChoiceParam, ToolParam } from './tool-schema.js';
+import type { Named, NamespaceTool, OwnTool, ToolParam } from './tool-schema.js';
 
 const only = 'choose a model behind an upstream of the responses format';
 
@@ -156,8 +157,8 @@ export function translateToolChoice(body: ResponseRequest, tools: Tool[], names:
   if (typeof choice === 'string') {
     if (choice === 'required' && !canCall)
       throw fieldError('invalid_request', 'tool_choice', '"required" requires tools; send at least one, or use "auto"');
-    const mode = modes[choice];
-    if (mode === undefined) return passChoiceOn('tool_choice', choice, open, demands);
+    const mode = choiceModes[choice];
+    if (mode === undefined) return passChoiceOn('tool_choice', choice, open, only, demands);
     return canCall ? chosen(mode) : open();
   }
   if (choice.type === 'function' || choice.type === 'custom') {
@@ -174,18 +175,7 @@ export function translateToolChoice(body: ResponseRequest, tools: Tool[], names:
       tools.filter((tool) => kept.includes(tool.name)),
     );
   }
-  return passChoiceOn('tool_choice.type', choice, open, demands);
-}
-
-const modes: Partial<Record<string, Mode>> = { none: Mode.MODE_NONE, auto: Mode.MODE_AUTO, required: Mode.MODE_REQUIRED };
-
-function passChoiceOn(field: string, choice: ToolChoiceParam, open: () => Choice, demands: Demands): Choice {
-  demands.addForeign(choice);
-  demands.refuseElsewhere(
-    field,
-    `the model accepts none, auto, required, a function, a custom tool or allowed_tools; use one of them, or ${only}`,
-  );
-  return open();
+  return passChoiceOn('tool_choice.type', choice, open, only, demands);
 }
 
 function chosenNames(chosen: readonly Named[], tools: readonly Tool[], names: ToolNames): string[] {
