@@ -1,7 +1,7 @@
 // Mails over a real database: delivered, retried with growing delays, withdrawn, listed, each once per id. Webhooks have tests of their own.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
-import { type Mail, MailFailure, type Mailer } from '#kit/mail/mailer.js';
+import { MailFailure } from '#kit/mail/mailer.js';
 import { testEngines } from '#kit/testing/database.js';
 import { eventually } from '#kit/testing/waiting.js';
 import {
@@ -12,6 +12,7 @@ import {
   NotificationState,
 } from '#proto/auth/v1/notifications.js';
 import { operator, startTestAuth, type TestAuth } from '../testing/auth.js';
+import { TestMailer } from '../testing/test-mailer.js';
 import { NotificationStore } from './store.js';
 import { pauseDeliveries } from '../store/installation.js';
 
@@ -25,20 +26,10 @@ const accountId = newId('acct');
 
 describe.each(testEngines)('notifications on %s', (engine) => {
   let auth: TestAuth;
-  let mails: Mail[] = [];
-  let failures: MailFailure[] = [];
-  const mailer: Mailer = {
-    async send(mail) {
-      const failure = failures.shift();
-      if (failure !== undefined) throw failure;
-      mails.push(mail);
-      return '250 taken';
-    },
-    close: () => undefined,
-  };
+  const mailer = new TestMailer();
 
   beforeEach(async () => {
-    [mails, failures] = [[], []];
+    [mailer.mails, mailer.failures] = [[], []];
     auth = await startTestAuth(engine, { mailer });
   });
   afterEach(() => auth.stop());
@@ -65,7 +56,7 @@ describe.each(testEngines)('notifications on %s', (engine) => {
     expect(await deliver(mail())).toMatchObject([
       { state: delivered, attempts: 1, lastResult: '250 taken', destination: 'ada@example.com', eventJson: '{"type":"balance.low"}' },
     ]);
-    expect(mails).toMatchObject([{ to: 'ada@example.com', subject: 'Low balance', text: 'Add money.' }]);
+    expect(mailer.mails).toMatchObject([{ to: 'ada@example.com', subject: 'Low balance', text: 'Add money.' }]);
     expect(await auth.db.knex('notification').whereNotNull('sealed_content')).toEqual([]);
   });
 
@@ -75,12 +66,12 @@ describe.each(testEngines)('notifications on %s', (engine) => {
     await deliver(one);
     await eventually(async () => ((await status()).pending === 0n ? true : undefined));
     await append([{ ...one, entry: mail('elsewhere@example.com').entry }]);
-    expect(mails).toHaveLength(2);
+    expect(mailer.mails).toHaveLength(2);
     expect((await list()).notifications).toHaveLength(2);
   });
 
   it('are retried with growing delays, then given up, with the answer of the mail server and one id', async () => {
-    failures = Array.from({ length: 6 }, () => new MailFailure('454 not now', false));
+    mailer.failures = Array.from({ length: 6 }, () => new MailFailure('454 not now', false));
     await append([mail()]);
     for (const [index, waitMs] of [10_000, 40_000, 160_000, 640_000, 2_560_000].entries()) {
       // While an attempt is in progress, the next one is due when its claim expires.
@@ -94,14 +85,14 @@ describe.each(testEngines)('notifications on %s', (engine) => {
   });
 
   it('are not retried after a permanent failure, nor where they are sent only once', async () => {
-    failures.push(new MailFailure('550 no such mailbox', true));
+    mailer.failures.push(new MailFailure('550 no such mailbox', true));
     expect(await deliver(mail())).toMatchObject([{ state: failed, lastResult: '550 no such mailbox' }]);
-    failures.push(new MailFailure('454 not now', false));
+    mailer.failures.push(new MailFailure('454 not now', false));
     expect(await deliver(mail('ada@example.com', { once: true }))).toMatchObject([{ state: failed, lastResult: '454 not now' }]);
   });
 
   it('are withdrawn when the account no longer has their destination', async () => {
-    failures = [new MailFailure('454 not now', false), new MailFailure('454 not now', false), new MailFailure('454 not now', false)];
+    mailer.failures = [new MailFailure('454 not now', false), new MailFailure('454 not now', false), new MailFailure('454 not now', false)];
     await deliver(mail(), mail('bob@example.com'));
     auth.clock.advance(1);
     const change = destinations({ destinations: ['bob@example.com'] });
@@ -136,12 +127,12 @@ describe.each(testEngines)('notifications on %s', (engine) => {
       restored.clock.advance(3_600_000);
       await restored.startReplicaModule();
       expect(await replica.getDeliveryStatus({}, operator)).toMatchObject({ pending: 2n, pausedAtMs: expect.any(BigInt) });
-      expect(mails.length).toBe(0);
+      expect(mailer.mails.length).toBe(0);
       expect(await replica.resumeDeliveries({ withdrawPending: true }, operator)).toEqual({ withdrawn: 2n });
       expect(await replica.resumeDeliveries({ withdrawPending: true }, operator)).toEqual({ withdrawn: 0n });
       expect((await state(waiting)).map(([each]) => each)).toEqual([withdrawn, withdrawn]);
       await replica.appendNotifications({ entries: [mail('ada@example.com')], wait: false }, operator);
-      await eventually(() => (mails.length === 1 ? true : undefined));
+      await eventually(() => (mailer.mails.length === 1 ? true : undefined));
       expect((await replica.getDeliveryStatus({}, operator)).pausedAtMs).toBe(0n);
     } finally {
       await restored.stop();
@@ -160,7 +151,7 @@ describe.each(testEngines)('notifications on %s', (engine) => {
   });
 
   it('keep texts encrypted, and do not log them', async () => {
-    failures.push(new MailFailure('454 not now', false));
+    mailer.failures.push(new MailFailure('454 not now', false));
     await deliver(mail());
     const rows: Record<string, unknown>[] = await auth.db.knex('notification').select('sealed_content', 'event', 'outcome', 'destination');
     const kept = rows.flatMap((row) => Object.values(row)).join('\n') + auth.logLines.join('\n');

@@ -2,7 +2,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
-import { type Mail, type Mailer } from '#kit/mail/mailer.js';
 import { testEngines } from '#kit/testing/database.js';
 import { eventually } from '#kit/testing/waiting.js';
 import type { Account } from '#proto/auth/v1/auth.js';
@@ -13,6 +12,7 @@ import { type WebhookBody, webhookBody, webhookEvents, type WebhookEventType, we
 import { signatureHeaders } from '../notifications/signature.js';
 import { type Receiver, startReceiver } from '../notifications/testing/receiver.js';
 import { newAccount, newKey, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
+import { TestMailer } from '../testing/test-mailer.js';
 import { manualPerHourMax } from './deps.js';
 import { failingMsMax } from './endpoint-health.js';
 import { endpointsMax } from './endpoint-store.js';
@@ -30,21 +30,14 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
   let account: Account;
   let receiver: Receiver;
   let other: Receiver;
-  let mails: Mail[];
-  const mailer: Mailer = {
-    async send(mail) {
-      mails.push(mail);
-      return '250 taken';
-    },
-    close: () => undefined,
-  };
+  const mailer = new TestMailer();
 
   beforeAll(async () => {
     [receiver, other] = await Promise.all([startReceiver(), startReceiver()]);
   });
   afterAll(() => Promise.all([receiver.stop(), other.stop()]));
   beforeEach(async () => {
-    mails = [];
+    mailer.mails = [];
     for (const each of [receiver, other]) {
       each.received.length = 0;
       each.answer = (response) => void response.end('thanks');
@@ -223,13 +216,13 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     await eventually(async () => ((await endpoints())[0]!.failingSinceMs > 0n ? true : undefined));
     await advance(failingMsMax, dayMs);
     await publish();
-    await eventually(async () => (mails.length > 0 ? true : undefined));
+    await eventually(async () => (mailer.mails.length > 0 ? true : undefined));
     const [first, second] = await endpoints();
     expect([first!.state, second!.state]).toEqual([
       WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_FAILED,
       WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_ENABLED,
     ]);
-    expect(mails).toMatchObject([{ to: 'ada@example.com', subject: `Webhook endpoint disabled: ${new URL(receiver.url).host}` }]);
+    expect(mailer.mails).toMatchObject([{ to: 'ada@example.com', subject: `Webhook endpoint disabled: ${new URL(receiver.url).host}` }]);
     expect((await log(first!.id)).every(({ state }) => state !== pending)).toBe(true);
     // The mail is in the language in which the endpoint was last saved.
     await auth.webhooks.updateWebhookEndpoint(
@@ -238,9 +231,12 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     );
     other.answer = (response) => void response.writeHead(410).end();
     await publish();
-    await eventually(async () => (mails.length > 1 ? true : undefined));
+    await eventually(async () => (mailer.mails.length > 1 ? true : undefined));
     expect((await endpoints())[1]!.state).toBe(WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_FAILED);
-    expect(mails[1]).toMatchObject({ subject: `Webhook 端点已停用：${new URL(other.url).host}`, text: expect.stringContaining('410') });
+    expect(mailer.mails[1]).toMatchObject({
+      subject: `Webhook 端点已停用：${new URL(other.url).host}`,
+      text: expect.stringContaining('410'),
+    });
     receiver.answer = (response) => void response.end();
     receiver.received.length = 0;
     expect((await update(first!, { enabled: true })).endpoint).toMatchObject({ failingSinceMs: 0n });

@@ -1,12 +1,13 @@
 // Invitations by mail: sent, refused, tried again, bounded, and never in the way of the invitation itself.
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type Mail, MailFailure, type Mailer } from '#kit/mail/mailer.js';
+import { MailFailure } from '#kit/mail/mailer.js';
 import { testEngines } from '#kit/testing/database.js';
 import { eventually } from '#kit/testing/waiting.js';
 import { NotificationState } from '#proto/auth/v1/notifications.js';
 import type { Account } from '#proto/auth/v1/auth.js';
 import { CreateUserRequest, type Invitation, type CreateInvitationResponse, Role, type User } from '#proto/auth/v1/users.js';
 import { newAccount, operator, startTestAuth, type TestAuth } from '../../testing/auth.js';
+import { TestMailer } from '../../testing/test-mailer.js';
 import { mailsPerHourMax as invitationsMax } from '../rpcs/create-invitation.js';
 import { mailWindowMs } from '../store/mail-budget.js';
 import { mailsPerHourMax } from './user-mails.js';
@@ -25,25 +26,14 @@ jest.setTimeout(60_000);
 describe.each(testEngines)('invitations by mail on %s', (engine) => {
   let auth: TestAuth;
   let host: User;
-  let mails: Mail[] = [];
-  /** What the mail server says next instead of taking a mail. */
-  let failures: (MailFailure | Promise<never>)[] = [];
-  const mailer: Mailer = {
-    async send(mail) {
-      const failure = failures.shift();
-      if (failure !== undefined) throw await failure;
-      mails.push(mail);
-      return '250 taken';
-    },
-    close: () => undefined,
-  };
+  const mailer = new TestMailer();
   beforeAll(async () => {
     auth = await startTestAuth(engine, { mailer, publicUrl: 'https://ai.example.com/tollgate' });
     host = await addPerson(auth, 'host@example.com', 'Ada <host@evil.example>');
   });
   afterEach(() => {
-    mails = [];
-    failures = [];
+    mailer.mails = [];
+    mailer.failures = [];
     auth.clock.advance(mailWindowMs);
   });
   afterAll(() => auth.stop());
@@ -72,38 +62,40 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
     const account = await newAccount(auth.service, 'Acme');
     const { token, invitation } = await ask(account, 'Guest@example.com');
     expect(invitation).toMatchObject({ mailState: sent, mailError: '' });
-    expect(mails).toMatchObject([{ to: 'guest@example.com', subject: 'Invitation to Acme', id: invitation!.id.replace('inv_', 'ntf_') }]);
-    expect(mails[0]!.text).toContain(`https://ai.example.com/tollgate/console/invitation#${token}\n`);
-    expect(mails[0]!.text).toContain('Ada host evil·example (host@example.com) invited you');
+    expect(mailer.mails).toMatchObject([
+      { to: 'guest@example.com', subject: 'Invitation to Acme', id: invitation!.id.replace('inv_', 'ntf_') },
+    ]);
+    expect(mailer.mails[0]!.text).toContain(`https://ai.example.com/tollgate/console/invitation#${token}\n`);
+    expect(mailer.mails[0]!.text).toContain('Ada host evil·example (host@example.com) invited you');
     expect(await standing(account, 'guest@example.com')).toMatchObject({ mailState: sent });
     expect(await auth.users.getInvitation({ token }, operator)).toMatchObject({ invitation: { email: 'guest@example.com' } });
   });
 
   it('are retried when the mail server is unavailable, while the invitation can be accepted', async () => {
     const account = await newAccount(auth.service, 'Patient');
-    failures = [new MailFailure('the mail server cannot be used: …', false), new MailFailure('454 not now', false)];
+    mailer.failures = [new MailFailure('the mail server cannot be used: …', false), new MailFailure('454 not now', false)];
     const { invitation, token } = await ask(account, 'later@example.com');
     expect(invitation).toMatchObject({ mailState: pending });
     await auth.users.getInvitation({ token }, operator);
     await until(account, 'later@example.com', sent);
-    expect(mails).toMatchObject([{ to: 'later@example.com', id: invitation!.id.replace('inv_', 'ntf_') }]);
+    expect(mailer.mails).toMatchObject([{ to: 'later@example.com', id: invitation!.id.replace('inv_', 'ntf_') }]);
   });
 
   it('are given up after six attempts, and at once when the address is rejected permanently; the invitation stays', async () => {
     const account = await newAccount(auth.service, 'Unlucky');
-    failures = Array.from({ length: 6 }, () => new MailFailure('454 not now', false));
+    mailer.failures = Array.from({ length: 6 }, () => new MailFailure('454 not now', false));
     await ask(account, 'never@example.com');
     expect(await until(account, 'never@example.com', failed)).toMatchObject({ mailError: '454 not now' });
-    failures = [new MailFailure('the mail server refused the mail: no such mailbox', true)];
+    mailer.failures = [new MailFailure('the mail server refused the mail: no such mailbox', true)];
     const { invitation, token } = await ask(account, 'nobody@example.com');
     expect(invitation).toMatchObject({ mailState: failed, mailError: expect.stringContaining('no such mailbox') });
     await auth.users.getInvitation({ token }, operator);
-    expect(mails).toEqual([]);
+    expect(mailer.mails).toEqual([]);
   });
 
   it('are not sent once the invitation was revoked', async () => {
     const account = await newAccount(auth.service, 'Regret');
-    failures = [new MailFailure('454 not now', false)];
+    mailer.failures = [new MailFailure('454 not now', false)];
     const { invitation } = await ask(account, 'regret@example.com');
     await auth.users.revokeInvitation({ accountId: account.id, invitationId: invitation!.id }, operator);
     auth.clock.advance(60_000);
@@ -111,16 +103,16 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
       const [row] = (await auth.db.knex('notification').where({ destination: 'regret@example.com' })) as Record<string, unknown>[];
       return Number(row!['state']) === withdrawn ? true : undefined;
     });
-    expect(mails).toEqual([]);
+    expect(mailer.mails).toEqual([]);
   });
 
   it('do not make the inviter wait for a mail server that hangs, and are sent when it has failed or the claim expires', async () => {
     const [slow, orphan] = [await newAccount(auth.service, 'Slow'), await newAccount(auth.service, 'Orphan')];
     let hangUp: (error: Error) => void = () => undefined;
-    failures = [new Promise<never>((_, reject) => (hangUp = reject)), new Promise<never>(() => undefined)];
+    mailer.failures = [new Promise<never>((_, reject) => (hangUp = reject)), new Promise<never>(() => undefined)];
     const beganAtMs = Date.now();
     const slowly = ask(slow, 'slow@example.com');
-    for (let tries = 0; failures.length > 1 && tries < 300; tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
+    for (let tries = 0; mailer.failures.length > 1 && tries < 300; tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
     for (const { invitation } of await Promise.all([slowly, ask(orphan, 'orphan@example.com')])) {
       expect(invitation).toMatchObject({ mailState: pending });
     }
@@ -129,7 +121,7 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
     hangUp(new MailFailure('too late', false));
     await until(slow, 'slow@example.com', sent);
     await until(orphan, 'orphan@example.com', sent);
-    expect(mails.filter(({ to }) => to === 'orphan@example.com')).toHaveLength(1);
+    expect(mailer.mails.filter(({ to }) => to === 'orphan@example.com')).toHaveLength(1);
   });
 
   it('are limited per hour for an account, an address and a user, also when requested concurrently', async () => {
@@ -137,31 +129,31 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
     const answers = await Promise.all(
       Array.from({ length: invitationsMax.account + 5 }, (_, number) => ask(account, `victim${number}@example.com`)),
     );
-    expect(mails).toHaveLength(invitationsMax.account);
+    expect(mailer.mails).toHaveLength(invitationsMax.account);
     const refused = answers.filter(({ invitation }) => invitation!.mailState === failed);
     expect(refused).toHaveLength(5);
     expect(refused[0]).toMatchObject({ token: expect.any(String), invitation: { mailError: 'too many emails were sent within an hour' } });
 
-    mails = [];
+    mailer.mails = [];
     auth.clock.advance(mailWindowMs);
     for (let number = 0; number < mailsPerHourMax.address + 2; number += 1)
       await ask(await newAccount(auth.service, `One of many ${number}`), 'bombed@example.com');
-    expect(mails).toHaveLength(mailsPerHourMax.address);
+    expect(mailer.mails).toHaveLength(mailsPerHourMax.address);
 
-    mails = [];
+    mailer.mails = [];
     auth.clock.advance(mailWindowMs);
     const accounts = [await newAccount(auth.service, 'One'), await newAccount(auth.service, 'Two')];
     for (let number = 0; number < invitationsMax.person + 4; number += 1) await ask(accounts[number % 2]!, `reader${number}@example.com`);
-    expect(mails).toHaveLength(invitationsMax.person);
-    mails = [];
+    expect(mailer.mails).toHaveLength(invitationsMax.person);
+    mailer.mails = [];
     const other = await addPerson(auth, 'other@example.com', 'Other');
     await ask(accounts[0]!, 'more@example.com', other);
-    expect(mails).toHaveLength(1);
+    expect(mailer.mails).toHaveLength(1);
   });
 
   it('leave no token in the database or the log', async () => {
     const account = await newAccount(auth.service, 'Secret');
-    failures = [new MailFailure('454 not now', false)];
+    mailer.failures = [new MailFailure('454 not now', false)];
     const { token } = await ask(account, 'secret@example.com');
     const waiting = (await auth.db.knex('notification').where({ destination: 'secret@example.com' })) as Record<string, unknown>[];
     expect(waiting).toMatchObject([{ sealed_content: expect.any(String) }]);
@@ -193,7 +185,7 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
         operator,
       );
       expect(invitation).toMatchObject({ mailState: none });
-      expect(mails).toEqual([]);
+      expect(mailer.mails).toEqual([]);
     } finally {
       await homeless.stop();
     }

@@ -1,10 +1,11 @@
 // A forgotten password: a link by mail, once and for an hour, that tells nobody who is known; and an operator's link by mail.
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type Mail, MailFailure, type Mailer } from '#kit/mail/mailer.js';
+import { type Mail, MailFailure } from '#kit/mail/mailer.js';
 import { testEngines } from '#kit/testing/database.js';
 import { NotificationState } from '#proto/auth/v1/notifications.js';
 import { type Client, CreateUserRequest, Role, type SignedIn, SignInMethod, UpdateUserRequest, type User } from '#proto/auth/v1/users.js';
 import { identityResponse, newAccount, operator, startTestAuth, type TestAuth } from '../../testing/auth.js';
+import { TestMailer } from '../../testing/test-mailer.js';
 import { resetLifeMs, resetsPerHourMax } from '../rpcs/request-password-reset.js';
 import { mailWindowMs } from '../store/mail-budget.js';
 import { attemptsMax, failuresMax } from '../throttle.js';
@@ -17,23 +18,13 @@ jest.setTimeout(60_000);
 describe.each(testEngines)('a forgotten password on %s', (engine) => {
   let auth: TestAuth;
   let clients = 0;
-  let mails: Mail[] = [];
-  let failures: MailFailure[] = [];
-  const mailer: Mailer = {
-    async send(mail) {
-      const failure = failures.shift();
-      if (failure !== undefined) throw failure;
-      mails.push(mail);
-      return '250 taken';
-    },
-    close: () => undefined,
-  };
+  const mailer = new TestMailer();
   beforeAll(async () => {
     auth = await startTestAuth(engine, { mailer, publicUrl: 'https://ai.example.com' });
   });
   afterEach(() => {
-    mails = [];
-    failures = [];
+    mailer.mails = [];
+    mailer.failures = [];
     auth.clock.advance(mailWindowMs);
   });
   afterAll(() => auth.stop());
@@ -50,18 +41,18 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
   const refused = { reason: 'sign_in_refused' };
 
   async function arrived(count: number): Promise<Mail[]> {
-    for (let tries = 0; tries < 300 && mails.length < count; tries += 1) {
+    for (let tries = 0; tries < 300 && mailer.mails.length < count; tries += 1) {
       await new Promise((resolve) => setTimeout(resolve, 10));
-      if (failures.length === 0) auth.clock.advance(500);
+      if (mailer.failures.length === 0) auth.clock.advance(500);
     }
     // More than were waited for would come now.
     await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(mails).toHaveLength(count);
-    return mails;
+    expect(mailer.mails).toHaveLength(count);
+    return mailer.mails;
   }
   const tokenOf = ({ text }: Mail): string => /https:\/\/ai\.example\.com\/console\/reset#([\w-]{43})\n/.exec(text)![1]!;
   async function askedToken(email: string): Promise<string> {
-    mails = [];
+    mailer.mails = [];
     await ask(email);
     return tokenOf((await arrived(1))[0]!);
   }
@@ -167,7 +158,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     };
     const { token: invited } = await auth.users.createInvitation(invitation, operator);
     await arrived(1);
-    mails = [];
+    mailer.mails = [];
     const { signedIn } = await auth.users.acceptInvitation(
       { token: invited, name: 'Not the victim', password, client: client(), sessionId: '' },
       operator,
@@ -193,7 +184,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
 
   it('links are retried, and appear in no row and no log line', async () => {
     await add('secret@example.com');
-    failures = [new MailFailure('454 not now', false)];
+    mailer.failures = [new MailFailure('454 not now', false)];
     const token = await askedToken('secret@example.com');
     const rows: Record<string, unknown>[] = await auth.db.knex('password_reset').where({ email: 'secret@example.com' }).select();
     expect(rows).toHaveLength(1);
@@ -220,7 +211,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
       text: expect.stringContaining(`https://ai.example.com/console/link#${token}\n`),
     });
     await auth.users.redeemSignInLink({ token, client: client() }, operator);
-    failures = [new MailFailure('no such mailbox', true)];
+    mailer.failures = [new MailFailure('no such mailbox', true)];
     expect(await auth.users.createSignInLink({ email: 'linked@example.com', sendMail: true, language: '' }, operator)).toMatchObject({
       mailState: NotificationState.NOTIFICATION_STATE_FAILED,
       mailError: 'no such mailbox',
@@ -237,6 +228,6 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     } finally {
       await mute.stop();
     }
-    expect(mails).toEqual([]);
+    expect(mailer.mails).toEqual([]);
   });
 });

@@ -1,10 +1,11 @@
 // Sign-up where mail can be sent: the response tells nobody who has an account, and the mail tells only the owner of the address.
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import type { Mail, Mailer } from '#kit/mail/mailer.js';
+import type { Mail } from '#kit/mail/mailer.js';
 import { eventually } from '#kit/testing/waiting.js';
 import { testEngines } from '#kit/testing/database.js';
 import { type Client, CreateUserRequest, Role, SignUpRequest } from '#proto/auth/v1/users.js';
 import { operator, startTestAuth, type TestAuth } from '../../testing/auth.js';
+import { TestMailer } from '../../testing/test-mailer.js';
 import { signUpLifeMs } from '../rpcs/sign-up.js';
 import { mailWindowMs } from '../store/mail-budget.js';
 
@@ -15,19 +16,12 @@ jest.setTimeout(60_000);
 describe.each(testEngines)('a sign-up that is finished by mail on %s', (engine) => {
   let auth: TestAuth;
   let clients = 0;
-  let mails: Mail[] = [];
-  const mailer: Mailer = {
-    async send(mail) {
-      mails.push(mail);
-      return '250 taken';
-    },
-    close: () => undefined,
-  };
+  const mailer = new TestMailer();
   beforeAll(async () => {
     auth = await startTestAuth(engine, { mailer, publicUrl: 'https://ai.example.com' });
   });
   afterEach(() => {
-    mails = [];
+    mailer.mails = [];
     auth.clock.advance(mailWindowMs);
   });
   afterAll(() => auth.stop());
@@ -39,7 +33,7 @@ describe.each(testEngines)('a sign-up that is finished by mail on %s', (engine) 
   const mailTo = (email: string): Promise<Mail> =>
     eventually(() => {
       auth.clock.advance(500);
-      return mails.find(({ to }) => to === email);
+      return mailer.mails.find(({ to }) => to === email);
     });
   const tokenIn = ({ text }: Mail): string => /https:\/\/ai\.example\.com\/console\/sign-up#(\S+)/.exec(text)![1]!;
   const refused = { reason: 'sign_in_refused' };

@@ -1,7 +1,6 @@
 // Second factors: set up, used, limited and removed. Codes are computed by another library, and passkeys by an authenticator in software.
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { generateSync } from 'otplib';
-import type { Mail, Mailer } from '#kit/mail/mailer.js';
 import { testEngines } from '#kit/testing/database.js';
 import { eventually } from '#kit/testing/waiting.js';
 import {
@@ -17,6 +16,7 @@ import {
 } from '#proto/auth/v1/users.js';
 import { hashSecret } from '../../key-secret.js';
 import { actingAs, identityResponse, newAccount, operator, startTestAuth, type TestAuth } from '../../testing/auth.js';
+import { TestMailer } from '../../testing/test-mailer.js';
 import { failuresMax, failureWindowMs } from '../throttle.js';
 import { challengeLifeMs } from './challenges.js';
 import { relyingPartyOf } from './passkeys.js';
@@ -43,8 +43,7 @@ it.each([
 describe.each(testEngines)('second factors on %s', (engine) => {
   let auth: TestAuth;
   let people = 0;
-  const mails: Mail[] = [];
-  const mailer: Mailer = { send: async (mail) => `250 ${mails.push(mail)}`, close: () => undefined };
+  const mailer = new TestMailer();
   beforeAll(async () => {
     auth = await startTestAuth(engine, { mailer, publicUrl });
   });
@@ -196,7 +195,7 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     const other = await newPerson();
     await addApp(other);
     await expect(finish(await asked(other), recovery(recoveryCodes[2]!), other.client)).rejects.toMatchObject(refused);
-    const subjects = () => mails.filter(({ to }) => to === person.email).map(({ subject }) => subject);
+    const subjects = () => mailer.mails.filter(({ to }) => to === person.email).map(({ subject }) => subject);
     await eventually(() => (subjects().length === 4 ? true : undefined));
     expect(subjects().toSorted()).toEqual([
       'A recovery code was used',
@@ -336,7 +335,7 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     auth.clock.advance(stepMs);
 
     await auth.users.requestPasswordReset({ email, client, language: '' }, operator);
-    const mail = await eventually(() => mails.find(({ to, text }) => to === email && text.includes('/reset#')));
+    const mail = await eventually(() => mailer.mails.find(({ to, text }) => to === email && text.includes('/reset#')));
     const reset = { token: /\/reset#(\S+)/.exec(mail.text)![1]!, newPassword: `${password} 2`, client };
     const first = await auth.users.resetPassword({ ...reset, sessionId: '' }, operator);
     expect(first.signedIn).toBeUndefined();
@@ -378,7 +377,7 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     expect((await auth.users.resetSecondFactors({ userId, language: '' }, operator)).user).toMatchObject({ hasSecondFactor: false });
     await auth.users.resetSecondFactors({ userId, language: '' }, operator);
     expect((await enter(person)).signedIn).toBeDefined();
-    await eventually(() => mails.find(({ to, subject }) => to === person.email && subject === 'Your second factors were removed'));
+    await eventually(() => mailer.mails.find(({ to, subject }) => to === person.email && subject === 'Your second factors were removed'));
     const { events } = await auth.users.listAuditEvents(ListAuditEventsRequest.fromPartial({ targetId: userId, action: 'user' }), operator);
     expect(events.map(({ action }) => action)).toEqual(['user.reset_factors', 'user.link', 'user.create']);
   });

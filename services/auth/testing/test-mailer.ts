@@ -1,0 +1,17 @@
+import type { Mail, MailFailure, Mailer } from '#kit/mail/mailer.js';
+
+/** A mail server that keeps what it accepts. */
+export class TestMailer implements Mailer {
+  mails: Mail[] = [];
+  /** What it answers next instead of accepting a mail. */
+  failures: (MailFailure | Promise<never>)[] = [];
+
+  async send(mail: Mail): Promise<string> {
+    const failure = this.failures.shift();
+    if (failure !== undefined) throw await failure;
+    this.mails.push(mail);
+    return '250 taken';
+  }
+
+  close(): void {}
+}
