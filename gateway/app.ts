@@ -10,6 +10,7 @@ import { responses } from './formats/responses/index.js';
 import { notOfferedAt, notOfferedMessage } from './formats/not-offered.js';
 import { openapi } from './formats/openapi.js';
 import { admit } from './http/middleware/admit.js';
+import { compressed } from './http/middleware/compressed.js';
 import { countRate } from './http/middleware/count-rate.js';
 import { authenticate } from './http/middleware/authenticate.js';
 import { errors } from './http/middleware/errors.js';
@@ -82,16 +83,16 @@ export function createApp(deps: AppDeps): Koa {
   const calls = new Map<string, Middleware>();
 
   const router = new Router();
-  router.get('/models', unlessApi(catalogHtml(deps)));
-  router.get('/models/*id', unlessApi(modelHtml(deps)));
-  router.get('/models.json', catalogFile(deps, 'json'));
-  router.get('/models.csv', catalogFile(deps, 'csv'));
+  router.get('/models', unlessApi(compressed(catalogHtml(deps))));
+  router.get('/models/*id', unlessApi(compressed(modelHtml(deps))));
+  router.get('/models.json', compressed(catalogFile(deps, 'json')));
+  router.get('/models.csv', compressed(catalogFile(deps, 'csv')));
   const { index, search, page, list, whole, paths } = docs({ ...deps, catalog: () => publicCatalog(deps) });
-  router.get('/docs', index);
-  router.get('/docs/search', search);
-  router.get('/docs/*name', page);
-  router.get('/llms.txt', list);
-  router.get('/llms-full.txt', whole);
+  router.get('/docs', compressed(index));
+  router.get('/docs/search', compressed(search));
+  router.get('/docs/*name', compressed(page));
+  router.get('/llms.txt', compressed(list));
+  router.get('/llms-full.txt', compressed(whole));
   // Base addresses are written with and without /v1, and client libraries differ in whether they add it; all of these work.
   for (const base of ['/v1', '', '/v1/v1']) {
     calls.set(`${base}/chat/completions`, call(chatCompletions));
@@ -112,11 +113,11 @@ export function createApp(deps: AppDeps): Koa {
   router.get('/v1/key', keyed, getKey(deps));
   router.get('/v1/usage/:id', keyed, getUsage(deps));
   router.get('/v1/catalog', getCatalog(deps.models, deps.performance));
-  router.get('/openapi.json', sent(openapi, '', deps.config));
-  router.get('/', unlessApi(landingHtml(deps)), nothingThere);
+  router.get('/openapi.json', compressed(sent(openapi, '', deps.config)));
+  router.get('/', unlessApi(compressed(landingHtml(deps))), nothingThere);
   const crawlers = crawlerFiles(deps, paths);
   router.get('/robots.txt', crawlers.robots);
-  router.get('/sitemap.xml', crawlers.sitemap);
+  router.get('/sitemap.xml', compressed(crawlers.sitemap));
   router.get('/favicon.ico', (ctx: Context) => ctx.redirect('console/icon.svg'));
   router.post('/payments/stripe/webhook', stripeWebhook(deps.peers.payments));
   router.get('/livez', livez);
@@ -126,7 +127,7 @@ export function createApp(deps: AppDeps): Koa {
 
   // In a router of their own, so that a call is not matched against a hundred routes that do not concern it.
   const ofConsole = new Router();
-  ofConsole.get('/console/openapi.json', sent(consoleOpenapi, '/console/api', deps.config));
+  ofConsole.get('/console/openapi.json', compressed(sent(consoleOpenapi, '/console/api', deps.config)));
   ofConsole.use(consoleApi(deps, [admitted, generate(chatCompletions, deps)]).routes());
   const console_ = consolePages();
   ofConsole.get('/console', console_.home);

@@ -746,6 +746,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     const file = async (format: string): Promise<Response> => owner.ask('GET', `${account}/usage/export?key=${key.id}&format=${format}`);
     const csv = await file('csv');
     expect(csv.headers.get('content-disposition')).toBe('attachment; filename="usage.csv"');
+    expect(csv.headers.get('content-encoding')).toBe('gzip');
     const [head, ...lines] = (await csv.text())
       .trim()
       .split('\r\n')

@@ -46,6 +46,47 @@ describe.each(browserModes)('the public catalog, %s', (mode) => {
     expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
   });
 
+  it('is compressed like the docs and the OpenAPI documents, and calls and lists for keys are not', async () => {
+    const accept = (encoding: string) => ({ accept: 'text/html', 'accept-encoding': encoding });
+    for (const path of [
+      '/',
+      '/models',
+      '/models/sandbox/echo',
+      '/models.json',
+      '/docs',
+      '/docs/keys',
+      '/openapi.json',
+      '/console/openapi.json',
+    ]) {
+      const [plain, ...small] = await Promise.all(
+        ['identity', 'gzip', 'br'].map(async (encoding) => {
+          const response = await fetch(system.baseUrl + path, { headers: accept(encoding) });
+          expect([path, response.headers.get('content-encoding') ?? 'identity']).toEqual([path, encoding]);
+          expect(response.headers.get('vary')?.toLowerCase()).toContain('accept-encoding');
+          return response.text();
+        }),
+      );
+      for (const text of small) expect(text).toBe(plain);
+    }
+    const headers = { authorization: `Bearer ${system.firstKey}`, 'content-type': 'application/json', 'accept-encoding': 'gzip, br, zstd' };
+    const long = 'x'.repeat(4000);
+    for (const [path, body] of [
+      ['/v1/chat/completions', { model: 'sandbox/echo', messages: [{ role: 'user', content: long }] }],
+      ['/v1/chat/completions', { model: 'sandbox/echo', stream: true, messages: [{ role: 'user', content: long }] }],
+      ['/v1/messages', { model: 'sandbox/echo', max_tokens: 2000, messages: [{ role: 'user', content: long }] }],
+      ['/v1/responses', { model: 'sandbox/echo', input: long }],
+      ['/v1/embeddings', { model: 'sandbox/embed', input: long }],
+      ['/v1/models', undefined],
+      ['/models', undefined],
+    ] as const) {
+      const call = { method: body === undefined ? 'GET' : 'POST', ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+      const response = await fetch(system.baseUrl + path, { headers, ...call });
+      expect([path, response.status, response.headers.get('content-encoding')]).toEqual([path, 200, null]);
+      expect(response.headers.get('vary')?.toLowerCase() ?? '').not.toContain('accept-encoding');
+      await response.text();
+    }
+  });
+
   it('is searched, filtered and sorted by the address, alike as page, JSON and CSV', async () => {
     const query = '?q=sandbox&with=tools&sort=name-desc';
     const { data } = (await (await fetch(`${system.baseUrl}/models.json${query}`)).json()) as { data: Listed[] };

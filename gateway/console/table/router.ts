@@ -4,6 +4,7 @@ import type { Context, Middleware } from 'koa';
 import { fault } from '#client/errors/fault.js';
 import { Role } from '#proto/auth/v1/users.js';
 import { contextOf } from '../session/call-contexts.js';
+import { compressed } from '../../http/middleware/compressed.js';
 import type { OperationDeps } from '../deps.js';
 import { assertScope } from '../session/management-key.js';
 import { accountOf, signedIn, visitorOf } from '../session/session.js';
@@ -19,13 +20,17 @@ export function addRoutes(router: Router, areas: readonly Area[], deps: Operatio
   }
 }
 
+const isFile = (type: string): boolean => ['text/csv', 'application/x-ndjson'].includes(type);
+
 function routeOf(operation: Operation, deps: OperationDeps): Middleware {
   const { who, scope, answers } = operation;
   const read = readers(operation);
   const session = signedIn(deps);
   const handle = operation.handle as (call: Call, deps: OperationDeps) => unknown;
   // Everything runs within the session, so that all RPCs act for its user.
-  return (ctx: Context) => (who === 'anyone' ? serve(ctx) : session(ctx, () => serve(ctx)));
+  const route: Middleware = (ctx: Context) => (who === 'anyone' ? serve(ctx) : session(ctx, () => serve(ctx)));
+  // Files hold no secrets; JSON may.
+  return answers[0]?.types?.includes('text/csv') === true ? compressed(route, isFile) : route;
 
   async function serve(ctx: Context): Promise<void> {
     const { accountId, role, projectIds } = admitted(ctx, who, scope);

@@ -1,0 +1,60 @@
+import type { AddressInfo } from 'node:net';
+import { createServer, type Server } from 'node:http';
+import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import Koa from 'koa';
+import { compressed } from './compressed.js';
+
+const line = `${'0123456789'.repeat(20)}\n`;
+
+describe('the compression of a route', () => {
+  let server: Server;
+  let address: string;
+  beforeAll(async () => {
+    const app = new Koa();
+    app.on('error', () => undefined);
+    const csv = compressed(
+      (ctx) => {
+        ctx.type = ctx.path === '/json' ? 'application/json' : 'text/csv';
+        if (ctx.path === '/short') ctx.body = 'short';
+        else if (ctx.path === '/text' || ctx.path === '/json') ctx.body = line.repeat(100);
+        else ctx.body = Readable.from(lines(ctx.path === '/failing'));
+      },
+      (type) => type === 'text/csv',
+    );
+    app.use(csv);
+    server = createServer(app.callback() as never).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterAll(() => void server.close());
+
+  async function* lines(isFailing: boolean): AsyncGenerator<string, void, void> {
+    for (let index = 0; index < 100; index += 1) {
+      if (isFailing && index === 50) throw new Error('The database is away.');
+      if (index % 10 === 0) await pause(1);
+      yield line;
+    }
+  }
+  const read = (path: string, encoding: string) => fetch(address + path, { headers: { 'accept-encoding': encoding } });
+
+  it.each(['gzip', 'br', 'identity'])('sends texts and streams whole as %s', async (encoding) => {
+    for (const path of ['/text', '/stream']) {
+      const response = await read(path, encoding);
+      expect([response.headers.get('content-encoding'), response.headers.get('vary')]).toEqual([
+        encoding === 'identity' ? null : encoding,
+        'Accept-Encoding',
+      ]);
+      expect(await response.text()).toBe(line.repeat(100));
+    }
+  });
+
+  it('leaves other media types and short texts alone', async () => {
+    for (const path of ['/json', '/short']) expect((await read(path, 'gzip')).headers.get('content-encoding')).toBeNull();
+  });
+
+  it.each(['gzip', 'identity'])('breaks the connection when a stream fails, as %s', async (encoding) => {
+    await expect(read('/failing', encoding).then((response) => response.text())).rejects.toThrow('terminated');
+  });
+});
