@@ -1,5 +1,6 @@
 // Parses the payloads of one stream. A model that writes a text sends the same payload again and again with another piece of the text in it:
 // such a payload is recognised by what surrounds the text, so only the first of them is parsed. Pure.
+import type { Event } from '#proto/inference/v1/inference.js';
 import { isObject, type JsonObject, parsePayload } from './stream-decoder.js';
 
 /** The fields that hold the pieces of a text, in both wire formats. */
@@ -24,6 +25,7 @@ const unusedRepetitionsMax = 4;
 export interface Repeated {
   /** The object that has it in a field. */
   readonly holder: JsonObject;
+  readonly field: string;
   readonly text: string;
 }
 
@@ -61,6 +63,15 @@ export class PayloadParser {
   }
 }
 
+/** Reports whether events are this one piece of text, with nothing beside it. */
+export function isText(events: readonly Event[], text: string): boolean {
+  const [only] = events;
+  if (only?.event?.$case !== 'blockDelta' || events.length > 1 || only.extraJson !== undefined || only.envelopeJson !== undefined)
+    return false;
+  const { delta } = only.event.value;
+  return delta?.$case === 'text' && delta.value === text;
+}
+
 /** Parses payloads that differ only in one text, and in their number if they are numbered. */
 class Repetition {
   text = '';
@@ -75,7 +86,7 @@ class Repetition {
     private readonly after: string,
     private readonly object: Record<string, unknown>,
     readonly holder: Record<string, unknown>,
-    private readonly field: string,
+    readonly field: string,
   ) {}
 
   /** Returns the object in a payload; undefined if the payload differs in anything but the text and the number. */

@@ -3,7 +3,7 @@ import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { noReport, type UsageReport } from '../../tokens/usage-report.js';
 import { BlockWriter } from '../block-writer.js';
 import type { AnswerHead } from '../http/wire.js';
-import { PayloadParser, type Repeated } from '../payload-parser.js';
+import { isText, PayloadParser, type Repeated } from '../payload-parser.js';
 import { brokenOff, isObject, type JsonObject, malformed, optionalTextField, type Outcome, type StreamDecoder } from '../stream-decoder.js';
 import { errorOf, frameError } from './error.js';
 import { Rest } from './rest.js';
@@ -210,16 +210,13 @@ export class ChatCompletionsDecoder implements StreamDecoder {
 }
 
 /** Reports whether all that a chunk did was to write `repeated` to the open block. */
-function isPlain(chunk: JsonObject, { holder, text }: Repeated, events: readonly Event[]): boolean {
+function isPlain(chunk: JsonObject, { holder, field, text }: Repeated, events: readonly Event[]): boolean {
   const { choices } = chunk;
   const choice: unknown = Array.isArray(choices) && choices.length === 1 ? choices[0] : undefined;
   if (!isObject(choice) || choice['delta'] !== holder || (chunk['usage'] ?? chunk['x_groq'] ?? choice['finish_reason'] ?? null) !== null)
     return false;
   if ((holder['tool_calls'] ?? holder['function_call'] ?? null) !== null) return false;
-  const [only] = events;
-  if (only?.event?.$case !== 'blockDelta' || events.length > 1 || only.extraJson !== undefined) return false;
-  const { delta } = only.event.value;
-  return delta?.$case === 'text' && delta.value === text && textFields.filter((name) => holder[name]).length === 1;
+  return isText(events, text) && textFields.every((name) => Boolean(holder[name]) === (name === field));
 }
 
 const textFields = ['content', 'refusal', 'reasoning_content', 'reasoning'];

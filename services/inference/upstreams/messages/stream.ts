@@ -3,7 +3,7 @@ import type { Event } from '#proto/inference/v1/inference.js';
 import type { UsageReport } from '../../tokens/usage-report.js';
 import { BlockWriter } from '../block-writer.js';
 import type { AnswerHead } from '../http/wire.js';
-import { PayloadParser } from '../payload-parser.js';
+import { isText, PayloadParser, type Repeated } from '../payload-parser.js';
 import { merged, withoutAccount } from '../rest.js';
 import { brokenOff, isObject, type JsonObject, malformed, optionalTextField, type Outcome, type StreamDecoder } from '../stream-decoder.js';
 import { eventError } from './error.js';
@@ -29,6 +29,8 @@ export class MessagesDecoder implements StreamDecoder {
   #hasStarted = false;
   #outcome: { label: string; stopSequence: string } | undefined;
   #endRest: JsonObject | undefined;
+  /** The event whose repetitions write a piece of text to the open block and do nothing else. */
+  #plain: JsonObject | undefined;
   outcome: Outcome | undefined;
 
   /** If the head has no request id, the message's own id is used. */
@@ -44,6 +46,18 @@ export class MessagesDecoder implements StreamDecoder {
     // Some resellers end the stream with the other format's marker.
     if (this.outcome !== undefined || data.trim() === '' || data.trim() === '[DONE]') return [];
     const event = this.#payloads.parse(data);
+    const { repeated } = this.#payloads;
+    if (repeated !== undefined && repeated.text !== '' && event === this.#plain) {
+      this.#writer.delta({ $case: 'text', value: repeated.text });
+      return this.#writer.take();
+    }
+    const events = this.#read(event, data);
+    const isPlain = repeated !== undefined && isDelta(event['delta'], repeated) && isText(events, repeated.text);
+    this.#plain = isPlain ? event : undefined;
+    return events;
+  }
+
+  #read(event: JsonObject, data: string): Event[] {
     switch (event['type']) {
       case 'message_start':
         this.#messageStart(event['message'], this.#besideOf(event));
@@ -252,4 +266,9 @@ export class MessagesDecoder implements StreamDecoder {
     this.outcome = { stopReason: stopReasonOf(label, this.#writer.written), stopSequence, ...extraJson };
     return this.#writer.take();
   }
+}
+
+/** Reports whether the text of a delta of a known type is the one that is repeated. */
+function isDelta(delta: unknown, { holder, field }: Repeated): boolean {
+  return holder === delta && (holder['type'] === 'thinking_delta' ? 'thinking' : 'text') === field;
 }

@@ -99,6 +99,12 @@ export class ItemWriter {
     else if (!silent.test(type)) this.#writeForeign(event, item);
   }
 
+  /** Writes another piece of the text of the item that was written last, without anything beside it. */
+  append(item: Item, text: string): void {
+    this.writer.delta({ $case: 'text', value: text });
+    item.written.set(item.piece!, (item.written.get(item.piece!) ?? 0) + text.length);
+  }
+
   /** Ends an item, given the whole of it: writes what its events left out. */
   end(item: Item, whole: JsonObject): void {
     if (item.type === 'message') for (const [index, part] of listOf(whole['content']).entries()) this.#endPart(item, part, index);

@@ -4,7 +4,7 @@ import { noReport, type UsageReport } from '../../tokens/usage-report.js';
 import { BlockWriter } from '../block-writer.js';
 import { mergeReports } from '../chat-completions/usage.js';
 import type { AnswerHead } from '../http/wire.js';
-import { PayloadParser } from '../payload-parser.js';
+import { isText, PayloadParser } from '../payload-parser.js';
 import { withoutAccount } from '../rest.js';
 import {
   brokenOff,
@@ -32,6 +32,8 @@ export class ResponsesDecoder implements StreamDecoder {
   #head: JsonObject = {};
   #startedRest: JsonObject | undefined;
   #hasStarted = false;
+  /** The event whose repetitions write a piece of text to the current item and do nothing else. */
+  #plain: JsonObject | undefined;
   outcome: Outcome | undefined;
   report: UsageReport = noReport;
 
@@ -46,6 +48,18 @@ export class ResponsesDecoder implements StreamDecoder {
     // The vendor has no such marker, but resellers do; it does not show that the answer is complete.
     if (text === '[DONE]') return this.end();
     const event = this.#payloads.parse(text);
+    const { repeated } = this.#payloads;
+    if (repeated !== undefined && repeated.text !== '' && event === this.#plain) {
+      this.#itemWriter.append(this.#items.current!, repeated.text);
+      return this.#writer.take();
+    }
+    const events = this.#read(event, text);
+    const isPlain = repeated !== undefined && repeated.holder === event && repeated.field === 'delta' && isText(events, repeated.text);
+    this.#plain = isPlain ? event : undefined;
+    return events;
+  }
+
+  #read(event: JsonObject, text: string): Event[] {
     const type = optionalTextField(event, 'type');
     switch (type) {
       case 'response.created':
