@@ -1,11 +1,6 @@
-// What Tollgate says of each error that it words itself: one English sentence per rule, with {parameters}; {max:call} is a number with its noun,
-// "1 call" or "2 calls". Services throw by these rules (kit/errors/fault.ts), so that an error carries its rule and parameters; the console words
-// them in both of its languages. Pure.
-import { formatUsd } from './money.js';
+// What Tollgate says of each error that it words itself: one English sentence per rule, with {parameters} (templates.ts). Services throw by these
+// rules (proto/client/errors/fault.ts), so that an error carries its rule and parameters; the console words them in both of its languages. Pure.
 import type { Reason } from './reasons.js';
-
-/** What a parameter may be; `*_nano_usd` is an amount in nano-USD. */
-export type Value = string | number | bigint;
 
 /** What a field must be. Each completes the sentence "<field> …". */
 export const fieldRules = {
@@ -384,11 +379,6 @@ type Sentences = typeof sentences;
 /** The rule of a sentence. */
 export type Rule = Extract<{ [R in keyof Sentences]: keyof Sentences[R] }[keyof Sentences], string>;
 
-/** The names of the parameters of a template. */
-export type ParamsOf<Template extends string> = Template extends `${string}{${infer Name}}${infer Rest}`
-  ? WithoutNoun<Name> | ParamsOf<Rest>
-  : never;
-type WithoutNoun<Name extends string> = Name extends `${infer Number}:${string}` ? Number : Name;
 /** The template of a rule. */
 export type TemplateOf<R extends Rule> = {
   [S in keyof Sentences]: R extends keyof Sentences[S] ? Sentences[S][R] : never;
@@ -409,15 +399,4 @@ export function reasonOf(rule: Rule): Reason {
 /** The sentence of a rule. */
 export function templateOf<R extends Rule>(rule: R): TemplateOf<R> {
   return found.get(rule)!.template as TemplateOf<R>;
-}
-
-/** A template with its parameters in place; a noun is in the plural unless its number is 1, and a kind of object is written in words. */
-export function fill(template: string, params: Readonly<Record<string, Value>>): string {
-  return template.replace(/\{(\w+)(?::(\w+))?\}/g, (whole, name: string, noun: string | undefined) => {
-    const value = params[name];
-    if (value === undefined) return whole;
-    if (noun !== undefined) return `${value} ${noun}${String(value) === '1' ? '' : 's'}`;
-    if (name === 'what') return String(value).replaceAll('_', ' ');
-    return name.endsWith('_nano_usd') ? `$${formatUsd(BigInt(value))}` : String(value);
-  });
 }

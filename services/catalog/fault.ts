@@ -1,6 +1,7 @@
 // What is wrong with a value, in a form that suits one rejected request as well as a list of all errors in a file.
 import { type FieldParams, fieldFault } from '#client/errors/fault.js';
-import { type FieldRule, fieldRules, fill, type Value } from '#rules/error-sentences.js';
+import { type FieldRule, fieldRules } from '#rules/error-sentences.js';
+import { fill, type Value } from '#rules/templates.js';
 
 /** Holds one thing that is wrong with one field. */
 export interface Fault {

@@ -5,8 +5,10 @@ import { AppError } from '#client/errors/app-error.js';
 import { fault, fieldFault } from '#client/errors/fault.js';
 import { Role } from '#proto/auth/v1/users.js';
 import { fieldRules, sentences } from '#rules/error-sentences.js';
+import { type Finding, finding, findings } from '#rules/finding-sentences.js';
 import { type Reason, reasons } from '#rules/reasons.js';
 import { type ApiFault, chineseFieldRules, chineseSentences, wordsAtField, wordsOf } from '../../console/src/i18n/errors.js';
+import { chineseFindings, findingText } from '../../console/src/i18n/findings.js';
 import { assertAllowed } from '../../gateway/console/session/access.js';
 import { renderConsoleError } from '../../gateway/console/table/error.js';
 import { bodyReader } from '../../gateway/formats/body-reader.js';
@@ -112,5 +114,27 @@ describe('the words for errors', () => {
     expect(wordsOf(newer, 'zh-CN')).toEqual({ text: chineseSentences.failed_precondition, detail: newer.message });
     expect(wordsOf(newer, 'en')).toEqual({ text: newer.message, detail: undefined });
     expect(wordsOf({ ...newer, code: 'of_tomorrow' }, 'zh-CN')).toEqual({ text: newer.message, detail: undefined });
+  });
+});
+
+describe('the words for findings', () => {
+  it.each(Object.entries(findings) as [Finding, string][])('are recognised and translated for %s', (rule, template) => {
+    const params = Object.fromEntries(namesIn(template).map((name, index) => [name, String(index + 2)]));
+    const text = (finding as (rule: Finding, params: Record<string, string>) => string)(rule, params);
+    expect(findingText(text, 'en')).toBe(text);
+    expect(namesIn(chineseFindings[rule])).toEqual(namesIn(template));
+    const shown = chineseFindings[rule].replace(/\{(\w+)\}/g, (_whole, name: string) => params[name]!);
+    expect(shown).toMatch(/\p{Script=Han}/u);
+    expect(findingText(text, 'zh-CN')).toBe(shown);
+  });
+
+  it('are translated within others, and pass through where they are someone else’s', () => {
+    const two = ['a', 'b'].map((name) => finding('credential', { name, finding: finding('secret_refused', { detail: 'status 401' }) }));
+    expect(findingText(two.join('; '), 'zh-CN')).toBe('凭据 a：密钥被拒绝：status 401；凭据 b：密钥被拒绝：status 401');
+    const usage = finding('usage_reported', { input: 9, output: 2 });
+    expect(findingText(finding('vector', { count: 3, usage, input: 12 }), 'zh-CN')).toBe(
+      '返回 3 维向量；上游报告输入 9、输出 2；最多 12 个输入 token，费用由您承担',
+    );
+    expect(findingText('250 2.0.0 Ok: queued as 4F2', 'zh-CN')).toBe('250 2.0.0 Ok: queued as 4F2');
   });
 });

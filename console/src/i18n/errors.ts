@@ -1,5 +1,6 @@
 // The words for errors of the API, in both languages, by code, rule and parameters. Fetched with the first error of a page. Pure.
-import { type FieldRule, fieldRules, fill, type Rule, sentences } from '../../../proto/rules/error-sentences.js';
+import { type FieldRule, fieldRules, type Rule, sentences } from '../../../proto/rules/error-sentences.js';
+import { fill } from '../../../proto/rules/templates.js';
 
 type Language = 'en' | 'zh-CN';
 

@@ -4,6 +4,7 @@ import type { Logger } from '#kit/log.js';
 import { type Mailer, MailFailure, mailTimeoutMs } from '#kit/mail/mailer.js';
 import type { SecretBox } from '#kit/secrets/secret-box.js';
 import { type MailContent, NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
+import { finding } from '#rules/finding-sentences.js';
 import type { AuthConfig } from '../config.js';
 import type { WebhookEndpointStore } from '../webhooks/endpoint-store.js';
 import type { Outcome, StoredNotification } from './model.js';
@@ -68,7 +69,7 @@ export async function tryDelivery(notification: StoredNotification, deps: Delive
   const { config, clock } = deps;
   const { attempts, attemptsMax, dependsOn } = notification;
   if (dependsOn !== '' && !(await deps.isWanted(dependsOn)))
-    return { state: withdrawn, outcome: 'the link in it is no longer valid', dueAtMs: clock.nowMs(), isGone: false };
+    return { state: withdrawn, outcome: finding('link_ended', {}), dueAtMs: clock.nowMs(), isGone: false };
   const { isDelivered, isFinal, isGone = false, words } = await send(notification, deps);
   const isOver = isDelivered || isFinal || attempts >= attemptsMax;
   return {
@@ -88,14 +89,14 @@ async function send(notification: StoredNotification, deps: DeliveryDeps): Promi
       return { isDelivered: true, isFinal: true, words: 'handed to the endpoints' };
     }
     const secrets = await deps.endpoints.signingSecrets(endpointId, clock.nowMs());
-    if (secrets.length === 0) return final('the signing secret cannot be read any more; rotate it');
+    if (secrets.length === 0) return final(finding('signing_secret_unreadable', {}));
     const { id: eventId } = JSON.parse(eventJson) as { id: string };
     return postWebhook({ url: destination, body: eventJson, secrets, eventId, nowMs: clock.nowMs() }, config.privateWebhooks);
   }
   const opened = sealedContent === undefined ? undefined : box.open(sealedContent, contentPurpose(id));
-  if (opened === undefined) return final('its content cannot be decrypted any more');
+  if (opened === undefined) return final(finding('content_unreadable', {}));
   const content = JSON.parse(opened) as MailContent;
-  if (mailer === undefined) return final('this installation has no mail server (TOLLGATE_SMTP_URL)');
+  if (mailer === undefined) return final(finding('no_mail_server', {}));
   try {
     return { isDelivered: true, isFinal: true, words: await mailer.send({ to: destination, ...content, id }) };
   } catch (error) {

@@ -2,6 +2,7 @@
 import { Agent, request } from 'undici';
 import { AddressRefused, guardedConnector } from '#kit/net/address-guard.js';
 import { readText } from '#kit/net/read-text.js';
+import { finding } from '#rules/finding-sentences.js';
 import { signatureHeaders } from './signature.js';
 
 /** Maximum duration of one attempt, all steps included. */
@@ -55,7 +56,8 @@ export async function postWebhook(call: WebhookCall, allowPrivateNetwork: boolea
     });
     const said = wordsOf(await readText(answer, answerBytesMax));
     const isRedirect = statusCode >= 300 && statusCode < 400;
-    const words = `status ${statusCode}${isRedirect ? ', a redirect, which is not followed' : ''}${said === '' ? '' : `: ${said}`}`;
+    const rule = isRedirect ? 'redirected' : 'responded';
+    const words = said === '' ? finding(rule, { status: statusCode }) : finding(`${rule}_with`, { status: statusCode, detail: said });
     return { isDelivered: statusCode >= 200 && statusCode < 300, isFinal: statusCode === 410, isGone: statusCode === 410, words };
   } catch (error) {
     return { isDelivered: false, isFinal: refusalOf(error) !== undefined, words: faultWords(error) };
@@ -83,10 +85,10 @@ function faultWords(error: unknown): string {
   // When several addresses of a name were tried, the first failure is reported.
   if (errors !== undefined && errors.length > 0) return faultWords(errors[0]);
   // The address itself is not named: it would reveal details of a network that does not belong to the user.
-  if (refusalOf(error) !== undefined) return 'the name leads to an address that is private or reserved, which is not connected to';
-  if (name === 'TimeoutError') return `no answer within ${webhookTimeoutMs / 1000} s`;
-  if (code === 'ENOTFOUND') return 'there is no such name (ENOTFOUND)';
-  return wordsOf(`not reached: ${message}${code === '' || message.includes(code) ? '' : ` (${code})`}`);
+  if (refusalOf(error) !== undefined) return finding('private_name', {});
+  if (name === 'TimeoutError') return finding('no_response', { seconds: webhookTimeoutMs / 1000 });
+  if (code === 'ENOTFOUND') return finding('no_such_name', {});
+  return wordsOf(finding('not_reached', { detail: `${message}${code === '' || message.includes(code) ? '' : ` (${code})`}` }));
 }
 
 function wordsOf(text: string): string {

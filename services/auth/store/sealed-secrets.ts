@@ -4,6 +4,7 @@ import { asBytes, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import type { SealedSecret } from '#kit/secrets/secret-keeper.js';
 import { NotificationState } from '#proto/auth/v1/notifications.js';
+import { finding } from '#rules/finding-sentences.js';
 import { signingKeyPurpose } from '../actors/signing-keys.js';
 import { contentPurpose } from '../notifications/try-delivery.js';
 import { factorPurpose, toStoredFactor } from '../users/second-factor/store.js';
@@ -75,7 +76,7 @@ export async function readSealedSecrets({ knex }: Database): Promise<SealedSecre
         sealed,
         purpose: contentPurpose(idFromBytes('ntf', id)),
         async replace(by) {
-          const lost = { state: NotificationState.NOTIFICATION_STATE_FAILED, outcome: 'its content was encrypted with a lost key' };
+          const lost = { state: NotificationState.NOTIFICATION_STATE_FAILED, outcome: finding('lost_key', {}) };
           await knex('notification')
             .where({ id, sealed_content: sealed })
             .update({ sealed_content: by ?? null, ...(by === undefined ? lost : {}) });

@@ -7,6 +7,7 @@ import type { Logger } from '#kit/log.js';
 import { NotificationState } from '#proto/auth/v1/notifications.js';
 import type { WebhookEndpoint } from '#proto/auth/v1/webhooks.js';
 import { mailLanguage } from '#rules/mail-language.js';
+import { finding } from '#rules/finding-sentences.js';
 import { attemptsMax, type StoredNotification } from '../notifications/model.js';
 import type { Notifier } from '../notifications/notifier.js';
 import type { NotificationStore } from '../notifications/store.js';
@@ -49,7 +50,7 @@ export class EndpointHealth {
     await db.transaction(async (tx) => {
       const endpoint = await endpoints.disableFailed(tx, endpointId, nowMs);
       if (endpoint === undefined) return;
-      await notifications.withdrawFrom(tx, endpointId, { outcome: 'the endpoint was disabled', dueAtMs: nowMs });
+      await notifications.withdrawFrom(tx, endpointId, { outcome: finding('endpoint_disabled', {}), dueAtMs: nowMs });
       for (const destination of owners) {
         const mail = { id: newId('ntf', nowMs), accountId, dependsOn: '', destination, eventJson: '{}', attemptsMax };
         await notifier.add(tx, { ...mail, content: this.letter(endpoint, outcome) });

@@ -6,6 +6,7 @@ import type { Database } from '#kit/db/open.js';
 import { idFromBytes, idToBytes, isId } from '#kit/id.js';
 import { type WebhookEndpoint, WebhookEndpointState } from '#proto/auth/v1/webhooks.js';
 import { type WebhookEventType, webhookEventTypes } from '#rules/webhook-events.js';
+import { finding } from '#rules/finding-sentences.js';
 import { webhookAttemptsMax } from '../notifications/model.js';
 import type { Notifier } from '../notifications/notifier.js';
 import type { NotificationStore } from '../notifications/store.js';
@@ -80,7 +81,7 @@ export class WebhookPublisher {
       await notifier.add(tx, {
         ...requestTo(endpoint, event, id),
         attemptsMax: webhookAttemptsMax,
-        ...(isFull ? { refusal: `not sent, because ${pendingMax} requests are waiting for this endpoint` } : {}),
+        ...(isFull ? { refusal: finding('endpoint_full', { max: pendingMax }) } : {}),
       });
     }
   }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createTransport } from 'nodemailer';
 import { ConfigError } from '../config/settings.js';
 import { type MailConfig, type MailServer, mailServerOf } from './settings.js';
+import { finding } from '#rules/finding-sentences.js';
 
 /** A mail to one recipient. */
 export interface Mail {
@@ -97,7 +98,7 @@ function mailerOf(server: MailServer, readCa: () => string | undefined): Mailer 
       let timer: NodeJS.Timeout | undefined;
       const tooLate = new Promise<never>((_resolve, reject) => {
         timer = setTimeout(
-          () => reject(new MailFailure(`the mail server did not accept the email within ${mailTimeoutMs / 1000} s`, false)),
+          () => reject(new MailFailure(finding('email_timeout', { seconds: mailTimeoutMs / 1000 }), false)),
           mailTimeoutMs,
         );
       });
@@ -134,13 +135,13 @@ interface SmtpError {
 function failureOf(error: unknown, { host, password }: MailServer): MailFailure {
   const { code = '', responseCode = 0, response, message = '' } = error as SmtpError;
   const said = wordsOf(withoutPlaces(response ?? message, [host, password ?? '']));
-  if (code === 'EAUTH') return new MailFailure(`the mail server rejected the sign-in: ${said}`, false, { cause: error });
+  if (code === 'EAUTH') return new MailFailure(finding('email_sign_in', { detail: said }), false, { cause: error });
   if (code === 'EENVELOPE' || code === 'EMESSAGE') {
     // A reply of 5yz is final (RFC 5321, section 4.2.1).
-    return new MailFailure(`the mail server rejected the email: ${said}`, responseCode >= 500, { cause: error });
+    return new MailFailure(finding('email_rejected', { detail: said }), responseCode >= 500, { cause: error });
   }
-  if (code === 'ETLS') return new MailFailure(`no encrypted connection to the mail server: ${said}`, false, { cause: error });
-  return new MailFailure(`the mail server cannot be used: ${said}`, false, { cause: error });
+  if (code === 'ETLS') return new MailFailure(finding('email_not_encrypted', { detail: said }), false, { cause: error });
+  return new MailFailure(finding('email_unusable', { detail: said }), false, { cause: error });
 }
 
 /** Users read this message, so it must not show the address of the mail server. */

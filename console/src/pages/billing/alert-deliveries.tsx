@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type AlertNow, type Delivery, listDeliveries } from '../../api/alerts.js';
 import { useTime } from '../../format/time.js';
 import { alertsText } from '../../i18n/alerts.js';
+import { useFindingText } from '../../i18n/finding-text.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { Disclosure } from '../../ui/disclosure.js';
@@ -19,6 +20,7 @@ const refetchMs = 5000;
 /** The results of a test, one line for each destination. */
 export function TestResult({ deliveries }: { deliveries: readonly Delivery[] }) {
   const t = useText(alertsText);
+  const found = useFindingText();
   return (
     <div role="status">
       <p className="mb-1 font-medium">{t.tested}</p>
@@ -27,7 +29,7 @@ export function TestResult({ deliveries }: { deliveries: readonly Delivery[] }) 
           <li key={id} className="flex flex-wrap items-center gap-x-2">
             <DeliveryState state={state} texts={t} />
             <span className="wrap-anywhere">{destination}</span>
-            <span className="text-soft wrap-anywhere">{outcome}</span>
+            <span className="text-soft wrap-anywhere">{found(outcome)}</span>
           </li>
         ))}
       </ul>
@@ -38,6 +40,7 @@ export function TestResult({ deliveries }: { deliveries: readonly Delivery[] }) 
 /** Destinations whose newest message did not arrive. */
 export function FailingDestinations({ alert }: { alert: AlertNow }) {
   const t = useText(alertsText);
+  const found = useFindingText();
   const account = useAccount();
   const { data } = useQuery({
     queryKey: deliveriesKey(account.id, 'newest'),
@@ -55,7 +58,7 @@ export function FailingDestinations({ alert }: { alert: AlertNow }) {
       <ul>
         {failing.map(({ id, destination, outcome }) => (
           <li key={id} className="wrap-anywhere">
-            {destination}: {outcome}
+            {destination}: {found(outcome)}
           </li>
         ))}
       </ul>
@@ -66,6 +69,7 @@ export function FailingDestinations({ alert }: { alert: AlertNow }) {
 /** The log, newest first. */
 export function Deliveries() {
   const t = useText(alertsText);
+  const found = useFindingText();
   const account = useAccount();
   const time = useTime();
   const reasonName = useReasonName();
@@ -122,7 +126,9 @@ export function Deliveries() {
                     className: 'cut wide',
                     cell: ({ outcome, next_attempt_at: next }) => {
                       const text =
-                        next === null ? outcome : `${outcome}${outcome === '' ? '' : '; '}${t.nextTry({ when: time.minute(next) })}`;
+                        next === null
+                          ? found(outcome)
+                          : `${found(outcome)}${outcome === '' ? '' : '; '}${t.nextTry({ when: time.minute(next) })}`;
                       return <span title={text}>{text}</span>;
                     },
                   },

@@ -5,6 +5,7 @@ import { catalogKeys, type TestStep, testUpstream, type Upstream, type UpstreamT
 import { durationText } from '../../format/number.js';
 import { usdText } from '../../format/money.js';
 import { commonText } from '../../i18n/common.js';
+import { useFindingText } from '../../i18n/finding-text.js';
 import { upstreamsText } from '../../i18n/operator-upstreams.js';
 import { useText } from '../../i18n/text.js';
 import { Badge } from '../../ui/badge.js';
@@ -80,6 +81,7 @@ export function TestDialog({ upstream, onClose }: { upstream: Upstream; onClose:
 /** The last test with all of its steps. */
 export function TestResult({ test }: { test: UpstreamTest | null }) {
   const t = useText(upstreamsText);
+  const found = useFindingText();
   return (
     <div className="mt-4 rounded-md border border-line">
       <div className="flex flex-wrap items-center gap-2 bg-panel px-3 py-2">
@@ -110,7 +112,7 @@ export function TestResult({ test }: { test: UpstreamTest | null }) {
               numeric: true,
               cell: ({ outcome, duration_ms }) => (outcome === 'not_run' || outcome === 'skipped' ? '' : durationText(duration_ms)),
             },
-            { name: t.finding, cell: ({ what }) => what, className: 'wrap-anywhere' },
+            { name: t.finding, cell: ({ what }) => found(what), className: 'wrap-anywhere' },
           ]}
         />
       )}

@@ -2,6 +2,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { listInvitations, type OpenInvitation, revokeInvitation } from '../../api/users.js';
+import { useFindingText } from '../../i18n/finding-text.js';
 import { membersText } from '../../i18n/members.js';
 import { useText } from '../../i18n/text.js';
 import { liveMs, queryClient } from '../../session/queries.js';
@@ -19,6 +20,7 @@ import { RoleName } from './role-choice.js';
 
 function MailStanding({ mail: { state, words } }: Pick<OpenInvitation, 'mail'>) {
   const t = useText(membersText);
+  const found = useFindingText();
   if (state === 'none') return t.mailNone;
   if (state === 'pending') return <Badge icon="waiting">{t.mailIsPending}</Badge>;
   if (state === 'sent')
@@ -32,7 +34,7 @@ function MailStanding({ mail: { state, words } }: Pick<OpenInvitation, 'mail'>) 
       <Badge tone="warn" icon="fault">
         {t.mailHasFailed}
       </Badge>{' '}
-      <span className="text-sm text-soft">{words}</span>
+      <span className="text-sm text-soft">{found(words ?? '')}</span>
     </>
   );
 }

@@ -5,6 +5,7 @@ import { webhookEventTypes } from '#rules/webhook-events.js';
 import { listWebhookDeliveries, resendWebhook, testWebhook, type WebhookDelivery, type WebhookEndpoint } from '../../api/webhooks.js';
 import { useTime } from '../../format/time.js';
 import { commonText } from '../../i18n/common.js';
+import { useFindingText } from '../../i18n/finding-text.js';
 import { useText } from '../../i18n/text.js';
 import { webhooksText } from '../../i18n/webhooks.js';
 import { useAccount } from '../../session/account.js';
@@ -61,15 +62,16 @@ export function Deliveries({ endpoints, mayResend }: { endpoints: readonly Webho
 
 function DeliveryTable({ deliveries, resendable }: { deliveries: readonly WebhookDelivery[]; resendable: readonly WebhookEndpoint[] }) {
   const [t, common] = [useText(webhooksText), useText(commonText)];
+  const found = useFindingText();
   const account = useAccount();
   const client = useQueryClient();
   const time = useTime();
   const [payload, setPayload] = useState<string>();
   const answerOf = ({ outcome, next_attempt_at: next }: WebhookDelivery): string =>
-    next === null ? outcome : `${outcome}${outcome === '' ? '' : '; '}${t.nextTry({ when: time.minute(next) })}`;
+    next === null ? found(outcome) : `${found(outcome)}${outcome === '' ? '' : '; '}${t.nextTry({ when: time.minute(next) })}`;
   const resend = useMutation({
     mutationFn: (id: string) => resendWebhook(account.id, id),
-    onSuccess: ({ state, outcome }) => toast(state === 'delivered' ? t.resent : t.notResent({ outcome })),
+    onSuccess: ({ state, outcome }) => toast(state === 'delivered' ? t.resent : t.notResent({ outcome: found(outcome) })),
     onSettled: () => client.invalidateQueries({ queryKey: deliveriesKey(account.id) }),
   });
   return (
@@ -130,6 +132,7 @@ function DeliveryTable({ deliveries, resendable }: { deliveries: readonly Webhoo
 /** Sends an example of an event to an endpoint, and shows the result. */
 export function TestDialog({ endpoint, onClose }: { endpoint: WebhookEndpoint; onClose: () => void }) {
   const [t, common] = [useText(webhooksText), useText(commonText)];
+  const found = useFindingText();
   const account = useAccount();
   const client = useQueryClient();
   const [type, setType] = useState(endpoint.event_types[0]!);
@@ -157,7 +160,7 @@ export function TestDialog({ endpoint, onClose }: { endpoint: WebhookEndpoint; o
       {test.data !== undefined && (
         <div role="status" className="mt-4">
           <p className="mb-1 font-medium">{t.result}</p>
-          <DeliveryState state={test.data.state} texts={t} /> <span className="text-soft wrap-anywhere">{test.data.outcome}</span>
+          <DeliveryState state={test.data.state} texts={t} /> <span className="text-soft wrap-anywhere">{found(test.data.outcome)}</span>
         </div>
       )}
     </Dialog>

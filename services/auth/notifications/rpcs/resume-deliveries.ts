@@ -1,6 +1,7 @@
 // ResumeDeliveries: lets a restored installation send mails and webhook requests.
 import type { CallContext } from '#client/call-context.js';
 import type { ResumeDeliveriesRequest, ResumeDeliveriesResponse } from '#proto/auth/v1/notifications.js';
+import { finding } from '#rules/finding-sentences.js';
 import { forgetHappened } from '../../store/installation.js';
 import type { NotificationDeps } from '../deps.js';
 
@@ -13,7 +14,7 @@ export async function resumeDeliveries(
   const withdrawn = await db.transaction(async (tx) => {
     if (!(await forgetHappened(tx, 'deliveries_paused'))) return 0;
     const count = withdrawPending
-      ? await notifications.withdrawAll(tx, { outcome: 'withdrawn by an operator after a restore', dueAtMs: clock.nowMs() })
+      ? await notifications.withdrawAll(tx, { outcome: finding('withdrawn_after_restore', {}), dueAtMs: clock.nowMs() })
       : 0;
     await audit.append(tx, context, { action: 'deliveries.resume', targetId: '', detail: { withdrawn: count } });
     return count;

@@ -5,6 +5,7 @@ import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import { NotificationState } from '#proto/auth/v1/notifications.js';
 import type { Invitation } from '#proto/auth/v1/users.js';
+import { finding } from '#rules/finding-sentences.js';
 import { attemptsMax, type OutgoingNotification, type StoredNotification } from '../../notifications/model.js';
 import type { Notifier } from '../../notifications/notifier.js';
 import type { MailBudget } from '../store/mail-budget.js';
@@ -79,7 +80,7 @@ export class UserMails {
     for (const [scope, max] of [...budgets, [`to ${to}`, mailsPerHourMax.address], ['all', mailsPerHourMax.all]] as const) {
       if (await budget.take(`${kind} ${scope}`, max, clock.nowMs())) continue;
       log.warn({ kind, scope: scope.split(' ')[0], max }, 'an email was not sent: too many were sent within an hour');
-      return { ...mail, refusal: 'too many emails were sent within an hour' };
+      return { ...mail, refusal: finding('too_many_emails', {}) };
     }
     return mail;
   }

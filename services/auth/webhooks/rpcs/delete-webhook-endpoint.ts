@@ -1,6 +1,7 @@
 // DeleteWebhookEndpoint: deletes an endpoint.
 import type { CallContext } from '#client/call-context.js';
 import type { DeleteWebhookEndpointRequest, DeleteWebhookEndpointResponse } from '#proto/auth/v1/webhooks.js';
+import { finding } from '#rules/finding-sentences.js';
 import { accountIdBytes, endpointIdBytes } from '../../requests/fields.js';
 import type { WebhookDeps } from '../deps.js';
 
@@ -15,7 +16,7 @@ export async function deleteWebhookEndpoint(
   await db.transaction(async (tx) => {
     const { url } = await endpoints.locked(tx, accountId, id);
     await endpoints.remove(tx, endpointId);
-    await notifications.withdrawFrom(tx, endpointId, { outcome: 'the endpoint was deleted', dueAtMs: clock.nowMs() });
+    await notifications.withdrawFrom(tx, endpointId, { outcome: finding('endpoint_deleted', {}), dueAtMs: clock.nowMs() });
     const detail = { url: new URL(url).origin };
     await audit.append(tx, context, { action: 'webhook.delete', accountId, targetId: endpointId, detail });
   });

@@ -8,6 +8,7 @@ import {
   WebhookEndpointState,
 } from '#proto/auth/v1/webhooks.js';
 import { mailLanguage } from '#rules/mail-language.js';
+import { finding } from '#rules/finding-sentences.js';
 import { accountIdBytes, endpointIdBytes } from '../../requests/fields.js';
 import type { WebhookDeps } from '../deps.js';
 import { checkedSettings } from '../fields.js';
@@ -41,7 +42,7 @@ export async function updateWebhookEndpoint(
     const changed = changedFields(detailOf(before), detailOf(after));
     if (changed === undefined) return before;
     await endpoints.update(tx, after);
-    if (state !== enabled) await notifications.withdrawFrom(tx, after.id, { outcome: 'the endpoint was disabled', dueAtMs: nowMs });
+    if (state !== enabled) await notifications.withdrawFrom(tx, after.id, { outcome: finding('endpoint_disabled', {}), dueAtMs: nowMs });
     else if (after.url !== before.url) await notifications.redirect(tx, after.id, after.url);
     const detail = { changed: Object.keys(changed.after), ...detailOf(after), url: new URL(after.url).origin };
     await audit.append(tx, context, { action: 'webhook.update', accountId, targetId: after.id, detail });

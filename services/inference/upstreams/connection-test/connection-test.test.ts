@@ -94,7 +94,7 @@ describe('a test of an upstream that works', () => {
   it('makes no call unless a model is named, and resolves names', async () => {
     const test = await tryIt({ baseUrl: stub.baseUrl.replace('127.0.0.1', 'localhost') });
     expect(words(test)).toEqual(['address ok', 'dns ok', 'connect ok', 'tls skipped', 'authentication ok', 'models ok']);
-    expect(found(test, 'dns')).toMatch(/^localhost is .*127\.0\.0\.1/);
+    expect(found(test, 'dns')).toMatch(/^localhost resolves to .*127\.0\.0\.1/);
     expect(stub.requests).toHaveLength(0);
   });
 

@@ -6,6 +6,7 @@ import { CapabilityProbe, TestResult, type TestUpstreamRequest, type UpstreamTes
 import { localCallsInFlight } from '../calls-in-flight.js';
 import { createHttpUpstream, wireOf } from '../create-upstream.js';
 import { guardedConnector } from '#kit/net/address-guard.js';
+import { finding } from '#rules/finding-sentences.js';
 import { parseBaseUrl } from '../http/base-url.js';
 import type { HttpUpstreamDeps } from '../http/http-upstream.js';
 import type { KnownUpstream, RemoteUpstream } from '../managed.js';
@@ -44,7 +45,7 @@ export async function testConnection(
   const watchdog = new Watchdog(parent);
   const { signal } = watchdog;
   const timer = setTimeout(
-    () => watchdog.end(new AppError('upstream_timeout', `no answer; the whole test is limited to ${timeoutMs / 1000} s`)),
+    () => watchdog.end(new AppError('upstream_timeout', finding('test_timeout', { seconds: timeoutMs / 1000 }))),
     timeoutMs,
   );
   const secrets = (remote?.settings.credentials ?? []).map(({ secret }) => secret);
@@ -76,9 +77,9 @@ function unlessOver(error: unknown): void {
 }
 
 async function tryBuiltIn(log: StepLog): Promise<void> {
-  await log.run('address', () => ({ what: 'built in', value: undefined }));
+  await log.run('address', () => ({ what: finding('built_in', {}), value: undefined }));
   for (const name of ['dns', 'connect', 'tls', 'authentication', 'models'] as const)
-    await log.run(name, () => ({ what: 'built in', isSkipped: true, value: undefined }));
+    await log.run(name, () => ({ what: finding('built_in', {}), isSkipped: true, value: undefined }));
 }
 
 interface Circumstances {

@@ -3,6 +3,7 @@ import { isIP, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { buildConnector } from 'undici';
 import { guardedLookup } from '#kit/net/address-guard.js';
+import { finding } from '#rules/finding-sentences.js';
 import { faultWords, partsOf } from './operator-text.js';
 import { type Found, StepFault } from './step-log.js';
 
@@ -18,7 +19,7 @@ export function targetOf(url: URL): Pick<buildConnector.Options, 'hostname' | 'h
 /** Resolves the addresses of the url's name. Raises StepFault if there are none, AddressRefused if one is not permitted. */
 export async function lookUp(url: URL, allowPrivateNetwork: boolean): Promise<Found<void>> {
   const { hostname } = targetOf(url);
-  if (isIP(hostname) !== 0) return { what: 'the base url names an address, not a name', isSkipped: true, value: undefined };
+  if (isIP(hostname) !== 0) return { what: finding('no_name', {}), isSkipped: true, value: undefined };
   const addresses = await new Promise<string[]>((resolve, reject) => {
     guardedLookup(allowPrivateNetwork)(hostname, { all: true }, (error, found) => {
       if (error !== null) reject(error);
@@ -26,21 +27,23 @@ export async function lookUp(url: URL, allowPrivateNetwork: boolean): Promise<Fo
     });
   }).catch((error: unknown) => {
     const { code } = partsOf(error);
-    if (code === 'ENOTFOUND') throw new StepFault(`the name does not exist: ${hostname} (ENOTFOUND)`);
-    if (code === 'EAI_AGAIN') throw new StepFault(`the name servers of this machine do not respond for ${hostname} (EAI_AGAIN)`);
+    if (code === 'ENOTFOUND') throw new StepFault(finding('name_missing', { name: hostname }));
+    if (code === 'EAI_AGAIN') throw new StepFault(finding('resolver_silent', { name: hostname }));
     throw error;
   });
-  const others = addresses.length - shownAddressesMax;
-  return {
-    what: `${hostname} is ${addresses.slice(0, shownAddressesMax).join(', ')}${others > 0 ? ` and ${others} more` : ''}`,
-    value: undefined,
-  };
+  const shown = addresses.slice(0, shownAddressesMax).join(', ');
+  const count = addresses.length - shownAddressesMax;
+  const what =
+    count > 0
+      ? finding('resolved_more', { name: hostname, addresses: shown, count })
+      : finding('resolved', { name: hostname, addresses: shown });
+  return { what, value: undefined };
 }
 
 /** Connects by TCP. `signal` destroys the socket if it connects too late. */
 export async function connectTcp(url: URL, connect: buildConnector.connector, signal: AbortSignal): Promise<Found<Socket>> {
   const socket = await dial(connect, { ...targetOf(url), protocol: 'http:' }, signal);
-  return { what: `${socket.remoteAddress ?? ''} port ${socket.remotePort ?? ''} accepts connections`, value: socket };
+  return { what: finding('connected', { address: socket.remoteAddress ?? '', port: socket.remotePort ?? '' }), value: socket };
 }
 
 /** Sets up TLS over the connection, as strictly as calls do. */
@@ -51,7 +54,7 @@ export async function secure(
   nowMs: number,
   signal: AbortSignal,
 ): Promise<Found<Socket>> {
-  if (url.protocol !== 'https:') return { what: 'http: nothing is encrypted', isSkipped: true, value: plain };
+  if (url.protocol !== 'https:') return { what: finding('not_encrypted', {}), isSkipped: true, value: plain };
   const socket = await dial(connect, { ...targetOf(url), protocol: 'https:', httpSocket: plain }, signal).catch((error: unknown) => {
     throw new StepFault(tlsFault(error));
   });
@@ -77,7 +80,7 @@ function certificateWords(socket: TLSSocket, nowMs: number): string {
   const days = Math.floor((Date.parse(validTo) - nowMs) / dayMs);
   const subjectName = nameOf(subject?.CN) || 'no name';
   const issuerName = [nameOf(issuer?.O), nameOf(issuer?.CN)].filter((name) => name !== '').join(' ') || 'no name';
-  return `${socket.getProtocol() ?? 'TLS'}; certificate of ${subjectName}, issued by ${issuerName}, ${days} ${days === 1 ? 'day' : 'days'} left`;
+  return finding('certificate', { protocol: socket.getProtocol() ?? 'TLS', subject: subjectName, issuer: issuerName, days });
 }
 
 function nameOf(part: string | string[] | undefined): string {
@@ -86,12 +89,11 @@ function nameOf(part: string | string[] | undefined): string {
 
 function tlsFault(error: unknown): string {
   const { message, code } = partsOf(error);
-  if (/WRONG_VERSION_NUMBER|PACKET_LENGTH|EPROTO|UNEXPECTED_MESSAGE/.test(code))
-    return `the server does not respond with TLS; is its address http://? (${code})`;
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `the certificate is for another name: ${message}`;
-  if (code === 'CERT_HAS_EXPIRED') return `the certificate has expired (${code})`;
+  if (/WRONG_VERSION_NUMBER|PACKET_LENGTH|EPROTO|UNEXPECTED_MESSAGE/.test(code)) return finding('no_tls', { code });
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return finding('other_certificate', { detail: message });
+  if (code === 'CERT_HAS_EXPIRED') return finding('certificate_expired', { code });
   if (/^(DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|CERT_|INVALID_|ERR_TLS_CERT)/.test(code)) {
-    return `the certificate is not trusted: ${message} (${code}); for an authority of your own, start the gateway with NODE_EXTRA_CA_CERTS`;
+    return finding('certificate_untrusted', { detail: message, code });
   }
   return faultWords(error);
 }

@@ -1,5 +1,6 @@
 // The steps of a test that request the upstream's list of models: is the secret accepted, and which models are there.
 import { readText } from '#kit/net/read-text.js';
+import { finding } from '#rules/finding-sentences.js';
 import type { Socket } from 'node:net';
 import { Client, type Dispatcher } from 'undici';
 import type { InferenceConfig } from '../../config.js';
@@ -68,17 +69,15 @@ export async function authenticate(
   const answer: ListAnswer = { status: response.statusCode, headers: response.headers as Headers, body: response.body };
   const { status, headers } = answer;
   if (status >= 300 && status < 400) {
-    throw new StepFault(
-      `status ${status}: the server redirects to ${headers['location'] ?? 'nowhere'}, and redirects are not followed; set the final address as base url`,
-    );
+    throw new StepFault(finding('redirect', { status, location: String(headers['location'] ?? 'nowhere') }));
   }
   if (status === 401 || status === 403) {
-    const refused = secret === undefined ? 'a secret is needed, and none is set' : 'the secret is refused';
-    throw new StepFault(`${refused}: ${await refusalWords(answer, wire, nowMs)}`);
+    const detail = await refusalWords(answer, wire, nowMs);
+    throw new StepFault(finding(secret === undefined ? 'secret_missing' : 'secret_refused', { detail }));
   }
-  if (status < 200 || status >= 300) return { what: `status ${status} says nothing about the secret`, isSkipped: true, value: answer };
-  if (secret === undefined) return { what: 'no secret is set, and none is required', value: answer };
-  return { what: 'not refused (some servers check the secret only at a call)', value: answer };
+  if (status < 200 || status >= 300) return { what: finding('secret_unclear', { status }), isSkipped: true, value: answer };
+  if (secret === undefined) return { what: finding('no_secret', {}), value: answer };
+  return { what: finding('secret_not_refused', {}), value: answer };
 }
 
 /** Reads the list. A server without a list passes; raises StepFault if it answers with something else. */
@@ -91,7 +90,7 @@ export async function readModels(
   const { status, headers } = answer;
   if (status === 404 || status === 405 || status === 501) {
     return {
-      what: `has no model list (status ${status}); if calls fail too, check that the base url ends with the version segment`,
+      what: finding('no_list', { status }),
       isSkipped: true,
       value: undefined,
     };
@@ -100,12 +99,10 @@ export async function readModels(
   const text = await textOf(answer);
   const type = headers['content-type'] ?? '';
   if (/\bhtml\b/i.test(type) || /^\s*</.test(text)) {
-    throw new StepFault(
-      'answered with a page, not with a list of models; check that the base url ends with the version segment, such as /v1',
-    );
+    throw new StepFault(finding('page', {}));
   }
   if (Buffer.byteLength(text) >= testBodyBytesMax && /^\s*[{[]/.test(text))
-    return { what: `a list longer than ${testBodyBytesMax} bytes, which was not read completely`, value: undefined };
+    return { what: finding('list_long', { bytes: testBodyBytesMax }), value: undefined };
   return { what: listWords(parsed(text), wanted), value: undefined };
 }
 
@@ -113,7 +110,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw new StepFault(`the list of models is not JSON: ${text.slice(0, 200) || '(nothing)'}`);
+    throw new StepFault(finding('list_malformed', { detail: text.slice(0, 200) || '(nothing)' }));
   }
 }
 
@@ -123,14 +120,12 @@ function listWords(list: unknown, wanted: string | undefined): string {
     : isObject(list)
       ? [list['data'], list['models']].find((entries) => Array.isArray(entries))
       : undefined;
-  if (!Array.isArray(models))
-    throw new StepFault(
-      'answered with JSON that is not a list of models; check that the base url ends with the version segment, such as /v1',
-    );
+  if (!Array.isArray(models)) throw new StepFault(finding('other_json', {}));
   const hasMore = isObject(list) && list['has_more'] === true;
-  const count = `${models.length}${hasMore ? ' or more' : ''} ${models.length === 1 ? 'model' : 'models'}`;
+  const count = models.length;
+  if (hasMore) return finding('models_or_more', { count });
   const isListed = models.some((model) => isObject(model) && (model['id'] === wanted || model['name'] === wanted));
-  return wanted === undefined || hasMore || isListed ? count : `${count}, ${wanted} not among them`;
+  return wanted === undefined || isListed ? finding('models', { count }) : finding('models_without', { count, model: wanted });
 }
 
 /** Returns the vendor's text of a refusal, as real calls read it. */

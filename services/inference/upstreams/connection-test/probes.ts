@@ -1,6 +1,7 @@
 // Calls that show whether a model can do what the catalog says of it, through the same code as all calls.
 import { ApiFormat, CapabilityProbe, GenerateRequest, Role } from '#proto/inference/v1/inference.js';
 import { probeInputTokens, probeOutputTokens } from '#rules/capability-probes.js';
+import { finding } from '#rules/finding-sentences.js';
 import { isObject } from '../stream-decoder.js';
 import type { Upstream } from '../upstream.js';
 import { type Found, StepFault, type StepName } from './step-log.js';
@@ -48,13 +49,11 @@ const probes: Partial<Record<CapabilityProbe, Probe>> = {
       },
     },
     judge({ calls: [call], text }) {
-      if (call === undefined) throw new StepFault(`the model did not call the tool; it answered ${shortened(text)}`);
+      if (call === undefined) throw new StepFault(finding('tool_ignored', { detail: shortened(text) }));
       const read = parsed(call.argumentsJson);
       if (call.name !== 'get_weather' || !isObject(read) || typeof read['city'] !== 'string')
-        throw new StepFault(
-          `the model called ${shortened(call.name)} with the arguments ${shortened(call.argumentsJson)}, which do not fit`,
-        );
-      return `called ${call.name} with ${shortened(call.argumentsJson)}`;
+        throw new StepFault(finding('tool_misfit', { tool: shortened(call.name), detail: shortened(call.argumentsJson) }));
+      return finding('tool_called', { tool: call.name, detail: shortened(call.argumentsJson) });
     },
   },
   [CapabilityProbe.CAPABILITY_PROBE_STRUCTURED_OUTPUT]: {
@@ -72,8 +71,8 @@ const probes: Partial<Record<CapabilityProbe, Probe>> = {
       const read = parsed(text);
       const fits =
         isObject(read) && typeof read['city'] === 'string' && Number.isInteger(read['degrees']) && Object.keys(read).length === 2;
-      if (!fits) throw new StepFault(`the answer does not follow the schema: ${shortened(text)}`);
-      return `the answer follows the schema: ${shortened(text)}`;
+      if (!fits) throw new StepFault(finding('schema_ignored', { detail: shortened(text) }));
+      return finding('schema_followed', { detail: shortened(text) });
     },
   },
   [CapabilityProbe.CAPABILITY_PROBE_IMAGES]: {
@@ -94,8 +93,8 @@ const probes: Partial<Record<CapabilityProbe, Probe>> = {
       inputTokensMax: probeInputTokens(CapabilityProbe.CAPABILITY_PROBE_IMAGES),
     },
     judge({ text }) {
-      if (!/\bred\b/i.test(text)) throw new StepFault(`the model does not see that the image is red; it answered ${shortened(text)}`);
-      return 'the model sees that the image is red';
+      if (!/\bred\b/i.test(text)) throw new StepFault(finding('image_unseen', { detail: shortened(text) }));
+      return finding('image_seen', {});
     },
   },
   [CapabilityProbe.CAPABILITY_PROBE_ANSWERS]: {
@@ -107,10 +106,8 @@ const probes: Partial<Record<CapabilityProbe, Probe>> = {
       native: { format: ApiFormat.API_FORMAT_CHAT_COMPLETIONS, fieldsJson: JSON.stringify(answersFields) },
     },
     judge({ isReported, usageFault }) {
-      if (isReported) return 'two answers to one call; it reports the usage of both';
-      return usageFault === ''
-        ? 'two answers to one call; it reports no usage, so such calls are charged by our own count'
-        : `two answers to one call; its figures break a rule (${usageFault}), so such calls are charged by our own count`;
+      if (isReported) return finding('two_answers', {});
+      return usageFault === '' ? finding('two_answers_usage_missing', {}) : finding('two_answers_usage_implausible', { rule: usageFault });
     },
   },
 };
@@ -154,7 +151,7 @@ async function ask({ fields, judge }: Probe, upstream: Upstream, upstreamModel: 
         };
     }
   }
-  throw new StepFault('the answer did not finish');
+  throw new StepFault(finding('unfinished', {}));
 }
 
 function parsed(text: string): unknown {

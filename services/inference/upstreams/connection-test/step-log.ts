@@ -1,6 +1,7 @@
 // Records the steps of a test as they run: how long each took and what it found.
 import type { Clock } from '#kit/clock.js';
 import { TestResult, type UpstreamTestStep } from '#proto/inference/v1/inference.js';
+import { finding } from '#rules/finding-sentences.js';
 import type { UpstreamCredential } from '../credentials.js';
 import { faultWords } from './operator-text.js';
 
@@ -56,11 +57,11 @@ export async function withEach<T>(
       first ??= found;
     } catch (error) {
       if (signal.aborted) throw error;
-      faults.push(`credential ${credential.id}: ${faultWords(error)}`);
+      faults.push(finding('credential', { name: credential.id, finding: faultWords(error) }));
     }
   }
   if (first === undefined || faults.length > 0) throw new StepFault(faults.join('; '));
-  return { ...first, what: `with each of ${credentials.length} credentials: ${first.what}` };
+  return { ...first, what: finding('each_credential', { count: credentials.length, finding: first.what }) };
 }
 
 /** The steps of one test. */

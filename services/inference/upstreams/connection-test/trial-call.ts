@@ -1,6 +1,7 @@
 // The last step of a test: a real call of a few tokens, through the same code as all calls.
 import type { Clock } from '#kit/clock.js';
 import { GenerateRequest, type GenerateResponse, Role } from '#proto/inference/v1/inference.js';
+import { finding } from '#rules/finding-sentences.js';
 import { checkGenerateRequest } from '../../requests/request-rules.js';
 import { inputTokensMax } from '../../tokens/prompt-text.js';
 import { totalInput } from '../../tokens/usage-report.js';
@@ -46,12 +47,10 @@ async function trialCall(
     const usage = usageWords(message);
     if (usage === undefined) continue;
     const most = inputTokensMax(request.prompt!);
-    if (vectorLength > 0)
-      return { what: `a vector of ${vectorLength} numbers; ${usage}; at most ${most} input tokens, at your own cost`, value: undefined };
-    const bound = `at most ${most} input and ${outputMax} output tokens, at your own cost`;
-    return { what: `first token after ${firstAfterMs ?? 0} ms; ${usage}; ${bound}`, value: undefined };
+    if (vectorLength > 0) return { what: finding('vector', { count: vectorLength, usage, input: most }), value: undefined };
+    return { what: finding('called', { ms: firstAfterMs ?? 0, usage, input: most, output: outputMax }), value: undefined };
   }
-  throw new StepFault('the answer did not finish');
+  throw new StepFault(finding('unfinished', {}));
 }
 
 /** Describes the token counts that the last message of an answer reports; undefined for earlier messages. */
@@ -59,8 +58,6 @@ function usageWords({ events }: GenerateResponse): string | undefined {
   const last = events.at(-1)?.event;
   if (last?.$case !== 'finished') return undefined;
   const { usage, usageReported, usageFault } = last.value;
-  if (usage !== undefined && usageReported) return `it reports ${totalInput(usage)} input and ${usage.outputTokens} output`;
-  return usageFault === ''
-    ? 'it reports no usage, so calls are charged by our own count'
-    : `its figures break a rule (${usageFault}), so calls are charged by our own count`;
+  if (usage !== undefined && usageReported) return finding('usage_reported', { input: totalInput(usage), output: usage.outputTokens });
+  return usageFault === '' ? finding('usage_missing', {}) : finding('usage_implausible', { rule: usageFault });
 }
