@@ -167,8 +167,8 @@ async function startSmall(name: string, args: readonly string[], where: string, 
 }
 
 /** Starts a program that is stopped at the end of the run. Its unexpected end ends the run. */
-export function start(program: string, args: readonly string[], where: string, env: NodeJS.ProcessEnv, cwd = root): ChildProcess {
-  const child = spawn('taskset', ['-c', where, program, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] });
+export function start(program: string, args: readonly string[], where: string, env: NodeJS.ProcessEnv): ChildProcess {
+  const child = spawn('taskset', ['-c', where, program, ...args], { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] });
   child.once('exit', (code, signal) => {
     if (children.includes(child)) throw new Error(`${program} ${args.join(' ')} ended with ${code ?? signal}.`);
   });

@@ -36,15 +36,12 @@ export function passedOn<const Names extends string>(...names: Names[]): Record<
 /** Represents, in types only, every unknown word, so that a `type` still distinguishes the known kinds. */
 declare const otherWord: unique symbol;
 
-/** Returns a schema for an object of unknown kind: its tag is any other word, and its other fields are for its vendor to validate. */
-export function unknownKind<const Tag extends string = 'type'>(
-  known: readonly string[],
-  tag = 'type' as Tag,
-): TObject<Record<Tag, TUnsafe<typeof otherWord>>> {
+/** Returns a schema for an object of unknown kind: its type is any other word, and its other fields are for its vendor to validate. */
+export function unknownKind(known: readonly string[]): TObject<{ type: TUnsafe<typeof otherWord> }> {
   const word = Type.Unsafe<typeof otherWord>(
     Type.String({ not: { enum: known }, description: 'Any other word reaches upstreams of this format only.' }),
   );
-  return Type.Object({ [tag]: word } as Record<Tag, TUnsafe<typeof otherWord>>);
+  return Type.Object({ type: word });
 }
 
 /** Returns schemas for fields that are accepted with any value and have no effect. */

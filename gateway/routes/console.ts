@@ -20,7 +20,8 @@ const contentSecurityPolicy = [
 const builtFiles = fileURLToPath(new URL('dist/console-app/', root));
 
 /** Handles GET /console and everything below it that is not the API. */
-export function consolePages(files: AppFiles = readAppFiles(builtFiles)): { home: Middleware; page: Middleware } {
+export function consolePages(): { home: Middleware; page: Middleware } {
+  const files = readAppFiles(builtFiles);
   return {
     // The page needs the trailing slash, relative to which its files are addressed.
     home: async (ctx: Context) => {

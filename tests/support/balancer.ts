@@ -10,8 +10,10 @@ export interface Balancer {
   stop(): Promise<void>;
 }
 
+const intervalMs = 100;
+
 /** Starts a balancer that queries each gateway every `intervalMs`. */
-export async function startBalancer(gatewayUrls: readonly string[], intervalMs = 100): Promise<Balancer> {
+export async function startBalancer(gatewayUrls: readonly string[]): Promise<Balancer> {
   let ready: string[] = [];
   let turn = 0;
   let isStopping = false;

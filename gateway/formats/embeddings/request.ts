@@ -3,7 +3,7 @@ import { type TSchema, Type } from 'typebox';
 import { ApiFormat, type Message, Role } from '#proto/inference/v1/inference.js';
 import { bodyReader } from '../body-reader.js';
 import { endUserOf } from '../end-user.js';
-import { type FormatHeaders, type ParsedCall, unfilledRequest } from '../format.js';
+import { type ParsedCall, unfilledRequest } from '../format.js';
 import { inputTokensMax, messageOverhead } from '../input-bound.js';
 import { isKnownInOtherCase, onlyFields } from '../native-fields.js';
 import { Demands } from '../required-capabilities.js';
@@ -20,7 +20,7 @@ const readers = {
 };
 
 /** Validates and translates a body. Raises invalid_request with details.field. */
-export function parseEmbeddings(value: unknown, _headers: FormatHeaders = {}): ParsedCall {
+export function parseEmbeddings(value: unknown): ParsedCall {
   const form = formOf((value as { input?: unknown } | null)?.input);
   const body = readers[form](value) as EmbeddingsRequest;
   const { texts, tokens } = inputsOf(body.input, form);

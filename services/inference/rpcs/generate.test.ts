@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { StopReason } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
-import type { InferenceConfig } from '../config.js';
 import { collect, eventsOf, finishedOf, summary, type TestInference } from '../testing/fixtures.js';
 import { ask, operator, startStubbed } from '../testing/stubbed.js';
 
@@ -9,8 +8,8 @@ let stub: StubUpstream;
 let inference: TestInference;
 let stop: () => Promise<void>;
 
-async function start(changes: Partial<InferenceConfig> = {}): Promise<void> {
-  ({ stub, inference, stop } = await startStubbed(changes));
+async function start(): Promise<void> {
+  ({ stub, inference, stop } = await startStubbed());
 }
 
 afterEach(() => stop());

@@ -4,7 +4,7 @@ import { accessTable } from '#proto/access.js';
 import { builtInCallers } from '#rules/callers.js';
 import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
-import { systemClock, type Clock } from '../../clock.js';
+import { systemClock } from '../../clock.js';
 import { ActorVerifier } from '../actor-token.js';
 import { type CallContext, changedContext } from '#client/call-context.js';
 import type { CallScope, Decorator } from '../decorate.js';
@@ -20,7 +20,6 @@ export const operator = 'operator';
 export interface AccessOptions {
   readonly table?: AccessTable;
   readonly builtIn?: BuiltInCallers;
-  readonly clock?: Clock;
   /** How long a call with a token waits for the first keys after a start, in milliseconds. */
   readonly keysWaitMs?: number;
 }
@@ -35,8 +34,8 @@ export class Access {
   private readonly keysWaitMs: number;
   private readonly builtIn: ReadonlyMap<string, { readonly grants: 'all' | ReadonlySet<string>; readonly forUsers: boolean }>;
 
-  constructor({ table = accessTable, builtIn = builtInCallers, clock = systemClock, keysWaitMs = 1500 }: AccessOptions = {}) {
-    this.actors = new ActorVerifier(clock);
+  constructor({ table = accessTable, builtIn = builtInCallers, keysWaitMs = 1500 }: AccessOptions = {}) {
+    this.actors = new ActorVerifier(systemClock);
     this.table = table;
     this.keysWaitMs = keysWaitMs;
     this.builtIn = new Map(

@@ -20,11 +20,10 @@ export interface FollowOptions {
   readonly caller: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How often to report when callers were last seen; 5 s by default. */
-  readonly reportIntervalMs?: number;
 }
 
-const reportIntervalMsDefault = 5000;
+/** How often to report when callers were last seen. */
+const reportIntervalMs = 5000;
 const reportTimeoutMs = 5000;
 
 /** Returns a part that follows the source while it runs. Starting does not wait for the source. */
@@ -49,9 +48,7 @@ export function followCallers(options: FollowOptions): Part {
         clock,
         log,
       });
-      stopReporting = repeat(options.reportIntervalMs ?? reportIntervalMsDefault, report, (error) =>
-        log.warn({ err: error }, 'could not report when callers were last seen'),
-      );
+      stopReporting = repeat(reportIntervalMs, report, (error) => log.warn({ err: error }, 'could not report when callers were last seen'));
     },
     async stop() {
       await stopReporting?.();
