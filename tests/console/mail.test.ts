@@ -57,7 +57,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     expect(await accessibilityFaults(page)).toEqual([]);
     await page.getByRole('button', { name: 'I have saved the link' }).click();
     const row = page.getByRole('table', { name: 'Pending invitations' }).getByRole('row', { name: /vera@example\.com/ });
-    await row.getByText('sent', { exact: true }).waitFor();
+    await row.getByText('Sent', { exact: true }).waitFor();
     expect(mail.mails).toHaveLength(1);
     expect(owner.faults).toEqual([]);
   });
@@ -108,7 +108,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     await page.getByRole('button', { name: 'I have saved the link' }).click();
     await page
       .getByRole('row', { name: /nobody@example\.com/ })
-      .getByText('failed', { exact: true })
+      .getByText('Failed', { exact: true })
       .waitFor();
     await invite('busy@example.com');
     await page.getByText('The email to busy@example.com is taking longer').waitFor();
@@ -116,7 +116,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     await page.getByRole('button', { name: 'I have saved the link' }).click();
     await page
       .getByRole('row', { name: /busy@example\.com/ })
-      .getByText('sent', { exact: true })
+      .getByText('Sent', { exact: true })
       .waitFor();
     await settledPage(page);
     expect(await accessibilityFaults(page)).toEqual([]);

@@ -83,10 +83,11 @@ export function shareOf(part: string, whole: string): number {
   return Math.min(1, Math.max(0, Number((top * 10_000n) / bottom) / 10_000));
 }
 
-/** Returns an amount of nano-USD for the axis of a chart, rounded to two digits. It is only drawn, so this is the only amount that may be a float. */
-export function axisUsd(nano: number): string {
-  const usd = Number((nano / 1e9).toPrecision(2));
-  const cents = Math.round(usd * 100) / 100;
-  if (Number.isInteger(usd)) return `$${usd}`;
-  return cents === usd ? `$${usd.toFixed(2)}` : `$${usd.toFixed(9).replace(/0+$/, '')}`;
+/**
+ * Returns an amount of nano-USD for the axis of a chart whose marks are `step` apart, with as many decimals as every mark of that axis. It is only
+ * drawn, so this is the only amount that may be a float.
+ */
+export function axisUsd(nano: number, step: number): string {
+  const [, decimals = ''] = /\.(\d*?)0*$/.exec((step / 1e9).toFixed(9)) ?? [];
+  return `$${(nano / 1e9).toFixed(decimals === '' ? 0 : Math.max(2, decimals.length))}`;
 }

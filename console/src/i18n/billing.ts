@@ -53,7 +53,8 @@ export const billingText = dictionary(
     back: 'Balance and billing',
 
     statementOf: ({ month }: { month: string }) => `Statement for ${month}`,
-    statementAbout: ({ from, until }: { from: string; until: string }) => `From ${from} up to, but not including, ${until} (UTC).`,
+    statementAbout: ({ from, to, lines }: { from: string; to: string; lines: string }) =>
+      `${from} to ${to} (UTC) · ${lines === '1' ? '1 line' : `${lines} lines`}`,
     openMonth: 'This month is still open; figures may change.',
     archived: 'Some lines of this month were archived by the operator. The totals include them.',
     sums: 'Balance summary',
@@ -139,7 +140,7 @@ export const billingText = dictionary(
     back: '余额与账单',
 
     statementOf: ({ month }) => `${month}对账单`,
-    statementAbout: ({ from, until }) => `自 ${from} 起至 ${until} 之前（UTC）。`,
+    statementAbout: ({ from, to, lines }) => `${from} 至 ${to}（UTC）· ${lines} 行`,
     openMonth: '本月尚未结束，数字和明细仍会变化。',
     archived: '本月的部分明细已由运维人员归档。合计包含全部明细。',
     sums: '余额汇总',

@@ -37,8 +37,8 @@ interface Props {
   readonly bars: readonly BarOfChart[];
   /** Returns an exact figure as text, for the table. */
   readonly text: (bar: number, series: number) => string;
-  /** Returns a round figure for the axis. */
-  readonly axisText: (value: number) => string;
+  /** Returns a round figure for the axis, whose marks are so far apart. */
+  readonly axisText: (value: number, step: number) => string;
   readonly totalText: (bar: number) => string;
   readonly labelName: string;
   readonly totalName: string;
@@ -89,6 +89,7 @@ export function StackedBars(props: Props) {
   const totals = bars.map((bar) => bar.values.reduce((sum, value) => sum + value, 0));
   const marks = marksOf(Math.max(...totals, ...lines.flatMap(({ values }) => values.filter((value) => value !== undefined)), 0));
   const top = marks.at(-1)!;
+  const markText = (mark: number): string => axisText(mark, marks[1]!);
   const step = width / Math.max(1, bars.length);
   const every = Math.max(1, Math.ceil(bars.length / 8));
   const chosen = from === undefined || active === undefined ? undefined : ([Math.min(from, active), Math.max(from, active)] as const);
@@ -124,7 +125,7 @@ export function StackedBars(props: Props) {
         title,
         series: series.map((name, at) => ({ name, colour: colourOf(at) })),
         bars: bars.map((bar) => ({ label: bar.axisLabel ?? bar.label, values: bar.values })),
-        marks: marks.map((value) => ({ value, text: axisText(value) })),
+        marks: marks.map((value) => ({ value, text: markText(value) })),
         lines,
       });
     } else {
@@ -176,10 +177,10 @@ export function StackedBars(props: Props) {
       <div className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-2">
         <div aria-hidden className={classNames('relative text-right text-xs text-soft tabular', small ? 'h-16' : 'h-50')}>
           {/* Gives the column its width. */}
-          <span className="invisible">{[axisText(top), axisText(marks[1] ?? 0)].reduce((a, b) => (a.length > b.length ? a : b))}</span>
+          <span className="invisible">{[markText(top), markText(marks[1] ?? 0)].reduce((a, b) => (a.length > b.length ? a : b))}</span>
           {(small ? [top] : marks).map((mark) => (
             <span key={mark} className="absolute right-0 -translate-y-1/2 leading-none" style={{ top: `${100 - (mark / top) * 100}%` }}>
-              {axisText(mark)}
+              {markText(mark)}
             </span>
           ))}
         </div>

@@ -30,18 +30,20 @@ export function Deposits() {
             <Card flush>
               <DataTable
                 caption={t.depositsTitle}
+                dense
+                className="two-lines"
                 rows={deposits}
                 rowKey={({ id }) => id}
                 columns={[
-                  { name: t.date, cell: ({ created_at }) => <When at={created_at} /> },
+                  { name: t.date, className: 'line-1 grow', cell: ({ created_at }) => <When at={created_at} /> },
                   { name: t.source, cell: ({ source }) => source !== null && t[source] },
-                  { name: t.note, className: 'wrap-anywhere', cell: ({ reason }) => reason },
-                  { name: t.amount, usd: ({ amount_usd }) => amount_usd },
+                  { name: t.note, className: 'line-2 cut widest', cell: ({ reason }) => <span title={reason ?? undefined}>{reason}</span> },
+                  { name: t.amount, className: 'line-1', usd: ({ amount_usd }) => amount_usd },
                   { name: t.balanceAfter, usd: ({ balance_after_usd }) => balance_after_usd },
                   {
                     name: t.receipt,
                     hideName: true,
-                    className: 'num',
+                    className: 'line-2 num',
                     cell: ({ id, amount_usd, created_at }) => (
                       <Link
                         to={account.path(`/billing/receipts/${id}`)}

@@ -37,6 +37,7 @@ function Table({ months }: { months: readonly Statement[] }) {
     <Card flush>
       <DataTable
         room="much"
+        dense
         caption={t.statements}
         rows={months}
         rowKey={(each) => each.month}

@@ -139,11 +139,11 @@ function Figures({ statement }: { statement: Statement }) {
     [t.refunds, statement.refunds_usd, true],
   ];
   const digits = digitsOf([statement.opening_usd, ...rows.map(([, usd]) => usd), statement.closing_usd]);
+  const lastDay = new Date(Date.parse(statement.until) - 1).toISOString().slice(0, 10);
   return (
     <>
       <p className="mb-3 text-soft">
-        {account.name} · {t.statementAbout({ from: statement.from.slice(0, 10), until: statement.until.slice(0, 10) })} {t.lines}:{' '}
-        {number(statement.lines)}
+        {account.name} · {t.statementAbout({ from: statement.from.slice(0, 10), to: lastDay, lines: number(statement.lines) })}
       </p>
       {!statement.is_closed && <Notice>{t.openMonth}</Notice>}
       {statement.has_archived_lines && <Notice>{t.archived}</Notice>}

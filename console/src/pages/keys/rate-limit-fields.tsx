@@ -19,7 +19,7 @@ export function RateLimitFields({
 }) {
   const t = useText(rateLimitsText);
   return (
-    <div className="grid gap-3 sm:grid-cols-3">
+    <div className="grid items-end gap-3 sm:grid-cols-3">
       {rateLimitNames.map((name) => (
         <TextField
           key={name}

@@ -74,7 +74,7 @@ function One({ project }: { project: Project }) {
         description={
           project.deleted_at !== null ? (
             <Badge icon="stopped">{t.deleted}</Badge>
-          ) : project.is_default ? (
+          ) : project.is_default && project.name !== t.isDefault ? (
             <Badge>{t.isDefault}</Badge>
           ) : undefined
         }

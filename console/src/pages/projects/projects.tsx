@@ -84,7 +84,7 @@ function ProjectTable({ caption, projects }: { caption: string; projects: readon
                 <Link to={account.path(`/projects/${project.id}`)} className="link wrap-anywhere">
                   {project.name}
                 </Link>
-                {project.is_default && <Badge>{t.isDefault}</Badge>}
+                {project.is_default && project.name !== t.isDefault && <Badge>{t.isDefault}</Badge>}
               </span>
             ),
           },

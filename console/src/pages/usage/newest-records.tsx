@@ -7,7 +7,7 @@ import { Card, Section } from '../../ui/layout.js';
 import { Fetched } from '../../ui/query.js';
 import { DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
-import { OutcomeBadge } from './outcome.js';
+import { OutcomeDot } from './outcome.js';
 
 /** The texts are passed by the page, so that this component needs no dictionary. */
 interface Props {
@@ -40,28 +40,32 @@ export function NewestRecords({ query, title, none, all, columns, withDetail = f
             <Card flush>
               <DataTable<UsageRecord>
                 caption={title}
+                dense
+                className="two-lines"
                 rows={data}
                 rowKey={({ request_id }) => request_id}
                 columns={[
                   {
                     name: columns.time,
+                    className: 'line-1 grow',
                     cell: (record) => (
                       <Link className="link" to={account.path(`/usage/records/${record.request_id}`)}>
-                        <When at={record.started_at} />
+                        <When at={record.started_at} style="line" />
                       </Link>
                     ),
                   },
-                  { name: columns.model, cell: ({ model }) => <code>{model}</code> },
+                  { name: columns.model, className: 'line-2 cut wide', cell: ({ model }) => <span title={model}>{model}</span> },
                   {
                     name: columns.outcome,
+                    className: 'line-2 cut widest',
                     cell: ({ outcome, outcome_detail: detail }) => (
-                      <span className="inline-flex flex-wrap items-center gap-1.5">
-                        <OutcomeBadge outcome={outcome} wraps />
-                        {withDetail && detail !== null && <span className="text-soft wrap-anywhere">{detail}</span>}
-                      </span>
+                      <>
+                        <OutcomeDot outcome={outcome} />
+                        {withDetail && detail !== null && <span className="text-soft"> · {detail}</span>}
+                      </>
                     ),
                   },
-                  { name: columns.charge, usd: (record) => record.charge_usd },
+                  { name: columns.charge, className: 'line-1', usd: (record) => record.charge_usd },
                 ]}
               />
             </Card>

@@ -199,9 +199,14 @@ function Groups({ overview: { groups, total }, view }: { overview: OverviewData;
       cell(group) {
         const share = shareText(nanoUsdOf(group.charge_usd), all);
         return (
-          <span className="inline-block w-28 tabular">
-            {share}
-            <Bar plain share={shareOf(group.charge_usd, total.charge_usd)} label={t.shareOf({ name: nameOf(group.name ?? ''), share })} />
+          <span className="inline-flex items-center gap-2 tabular">
+            <span className="w-12 text-right">{share}</span>
+            <Bar
+              plain
+              small
+              share={shareOf(group.charge_usd, total.charge_usd)}
+              label={t.shareOf({ name: nameOf(group.name ?? ''), share })}
+            />
           </span>
         );
       },

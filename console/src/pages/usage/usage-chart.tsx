@@ -108,7 +108,7 @@ export function UsageChart({ overview: { chart, groups, parts, possibleGrains, p
             return { name: groupName(name), value: drawn(figures, measure), text: figureText(figures, measure, count) };
           })
         }
-        axisText={(value) => axisText(value, measure, count)}
+        axisText={(value, step) => (measure === 'spend' ? axisUsd(value, step) : count(value))}
         labelName={t[chart.grain]}
         totalName={t.total}
         lines={
@@ -133,11 +133,6 @@ export function zoomed({ ids, grain }: OverviewSlots, first: number, last: numbe
   const startOf = (index: number): number => (grain === 'hour' ? Number(ids[index]) : startOfDay(ids[index]!, offsetAt));
   const untilMs = grain === 'hour' ? startOf(last) + 3_600_000 : startOfDay(addDays(ids[last]!, 1), offsetAt);
   return { range: { from: new Date(startOf(first)).toISOString(), until: new Date(untilMs).toISOString() }, grain: undefined };
-}
-
-/** Formats the round figures of the axis; the table has the exact ones. */
-function axisText(value: number, measure: Measure, count: (value: number) => string): string {
-  return measure === 'spend' ? axisUsd(value) : count(value);
 }
 
 /** Makes names unique, because series are identified by their names. */

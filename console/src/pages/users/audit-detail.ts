@@ -32,7 +32,7 @@ const isFields = (value: unknown): value is Fields => typeof value === 'object' 
 const words = (name: string): string => name.replaceAll('_', ' ');
 
 function valueText(value: unknown): string {
-  if (value === null || value === undefined || value === '') return '–';
+  if (value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) return '–';
   if (typeof value === 'string' && longId.test(value)) return `${value.slice(0, value.indexOf('_') + 1)}…${value.slice(-tailChars)}`;
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (Array.isArray(value)) return value.map(valueText).join(', ');
