@@ -44,26 +44,13 @@ async function relayed(
   wire: Wire,
   chunks: AsyncGenerator<Uint8Array>,
   limits = { eventBytesMax: 10_000, responseBytesMax: 1_000_000, idleTimeoutMs: 1000 },
+  messages: GenerateResponse[] = [],
 ): Promise<GenerateResponse[]> {
   const watchdog = new Watchdog(neverAborted);
-  const messages: GenerateResponse[] = [];
-  const decoder = wire.decoder(request, {
-    target,
-    requestId: '',
-    droppedFields: [],
-    isNative: false,
-  });
+  const decoder = wire.decoder(request, { target, requestId: '', droppedFields: [], isNative: false });
+  const reader = new SseReader(limits.eventBytesMax);
   try {
-    for await (const message of relay({
-      request,
-      target,
-      decoder,
-      reader: new SseReader(limits.eventBytesMax),
-      hasBody: true,
-      chunks,
-      watchdog,
-      limits,
-    }))
+    for await (const message of relay({ request, target, decoder, reader, hasBody: true, chunks, watchdog, limits }))
       messages.push(message);
     return messages;
   } finally {
@@ -122,31 +109,9 @@ describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
   it('that breaks off reports last what was delivered, counted exactly', async () => {
     const words = { blocks: [{ type: 'text' as const, text: 'internationalisation '.repeat(40) }], deltaChars: 21 };
     const frames = wire === formats[0]![1] ? completionFrames(words, body) : messageFrames(words, body);
-    const watchdog = new Watchdog(neverAborted);
     const messages: GenerateResponse[] = [];
-    const run = async (): Promise<void> => {
-      const chunks = cut(Buffer.from(frames.slice(0, 30).join('')), []);
-      const decoder = wire.decoder(request, {
-        target,
-        requestId: '',
-        droppedFields: [],
-        isNative: false,
-      });
-      const limits = { eventBytesMax: 10_000, responseBytesMax: 1_000_000, idleTimeoutMs: 1000 };
-      for await (const message of relay({
-        request,
-        target,
-        decoder,
-        reader: new SseReader(limits.eventBytesMax),
-        hasBody: true,
-        chunks,
-        watchdog,
-        limits,
-      }))
-        messages.push(message);
-    };
-    await expect(run()).rejects.toMatchObject({ reason: 'upstream_failed' });
-    watchdog.end(new AppError('cancelled', 'over'));
+    const chunks = cut(Buffer.from(frames.slice(0, 30).join('')), []);
+    await expect(relayed(wire, chunks, undefined, messages)).rejects.toMatchObject({ reason: 'upstream_failed' });
     const delivered = eventsOf(messages)
       .map((event) => (event.$case === 'blockDelta' ? event.value.delta!.value : ''))
       .join('');
