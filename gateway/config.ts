@@ -219,7 +219,7 @@ export const gatewaySettings = {
   catalogSandbox: flag('TOLLGATE_GATEWAY_CATALOG_SANDBOX', 'list the built-in sandbox models on the public pages', { default: true }),
   modelPerformance: flag(
     'TOLLGATE_GATEWAY_MODEL_PERFORMANCE',
-    'show the measured speed and availability of models with at least 50 calls on the public pages and in /v1/catalog',
+    'show the measured speed and availability of models with at least 50 calls on the public pages and in /v1/catalog, /models.json and /models.csv',
     { default: true },
   ),
   operatorDocs: oneOf(

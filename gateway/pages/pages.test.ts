@@ -3,6 +3,10 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { root } from '#kit/root.js';
+import { Model, ModelState } from '#proto/catalog/v1/catalog.js';
+import { ModelPerformance } from '#proto/metering/v1/metering.js';
+import type { CatalogModel } from '../formats/models-schema.js';
+import { catalogFile, type PageDeps } from '../routes/pages.js';
 import { catalogCsv } from './catalog/catalog-csv.js';
 import { estimate, readSize, sizeDefault } from './catalog/estimate.js';
 import { html } from './html.js';
@@ -124,7 +128,37 @@ describe('the catalog as CSV', () => {
       input_modalities: ['text', 'image'],
       features: [],
     };
-    const [, line] = catalogCsv([model as unknown as Parameters<typeof catalogCsv>[0][number]]).split('\r\n');
-    expect(line).toBe(`'=cmd(),"A ""b"", c",,active,true,1,1,,,,,,,request=0.001,text image,`);
+    const [, line] = catalogCsv([model as unknown as CatalogModel]).split('\r\n');
+    expect(line).toBe(`'=cmd(),"A ""b"", c",,active,true,1,1,,,,,,,request=0.001,text image,,,,,,,,,,,`);
+  });
+
+  it('has what was measured, and empty cells where there were too few calls', async () => {
+    const model = Model.fromPartial({ id: 'acme/fast', state: ModelState.MODEL_STATE_ACTIVE });
+    const lastWeek = { availableBasisPoints: 9995, firstOutput: { p50Ms: 300, p95Ms: 900 } };
+    const deps = {
+      models: { list: () => [model], isServed: () => true },
+      config: { catalogSandbox: true },
+      performance: { read: async () => new Map([[model.id, ModelPerformance.fromPartial({ modelId: model.id, lastWeek })]]) },
+    } as unknown as PageDeps;
+    const read = async (format: 'json' | 'csv'): Promise<unknown> => {
+      const ctx = { query: {}, set: () => undefined, body: undefined as unknown };
+      await catalogFile(deps, format)(ctx as unknown as Parameters<ReturnType<typeof catalogFile>>[0], async () => undefined);
+      return ctx.body;
+    };
+    expect(await read('json')).toMatchObject({
+      data: [
+        { id: 'acme/fast', performance: { last_24h: null, last_7d: { available_percent: 99.95, first_token_ms: { p50: 300, p95: 900 } } } },
+      ],
+    });
+    const [names, cells] = String(await read('csv'))
+      .split('\r\n')
+      .map((line) => line.split(','));
+    const figures = Object.fromEntries(names!.map((name, index) => [name, cells![index]]).filter(([name]) => /^last_/.test(name!)));
+    expect(figures).toMatchObject({
+      last_24h_available_percent: '',
+      last_7d_available_percent: '99.95',
+      last_7d_first_token_ms_p95: '900',
+    });
+    expect(Object.keys(figures)).toHaveLength(10);
   });
 });

@@ -69,7 +69,7 @@ export function catalogHtml(deps: PageDeps): Middleware {
 /** Returns the catalog as JSON or CSV, by the same query. */
 export function catalogFile(deps: PageDeps, format: 'json' | 'csv'): Middleware {
   return async (ctx: Context) => {
-    const chosen = selectModels(publicCatalog(deps), readCatalogQuery(ctx.query));
+    const chosen = selectModels(publicCatalog(deps, await deps.performance.read()), readCatalogQuery(ctx.query));
     ctx.set('cache-control', 'public, max-age=30');
     ctx.type = format === 'json' ? 'application/json' : 'text/csv; charset=utf-8';
     ctx.body = format === 'json' ? { object: 'list', data: chosen } : catalogCsv(chosen);

@@ -1,8 +1,10 @@
 // The public catalog as CSV, for spreadsheets. Pure.
-import type { CatalogModel } from '../../formats/models-schema.js';
+import type { CatalogModel, PerformancePeriodView } from '../../formats/models-schema.js';
 import { csvLine } from '../csv.js';
 
-const columns: readonly [string, (model: CatalogModel) => string | number][] = [
+type Column = readonly [string, (model: CatalogModel) => string | number];
+
+const columns: readonly Column[] = [
   ['id', ({ id }) => id],
   ['display_name', (model) => model.display_name],
   ['owned_by', (model) => model.owned_by],
@@ -19,7 +21,27 @@ const columns: readonly [string, (model: CatalogModel) => string | number][] = [
   ['unit_prices_usd', (model) => model.unit_prices.map(({ unit, usd }) => `${unit}=${usd}`).join(' ')],
   ['input_modalities', (model) => model.input_modalities.join(' ')],
   ['features', ({ features }) => features.join(' ')],
+  ...measured('last_24h'),
+  ...measured('last_7d'),
 ];
+
+/** Returns the columns of what was measured in a period; a cell is empty where there were too few calls. */
+function measured(period: 'last_24h' | 'last_7d'): Column[] {
+  const figures: [string, (of: PerformancePeriodView) => number | undefined][] = [
+    ['available_percent', (of) => of.available_percent],
+    ['first_token_ms_p50', (of) => of.first_token_ms?.p50],
+    ['first_token_ms_p95', (of) => of.first_token_ms?.p95],
+    ['output_tokens_per_second_p50', (of) => of.output_tokens_per_second?.p50],
+    ['output_tokens_per_second_p5', (of) => of.output_tokens_per_second?.p5],
+  ];
+  return figures.map(([name, value]) => [
+    `${period}_${name}`,
+    ({ performance }) => {
+      const of = performance?.[period] ?? null;
+      return of === null ? '' : (value(of) ?? '');
+    },
+  ]);
+}
 
 /** Returns a header and a line for each model (RFC 4180). */
 export function catalogCsv(models: readonly CatalogModel[]): string {
