@@ -63,7 +63,7 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
 
     const changes = page.getByRole('table', { name: 'Price changes' });
     await changes.waitFor();
-    expect(await changes.getByRole('row', { name: /^Output/ }).innerText()).toMatch(/\$0\.40\s+\$4\.25\s+↑ \+962\.5 %/);
+    expect(await changes.getByRole('row', { name: /^Output/ }).innerText()).toMatch(/\$0\.40\s+\$4\.25\s+↑ \+962\.5%/);
     await page.getByText('Output changes by more than half.').waitFor();
     const calls = page.getByRole('table', { name: 'Cost of typical calls' });
     expect(await calls.getByRole('row').nth(1).innerText()).toContain('$0.004025001');
@@ -128,7 +128,7 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     expect(await page.getByRole('region', { name: 'anthropic' }).getByRole('button', { name: 'Edit', exact: true }).count()).toBe(0);
     await page.getByRole('button', { name: 'Add upstream' }).click();
     const dialog = popup(page);
-    await dialog.getByLabel('Id', { exact: true }).fill('acme');
+    await dialog.getByLabel('ID', { exact: true }).fill('acme');
     await dialog.getByLabel('Base URL').fill(stub.baseUrl);
     await dialog.getByLabel('Secret').fill('sk-wrong-0123456789abcd');
     await dialog.getByRole('button', { name: 'Add upstream' }).click();
@@ -167,7 +167,7 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     expect(await accessibilityFaults(page)).toEqual([]);
 
     await page.goto(`${system.baseUrl}/console/operator/models?new=1`);
-    await dialog.getByLabel('Id', { exact: true }).fill('acme/fast');
+    await dialog.getByLabel('ID', { exact: true }).fill('acme/fast');
     await dialog.getByLabel('Name', { exact: true }).fill('Acme Fast');
     await dialog.getByLabel('Output limit (tokens)').fill('999999');
     await dialog.getByLabel('Upstream', { exact: true }).selectOption('acme');

@@ -47,7 +47,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
 
   it('finds an account and credits it with a reason, and balance, journal, statement and ledger agree', async () => {
     const page = await operator.open('/operator/accounts');
-    await page.getByRole('searchbox', { name: 'Search by name or id' }).fill('ACME');
+    await page.getByRole('searchbox', { name: 'Search by name or ID' }).fill('ACME');
     await eventually(async () => ((await page.getByRole('row').count()) === 2 ? true : undefined));
     expect(page.url()).toContain('q=ACME');
     await page.getByRole('link', { name: 'Acme Ltd' }).click();
@@ -84,7 +84,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     const page = await operator.open('/operator/accounts');
     const back = suspendLedger(system);
     try {
-      await page.getByRole('searchbox', { name: 'Search by name or id' }).fill('acme');
+      await page.getByRole('searchbox', { name: 'Search by name or ID' }).fill('acme');
       await page.getByText('The ledger is unavailable').waitFor();
       const row = page.getByRole('row', { name: /Acme Ltd/ });
       expect(await row.innerText()).toMatch(/–[^]*–[^]*1/);
@@ -180,7 +180,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     await popup(page).getByRole('button', { name: 'Make operator' }).click();
     await page
       .getByRole('row', { name: /new@example\.com/ })
-      .getByText('operator', { exact: true })
+      .getByText('Operator', { exact: true })
       .waitFor();
     await page.getByRole('button', { name: 'Actions for new@example.com' }).click();
     await page.getByRole('menuitem', { name: 'Remove operator rights' }).click();
@@ -188,7 +188,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     await eventually(async () =>
       (await page
         .getByRole('row', { name: /new@example\.com/ })
-        .getByText('operator', { exact: true })
+        .getByText('Operator', { exact: true })
         .count()) === 0
         ? true
         : undefined,
@@ -220,7 +220,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     const page = await operator.open('/operator/health');
     await page.getByRole('button', { name: 'Verify now' }).click();
     await page.getByText('Ledger verified').waitFor();
-    expect(await fact(page, 'Mode').innerText()).toContain(mode === 'single' ? 'one process' : 'one process per service');
+    expect(await fact(page, 'Mode').innerText()).toContain(mode === 'single' ? 'Single process' : 'One process per service');
     const services = page.getByRole('table', { name: 'Services' });
     for (const name of ['auth', 'catalog', 'ledger', 'metering', 'inference']) {
       expect(await services.getByRole('row', { name: new RegExp(`^${name}`) }).innerText()).toMatch(

@@ -5,6 +5,7 @@ export const budgetsText = dictionary(
   {
     title: 'Budgets',
     ofAccount: 'Account budgets',
+    ofProject: 'Project',
     ofAccountHint: 'Apply to all keys of the account together.',
     none: 'No budget',
     month: 'Month',
@@ -52,6 +53,7 @@ export const budgetsText = dictionary(
   {
     title: '预算',
     ofAccount: '账户预算',
+    ofProject: '项目',
     ofAccountHint: '按账户所有密钥的合计消费计算。',
     none: '无预算',
     month: '每月',

@@ -9,8 +9,8 @@ export const upstreamsText = dictionary(
     address: 'Address',
     format: 'API format',
     secret: 'Secret',
-    noSecret: 'none',
-    shortSecret: 'set',
+    noSecret: 'None',
+    shortSecret: 'Set',
     models: 'Models routed here',
     noModels: 'No model is routed here yet. Add this upstream to the targets of a model.',
     enabled: 'Enabled',
@@ -20,7 +20,7 @@ export const upstreamsText = dictionary(
     lockedBuiltIn: 'This upstream is part of Tollgate and cannot be changed.',
     lockedEnvironment: ({ setting }: { setting: string }) =>
       `This upstream is set by ${setting} in the gateway’s environment. Change it there and restart.`,
-    builtInAddress: 'built in',
+    builtInAddress: 'Built in',
     chatCompletions: 'chat-completions',
     messages: 'messages',
     responses: 'responses',
@@ -86,7 +86,7 @@ export const upstreamsText = dictionary(
 
     addTitle: 'Add upstream',
     editTitle: ({ id }: { id: string }) => `Edit ${id}`,
-    id: 'Id',
+    id: 'ID',
     idHint: 'Used in the targets of models: a-z, 0-9, - and _.',
     baseUrl: 'Base URL',
     baseUrlHint: 'Including the version, for example https://api.openai.com/v1',

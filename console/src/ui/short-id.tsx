@@ -7,10 +7,15 @@ import { IconButton } from './button.js';
 import { copyText } from './copy.js';
 import { toast } from './toast.js';
 
-/** Shows the beginning and the end of an id; ids of about the same time differ at the end. `to`: the page that it leads to. */
+/** Returns the beginning and the end of an id; ids of about the same time differ at the end. */
+export function shortId(id: string): string {
+  return `${id.slice(0, id.indexOf('_') + 1)}…${id.slice(-8)}`;
+}
+
+/** Shows a shortened id. `to`: the page that it leads to. */
 export function ShortId({ id, to }: { id: string; to?: string }) {
   const t = useText(commonText);
-  const short = <code title={id}>{`${id.slice(0, id.indexOf('_') + 1)}…${id.slice(-8)}`}</code>;
+  const short = <code title={id}>{shortId(id)}</code>;
   const copy = async (): Promise<void> => toast((await copyText(id)) ? t.idCopied : `${t.somethingFailed}: ${id}`);
   return (
     <span className="inline-flex items-center whitespace-nowrap">

@@ -63,7 +63,7 @@ function Shown({ account }: { account: OperatorAccountDetail }) {
             <ButtonLink to={`/accounts/${id}`}>{t.open}</ButtonLink>
             <Button onClick={() => setAsked('rename')}>{t.rename}</Button>
             <Button onClick={() => setAsked('limits')}>{rateLimits.edit}</Button>
-            <Button look={state === 'active' ? 'danger' : 'primary'} onClick={() => setAsked(state === 'active' ? 'suspend' : 'resume')}>
+            <Button look={state === 'active' ? 'secondary' : 'primary'} onClick={() => setAsked(state === 'active' ? 'suspend' : 'resume')}>
               {state === 'active' ? t.suspend : t.resume}
             </Button>
           </>
@@ -153,9 +153,10 @@ function Budgets({ accountId }: { accountId: string }) {
       <Fetched query={ofAccount}>
         {({ budgets }) => (
           <Card className="flex flex-col gap-4">
-            <BudgetBars budgets={budgets} />
+            {(budgets.length > 0 || limited.length === 0) && <BudgetBars budgets={budgets} />}
             {limited.map((project) => (
               <div key={project.id}>
+                <span className="text-soft">{t.ofProject}</span>{' '}
                 <Link to={`/accounts/${accountId}/projects/${project.id}`} className="link wrap-anywhere">
                   {project.name}
                 </Link>

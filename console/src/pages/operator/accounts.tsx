@@ -16,7 +16,7 @@ import { Card, Empty, PageHeader } from '../../ui/layout.js';
 import { fieldError, FormError, Notice } from '../../ui/notice.js';
 import { Segmented } from '../../ui/segmented.js';
 import { DataTable } from '../../ui/table.js';
-import { When } from '../../ui/values.js';
+import { Usd, When } from '../../ui/values.js';
 import { Listed } from '../billing/parts.js';
 import { SearchField } from './search-field.js';
 
@@ -91,23 +91,31 @@ function AccountTable({ accounts }: { accounts: readonly OperatorAccount[] }) {
       <Card flush>
         <DataTable
           caption={t.title}
+          dense
+          className="two-lines"
           rows={accounts}
           rowKey={({ id }) => id}
           columns={[
             {
               name: t.name,
-              className: 'wrap-anywhere',
+              className: 'line-1 grow max-w-96 overflow-hidden text-ellipsis',
               cell: ({ id, name }) => (
-                <Link to={`/operator/accounts/${id}`} className="link">
+                <Link to={`/operator/accounts/${id}`} className="link" title={name}>
                   {name}
                 </Link>
               ),
             },
-            { name: t.state, cell: ({ state }) => <AccountState state={state} /> },
-            { name: t.available, usd: ({ balance }) => balance?.available_usd ?? null },
-            { name: t.held, usd: ({ balance }) => balance?.held_usd ?? null },
+            { name: t.state, className: 'line-2', cell: ({ state }) => <AccountState state={state} /> },
+            // To the cent, which is enough to compare balances; the account's page has the exact ones.
+            {
+              name: t.available,
+              numeric: true,
+              className: 'line-1',
+              cell: ({ balance }) => <Usd value={balance?.available_usd ?? null} digits={2} />,
+            },
+            { name: t.held, numeric: true, cell: ({ balance }) => <Usd value={balance?.held_usd ?? null} digits={2} /> },
             { name: t.keys, numeric: true, cell: ({ keys }) => keys },
-            { name: t.created, cell: ({ created_at }) => <When at={created_at} style="day" /> },
+            { name: t.created, className: 'line-2', cell: ({ created_at }) => <When at={created_at} style="day" /> },
           ]}
         />
       </Card>

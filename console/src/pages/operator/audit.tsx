@@ -9,6 +9,7 @@ import { Button, buttonClass } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
 import { Card, Empty, PageHeader } from '../../ui/layout.js';
 import { ErrorNotice, Notice } from '../../ui/notice.js';
+import { ShortId, shortId } from '../../ui/short-id.js';
 import { DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
 import { Listed } from '../billing/parts.js';
@@ -117,7 +118,7 @@ function EntryTable({ entries }: { entries: readonly AuditEvent[] }) {
         rows={entries}
         rowKey={({ id }) => id}
         columns={[
-          { name: t.when, className: 'whitespace-nowrap', cell: ({ at }) => <When at={at} style="second" /> },
+          { name: t.when, className: 'min-w-28', cell: ({ at }) => <When at={at} style="second" /> },
           {
             name: t.actor,
             className: 'min-w-44 wrap-anywhere',
@@ -130,7 +131,7 @@ function EntryTable({ entries }: { entries: readonly AuditEvent[] }) {
           },
           { name: t.what, cell: ({ action }) => <code>{action}</code> },
           { name: t.on, className: 'min-w-36 wrap-anywhere', cell: (entry) => <Target entry={entry} /> },
-          { name: t.detail, className: 'wrap-anywhere', cell: ({ detail }) => <Detail detail={detail} /> },
+          { name: t.detail, className: 'text-sm text-soft wrap-anywhere', cell: ({ detail }) => <Detail detail={detail} /> },
           { name: t.number, numeric: true, cell: ({ number }) => number ?? '–' },
         ]}
       />
@@ -138,14 +139,19 @@ function EntryTable({ entries }: { entries: readonly AuditEvent[] }) {
   );
 }
 
+/** Names, such as those of models, are not shortened. */
+const longId = /^[a-z]+_[0-9a-f]{32}$/;
+
 function Target({ entry: { target_id, account_id } }: { entry: AuditEvent }) {
   const target = target_id.startsWith('acct_') ? target_id : account_id;
   return (
     <>
-      {target_id !== target && <code className="block text-sm">{target_id}</code>}
+      {target_id !== target && (
+        <span className="block">{longId.test(target_id) ? <ShortId id={target_id} /> : <code>{target_id}</code>}</span>
+      )}
       {target !== null && (
-        <Link to={`/operator/accounts/${target}`} className="link text-sm">
-          <code>{target}</code>
+        <Link to={`/operator/accounts/${target}`} className="link whitespace-nowrap" title={target}>
+          <code>{shortId(target)}</code>
         </Link>
       )}
     </>
@@ -163,10 +169,10 @@ function Detail({ detail: { before, after, ...rest } }: { detail: AuditEvent['de
       </span>
     );
   return (
-    <span className="text-sm text-soft">
+    <>
       {detailText(rest, '')}
       {line(t.before, before)}
       {line(t.after, after)}
-    </span>
+    </>
   );
 }

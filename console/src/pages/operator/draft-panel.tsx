@@ -1,6 +1,7 @@
 // A draft next to the price that it replaces: what changes, what calls would cost, what to review; and publishing it.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { catalogKeys, type Change, type ComparedDraft, discardDraft, publishDraft, type TypicalCall } from '../../api/operator-catalog.js';
+import { exactDigitsOf } from '../../format/money.js';
 import { useNumber } from '../../format/number.js';
 import { useTime } from '../../format/time.js';
 import { modelsText } from '../../i18n/operator-models.js';
@@ -187,7 +188,7 @@ function Rise({ change }: { change: Change }) {
   if (percent === null || (change.before_usd === null && change.after_usd === null)) return <span className="text-soft">–</span>;
   if (!isChange(change) || percent === '0.00') return <span className="text-soft">{t.same}</span>;
   const falls = percent.startsWith('-');
-  return <Badge tone={falls ? 'good' : 'warn'}>{`${falls ? '↓ −' : '↑ +'}${percent.replace('-', '').replace(/\.?0+$/, '')} %`}</Badge>;
+  return <Badge tone={falls ? 'good' : 'warn'}>{`${falls ? '↓ −' : '↑ +'}${percent.replace('-', '').replace(/\.?0+$/, '')}%`}</Badge>;
 }
 
 function Calls({ calls }: { calls: readonly TypicalCall[] }) {
@@ -202,6 +203,7 @@ function Calls({ calls }: { calls: readonly TypicalCall[] }) {
       reasoning: count(reasoning),
       units: units.map(({ unit, quantity }) => `${count(quantity)} ${nameOf(unit).toLowerCase()}`).join(', '),
     });
+  const digits = exactDigitsOf(calls.flatMap(({ before_usd, after_usd }) => [before_usd, after_usd]));
   return (
     <DataTable
       caption={t.whatCallsCost}
@@ -213,9 +215,9 @@ function Calls({ calls }: { calls: readonly TypicalCall[] }) {
           name: t.before,
           numeric: true,
           cell: ({ before_usd }) =>
-            before_usd === null ? <span className="text-soft">{t.refused}</span> : <Usd exact value={before_usd} />,
+            before_usd === null ? <span className="text-soft">{t.refused}</span> : <Usd value={before_usd} digits={digits} />,
         },
-        { name: t.after, numeric: true, cell: ({ after_usd }) => <Usd exact value={after_usd} /> },
+        { name: t.after, numeric: true, cell: ({ after_usd }) => <Usd value={after_usd} digits={digits} /> },
       ]}
     />
   );

@@ -3,12 +3,14 @@ import { useState } from 'react';
 import { useSearchParams } from 'wouter';
 import type { DatedPrice, Figures, WholeModel } from '../../api/operator-catalog.js';
 import { useNumber } from '../../format/number.js';
+import { useTime } from '../../format/time.js';
 import { modelsText } from '../../i18n/operator-models.js';
 import { useText } from '../../i18n/text.js';
 import { useUnitName } from '../../i18n/units.js';
 import { Badge } from '../../ui/badge.js';
 import { Button } from '../../ui/button.js';
 import { Card, Section } from '../../ui/layout.js';
+import { ShortId } from '../../ui/short-id.js';
 import { DataTable } from '../../ui/table.js';
 import { Usd, When } from '../../ui/values.js';
 import { DraftDialog } from './draft-form.js';
@@ -54,6 +56,7 @@ function InForce({ model: { price, pricing } }: { model: WholeModel }) {
   const t = useText(modelsText);
   const count = useNumber();
   const nameOf = useUnitName();
+  const time = useTime();
   if (price === null) return <Card className="text-soft">{t.noPrice}</Card>;
   return (
     <Card>
@@ -80,7 +83,10 @@ function InForce({ model: { price, pricing } }: { model: WholeModel }) {
         ))}
       </dl>
       <p className="mt-3 text-sm text-soft">
-        <When at={price.effective_from} /> · <code>{price.id}</code>
+        <time dateTime={price.effective_from} title={time.full(price.effective_from)}>
+          {t.inForceSince({ when: time.minute(price.effective_from) })}
+        </time>{' '}
+        · <ShortId id={price.id} />
       </p>
     </Card>
   );

@@ -14,7 +14,6 @@ import { SelectField, TextField } from '../../ui/field.js';
 import { Card, Empty, PageHeader } from '../../ui/layout.js';
 import { Fetched } from '../../ui/query.js';
 import { DataTable } from '../../ui/table.js';
-import { Usd } from '../../ui/values.js';
 import { NewModelDialog } from './model-form.js';
 
 const shows = ['offered', 'served', 'unserved', 'drafts', 'retired', 'all'] as const;
@@ -136,8 +135,8 @@ function ModelList({
             columns={[
               { name: t.model, cell: (model) => <Name model={model} /> },
               { name: t.state, cell: (model) => <StateBadges model={model} /> },
-              { name: t.input, numeric: true, cell: ({ price }) => <Usd exact value={price?.usd_per_million_tokens.input ?? null} /> },
-              { name: t.output, numeric: true, cell: ({ price }) => <Usd exact value={price?.usd_per_million_tokens.output ?? null} /> },
+              { name: t.input, usd: ({ price }) => price?.usd_per_million_tokens.input ?? null },
+              { name: t.output, usd: ({ price }) => price?.usd_per_million_tokens.output ?? null },
               { name: t.context, numeric: true, cell: (model) => count(model.context_limit_tokens) },
               { name: t.targets, cell: (model) => <Targets targets={model.targets} /> },
               { name: common.actions, hideName: true, className: 'num', cell: (model) => <PriceLink model={model} /> },
@@ -151,13 +150,17 @@ function ModelList({
 
 function Name({ model: { id, display_name, aliases } }: { model: OperatorModel }) {
   const t = useText(modelsText);
+  // That an id is also known without its first part goes without saying.
+  const others = aliases.filter((alias) => !id.endsWith(`/${alias}`));
   return (
     <>
       <Link to={`/operator/models/${id}`} className="link">
         {display_name}
       </Link>
-      <code className="block text-sm font-normal text-soft">{id}</code>
-      {aliases.length > 0 && <span className="block text-sm font-normal text-soft">{t.alias({ names: aliases.join(', ') })}</span>}
+      <span className="block text-sm font-normal text-soft wrap-anywhere">
+        <code>{id}</code>
+        {others.length > 0 && ` · ${t.alias({ names: others.join(', ') })}`}
+      </span>
     </>
   );
 }
@@ -228,8 +231,9 @@ export function StateBadges({
 
 function Targets({ targets }: { targets: OperatorModel['targets'] }) {
   const t = useText(modelsText);
-  return targets.map(({ upstream_id, upstream_model, state }) => (
-    <span key={`${upstream_id} ${upstream_model}`} className="block">
+  // A model can have several targets at an upstream.
+  return [...new Map(targets.map((target) => [target.upstream_id, target])).values()].map(({ upstream_id, state }) => (
+    <span key={upstream_id} className="block">
       {upstream_id}
       {state !== 'ok' && <span className="text-soft"> ({state === 'disabled' ? t.upstreamDisabled : t.upstreamUnknown})</span>}
     </span>

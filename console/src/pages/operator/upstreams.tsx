@@ -73,7 +73,7 @@ function UpstreamCard({ upstream }: { upstream: Upstream }) {
             ) : (
               <Badge icon="paused">{t.disabled}</Badge>
             )}
-            {locked !== null && <Badge icon="stopped">{locked === 'built_in' ? t.builtIn : t.fromEnvironment}</Badge>}
+            {locked !== null && <Badge>{locked === 'built_in' ? t.builtIn : t.fromEnvironment}</Badge>}
           </div>
           <div className="flex flex-wrap gap-2">
             <Button onClick={() => setAsked('test')}>{t.test}</Button>
