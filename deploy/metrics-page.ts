@@ -33,7 +33,7 @@ const head = `# Metrics
 
 Every process reports metrics. \`TOLLGATE_<PROCESS>_METRICS_LISTEN\` serves them to Prometheus at \`GET /metrics\`, and \`OTEL_EXPORTER_OTLP_ENDPOINT\` sends them
 over OTLP/HTTP ([configuration](configuration.md#every-process)). [deploy/observability](../deploy/observability/README.md) has a scrape configuration, alerts and
-dashboards; [slos.md](slos.md) has the objectives.
+dashboards; [service level objectives](slos.md) lists the objectives.
 
 - Names are those of Prometheus. Over OTLP they have dots and no unit: \`http_server_request_duration_seconds\` is \`http.server.request.duration\` there. Where
   OpenTelemetry's [semantic conventions](https://opentelemetry.io/docs/specs/semconv/) have a metric, it has their name and labels; those that begin with \`tollgate\` are ours.

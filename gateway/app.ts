@@ -35,7 +35,7 @@ import { livez, readyz } from './routes/health.js';
 import { getCatalog, getModel, listModels } from './routes/models.js';
 import { deleteResponse, getResponse, listInputItems } from './routes/stored-responses.js';
 import { stripeWebhook } from './routes/payment-webhook.js';
-import { catalogFile, catalogHtml, crawlerFiles, landingHtml, modelHtml, publicCatalog, unlessApi } from './routes/pages.js';
+import { catalogFile, catalogHtml, crawlerFiles, landingHtml, missingHtml, modelHtml, publicCatalog, unlessApi } from './routes/pages.js';
 import type { SpoolState } from './call/spool/spool.js';
 
 /** What the routes need. */
@@ -142,7 +142,7 @@ export function createApp(deps: AppDeps): Koa {
   app.use(callsFirst(calls));
   app.use(noteRoute(routerOf));
   app.use((ctx: Context, next: Next) => routed.get(routerOf(ctx))!(ctx, next));
-  app.use(notFound(routerOf));
+  app.use(notFound(routerOf, missingHtml(deps)));
   // Everything is rendered and logged above; koa's own handler would print a stack.
   app.on('error', (error, ctx?: Context) => {
     // The connection broke, which is not our fault and happens all the time.
@@ -197,15 +197,17 @@ function noteRoute(routerOf: (ctx: Context) => Router): Middleware {
   };
 }
 
-/** Distinguishes a wrong method from a wrong path. */
-function notFound(routerOf: (ctx: Context) => Router): Middleware {
-  return async (ctx: Context) => {
+/** Distinguishes a wrong method from a wrong path. A browser gets a page for the latter. */
+function notFound(routerOf: (ctx: Context) => Router, page: Middleware): Middleware {
+  return async (ctx: Context, next: Next) => {
     const { path } = routerOf(ctx).match(ctx.path, ctx.method);
     if (path.length > 0) {
       const allowed = [...new Set(path.flatMap((layer) => layer.methods))];
       ctx.set('allow', allowed.join(', '));
       throw new AppError('method_not_allowed', `${ctx.method} is not allowed on this path; use ${allowed.join(' or ')}.`);
     }
+    // Programs accept anything, which browsers do not.
+    if (ctx.method === 'GET' && /\btext\/html\b/.test(ctx.get('accept')) && notOfferedAt(ctx.path) === undefined) return page(ctx, next);
     nothingThere(ctx);
   };
 }

@@ -71,13 +71,13 @@ export function renderMarkdown(text: string, pages: ReadonlySet<string>, from = 
   return { title, content, sections };
 }
 
-/** A setting whose name is at least this long takes the room of the other columns. */
-const longName = /^[A-Z][A-Z\d_]{39,}$/;
+/** A setting or a code whose name is at least this long takes the room of the other columns. */
+const longName = /^([A-Z][A-Z\d_]{39,}|[a-z][a-z_]{17,})$/;
 
-/** Allows line breaks after the dots of a path such as `messages[].content[].text`, and in long names of settings: a table would become too wide. */
+/** Allows line breaks after the dots of a path such as `messages[].content[].text`, and in long names: a table would become too wide. */
 function breakable(code: string): string {
   if (longName.test(code)) return code.replaceAll('_', '_<wbr>');
-  return /^[\w[\].]+$/.test(code) ? code.replace(/\.(?=\w)/g, '.<wbr>') : code;
+  return /^[\w[\].]+$/.test(code) ? code.replace(/\.(?=[A-Za-z_])/g, '.<wbr>') : code;
 }
 
 /** Returns the target of a link of the page `from`, as the browser sees it there, or undefined if the site has no such page. */

@@ -37,14 +37,14 @@ export function quickStartHtml(model: CatalogModel | undefined, site: string, re
       <h2 id="call">2. Make a call</h2>
       <p>
         The base URL is <code>${site}/v1</code>. The samples call <a href="${modelAddress('./', id)}">${model?.display_name ?? id}</a>; any
-        id from <a href="models">Models</a> works.
+        ID from <a href="models">Models</a> works.
       </p>
       ${choices('call', 'First call', chatSamples(id, site))}
       <p>For Anthropic’s client libraries the base URL is <code>${site}</code>.</p>
       <h2 id="cost">3. See what it cost</h2>
       <p>
-        A whole answer has its cost in the header <code>x-tollgate-charge-usd</code>, and its id in <code>x-request-id</code>. The record of
-        the call shows the charge line by line:
+        A response that is not streamed has its cost in the header <code>x-tollgate-charge-usd</code> and its ID in
+        <code>x-request-id</code>. The usage record of the call shows the charge line by line:
       </p>
       ${code(`curl ${site}/v1/usage/$REQUEST_ID -H "Authorization: Bearer $TOLLGATE_API_KEY"`)}
       ${
@@ -55,7 +55,7 @@ export function quickStartHtml(model: CatalogModel | undefined, site: string, re
               tokens costs <strong>${usd(formatUsd(estimate(prices, model!.unit_prices, sizeDefault).call))}</strong>.
             </p>`
       }
-      <p>The console has the same under <strong>Usage</strong>. <a href="docs/charging">How calls are charged</a> has the rules.</p>
+      <p>The console shows the same under <strong>Usage</strong>. <a href="docs/charging">How calls are charged</a> explains the rules.</p>
       <h2 id="clients">Use your client</h2>
       <p>
         Set the base URL and the key, and keep your code. <a href="docs/clients">Clients</a> compares them; each has a page with tested
@@ -77,8 +77,8 @@ export function quickStartHtml(model: CatalogModel | undefined, site: string, re
       <h2 id="programs">For programs</h2>
       <p>
         <a href="llms.txt">llms.txt</a> lists these pages and <a href="llms-full.txt">llms-full.txt</a> contains them all. Every page is
-        also Markdown: add <code>.md</code> to its address. <a href="openapi.json">openapi.json</a> is the API and
-        <a href="console/openapi.json">console/openapi.json</a> that of the console, for import into Postman, Bruno or a code generator.
+        also Markdown: add <code>.md</code> to its address. <a href="openapi.json">openapi.json</a> describes the API and
+        <a href="console/openapi.json">console/openapi.json</a> the API of the console, for import into Postman, Bruno or a code generator.
       </p>`,
   });
 }

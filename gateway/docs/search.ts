@@ -84,10 +84,13 @@ function sectionsOf<P extends SearchedPage>(page: P): Section<P>[] {
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
 
 function plainText(markup: string): string {
-  return markup
-    .replace(/<wbr>/g, '')
-    .replace(/<[^>]*>/g, ' ')
-    .replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => entities[name]!)
-    .replace(/\s+/g, ' ')
-    .trim();
+  return (
+    markup
+      // Words and punctuation around these have no space between them.
+      .replace(/<\/?(wbr|code|a|strong|em)\b[^>]*>/g, '')
+      .replace(/<[^>]*>/g, ' ')
+      .replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => entities[name]!)
+      .replace(/\s+/g, ' ')
+      .trim()
+  );
 }

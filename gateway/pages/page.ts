@@ -41,6 +41,7 @@ export function page(options: { title: string; description: string; place: Place
         <script type="module" src="${root}console/site.js"></script>
       </head>
       <body>
+        <a class="skip" href="#main-content">${t.skip}</a>
         <header class="top">
           <nav class="bar" aria-label="Tollgate">
             <a class="brand" href="${root}${suffix}"
@@ -49,7 +50,7 @@ export function page(options: { title: string; description: string; place: Place
             >${speech === undefined ? '' : otherLanguage(speech, t)}
           </nav>
         </header>
-        <main>${content}</main>
+        <main id="main-content" tabindex="-1">${content}</main>
         <footer>${t.footer}</footer>
       </body>
     </html> `.text;

@@ -52,6 +52,9 @@ p{margin:.5rem 0;max-width:46rem}
 .soft{color:var(--soft)}
 .warn{color:var(--warn)}
 .lead{font-size:1.05rem;color:var(--soft)}
+.skip:not(:focus){position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden;white-space:nowrap}
+.skip{position:fixed;top:.5rem;left:.5rem;z-index:3;background:var(--accent);color:var(--on-accent);border-radius:.5rem;padding:.5rem .9rem;font-weight:550}
+main:focus{outline:none}
 .hidden{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden;white-space:nowrap}
 form.panel{display:flex;flex-wrap:wrap;gap:.6rem .9rem;align-items:end;margin:1rem 0;padding:.9rem;background:var(--panel);border:1px solid var(--line);border-radius:.5rem}
 label{display:flex;flex-direction:column;font-size:.8125rem;color:var(--soft);gap:.2rem}
@@ -136,8 +139,12 @@ output{font-weight:700;font-size:1.2rem}
 body:has([name=compare]:checked) .compare{position:sticky;bottom:0;border-top:1px solid var(--line)}
 .pairs{max-width:34rem}
 th .check{font-weight:400}
-@media(min-width:48.01rem){.docs td code{overflow-wrap:break-word}}
+.models .check{display:inline-flex;margin-left:.75rem;vertical-align:middle}
+@media(min-width:48.01rem){.docs td code{overflow-wrap:break-word}.docs table:has(th:nth-child(6)) code{font-size:.75rem}}
 @media(min-width:62rem){
+.models{table-layout:fixed}
+.models thead th{width:10%}
+.models thead th:first-child{width:40%}
 .docs{display:grid;grid-template:'search article' auto 'pages article' 1fr/14rem minmax(0,1fr);column-gap:2.5rem}
 .docs .search{grid-area:search}
 .docs article{grid-area:article}

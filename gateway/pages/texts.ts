@@ -6,6 +6,7 @@ const en = {
   otherLanguage: '中文',
   copy: 'Copy',
   copied: 'Copied',
+  skip: 'Skip to content',
   models: 'Models',
   docs: 'Docs',
   console: 'Console',
@@ -26,7 +27,7 @@ const en = {
 
   catalogTitle: 'Models and prices',
   catalogDescription: 'Every model of this gateway with its context limit and its prices in USD per million tokens.',
-  catalogLead: 'Prices in USD per million tokens. Send a model’s id as',
+  catalogLead: 'Prices in USD per million tokens. Send a model’s ID as',
   catalogLeadEnd: 'in any of the API formats.',
   search: 'Search',
   provider: 'Provider',
@@ -107,18 +108,18 @@ const en = {
   unitsPerCall: (unit: string): string => `${unit}, per call`,
   classes: {
     input: 'Input',
-    cached: 'Read from cache',
-    written: 'Written to cache, 5 minutes',
-    written1h: 'Written to cache, 1 hour',
+    cached: 'Cache read',
+    written: 'Cache write, 5 min',
+    written1h: 'Cache write, 1 h',
     output: 'Output',
     reasoning: 'Reasoning',
   },
   calculator: 'Cost calculator',
   fields: {
     input: 'Input tokens per call',
-    cached: 'Read from cache',
-    written: 'Written to cache, 5 min',
-    written1h: 'Written to cache, 1 h',
+    cached: 'Cache read',
+    written: 'Cache write, 5 min',
+    written1h: 'Cache write, 1 h',
     output: 'Output tokens per call',
     reasoning: 'Of which reasoning',
     calls: 'Calls',
@@ -163,6 +164,9 @@ const en = {
   unknownOr: 'or',
   unknownAll: 'see all models',
   unknownEnd: '.',
+
+  missingTitle: 'Page not found',
+  missingText: 'There is no page at this address.',
 };
 
 /** The texts of the pages. */
@@ -172,6 +176,7 @@ const zh: Texts = {
   otherLanguage: 'English',
   copy: '复制',
   copied: '已复制',
+  skip: '跳到正文',
   models: '模型',
   docs: '文档',
   console: '控制台',
@@ -269,18 +274,18 @@ const zh: Texts = {
   unitsPerCall: (unit) => `每次调用的${unit}`,
   classes: {
     input: '输入',
-    cached: '从缓存读取',
-    written: '写入缓存（5 分钟）',
-    written1h: '写入缓存（1 小时）',
+    cached: '缓存读取',
+    written: '缓存写入（5 分钟）',
+    written1h: '缓存写入（1 小时）',
     output: '输出',
     reasoning: '推理',
   },
   calculator: '费用计算器',
   fields: {
     input: '每次调用的输入 token',
-    cached: '从缓存读取',
-    written: '写入缓存（5 分钟）',
-    written1h: '写入缓存（1 小时）',
+    cached: '缓存读取',
+    written: '缓存写入（5 分钟）',
+    written1h: '缓存写入（1 小时）',
     output: '每次调用的输出 token',
     reasoning: '其中推理',
     calls: '调用次数',
@@ -324,6 +329,9 @@ const zh: Texts = {
   unknownOr: '或',
   unknownAll: '查看全部模型',
   unknownEnd: '。',
+
+  missingTitle: '页面不存在',
+  missingText: '此地址没有页面。',
 };
 
 /** Returns the texts in a language. */

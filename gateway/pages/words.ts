@@ -16,8 +16,13 @@ export function unitName(unit: string, { units }: Texts): string {
   return Object.hasOwn(units, unit) ? units[unit]! : unit.replaceAll('_', ' ');
 }
 
-/** Formats an amount: exact, with at least two decimals. */
-export function usd(decimal: string): string {
+/** Formats an amount: exact, with at least two decimals, or `digits` so that the points of a column are aligned. */
+export function usd(decimal: string, digits = 2): string {
   const [whole = '0', decimals = ''] = decimal.split('.');
-  return `$${whole}.${decimals.padEnd(2, '0')}`;
+  return `$${whole}.${decimals.padEnd(digits, '0')}`;
+}
+
+/** Returns how many decimals show every amount of a column exactly; at least two. */
+export function digitsOf(amounts: readonly string[]): number {
+  return Math.max(2, ...amounts.map((decimal) => (decimal.split('.')[1] ?? '').length));
 }

@@ -17,6 +17,7 @@ import { comparedMax, comparePage } from '../pages/catalog/compare-page.js';
 import { robotsTxt, sitemapXml } from '../pages/crawlers.js';
 import { readSize } from '../pages/catalog/estimate.js';
 import { landingPage } from '../pages/landing-page.js';
+import { missingPage } from '../pages/missing-page.js';
 import { languages, type Speech, speechOf } from '../pages/language.js';
 import { modelPage, unknownModelPage } from '../pages/catalog/model-page.js';
 import type { Place } from '../pages/page.js';
@@ -104,6 +105,14 @@ export function modelHtml(deps: PageDeps): Middleware {
         speech: speechFor(ctx),
       }),
     );
+  };
+}
+
+/** Returns a page for an address without one. */
+export function missingHtml({ config }: Pick<PageDeps, 'config'>): Middleware {
+  return async (ctx: Context) => {
+    ctx.status = 404;
+    sendPage(ctx, missingPage({ ...placeOf(ctx, config), isUnlisted: true }, speechFor(ctx)));
   };
 }
 

@@ -71,7 +71,7 @@ describe('the public catalog in a browser', () => {
     await page.getByRole('link', { name: 'Sandbox Reason' }).click();
     for (const [label, tokens] of [
       ['Input tokens per call', '100'],
-      ['Written to cache, 1 h', '3'],
+      ['Cache write, 1 h', '3'],
       ['Output tokens per call', '50'],
       ['Of which reasoning', '20'],
       ['Calls', '10'],

@@ -48,6 +48,29 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     await person.close();
   });
 
+  it('has a link past the navigation as the first stop of Tab, on public pages too', async () => {
+    const person = await newMember(chromium, system, owner);
+    const stranger = await newPerson(chromium, system.baseUrl);
+    const check = async ({ context }: typeof person, path: string): Promise<void> => {
+      const page = await context.newPage();
+      await page.goto(path);
+      await page.locator('h1').first().waitFor();
+      await page.keyboard.press('Tab');
+      const link = page.getByRole('link', { name: 'Skip to content' });
+      expect(await link.evaluate((element) => element === document.activeElement && element.getBoundingClientRect().height > 20)).toBe(
+        true,
+      );
+      await page.keyboard.press('Enter');
+      await page.waitForFunction(() => document.activeElement?.tagName === 'MAIN');
+      await page.keyboard.press('Tab');
+      expect(await page.evaluate(() => document.activeElement?.closest('main') !== null)).toBe(true);
+    };
+    await check(person, 'console/settings');
+    for (const path of ['', 'models', 'docs', 'console/sign-in']) await check(stranger, path);
+    await person.close();
+    await stranger.close();
+  });
+
   it('shows the balance, and opens pages by keyboard', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open('/');

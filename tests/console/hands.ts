@@ -14,7 +14,7 @@ export interface Hands {
 
 export const handNames = ['pointer', 'keyboard'] as const;
 
-/** The most presses of Tab to a control. The frame of each page has 27 of them for an operator, which the link to the content skips. */
+/** The most presses of Tab to a control. The frame of each page has 26 of them for an operator, which the link to the content skips. */
 const tabsMax = 50;
 
 /** Returns hands for a page, which have done nothing yet. */

@@ -149,6 +149,16 @@ describe.each(browserModes)('the public catalog, %s', (mode) => {
     expect(text).toContain('href="../../models"');
   });
 
+  it('tells a person that an address has no page, and a program what is there', async () => {
+    const response = await browse('/no/such-page?lang=zh-CN');
+    const text = await response.text();
+    expect([response.status, response.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+    expect(text).toContain('页面不存在');
+    expect(text).toContain('href="../models?lang=zh-CN"');
+    const program = await fetch(`${system.baseUrl}/no/such-page`);
+    expect([program.status, ((await program.json()) as { error: { reason: string } }).error.reason]).toEqual([404, 'not_found']);
+  });
+
   it('is a page for link previews and crawlers too, and leaves the base address without /v1 to programs', async () => {
     for (const headers of [{}, { accept: '*/*', 'user-agent': 'Slackbot-LinkExpanding 1.0' }] as Record<string, string>[]) {
       const response = await fetch(`${system.baseUrl}/models/sandbox/echo`, { headers });

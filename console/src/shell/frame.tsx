@@ -2,7 +2,6 @@
 import { CircleUser, Menu as MenuIcon, Search } from 'lucide-react';
 import { lazy, type ReactNode, useCallback, useEffect, useState } from 'react';
 import { useLocation } from 'wouter';
-import { gatewayUrl } from '../base.js';
 import { shellText } from '../i18n/shell.js';
 import { useText } from '../i18n/text.js';
 import { useMaybeAccount, useMe } from '../session/account.js';
@@ -19,6 +18,7 @@ import { accountNavigation, commonNavigation, operatorNavigation } from './navig
 import { NavigationLink, NavigationList } from './navigation-list.js';
 import { NotFresh } from './not-fresh.js';
 import { paletteKeys, useShortcuts } from './shortcuts.js';
+import { contentId, SkipLink } from './skip-link.js';
 import { Welcome } from './welcome.js';
 
 const FrameDialogs = lazy(() => serverFile(() => import('./frame-dialogs.js')));
@@ -47,18 +47,11 @@ export function Frame({ children }: { children: ReactNode }) {
 
   return (
     <div className="md:grid md:min-h-dvh md:grid-cols-[14rem_minmax(0,1fr)]">
-      <a
-        href="#content"
-        className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-80 focus:rounded-md focus:bg-accent focus:px-3 focus:py-2 focus:text-on-accent"
-        onClick={skipToContent}
-      >
-        {t.skip}
-      </a>
+      <SkipLink />
       <nav aria-label={t.navigation} className="no-print hidden border-r border-line bg-panel md:block">
         <div className="sticky top-0 flex max-h-dvh flex-col gap-0.5 overflow-y-auto p-3">
-          <a href={gatewayUrl + 'models'} className="mb-1 px-2.5 py-1.5 text-lg font-bold">
-            Tollgate
-          </a>
+          {/* No link: Home and Models are the next ones. */}
+          <p className="mb-1 px-2.5 py-1.5 text-lg font-bold">Tollgate</p>
           <AccountSwitcher />
           <NavigationList items={ofAccount} />
           <hr className="my-1 border-line" />
@@ -95,7 +88,7 @@ export function Frame({ children }: { children: ReactNode }) {
           </div>
           <NotFresh />
         </header>
-        <main id="content" tabIndex={-1} className="mx-auto w-full max-w-6xl flex-1 p-4 pb-24 outline-none md:p-6">
+        <main id={contentId} tabIndex={-1} className="mx-auto w-full max-w-6xl flex-1 p-4 pb-24 outline-none md:p-6">
           {account?.suspended === true && <Notice tone="bad">{t.suspended}</Notice>}
           {showsBalance && <LowBalance account={account} />}
           <Welcome />
@@ -130,10 +123,4 @@ export function Frame({ children }: { children: ReactNode }) {
       )}
     </div>
   );
-}
-
-// With the base element, a link to a fragment would lead to another page.
-function skipToContent(event: { preventDefault(): void }): void {
-  event.preventDefault();
-  document.getElementById('content')?.focus();
 }

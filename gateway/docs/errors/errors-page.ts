@@ -89,14 +89,14 @@ The official client libraries do what this column says by default, because they 
 | Retry | Meaning | Headers |
 |---|---|---|
 | no | The same request is refused again | \`x-should-retry: false\` |
-| only if told | Only if the response says when | \`retry-after\`, or \`x-should-retry: false\` |
+| conditional | Only if the response says when | \`retry-after\`, or \`x-should-retry: false\` |
 | soon | After a second, or when the response says | \`retry-after\` |
 | yes | With exponential backoff, or when the response says | \`retry-after\` if it is known |
 
 \`retry-after\` is 1 to 60 seconds. With an [Idempotency-Key](idempotency.md), a retry is never charged twice.
 `;
 
-const retryWords: Readonly<Record<Rendering['retry'], string>> = { never: 'no', 'when-told': 'only if told', later: 'soon', unsaid: 'yes' };
+const retryWords: Readonly<Record<Rendering['retry'], string>> = { never: 'no', 'when-told': 'conditional', later: 'soon', unsaid: 'yes' };
 
 function shown({ status, headers, body }: { status: number; headers: Readonly<Record<string, string>>; body: unknown }): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);

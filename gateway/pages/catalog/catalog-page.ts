@@ -5,7 +5,7 @@ import { type Html, html } from '../html.js';
 import type { Speech } from '../language.js';
 import { page, type Place } from '../page.js';
 import { type Texts, textsOf } from '../texts.js';
-import { count, featureName, unitName, usd } from '../words.js';
+import { count, digitsOf, featureName, unitName, usd } from '../words.js';
 
 /** Returns the page. `all` provides the choices of the filters, `shown` the rows. */
 export function catalogPage(options: {
@@ -106,7 +106,22 @@ function table(models: readonly CatalogModel[], query: CatalogQuery, link: Link,
       <a href="${link.root}models${writeCatalogQuery(query, { order, descending })}">${label}</a>
     </th>`;
   };
-  return html`<table>
+  // The tables of the groups have the same columns, and each column as many decimals in all rows.
+  const digits = (pick: (prices: NonNullable<Prices>) => string): number =>
+    digitsOf(models.flatMap(({ usd_per_million_tokens: prices }) => (prices === null ? [] : [pick(prices)])));
+  const columns: Digits = {
+    input: digits(({ input }) => input),
+    cacheRead: digits((prices) => prices.cache_read),
+    cacheWrite: Math.max(
+      digits((prices) => prices.cache_write_5m),
+      digits((prices) => prices.cache_write_1h),
+    ),
+    output: Math.max(
+      digits((prices) => prices.output),
+      digits((prices) => prices.reasoning ?? prices.output),
+    ),
+  };
+  return html`<table class="models">
     <caption>
       ${t.catalogCaption}
     </caption>
@@ -121,28 +136,30 @@ function table(models: readonly CatalogModel[], query: CatalogQuery, link: Link,
       </tr>
     </thead>
     <tbody>
-      ${models.map((model) => row(model, link, t))}
+      ${models.map((model) => row(model, columns, link, t))}
     </tbody>
   </table>`;
 }
 
-function row(model: CatalogModel, link: Link, t: Texts): Html {
+/** The decimals of the columns of prices. */
+type Digits = Readonly<Record<'input' | 'cacheRead' | 'cacheWrite' | 'output', number>>;
+
+function row(model: CatalogModel, digits: Digits, link: Link, t: Texts): Html {
   const prices = model.usd_per_million_tokens;
-  const price = (label: string, value: string | undefined): Html =>
-    html`<td class="n" data-label="${label}">${value === undefined ? noPrice(t) : usd(value)}</td>`;
+  const price = (label: string, value: string | undefined, decimals: number): Html =>
+    html`<td class="n" data-label="${label}">${value === undefined ? noPrice(t) : usd(value, decimals)}</td>`;
   return html`<tr>
     <th scope="row">
-      <a href="${modelAddress(link.root, model.id)}${link.suffix}">${model.display_name}</a><br /><code>${model.id}</code
-      ><br />${tags(model, t)}${unitPrices(model, t)}
+      <a href="${modelAddress(link.root, model.id)}${link.suffix}">${model.display_name}</a><br /><code>${model.id}</code>
       <label class="check soft"
         ><input type="checkbox" name="compare" value="${model.id}" form="compare" />${t.compare}<span class="hidden"
           >: ${model.display_name}</span
         ></label
-      >
+      ><br />${tags(model, t)}${unitPrices(model, t)}
     </th>
     <td class="n" data-label="${t.context}">${count(model.max_input_tokens)}</td>
-    <td class="n" data-label="${t.outputLimit}">${count(model.max_tokens)}</td>
-    ${price(t.input, prices?.input)}${price(t.cacheRead, prices?.cache_read)}${cacheWrite(prices, t)}${output(prices, t)}
+    <td class="n" data-label="${t.outputLimit}">${model.max_tokens === 0 ? '–' : count(model.max_tokens)}</td>
+    ${price(t.input, prices?.input, digits.input)}${price(t.cacheRead, prices?.cache_read, digits.cacheRead)}${cacheWrite(prices, digits.cacheWrite, t)}${output(prices, digits.output, t)}
   </tr>`;
 }
 
@@ -164,17 +181,18 @@ const noPrice = (t: Texts): Html => html`<span class="soft">${t.noPrice}</span>`
 
 type Prices = CatalogModel['usd_per_million_tokens'];
 
-function cacheWrite(prices: Prices, t: Texts): Html {
+function cacheWrite(prices: Prices, digits: number, t: Texts): Html {
   const hour =
     prices === null || prices.cache_write_1h === prices.cache_write_5m
       ? ''
-      : html`<br />${usd(prices.cache_write_1h)} <span class="soft">${t.forAnHour}</span>`;
-  return html`<td class="n" data-label="${t.cacheWrite}">${prices === null ? noPrice(t) : usd(prices.cache_write_5m)}${hour}</td>`;
+      : html`<br />${usd(prices.cache_write_1h, digits)} <span class="soft">${t.forAnHour}</span>`;
+  return html`<td class="n" data-label="${t.cacheWrite}">${prices === null ? noPrice(t) : usd(prices.cache_write_5m, digits)}${hour}</td>`;
 }
 
-function output(prices: Prices, t: Texts): Html {
-  const reasoning = prices?.reasoning === undefined ? '' : html`<br />${usd(prices.reasoning)} <span class="soft">${t.ofReasoning}</span>`;
-  return html`<td class="n" data-label="${t.output}">${prices === null ? noPrice(t) : usd(prices.output)}${reasoning}</td>`;
+function output(prices: Prices, digits: number, t: Texts): Html {
+  const reasoning =
+    prices?.reasoning === undefined ? '' : html`<br />${usd(prices.reasoning, digits)} <span class="soft">${t.ofReasoning}</span>`;
+  return html`<td class="n" data-label="${t.output}">${prices === null ? noPrice(t) : usd(prices.output, digits)}${reasoning}</td>`;
 }
 
 /** Returns until when a model is paused. */

@@ -52,7 +52,7 @@ export function comparePage({ models, place, speech }: { models: readonly Catalo
           </tr>
         </thead>
         <tbody>
-          ${row(t.model, ({ id }) => html`<code>${id}</code>`)}${row(t.description, ({ description }) => description)}${row(t.provider, ({ owned_by: provider }) => provider)}${row(t.capabilities, (model) => tags(model, t))}${row(t.context, (model) => count(model.max_input_tokens))}${row(t.outputLimit, (model) => count(model.max_tokens))}${row(
+          ${row(t.model, ({ id }) => html`<code>${id}</code>`)}${row(t.description, ({ description }) => description || '–')}${row(t.provider, ({ owned_by: provider }) => provider || '–')}${row(t.capabilities, (model) => tags(model, t))}${row(t.context, (model) => count(model.max_input_tokens))}${row(t.outputLimit, (model) => (model.max_tokens === 0 ? '–' : count(model.max_tokens)))}${row(
             t.input,
             price(({ input }) => input),
           )}${row(

@@ -10,7 +10,7 @@ import type { Speech } from '../language.js';
 import { page, type Place } from '../page.js';
 import { samples } from '../samples.js';
 import { type Texts, textsOf } from '../texts.js';
-import { count, unitName, usd } from '../words.js';
+import { count, digitsOf, unitName, usd } from '../words.js';
 
 /** Returns the page. `history` has the newest price first; undefined if it could not be read. */
 export function modelPage(options: {
@@ -180,6 +180,7 @@ function unitTable(unitPrices: UnitPrices, t: Texts): Html | string {
 
 function calculator(prices: Prices, unitPrices: UnitPrices, size: Size, { suffix, language }: Speech, t: Texts): Html {
   const { lines, call, all } = estimate(prices, unitPrices, size);
+  const digits = digitsOf([...lines.map(({ nanoUsd }) => nanoUsd), call].map(formatUsd));
   const unitInput = ({ unit, max_per_call: max }: UnitPrices[number]): Html | string =>
     unit === requestUnit
       ? ''
@@ -226,14 +227,14 @@ function calculator(prices: Prices, unitPrices: UnitPrices, size: Size, { suffix
                 <th scope="row">${nameOf(line.kind)}</th>
                 <td class="n" data-label="${t.howMany}">${count(line.quantity)}</td>
                 <td class="n" data-label="${t.usdPerMillion}">${usd(line.usd)}</td>
-                <td class="n" data-label="${t.cost}">${usd(formatUsd(line.nanoUsd))}</td>
+                <td class="n" data-label="${t.cost}">${usd(formatUsd(line.nanoUsd), digits)}</td>
               </tr>`,
           )}
           <tr>
             <th scope="row">${t.oneCall}</th>
             <td></td>
             <td></td>
-            <td class="n" data-label="${t.cost}">${usd(formatUsd(call))}</td>
+            <td class="n" data-label="${t.cost}">${usd(formatUsd(call), digits)}</td>
           </tr>
         </tbody>
       </table>
