@@ -3,11 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { type Actor, type CallContext, callContext } from '#client/call-context.js';
 import { newId } from '#kit/id.js';
 import { fixedSecretKeys } from '#kit/secrets/secret-keys.js';
+import type { Database } from '#kit/db/open.js';
 import { testEngines } from '#kit/testing/database.js';
 import { type Call, type MeteringService, Outcome, PromptLog, PromptLogState as State } from '#proto/metering/v1/metering.js';
 import type { MeteringConfig } from '../index.js';
 import { aWhile, find, Harness, record, until } from '../testing/harness.js';
 import { call, report, tokens } from '../testing/calls.js';
+import { deleteUnusedKeys, keyOfAccount } from '../store/prompt-logs.js';
 
 const msPerDay = 86_400_000;
 const marker = 'the prompt in clear';
@@ -79,6 +81,23 @@ describe.each(testEngines)('logged prompts on %s', (engine) => {
     await ended(logged);
     await keep(logged, PromptLog.fromPartial({ requestBody: 'another' }));
     expect((await read(logged)).log).toEqual(log);
+  });
+
+  it('are encrypted with a stored key, even if a new one is removed because the account has no logs yet', async () => {
+    const accountId = Buffer.from(randomBytes(16));
+    const made: string[] = [];
+    const removing: Pick<Database, 'query' | 'plainTransaction'> = {
+      query: harness.db.query.bind(harness.db),
+      async plainTransaction(work, options) {
+        const result = await harness.db.plainTransaction(work, options);
+        if (made.length === 1) await deleteUnusedKeys(harness.db);
+        return result;
+      },
+    };
+    const newKey = (): string => `key ${made.push('')}`;
+    expect(await keyOfAccount(removing, accountId, newKey)).toBe('key 2');
+    expect(await keyOfAccount(harness.db, accountId, newKey)).toBe('key 2');
+    await deleteUnusedKeys(harness.db);
   });
 
   it('are not there for calls of other projects', async () => {

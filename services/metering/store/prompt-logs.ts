@@ -77,14 +77,18 @@ export async function findBody(db: Database, accountId: Buffer, callId: Buffer):
   return row === undefined ? undefined : asBytes(row['sealed']);
 }
 
-/** Returns the encrypted key of an account, after storing this one if it has none. */
-export async function keyOfAccount(db: Database, accountId: Buffer, newKey: () => string): Promise<string> {
-  const select = 'SELECT sealed_key FROM prompt_log_account WHERE account_id = ?';
-  const [known] = await db.query(select, [accountId]);
-  if (known !== undefined) return asText(known['sealed_key']);
-  await db.plainTransaction((tx) => tx.run(`${ignoring[tx.engine]} ${insertAccount}`, [accountId, newKey()]), { isRepeatable: true });
-  const [stored] = await db.query(select, [accountId]);
-  return asText(stored!['sealed_key']);
+/** Returns the encrypted key of an account, after storing a new one if it has none. */
+export async function keyOfAccount(
+  db: Pick<Database, 'query' | 'plainTransaction'>,
+  accountId: Buffer,
+  newKey: () => string,
+): Promise<string> {
+  for (;;) {
+    const [known] = await db.query('SELECT sealed_key FROM prompt_log_account WHERE account_id = ?', [accountId]);
+    if (known !== undefined) return asText(known['sealed_key']);
+    // Another process may remove the new key at once, because the account has no logs yet.
+    await db.plainTransaction((tx) => tx.run(`${ignoring[tx.engine]} ${insertAccount}`, [accountId, newKey()]), { isRepeatable: true });
+  }
 }
 
 /** Returns the bytes that all accounts keep. */
