@@ -10,7 +10,7 @@ export const commonText = dictionary(
     copy: 'Copy',
     copied: 'Copied',
     copyId: 'Copy ID',
-    idCopied: 'Id copied',
+    idCopied: 'ID copied',
     copyFailed: 'Could not copy. Press Ctrl+C or ⌘C to copy the selected text.',
     retry: 'Try again',
     loadMore: 'Load more',
