@@ -465,8 +465,8 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     const narrowRows = narrow.getByRole('list', { name: 'Upstream attempts' }).getByRole('listitem');
     await narrowRows.first().waitFor();
     const [first, second] = await narrowRows.allInnerTexts();
-    expect(first).toMatch(/Failed\s+vendor · status-503\s[^]*upstream_overloaded · HTTP 503[^]*The upstream’s request id: req_stub/);
-    expect(second).toMatch(/Responded\s+vendor · text\s[^]*The upstream’s request id: req_stub/);
+    expect(first).toMatch(/Failed\s+vendor · status-503\s[^]*upstream_overloaded · HTTP 503[^]*The upstream’s request ID: req_stub/);
+    expect(second).toMatch(/Responded\s+vendor · text\s[^]*The upstream’s request ID: req_stub/);
     expect([await sidewaysScroll(narrow), await accessibilityFaults(narrow)]).toEqual([0, []]);
     const chinese = await newMember(chromium, system, operator, { language: 'zh-CN' });
     const inChinese = await chinese.open(path);

@@ -230,7 +230,7 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
     expect(await ask({ confirm_amount_usd: '100' })).toMatchObject({
       status: 400,
       field: 'confirm_amount_usd',
-      message: expect.stringContaining('which is $100.25'),
+      message: expect.stringContaining('must equal the amount, $100.25'),
     });
     const { data, batch_id } = await operator.must<{ data: Code[]; batch_id: string }>(
       'POST',
