@@ -118,7 +118,7 @@ function EntryTable({ entries }: { entries: readonly AuditEvent[] }) {
         rows={entries}
         rowKey={({ id }) => id}
         columns={[
-          { name: t.when, className: 'min-w-28', cell: ({ at }) => <When at={at} style="second" /> },
+          { name: t.when, className: 'min-w-34', cell: ({ at }) => <When at={at} style="second" /> },
           {
             name: t.actor,
             className: 'min-w-44 wrap-anywhere',
