@@ -38,6 +38,10 @@ describe('Markdown', () => {
     expect(text('| A | B <i> |\n|---|---|\n| 1 | `2` |')).toContain('<tr><td>1</td><td data-label="B &lt;i&gt;"><code>2</code></td></tr>');
   });
 
+  it('has no header cells without a name', () => {
+    expect(text('| Field | |\n|---|---|\n| 1 | 2 |')).toContain('<thead><tr><th scope="col">Field</th><td></td></tr></thead>');
+  });
+
   it('allows line breaks after the dots of paths and in long names, and nowhere else', () => {
     expect(text('`TOLLGATE_A_SETTING_WHOSE_NAME_IS_VERY_LONG_INDEED` `PORT_1`')).toContain('LONG_<wbr>INDEED</code> <code>PORT_1</code>');
     expect(text('`tools[].function.name` `a.b c`')).toContain('<code>tools[].<wbr>function.<wbr>name</code> <code>a.b c</code>');

@@ -55,7 +55,10 @@ export function renderMarkdown(text: string, pages: ReadonlySet<string>, from = 
       code: ({ text: code }: Tokens.Code): string => `<div class="code"><pre><code>${escapeText(code)}\n</code></pre></div>\n`,
       table({ header, rows }: Tokens.Table): string {
         const labels = header.map(({ tokens }) => plainText(this.parser.parseInline(tokens, this.parser.textRenderer)));
-        const head = header.map(({ tokens }) => `<th scope="col">${this.parser.parseInline(tokens)}</th>`).join('');
+        // A header cell without a name would be announced as a header of its column.
+        const head = header
+          .map(({ tokens }, index) => (labels[index] === '' ? '<td></td>' : `<th scope="col">${this.parser.parseInline(tokens)}</th>`))
+          .join('');
         const body = rows.map((row) => {
           const cells = row.map(
             ({ tokens }, index) =>
