@@ -28,14 +28,14 @@ export const fieldRules = {
   timestamp: 'must be a valid timestamp with a zone, for example 2027-01-31T12:00:00Z',
   date: 'must be a date or a timestamp, for example 2026-11-20 or 2026-11-20T12:00:00Z',
   email: 'must be an email address such as ada@example.com',
-  totp_code: 'must be the code that the authenticator app shows now; check that the clock of your phone is right',
+  totp_code: 'must be the code that the authenticator app shows now; check that the clock of your phone is correct',
   passkey: 'must be the browser’s response to these options; try again',
   http_url: 'must be a URL that begins with https:// or http://',
   no_credentials: 'must not contain a user name or password',
   no_query: 'must have neither a query nor a fragment',
   public_address: 'must be a public address; private, link-local and reserved addresses are not allowed',
-  private_address: 'leads to the private address {address}; allow private addresses to use it',
-  refused_address: 'leads to {address}, which is link-local, multicast or reserved; such addresses are not allowed',
+  private_address: 'resolves to the private address {address}; allow private addresses to use it',
+  refused_address: 'resolves to {address}, which is link-local, multicast or reserved; such addresses are not allowed',
   month: 'must be a month such as 2026-11',
   given: 'is required; it appears in the journal',
   emails: 'must be email addresses such as ada@example.com',
@@ -43,15 +43,15 @@ export const fieldRules = {
   upstream_id: 'must have 1 to {max} of the characters a-z 0-9 - _',
   secret_characters: 'must have at most {max} printable ASCII characters without spaces',
   field_paths:
-    'must be at most {max} names of request fields of up to {chars} characters, such as options.num_ctx, none of which sets the model, the output cap, the number of answers or an account',
-  new_secret: 'must be sent again, or be empty, because base_url now leads to a different server',
+    'must be at most {max} names of request fields, each of up to {chars} characters, such as options.num_ctx; fields that set the model, the output cap, the number of answers or an account are not allowed',
+  new_secret: 'must be sent again, or be empty, because base_url now points to a different server',
   range: 'must be from {min} to {max}',
   range_or_zero: 'must be from {min} to {max}, or 0 if unknown',
   known: 'must be a known value',
   distinct_known: 'must contain only known values, each once',
   some_distinct_known: 'must contain at least one value, and only known values, each once',
   no_embedding: 'must not contain embedding, which is only an output modality',
-  embedding_alone: 'must not contain other values beside embedding: a model that returns vectors returns nothing else',
+  embedding_alone: 'must not contain other values in addition to embedding: a model that returns vectors returns nothing else',
   at_most_field: 'must not be more than {other}',
   distinct_aliases: 'must differ from each other and from the id',
   hash: 'must be 64 lowercase hexadecimal digits',
@@ -191,8 +191,8 @@ export const sentences = {
     too_many_groups: 'There are more than {max} groups. Narrow the filter.',
     models_full: 'The catalog already has {max} models, which is the maximum.',
     prices_full: '"{model}" already has {max} price versions, which is the maximum.',
-    draft_changed: 'The price draft for "{model}" has changed since it was shown. Review it again.',
-    draft_changed_by: '{author} has changed the price draft for "{model}" since it was shown. Review it again.',
+    draft_changed: 'The price draft for "{model}" has changed since you reviewed it. Review it again.',
+    draft_changed_by: '{author} has changed the price draft for "{model}" since you reviewed it. Review it again.',
     draft_gone: 'The price draft for "{model}" was published or discarded. Review the price again.',
     price_changed: 'The price of "{model}" that this draft replaces has changed since you compared them. Review the difference again.',
     upstream_in_use: 'These models are routed to "{id}": {models}. Change their targets first, or disable the upstream.',
@@ -219,7 +219,7 @@ export const sentences = {
     management_key_revoked: 'The management key ending in {last_four} was revoked. Use another key.',
     named_key_revoked: 'The platform key ending in {last_four} was revoked. Use another key.',
     key_rotated:
-      'This secret of the platform key was replaced and stopped working at {replaced_at}. Use the new one, which ends in {last_four}.',
+      'This platform key was rotated, and its old secret stopped working at {replaced_at}. Use the new secret, which ends in {last_four}.',
   },
   key_disabled: {
     key_disabled: 'This platform key is disabled. Enable it or use another key.',
@@ -290,30 +290,30 @@ export const sentences = {
   balance_empty: {
     balance_empty: 'The account balance is too low for the highest possible cost of this call. Add funds, or lower the output cap.',
     balance_needed:
-      'The account balance is too low: {needed_nano_usd} is needed and {available_nano_usd} is available. Add funds to the account.',
+      'The account balance is too low: {needed_nano_usd} is needed, but only {available_nano_usd} is available. Add funds to the account.',
   },
   balance_held: {
     balance_held: 'The account balance is held by calls in flight. Try again when they have ended.',
     balance_needed_held:
-      'The account balance is held by calls in flight: {needed_nano_usd} is needed, {available_nano_usd} is available and {held_nano_usd} is held. Try again when they have ended.',
+      'The account balance is held by calls in flight: {needed_nano_usd} is needed, but only {available_nano_usd} is available, and {held_nano_usd} is held. Try again when those calls have ended.',
   },
   key_limit_reached: {
     key_limit_reached: 'The spending limit of this key does not cover the call. Raise the limit or use another key.',
     key_limit_needed:
-      'The spending limit of this key is reached: {needed_nano_usd} is needed and {available_nano_usd} is left of {limit_nano_usd}, with {spent_nano_usd} spent. Raise the limit or use another key.',
+      'This call would exceed the spending limit of this key: {needed_nano_usd} is needed, but only {available_nano_usd} of {limit_nano_usd} is left ({spent_nano_usd} spent). Raise the limit or use another key.',
     key_limit_held:
-      'The spending limit of this key is reached: {needed_nano_usd} is needed and {available_nano_usd} is left of {limit_nano_usd}, with {spent_nano_usd} spent and {held_nano_usd} held by calls in flight. Raise the limit or use another key.',
+      'This call would exceed the spending limit of this key: {needed_nano_usd} is needed, but only {available_nano_usd} of {limit_nano_usd} is left ({spent_nano_usd} spent, {held_nano_usd} held by calls in flight). Raise the limit or use another key.',
   },
   budget_reached: {
     budget_reached: 'A budget does not cover the call. Raise the budget, or wait for its next period.',
     budget_needed:
-      'This call does not fit the budget of the {scope} for this {period}: it needs {needed_nano_usd}, and {available_nano_usd} of {limit_nano_usd} is left, with {spent_nano_usd} spent. The budget resets at {resets_at}. Raise it or wait until then.',
+      'This call would exceed the budget of the {scope} for this {period}: {needed_nano_usd} is needed, but only {available_nano_usd} of {limit_nano_usd} is left ({spent_nano_usd} spent). The budget resets at {resets_at}. Raise it or wait until then.',
     budget_held:
-      'This call does not fit the budget of the {scope} for this {period}: it needs {needed_nano_usd}, and {available_nano_usd} of {limit_nano_usd} is left, with {spent_nano_usd} spent and {held_nano_usd} held by calls in flight. The budget resets at {resets_at}. Raise it or wait until then.',
+      'This call would exceed the budget of the {scope} for this {period}: {needed_nano_usd} is needed, but only {available_nano_usd} of {limit_nano_usd} is left ({spent_nano_usd} spent, {held_nano_usd} held by calls in flight). The budget resets at {resets_at}. Raise it or wait until then.',
     lifetime_budget_needed:
-      'This call does not fit the {period} budget of the {scope}: it needs {needed_nano_usd}, and {available_nano_usd} of {limit_nano_usd} is left, with {spent_nano_usd} spent. Raise the budget.',
+      'This call would exceed the {period} budget of the {scope}: {needed_nano_usd} is needed, but only {available_nano_usd} of {limit_nano_usd} is left ({spent_nano_usd} spent). Raise the budget.',
     lifetime_budget_held:
-      'This call does not fit the {period} budget of the {scope}: it needs {needed_nano_usd}, and {available_nano_usd} of {limit_nano_usd} is left, with {spent_nano_usd} spent and {held_nano_usd} held by calls in flight. Raise the budget.',
+      'This call would exceed the {period} budget of the {scope}: {needed_nano_usd} is needed, but only {available_nano_usd} of {limit_nano_usd} is left ({spent_nano_usd} spent, {held_nano_usd} held by calls in flight). Raise the budget.',
   },
   hold_closed: { hold_closed: 'The hold of this call has ended. Try again.' },
   code_refused: {
@@ -344,7 +344,7 @@ export const sentences = {
     account_model_concurrent:
       'This account may have {max:call} to the model "{model}" in flight and has {used}. Try again when one has ended.',
     management_requests: 'This management key may make {max:request} per minute and has made {used}. Try again in {seconds} s.',
-    key_counts: 'This key may have tokens counted {max:time} per minute. Try again in {seconds} s.',
+    key_counts: 'This key may count tokens {max:time} per minute. Try again in {seconds} s.',
     over_token_limit:
       'This request needs about {needed:token}, more than the limit of {max:token} per minute. Shorten the request, or ask for a higher limit.',
   },

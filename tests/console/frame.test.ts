@@ -156,7 +156,7 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     await page.getByText('available', { exact: false }).first().waitFor();
     await page.route('**/assets/frame-dialogs*.js', (route) => route.abort());
     await page.keyboard.press('Control+k');
-    await page.getByRole('alert').getByText('That did not work').waitFor();
+    await page.getByRole('alert').getByText('Something went wrong').waitFor();
     await page.keyboard.press('g');
     await page.keyboard.press('k');
     await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();

@@ -80,7 +80,7 @@ describe.each(browserModes)('the playground, %s', (mode) => {
     await page.getByLabel('Your message').fill('Wait for me');
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByRole('button', { name: 'Stop' }).click();
-    await page.getByText('Stopped by you').waitFor();
+    await page.getByText('You stopped the response').waitFor();
     await page.getByLabel('Model', { exact: true }).selectOption('sandbox/echo');
     await page.getByLabel('Your message').fill('Once more');
     await page.keyboard.press('Enter');

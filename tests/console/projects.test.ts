@@ -128,19 +128,19 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     const person = await signedIn(owner);
     const projectId = accountId.replace('acct_', 'proj_');
     const page = await person.open(`/accounts/${accountId}/projects/${projectId}`);
-    await page.getByText('Off: prompts and answers are not kept.').waitFor();
+    await page.getByText('Off: prompts and answers are not stored.').waitFor();
     await page.getByRole('button', { name: 'Change' }).click();
     const form = popup(page);
     await form.getByLabel('Log prompts and answers of this project').check();
-    await form.getByLabel('Days to keep').fill('31');
+    await form.getByLabel('Days to store').fill('31');
     await form.getByRole('button', { name: 'Save' }).click();
     await form.getByText('Enter a number from 1 to 30.').waitFor();
     await settledPage(page);
     expect(await accessibilityFaults(page)).toEqual([]);
-    await form.getByLabel('Days to keep').fill('3');
+    await form.getByLabel('Days to store').fill('3');
     await form.getByRole('button', { name: 'Save' }).click();
     await form.waitFor({ state: 'detached' });
-    await page.getByText('Kept for 3 days, encrypted').waitFor();
+    await page.getByText('Stored for 3 days, encrypted').waitFor();
 
     const { secret } = await createKey(system, 'logged', '--account', accountId);
     const content = 'Say <img src=x onerror="document.title=1">';

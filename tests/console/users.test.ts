@@ -214,7 +214,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await page.getByRole('button', { name: 'Create invitation' }).click();
     const link = (await page.getByRole('region', { name: 'Invitation link' }).textContent())!;
     await page.getByRole('button', { name: 'I have saved the link' }).click();
-    await page.getByRole('button', { name: 'Revoke the invitation of late@example.com?' }).click();
+    await page.getByRole('button', { name: 'Revoke the invitation for late@example.com?' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await page.getByText('No pending invitations.').waitFor();
     const late = await nobody();

@@ -73,7 +73,7 @@ describe('the words for errors', () => {
     const poor = sent(balanceEmpty(bucket, 25_000_000n));
     expect(wordsOf(poor, 'zh-CN').text).toBe('账户余额不足：需要 $0.025，可用 $0.01。请为账户充值。');
     expect(wordsOf(poor, 'en').text).toBe(
-      'The account balance is too low: $0.025 is needed and $0.01 is available. Add funds to the account.',
+      'The account balance is too low: $0.025 is needed, but only $0.01 is available. Add funds to the account.',
     );
     const membership = { account: { id: 'acct_1' }, role: Role.ROLE_VIEWER } as Parameters<typeof assertAllowed>[0][number];
     const forbidden = sent(thrownBy(() => assertAllowed([membership], false, 'acct_1', 'change keys')));

@@ -15,7 +15,7 @@ export const budgetsText = dictionary(
     inMonth: 'per month',
     inWeek: 'per week',
     inDay: 'per day',
-    inLifetime: 'in all',
+    inLifetime: 'in total',
     perMonth: 'Monthly budget',
     perWeek: 'Weekly budget',
     perDay: 'Daily budget',

@@ -20,7 +20,7 @@ export const commonText = dictionary(
     none: 'none',
     all: 'All',
     optional: 'optional',
-    somethingFailed: 'That did not work',
+    somethingFailed: 'Something went wrong',
     nothingHere: 'Not found',
     nothingHereHint: 'It may have been deleted, or belong to another account.',
     unreachable: 'Tollgate cannot be reached. Check your connection, then try again.',

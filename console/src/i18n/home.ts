@@ -29,7 +29,7 @@ export const homeText = dictionary(
     thisMonth: 'This month so far',
     lastMonth: 'Last month',
     budget: 'Budget',
-    budgetLeft: ({ limit }: { limit: string }) => `Remaining of the ${limit} budget`,
+    budgetLeft: ({ limit }: { limit: string }) => `Left of the ${limit} budget`,
     other: 'Other',
     day: 'Day',
     noSpend: 'Nothing was spent this month or last month.',

@@ -61,9 +61,9 @@ export const membersText = dictionary(
     noInvitations: 'No pending invitations.',
     expires: 'Expires',
     revoke: 'Revoke',
-    revokeTitle: ({ email }: { email: string }) => `Revoke the invitation of ${email}?`,
+    revokeTitle: ({ email }: { email: string }) => `Revoke the invitation for ${email}?`,
     revokeHint: 'The link stops working immediately.',
-    revoked: ({ email }: { email: string }) => `Invitation of ${email} revoked`,
+    revoked: ({ email }: { email: string }) => `Invitation for ${email} revoked`,
 
     security: 'Second factor',
     factorRequired: 'Required of all members. Members without one must set it up before they can use this account.',
@@ -72,8 +72,8 @@ export const membersText = dictionary(
     requireTitle: 'Require a second factor of all members?',
     requireHint: ({ count }: { count: number }) =>
       count === 0
-        ? 'All members have one. Sign-in through the identity provider and keys of programs are not affected.'
-        : `${count === 1 ? '1 member has' : `${count} members have`} none and cannot use this account until they have set one up, also where they are signed in now. Sign-in through the identity provider and keys of programs are not affected.`,
+        ? 'All members have one. Sign-in through the identity provider and API keys are not affected.'
+        : `${count === 1 ? '1 member has' : `${count} members have`} none and cannot use this account until they have set one up, not even in sessions that are already open. Sign-in through the identity provider and API keys are not affected.`,
     requireSelf: 'You are one of them.',
     stopRequiring: 'Make optional',
     isRequired: 'A second factor is now required',
@@ -84,7 +84,7 @@ export const membersText = dictionary(
     auditDescription: 'Changes to this account, newest first. Entries cannot be changed or deleted.',
     auditEmpty: 'No changes yet',
     auditEmptyHint: 'New keys, invitations and changes of roles appear here.',
-    auditNone: 'No entries of this actor',
+    auditNone: 'No entries by this actor',
     actor: 'Actor',
     anyActor: 'All',
     actorKey: ({ name }: { name: string }) => `Management key ${name}`,
@@ -167,8 +167,8 @@ export const membersText = dictionary(
     requireTitle: '要求所有成员使用两步验证？',
     requireHint: ({ count }) =>
       count === 0
-        ? '所有成员均已设置。通过身份提供方的登录和程序密钥不受影响。'
-        : `有 ${count} 名成员尚未设置，在设置之前无法使用此账户，已登录的会话也不例外。通过身份提供方的登录和程序密钥不受影响。`,
+        ? '所有成员均已设置。通过身份提供方的登录和 API 密钥不受影响。'
+        : `有 ${count} 名成员尚未设置，在设置之前无法使用此账户，已登录的会话也不例外。通过身份提供方的登录和 API 密钥不受影响。`,
     requireSelf: '您也是其中之一。',
     stopRequiring: '改为可选',
     isRequired: '已要求使用两步验证',

@@ -19,7 +19,8 @@ export const operatorAuditText = dictionary(
     jsonl: 'Export JSONL',
     verify: 'Verify log',
     verified: ({ count }: { count: number }) => `Log verified: ${count === 1 ? '1 entry' : `${count} entries`}.`,
-    lastEntry: ({ last }: { last: string }) => `Store the last entry elsewhere to prove later that nothing before it was changed: ${last}`,
+    lastEntry: ({ last }: { last: string }) =>
+      `Store the last entry elsewhere, so that you can prove later that no earlier entry was changed: ${last}`,
     changedLog: 'The log has been altered',
     when: 'Time',
     what: 'Action',

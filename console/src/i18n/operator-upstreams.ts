@@ -51,7 +51,7 @@ export const upstreamsText = dictionary(
       'Checks the address, DNS, connection, TLS, authentication and list of models in turn, as calls would use them. This costs nothing.',
     withCall: 'Also call a model',
     withCallHint:
-      'One call of at most 16 output tokens, and one of at most 1,024 for each capability that the catalog says the model has. The vendor bills them to you; no account here is charged.',
+      'Makes one call of at most 16 output tokens, and one of at most 1,024 for each capability that the catalog lists for the model. The vendor bills you for them; no account is charged.',
     callModel: 'Model (the vendor’s name)',
     callCost: ({ usd, model }: { usd: string; model: string }) =>
       `At most ${usd} at the price of ${model} here; the vendor’s own price may differ.`,
@@ -100,7 +100,7 @@ export const upstreamsText = dictionary(
     allowPrivateHint: 'For servers in your own network, for example 10.0.0.0/8 or 192.168.0.0/16.',
     wholeAnswers: 'Do not stream short responses',
     wholeAnswersHint:
-      'For calls that are not streamed. Uses less CPU than a stream, but the first-token time limit applies to the whole response, and nothing of it is known if the client disconnects.',
+      'For calls that are not streamed. Uses less CPU than streaming, but the first-token timeout applies to the whole response, and if the client disconnects, Tollgate cannot see how much was generated.',
     allowedFields: 'Additional request fields',
     allowedFieldsHint:
       'In addition to the standard fields of this API format; all other fields are dropped. Separate names with commas, for example top_a, options.num_ctx. You pay whatever these fields cost in addition to tokens.',
@@ -199,7 +199,7 @@ export const upstreamsText = dictionary(
     allowPrivate: '允许私有地址',
     allowPrivateHint: '用于您自己网络中的服务器，例如 10.0.0.0/8 或 192.168.0.0/16。',
     wholeAnswers: '短响应不使用流式传输',
-    wholeAnswersHint: '用于非流式调用。CPU 占用比流式更少，但首个 token 的超时适用于整个响应，并且客户端断开时无法得知响应内容。',
+    wholeAnswersHint: '用于非流式调用。CPU 占用比流式更少，但首个 token 的超时适用于整个响应，并且客户端断开时无法得知已生成多少内容。',
     allowedFields: '其他请求字段',
     allowedFieldsHint:
       '在此 API 格式的标准字段之外额外允许的字段，其余字段会被丢弃。用逗号分隔，例如 top_a, options.num_ctx。这些字段产生的 token 以外的费用由您承担。',

@@ -24,7 +24,7 @@ export const playgroundText = dictionary(
     you: 'You',
     reasoning: 'Reasoning',
     waiting: 'Waiting for the first token…',
-    stopped: 'Stopped by you. The delivered part is charged.',
+    stopped: 'You stopped the response. The part that was delivered is charged.',
     cost: 'Cost',
     firstToken: 'First token',
     duration: 'Duration',

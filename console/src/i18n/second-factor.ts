@@ -60,7 +60,7 @@ export const secondFactorText = dictionary(
       `Required by: ${names}. You can use it again as soon as you have set up a second factor.`,
 
     stepTitle: 'Second factor',
-    stepHint: 'Confirm that it is you with your second factor.',
+    stepHint: 'Use your second factor to confirm that it is you.',
     signIn: 'Sign in',
     usePasskey: 'Use a passkey',
     recoveryCode: 'Recovery code',
@@ -71,7 +71,7 @@ export const secondFactorText = dictionary(
     startAgain: 'Start again',
     lost: 'Lost your second factor and your recovery codes? The operator of this gateway can remove it.',
     byPasskey: 'Sign in with a passkey',
-    passkeyRefused: 'This passkey is unknown here, or it could not verify that it is you. Sign in with your password.',
+    passkeyRefused: 'This passkey is not registered here, or your identity could not be verified. Sign in with your password.',
 
     confirmTitle: 'Confirm that it is you',
     confirmHint: 'This changes how you sign in, and your last sign-in was some time ago.',

@@ -19,7 +19,8 @@ const request = {
     todo: 'Correct the field as described in the message.',
   },
   unsupported_field: {
-    means: 'A field that would change the answer is not supported, or not by any upstream of this model; `param` names it.',
+    means:
+      'The request has a field that would change the answer and that is not supported, or not by any upstream of this model; `param` names it.',
     todo: 'Omit the field, or choose a model that has the feature: [models](../models) lists the capabilities of each.',
   },
   context_length_exceeded: {
@@ -40,7 +41,7 @@ const request = {
   },
   idempotency_in_progress: {
     means: 'The call with this `Idempotency-Key` is still running.',
-    todo: 'Retry the same request after `retry-after`: it gets the answer of the first.',
+    todo: 'Retry the same request after `retry-after`; the retry gets the answer of the first call.',
   },
   idempotency_answer_gone: {
     means: 'The call with this `Idempotency-Key` was charged, but its answer was not kept, or is no longer kept.',
@@ -94,7 +95,7 @@ const models = {
   },
   model_unpriced: {
     means: 'The model has no price in force. Calls to such models are refused, never free.',
-    todo: 'Choose another model, or have the operator publish a price.',
+    todo: 'Choose another model, or ask the operator to publish a price.',
   },
   model_paused: {
     means: 'The operator has paused the model, for the reason in the message. `until` is the end of the pause, if one is known.',
@@ -102,7 +103,7 @@ const models = {
   },
   model_unavailable: {
     means: 'No enabled upstream serves the model.',
-    todo: 'Choose another model, or ask the operator, who can run `tollgate doctor`. If the response has `retry-after`, its upstreams are drained only temporarily: retry.',
+    todo: 'Choose another model, or ask the operator, who can run `tollgate doctor`. If the response has `retry-after`, the upstreams are only drained temporarily: retry.',
   },
 };
 
@@ -112,7 +113,7 @@ const money = {
     todo: 'Add funds, or request less: a lower `max_tokens` lowers the amount needed.',
   },
   balance_held: {
-    means: 'The balance would be sufficient, but calls in flight hold a part of it (`held`).',
+    means: 'The balance is sufficient, but calls in flight hold a part of it (`held`).',
     todo: 'Retry after `retry-after`: what those calls do not use is released when they end.',
   },
   key_limit_reached: {
@@ -150,7 +151,7 @@ const upstreams = {
   },
   upstream_failed: {
     means: 'The upstream returned an error, or ended its answer early.',
-    todo: 'Retry. What was delivered before is charged as described in [charges](charging.md).',
+    todo: 'Retry. What was delivered before the error is charged as described in [charges](charging.md).',
   },
   upstream_timeout: {
     means: 'The upstream did not start or continue its answer in time.',

@@ -57,7 +57,7 @@ ${shown(asMessage(error, 'req_…'))}
 }
 
 const exampleMessage =
-  'The account balance is held by calls in flight: $0.03 is needed, $0.02 is available and $0.98 is held. Try again when they have ended.';
+  'The account balance is held by calls in flight: $0.03 is needed, but only $0.02 is available, and $0.98 is held. Try again when those calls have ended.';
 const example = new AppError('balance_held', exampleMessage, {
   details: { available_nano_usd: '20000000', held_nano_usd: '980000000', needed_nano_usd: '30000000' },
   retryAfterMs: 1000,

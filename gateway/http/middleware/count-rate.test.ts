@@ -23,7 +23,7 @@ it('admits as many counts of a key in a minute as it may have, over all threads,
   for (const thread of [0, 1]) {
     expect(await failureOf(count('key_a', thread))).toMatchObject({
       reason: 'rate_limited',
-      message: 'This key may have tokens counted 60 times per minute. Try again in 60 s.',
+      message: 'This key may count tokens 60 times per minute. Try again in 60 s.',
       details: { limit: 'count_tokens_per_minute' },
     });
   }

@@ -81,7 +81,7 @@ describe('Budgets', () => {
       resets_at: '2027-02-01T00:00:00+08:00',
       time_zone: 'Asia/Shanghai',
     });
-    expect(refusal?.message).toContain('This call does not fit the budget of the project for this month: it needs $0.00000004,');
+    expect(refusal?.message).toContain('This call would exceed the budget of the project for this month: $0.00000004 is needed,');
     expect(refusal?.retryAfterMs).toBeUndefined();
     expect(changes.budgets?.every(({ heldNanoUsd }) => heldNanoUsd === 0n)).toBe(true);
   });
@@ -90,7 +90,7 @@ describe('Budgets', () => {
     const lifetime = budget(1, { period: BudgetPeriod.BUDGET_PERIOD_LIFETIME, start: 0, limitNanoUsd: 10n });
     const { refusal } = expectRefused(fresh, holdOperation({ budgets: [lifetime] }), 'budget_reached');
     expect(refusal?.details['resets_at']).toBeUndefined();
-    expect(refusal?.message).toContain('This call does not fit the lifetime budget of the account');
+    expect(refusal?.message).toContain('This call would exceed the lifetime budget of the account');
   });
 
   row('B4', 'tells the caller to retry when calls in flight hold what is missing', () => {

@@ -53,7 +53,7 @@ describe('Hold', () => {
       credited_nano_usd: '139',
       spent_nano_usd: '100',
     });
-    expect(refusal?.message).toContain('$0.00000004 is needed and $0.000000019 is available');
+    expect(refusal?.message).toContain('$0.00000004 is needed, but only $0.000000019 is available');
     expect(refusal?.retryAfterMs).toBeUndefined();
   });
 

@@ -83,7 +83,7 @@ describe('a test of an upstream that works', () => {
     expect(test).toMatchObject({ ok: true, failedStep: '', upstreamModel: 'text' });
     expect(found(test, 'models')).toMatch(/^\d{2,} models$/);
     expect(found(test, 'call')).toMatch(
-      /^first token after \d+ ms; it reports 9 input and 1 output; at most 66 input and 16 output tokens, at your own cost$/,
+      /^first token after \d+ ms; the upstream reported 9 input and 1 output; at most 66 input and 16 output tokens, at your own cost$/,
     );
     const [called] = stub.requests;
     expect(called!.body).toMatchObject({ model: 'text', stream: true });
@@ -112,7 +112,7 @@ describe('a test of an upstream that works', () => {
       expect(JSON.stringify(test.steps)).not.toContain('wrongk');
     }
     expect(words(await tryIt({ baseUrl: stub.baseUrl, credentials: [] }))[4]).toMatch(
-      /^authentication failed: a secret is needed, and none is set/,
+      /^authentication failed: a secret is required, but none is set/,
     );
   });
 
@@ -161,7 +161,7 @@ describe('a test of an upstream that works', () => {
         'call ok',
         expect.stringMatching(/^tools failed: the model did not call the tool; it answered "It is sunny\."$/),
         expect.stringMatching(/^structured_output failed: the answer does not follow the schema: "21 degrees in Paris"$/),
-        expect.stringMatching(/^images failed: the model does not see that the image is red; it answered "A dog\."$/),
+        expect.stringMatching(/^images failed: the model did not recognise that the image is red; it answered "A dog\."$/),
       ]);
       expect(test).toMatchObject({ ok: false, failedStep: 'tools' });
     });
@@ -177,7 +177,7 @@ describe('a test of an upstream that works', () => {
       const test = await tryIt({ baseUrl: stub.baseUrl, model: 'text', probes: [tools, schemas, images], timeoutMs: 500 });
       expect(words(test).slice(6)).toEqual([
         'call ok',
-        'tools failed: no answer; the whole test is limited to 0.5 s',
+        'tools failed: no response; the whole test may take at most 0.5 s',
         'structured_output not_run',
         'images not_run',
       ]);
@@ -188,7 +188,7 @@ describe('a test of an upstream that works', () => {
       ['responses', ApiFormat.API_FORMAT_RESPONSES],
     ] as const)('calls a model that returns vectors for one, at a %s upstream', async (_name, format) => {
       const test = await tryIt({ baseUrl: stub.baseUrl, format, model: 'vectors', probes: [embeddings] });
-      expect(found(test, 'call')).toMatch(/^a vector of 3 numbers; it reports 1 input and 0 output; at most \d+ input tokens/);
+      expect(found(test, 'call')).toMatch(/^a vector of 3 numbers; the upstream reported 1 input and 0 output; at most \d+ input tokens/);
       expect(stub.requests.map(({ path }) => path)).toEqual(['/v1/embeddings']);
     });
   });
@@ -197,7 +197,7 @@ describe('a test of an upstream that works', () => {
     stub.script('text', { blocks: [{ type: 'text', text: 'Hi' }], usage: { input: 9, output: 500 } });
     const test = await tryIt({ baseUrl: stub.baseUrl, model: 'text' });
     expect(test.ok).toBe(true);
-    expect(found(test, 'call')).toContain('its figures break a rule (output_above_cap), so calls are charged by our own count');
+    expect(found(test, 'call')).toContain('the figures of the upstream break a rule (output_above_cap), so calls are charged by our own count');
   });
 
   it('does not read an endless answer', async () => {
@@ -211,7 +211,7 @@ describe('a test of an upstream that works', () => {
     const test = await tryIt({ baseUrl: stub.baseUrl, model: 'status-400' });
     expect(test).toMatchObject({ ok: false, failedStep: 'call' });
     expect(found(test, 'call')).toContain('temperature: this model refuses it');
-    expect(found(await tryIt({ baseUrl: stub.baseUrl, model: 'nothing-like-it' }), 'models')).toContain('nothing-like-it not among them');
+    expect(found(await tryIt({ baseUrl: stub.baseUrl, model: 'nothing-like-it' }), 'models')).toContain('but not nothing-like-it');
     await expect(tryIt({ baseUrl: stub.baseUrl, model: '' })).rejects.toMatchObject({ reason: 'invalid_request' });
   });
 });
@@ -278,7 +278,7 @@ describe('a test of an upstream that does not work', () => {
     const test = await tryIt({ baseUrl, timeoutMs: 300, model: 'text' });
     expect(Date.now() - startedAtMs).toBeLessThan(3000);
     expect(words(test).slice(4)).toEqual([
-      expect.stringMatching(/^authentication failed: no answer; the whole test is limited to 0\.3 s/),
+      expect.stringMatching(/^authentication failed: no response; the whole test may take at most 0\.3 s/),
       'models not_run',
       'call not_run',
     ]);
@@ -289,12 +289,12 @@ describe('a test of an upstream that does not work', () => {
     const baseUrl = await serve(
       (_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{"data":['),
     );
-    expect(words(await tryIt({ baseUrl, timeoutMs: 500 }))[5]).toMatch(/^models failed: no answer/);
+    expect(words(await tryIt({ baseUrl, timeoutMs: 500 }))[5]).toMatch(/^models failed: no response/);
   });
 
   it('ends in time if a handshake never ends', async () => {
     const baseUrl = `https://${await listen(createTcpServer((socket) => void socket.resume()))}`;
-    expect(words(await tryIt({ baseUrl, timeoutMs: 500 }))[3]).toMatch(/^tls failed: no answer/);
+    expect(words(await tryIt({ baseUrl, timeoutMs: 500 }))[3]).toMatch(/^tls failed: no response/);
   });
 
   it('is cancelled when the caller disconnects', async () => {
@@ -317,8 +317,8 @@ describe('a test of an upstream that does not work', () => {
   });
 
   it.each([
-    ['a page', 200, 'text/html', '<html><body>Welcome</body></html>', /^models failed: answered with a page/],
-    ['a page that says it is JSON', 200, 'application/json', '<!doctype html>', /^models failed: answered with a page/],
+    ['a page', 200, 'text/html', '<html><body>Welcome</body></html>', /^models failed: the server returned a web page/],
+    ['a page that says it is JSON', 200, 'application/json', '<!doctype html>', /^models failed: the server returned a web page/],
     ['no JSON', 200, 'text/plain', 'hello', /^models failed: the list of models is not JSON: hello/],
     ['another object', 200, 'application/json', '{"status":"ok"}', /^models failed: .*not a list of models/],
     ['a page with an error', 502, 'text/html', '<html>Bad gateway</html>', /^models failed: status 502 : \(no text\)$/],
@@ -391,7 +391,7 @@ describe('a test of an upstream that does not work', () => {
 
     it('reports a server that does not support it', async () => {
       const baseUrl = (await answering(200, 'application/json', '{}')).replace('http:', 'https:');
-      expect(words(await tryIt({ baseUrl }))[3]).toMatch(/^tls failed: the server does not respond with TLS/);
+      expect(words(await tryIt({ baseUrl }))[3]).toMatch(/^tls failed: the server does not use TLS/);
     });
   });
 });
