@@ -166,7 +166,9 @@ describe('mail', () => {
     await mailer({ host: '127.0.0.1', port, ca: caFile() }).send(mail);
     expect(received).toMatchObject([{ secure: true }]);
     const plain = await smtp();
-    expect((await failure({ host: '127.0.0.1', port: plain, security: 'starttls' })).message).toContain('could not set up an encrypted connection');
+    expect((await failure({ host: '127.0.0.1', port: plain, security: 'starttls' })).message).toContain(
+      'could not set up an encrypted connection',
+    );
     expect(received).toHaveLength(1);
     await mailer({ host: '127.0.0.1', port: plain, security: 'none' }).send(mail);
     expect(received).toMatchObject([{ secure: true }, { secure: false }]);

@@ -197,7 +197,9 @@ describe('a test of an upstream that works', () => {
     stub.script('text', { blocks: [{ type: 'text', text: 'Hi' }], usage: { input: 9, output: 500 } });
     const test = await tryIt({ baseUrl: stub.baseUrl, model: 'text' });
     expect(test.ok).toBe(true);
-    expect(found(test, 'call')).toContain('the figures of the upstream break a rule (output_above_cap), so calls are charged by our own count');
+    expect(found(test, 'call')).toContain(
+      'the figures of the upstream break a rule (output_above_cap), so calls are charged by our own count',
+    );
   });
 
   it('does not read an endless answer', async () => {
