@@ -4,7 +4,7 @@ SHELL := /bin/sh
 NODE_BIN = $(shell scripts/node-path.sh)
 # Compiled code is kept between starts, which saves a third of a second each.
 WITH_NODE = PATH="$(NODE_BIN):$$PATH" NODE_COMPILE_CACHE="$(CURDIR)/node_modules/.cache/compile"
-# What scripts/ensure-galera.sh takes out of a package lies there.
+# With the folder into which scripts/ensure-galera.sh extracts programs.
 WITH_GALERA = PATH="$(NODE_BIN):$(CURDIR)/.toolchain/galera:$$PATH" NODE_COMPILE_CACHE="$(CURDIR)/node_modules/.cache/compile"
 JEST = $(WITH_NODE) NODE_OPTIONS="--no-warnings" npx --no-install jest
 
@@ -14,7 +14,7 @@ PATIENTLY = --testTimeout=30000
 PROTOS := $(shell find proto/tollgate proto/google proto/grpc -name '*.proto') proto/buf.gen.yaml proto/buf.yaml scripts/descriptor-set.js
 SOURCES := $(shell find proto/rules services gateway cli deploy console \( -name '*.ts' -o -name '*.tsx' -o -name '*.json' -o -name '*.css' -o -name '*.html' -o -path 'console/public/*' \) -type f -not -name '*.test.ts' 2>/dev/null) tsconfig.json scripts/build.js
 
-# The packages for tests come before what is built, or the smaller set would be installed over them.
+# In sequence, so that the packages for tests are installed before a build; otherwise the build would install the smaller set over them.
 .NOTPARALLEL:
 .PHONY: help run run-distributed run-galera generate build check test nightly static format bench bench-peers distributed-programs galera-programs test-programs built packages clean
 
@@ -34,25 +34,24 @@ generate: proto/gen/.generated ## TypeScript from the protobuf files
 
 build: built ## bundle the programs and the console into dist/
 
-# What takes its time: mutants, campaigns against several processes' worth of faults, every transport with every kind of
-# call, and the many passwords of users, whose hashes are slow by intent.
+# Slow tests: mutants, campaigns of faults, every transport with every kind of call, and tests of passwords, whose hashes are slow by design.
 NOT_IN_CHECK = tests/mutation services/ledger/verify/mutation services/metering/reconcile/job batch-outage large-messages support/runner kit/rpc/transports kit/rpc/batch kit/rpc/duplex auth/users/users auth/users/sign-up auth/users/mail/reset
 
-# Four files on two cores, because many of them wait for timers and sockets. Jest takes more than 100 % for a number.
+# Four workers on two cores, because many tests wait for timers and sockets. A number, because Jest does not accept more than 100 %.
 WORKERS = $(shell echo $$(($$(nproc) * 2)))
 
-check: packages ## the fast loop: format, lint, types, import rules, unit tests on SQLite; few runs of what is random, no campaigns
+check: packages ## the fast loop: format, lint, types, import rules, unit tests on SQLite, with few random runs and without the campaigns
 	@$(MAKE) --no-print-directory static & checks=$$!; TOLLGATE_TEST_HISTORIES=25 TOLLGATE_TEST_RUNS=10 $(JEST) --selectProjects unit --maxWorkers=$(WORKERS) $(PATIENTLY) --testPathIgnorePatterns '\.mysql\.test\.ts$$' $(NOT_IN_CHECK); tests=$$?; wait $$checks && exit $$tests
 
-# Unit tests wait for MariaDB and whole systems for their own processes for part of the time, so two cores run five files. The checks of the
-# sources run beside the unit tests. tests/support/sequencer.ts has the order.
+# Five workers on two cores, because tests wait for MariaDB or for their own processes part of the time. The static checks run in parallel with the
+# unit tests. tests/support/sequencer.ts sets the order of files.
 test: test-programs packages ## everything: unit tests on SQLite and MariaDB, end-to-end tests in both modes
 	@$(MAKE) --no-print-directory static & checks=$$!; \
 	$(MAKE) --no-print-directory built && TOLLGATE_TEST_MYSQL=1 $(JEST) --selectProjects unit --maxWorkers=5 $(PATIENTLY); \
 	tests=$$?; wait $$checks && exit $$tests
 	@$(JEST) --selectProjects e2e --maxWorkers=5
 
-nightly: test-programs packages built ## the long forms of the tests, an hour or so: 200 kills, 10 rounds on Galera, every fault at every vendor, the Helm chart, 100,000 ledger histories, every mutant of the money path, the whole console on MariaDB
+nightly: test-programs packages built ## the long campaigns, which take about an hour: 200 kills, 10 rounds on Galera, every fault at every vendor, the Helm chart, 100,000 ledger histories, every mutant of the money path, the whole console on MariaDB
 	@TOLLGATE_TEST_BROWSER_MODES=all TOLLGATE_TEST_WIDTHS=all TOLLGATE_TEST_SCREENS=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/console/ tests/console-api/console-reference tests/pages/
 	@TOLLGATE_TEST_KILLS=200 TOLLGATE_TEST_BACKUPS=10 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/kill/
 	@TOLLGATE_TEST_GALERA_ROUNDS=10 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/operations/galera.test
@@ -67,7 +66,7 @@ nightly: test-programs packages built ## the long forms of the tests, an hour or
 	@TOLLGATE_TEST_MUTANTS=all $(JEST) --selectProjects unit --maxWorkers=1 --testPathPatterns tests/mutation/
 	@TOLLGATE_TEST_MYSQL=1 TOLLGATE_TEST_HISTORIES=100000 $(JEST) --selectProjects unit --maxWorkers=1 --testPathPatterns services/ledger/books/model
 
-# Does not make the packages: that takes the lock, and so would wait for a build.
+# Does not depend on `packages`, which would wait for a build that holds the lock.
 static:
 	@$(WITH_NODE) npm run -s lint
 	@$(WITH_NODE) npm run -s breaking
@@ -77,7 +76,7 @@ static:
 format: packages ## format the sources in place
 	@$(WITH_NODE) npm run -s format
 
-bench: packages built distributed-programs ## what a call costs beside plain relays and the budgets, measured in ten minutes
+bench: packages built distributed-programs ## the cost of a call, compared with plain relays and the performance budgets; takes ten minutes
 	@$(WITH_NODE) npm run -s bench
 
 bench-peers: packages built ## the same for other gateways, which are installed under .toolchain/peers
@@ -93,7 +92,7 @@ distributed-programs:
 galera-programs: distributed-programs
 	@scripts/ensure-galera.sh
 
-# What comes from npm, PyPI, Go's modules and Debian is installed at the same time.
+# Programs from npm, PyPI, Go's module proxy and Debian are installed in parallel.
 test-programs:
 	@$(MAKE) --no-print-directory packages & packages=$$!; \
 	scripts/ensure-python.sh > /dev/null & python=$$!; \
@@ -104,10 +103,10 @@ test-programs:
 	scripts/ensure-prometheus.sh || programs=1; \
 	wait $$packages && wait $$python && wait $$grpcurl && wait $$codex && exit $$programs
 
-clean: ## remove what was built, not the data
+clean: ## remove build output, but not data
 	rm -rf dist dist.next proto/gen coverage
 
-# What several `make` in one checkout must not make at once.
+# Only one `make` at a time may build these in a checkout.
 LOCKED = @scripts/with-lock.sh $(MAKE) --no-print-directory
 
 built:
@@ -116,7 +115,7 @@ built:
 packages:
 	$(LOCKED) node_modules/.for-tests proto/gen/.generated
 
-# Packages are current when their stamp holds the lock file's hash: git writes another commit's file with the time of now, which tells nothing.
+# Packages are current when their stamp has the hash of the lock file. Its modification time is no criterion, because a git checkout sets it to the present.
 LOCK_HASH := $(shell cat package.json package-lock.json | cksum | tr ' ' -)
 ifneq ($(LOCK_HASH),$(shell cat node_modules/.for-run 2>/dev/null))
 node_modules/.for-run: FORCE
@@ -124,8 +123,8 @@ node_modules/.for-tests: FORCE
 endif
 FORCE:
 
-# Who only runs Tollgate waits for half of the packages: what it is built from. Tests want the others too.
-# Install scripts are not run: every package here ships what it needs, and none needs a compiler.
+# Running Tollgate needs only half of the packages; tests need the others too.
+# Install scripts are not run, because no package needs them.
 NPM_CI = $(WITH_NODE) npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 
 # A checkout that has the packages for tests keeps them.

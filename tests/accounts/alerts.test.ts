@@ -1,4 +1,4 @@
-// Alerts and webhooks of a running system: calls spend, the balance falls or a budget is spent to a share, and a mail and a signed request arrive, once.
+// Alerts and webhooks of a running system: when calls lower the balance or spend a share of a budget, one mail and one signed request arrive.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -115,7 +115,7 @@ describe.each(modes)('alerts, %s', (mode) => {
     JSON.parse(request!.body) as { id: string; type: string; test?: boolean; data: Record<string, unknown> };
   const balance = (): Promise<BalanceView> => billing.get<BalanceView>(`${account}/balance`);
 
-  it('are off at first, and set by those who may change money', async () => {
+  it('are off by default, and can be set by roles that may change money', async () => {
     expect(await billing.get(`${account}/alerts`)).toMatchObject({
       enabled: false,
       threshold_usd: null,
@@ -144,7 +144,7 @@ describe.each(modes)('alerts, %s', (mode) => {
     expect(await refused({ enabled: true, threshold_usd: '1', emails: ['nobody'] })).toEqual([400, 'emails']);
   });
 
-  it('have endpoints that developers manage, and whose whole address only they see', async () => {
+  it('have endpoints that developers manage, and whose complete address only developers see', async () => {
     const types = ['balance.low', 'budget.reached', 'key.refused'];
     const body = { url: `${hook.url}/low`, event_types: types };
     const made = await developer.must<{ endpoint: EndpointView; secret: string }>('POST', `${account}/webhooks`, body, 201);
@@ -160,7 +160,7 @@ describe.each(modes)('alerts, %s', (mode) => {
     expect([metadata.status, ((await metadata.json()) as { error: { field: string } }).error.field]).toEqual([400, 'url']);
   });
 
-  it('arrive once by mail and as a signed request, when calls have spent enough', async () => {
+  it('arrive once, by mail and as a signed request, when the balance falls below the threshold', async () => {
     await put({});
     expect(await balance()).toMatchObject({ low: false, threshold_usd: '4.999', available_usd: '5' });
     while (!(await balance()).low) {
@@ -198,7 +198,7 @@ describe.each(modes)('alerts, %s', (mode) => {
     expect([mail.mails.length, hook.requests.length]).toEqual([1, 1]);
   });
 
-  it('are armed again by a clear rise alone', async () => {
+  it('are armed again only after a clear rise', async () => {
     expect(await billing.get(`${account}/alerts`)).toMatchObject({ fired: true, rearm_at_usd: '5.9988' });
     await system.cli('balance', 'deposit', '0.9', '--account', accountId);
     await new Promise((resolve) => setTimeout(resolve, 300));
@@ -209,7 +209,7 @@ describe.each(modes)('alerts, %s', (mode) => {
     await eventually(() => (mail.mails.length === 2 && hook.requests.length === 2 ? true : undefined));
   });
 
-  it('are tried again until the peer takes them, and show its words', async () => {
+  it('are retried until the receiver accepts them, and show its response', async () => {
     hook.answer = (_request, response) => void response.writeHead(500).end('out of order');
     mail.refused.set('ops@example.com', { code: 550, words: 'no such mailbox' });
     const before = hook.requests.length;
@@ -226,7 +226,7 @@ describe.each(modes)('alerts, %s', (mode) => {
     });
   });
 
-  it('are tested at once, from the console and by the command', async () => {
+  it('can be tested immediately, in the console and with the command', async () => {
     const { data } = await billing.must<{ data: DeliveryView[] }>('POST', `${account}/alerts/test`, undefined, 200);
     expect(data.map(({ test, state }) => [test, state])).toEqual([[true, 'failed']]);
     const failing = await system.tryCli('alert', 'test', '--account', accountId);
@@ -267,7 +267,7 @@ describe.each(modes)('alerts, %s', (mode) => {
     expect((await system.cli('webhook', 'list', '--account', accountId)).includes(id)).toBe(false);
   });
 
-  it('are set and shown by the command as in the console', async () => {
+  it('can be set and shown with the command as in the console', async () => {
     const emails = ['--email', 'a@example.com', '--email', 'b@example.com'];
     expect(await system.json('alert', 'set', '2.5', ...emails, '--account', accountId)).toMatchObject({
       enabled: true,
@@ -292,7 +292,7 @@ describe.each(modes)('alerts, %s', (mode) => {
     expect(JSON.stringify(data)).not.toContain('whsec_');
   });
 
-  it('arrive once for a budget that is spent to a share, although the low-balance alert is off', async () => {
+  it('arrive once when a share of a budget is spent, even if the low-balance alert is off', async () => {
     await put({ enabled: false });
     const settings = { url: `${hook.url}/budgets`, event_types: ['budget.reached'], enabled: true };
     await developer.must('PUT', `${account}/webhooks/${endpoint.id}`, settings, 200);
@@ -326,7 +326,7 @@ describe.each(modes)('alerts, %s', (mode) => {
     expect(budgetEvents().map((each) => each.event.data)).toMatchObject([{ percent: 50 }, { percent: 80 }]);
   });
 
-  it('are delivered under one id although everything was killed before the receiver accepted them', async () => {
+  it('are delivered with the same id after everything was killed before the receiver accepted them', async () => {
     hook.answer = (_request, response) => void response.writeHead(503).end();
     const before = hook.requests.length;
     const settings = { url: `${hook.url}/low`, event_types: ['balance.low'], enabled: true };
@@ -343,7 +343,7 @@ describe.each(modes)('alerts, %s', (mode) => {
   });
 
   if (mode === 'distributed') {
-    it('are delivered once although the ledger was killed while auth could not receive them', async () => {
+    it('are delivered once after the ledger was killed while auth could not receive them', async () => {
       await put({ threshold_usd: '1' });
       const webhooks = hook.requests.length;
       const fired = firedSoFar();

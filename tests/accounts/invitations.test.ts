@@ -1,4 +1,4 @@
-// Invitations by mail in a running system: what arrives, where its link leads, and that a mail server which is away harms nothing.
+// Invitations by mail in a running system: what arrives, where its link leads, and that an unavailable mail server does no harm.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { request } from 'node:http';
 import { addUser, Browser } from '../support/console.js';
@@ -56,7 +56,7 @@ describe.each(modes)('invitations by mail, %s', (mode) => {
       'latin1',
     ).toString();
 
-  it('arrive with a link by which the invited come in', async () => {
+  it('arrive with a link with which the invited user joins', async () => {
     const { invitation, token } = await invite('vera@example.com');
     expect(invitation.mail).toEqual({ state: 'sent', words: null });
     expect(mail.mails).toHaveLength(1);
@@ -73,7 +73,7 @@ describe.each(modes)('invitations by mail, %s', (mode) => {
     expect(await vera.get('/me')).toMatchObject({ user: { email: 'vera@example.com' }, accounts: [{ role: 'viewer' }] });
   });
 
-  it('lead to the address that is set, whatever host a request names, in the language of the console', async () => {
+  it('link to the configured address, whatever host a request names, and are in the language of the console', async () => {
     const before = mail.mails.length;
     const { hostname, port } = new URL(system.baseUrl);
     const cookie = await cookieOf('owner@example.com');
@@ -112,7 +112,7 @@ describe.each(modes)('invitations by mail, %s', (mode) => {
     return response.headers.getSetCookie()[0]!.split(';')[0]!;
   }
 
-  it('say when an address is refused, and are tried again when the server is busy; the link works all the while', async () => {
+  it('report when an address is rejected, and are retried when the server is busy; the link works in the meantime', async () => {
     mail.refused.set('nobody@example.com', { code: 550, words: '5.1.1 no such mailbox' });
     const nobody = await invite('nobody@example.com');
     expect(nobody.invitation.mail).toMatchObject({ state: 'failed', words: expect.stringContaining('no such mailbox') });
@@ -126,19 +126,19 @@ describe.each(modes)('invitations by mail, %s', (mode) => {
     expect(mail.mails.filter(({ to }) => to.includes('busy@example.com'))).toHaveLength(1);
   });
 
-  it('are mailed although everything was killed before the mail server accepted them', async () => {
+  it('are mailed after everything was killed before the mail server accepted them', async () => {
     mail.refused.set('lost@example.com', { code: 451, words: '4.7.1 come back later' });
     const { token } = await invite('lost@example.com');
     await system.kill();
     await system.start();
     mail.refused.delete('lost@example.com');
-    // If the kill came during an attempt, the next one waits until the claim of that one expires: 50 seconds.
+    // If the kill happened during an attempt, the next attempt waits until the claim of that one expires, after 50 seconds.
     await until('lost@example.com', 'sent', 90_000);
     expect(mail.mails.filter(({ to }) => to.includes('lost@example.com'))).toHaveLength(1);
     await new Browser(system).must('POST', '/invitation', { token }, 200);
   });
 
-  it('put nothing of what people wrote into a header, and reach one address each', async () => {
+  it('put no text of users into a header, and each go to a single address', async () => {
     const before = mail.mails.length;
     expect(await owner.refusal('POST', `${account}/invitations`, { email: 'a@example.com\r\nBcc: b@example.com', role: 'viewer' })).toEqual(
       [400, 'invalid_request'],
@@ -154,7 +154,7 @@ describe.each(modes)('invitations by mail, %s', (mode) => {
     ).toEqual([]);
   });
 
-  it('are bounded for an account, and made all the same', async () => {
+  it('are limited per account; further invitations are created but not mailed', async () => {
     const before = mail.mails.length;
     const states: string[] = [];
     for (let number = 0; number < 22; number += 1) states.push((await invite(`many${number}@example.com`)).invitation.mail.state);

@@ -1,4 +1,4 @@
-// What an owner changes about a key acts on calls. How soon is tested by the services' own clocks (services/auth/rpcs/watch-keys.test.ts).
+// Changes of a key apply to calls. services/auth/rpcs/watch-keys.test.ts tests how soon.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat, createKey } from '../support/calls.js';
 import { eventually } from '../support/process.js';
@@ -19,7 +19,7 @@ describe.each(modes)('keys, %s', (mode) => {
     return response.status;
   };
 
-  /** Waits until calls with the secret have this status, which they keep. */
+  /** Waits until calls with the secret get this status, and keep getting it. */
   async function becomes(secret: string, wanted: number): Promise<void> {
     await eventually(async () => ((await status(secret)) === wanted ? true : undefined));
     expect(await status(secret)).toBe(wanted);
@@ -32,7 +32,7 @@ describe.each(modes)('keys, %s', (mode) => {
     ['a lower limit', ['limit', '%', '0.000000001'], 402],
   ])('%s', async (_name, args, refused) => {
     const { id, secret } = await createKey(system, 'changing');
-    // Used, so that every cache on the way knows it.
+    // The key is used once, so that it is in every cache.
     expect(await status(secret)).toBe(200);
     await system.cli('key', ...(args.includes('%') ? args.map((arg) => (arg === '%' ? id : arg)) : [...args, id]));
     await becomes(secret, refused);
@@ -57,7 +57,7 @@ describe.each(modes)('keys, %s', (mode) => {
     await becomes(secret, 200);
   });
 
-  it('rotating a key: the new secret works at once, the old one for as long as was said, then never', async () => {
+  it('rotating a key: the new secret works immediately, the old one until the end of the overlap', async () => {
     const { id, secret: first } = await createKey(system, 'rotated', '--account', await firstAccountId());
     expect(await status(first)).toBe(200);
     const rotate = (...args: string[]) => system.json<{ secret: string }>('key', 'rotate', id, ...args);
@@ -70,7 +70,7 @@ describe.each(modes)('keys, %s', (mode) => {
     expect(await status(fourth)).toBe(200);
   });
 
-  it('never shows a secret again, nor keeps it where it could be read', async () => {
+  it('never shows a secret again, and does not store it in readable form', async () => {
     const { id, secret } = await createKey(system, 'secret', '--account', await firstAccountId());
     expect(await status(secret)).toBe(200);
     expect(await system.cli('key', 'show', id, '--json')).not.toContain(secret.slice(6, -4));

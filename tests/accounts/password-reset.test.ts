@@ -39,7 +39,7 @@ describe.each(modes)('a forgotten password, %s', (mode) => {
         .replaceAll('=3D', '='),
     );
 
-  it('is replaced through the mailed link, and all sessions of the user end', async () => {
+  it('is replaced with the mailed link, and all sessions of the user end', async () => {
     expect(await new Browser(system).get('/sign-in-options')).toMatchObject({ password_reset: true });
     const ada = new Browser(system);
     await ada.signIn('ada@example.com', password);
@@ -58,7 +58,7 @@ describe.each(modes)('a forgotten password, %s', (mode) => {
     ]);
   });
 
-  it('is answered alike for everybody, and from one network so often', async () => {
+  it('gets the same response for known and unknown addresses, and is limited per network', async () => {
     const before = mail.mails.length;
     expect(await ask('nobody@example.com')).toEqual([204, '']);
     const answers: number[] = [];
@@ -67,7 +67,7 @@ describe.each(modes)('a forgotten password, %s', (mode) => {
     expect(mail.mails).toHaveLength(before);
   });
 
-  it('is noted in the operator’s log, whose link for a person is mailed too', async () => {
+  it('is in the audit log, and an operator’s sign-in link for a user is mailed too', async () => {
     await addUser(system, 'ops@example.com', password, '--operator');
     const operator = new Browser(system);
     await operator.signIn('ops@example.com', password);

@@ -1,4 +1,4 @@
-// How people come into the console by themselves: sign-up, an identity provider, and what neither lets through.
+// How users sign up and sign in by themselves, also through an identity provider, and what is refused.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { modes, startSystem, type System } from '../support/system.js';
 const password = 'correct horse battery';
 const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0';
 
-describe.each(modes)('coming into the console, %s', (mode) => {
+describe.each(modes)('signing up and in, %s', (mode) => {
   let idp: Idp;
   let system: System;
   let subjects = 0;
@@ -49,7 +49,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
   const me = (browser: Browser) =>
     browser.get<{ user: { id: string; email: string; name: string }; accounts: { id: string; name: string; role: string }[] }>('/me');
 
-  it('says what ways there are', async () => {
+  it('lists the ways to sign in', async () => {
     expect(await new Browser(system).get('/sign-in-options')).toEqual({
       sign_up: true,
       password_reset: false,
@@ -58,7 +58,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
     });
   });
 
-  it('signs people up, with an account of their own that nobody else sees', async () => {
+  it('signs users up, each with an account that no other user sees', async () => {
     const browser = new Browser(system);
     const fields = { email: 'ada@example.com', name: 'Ada', password, account_name: 'Ada’s' };
     const { account_id: accountId } = await browser.must<{ account_id: string }>('POST', '/sign-up', fields, 201);
@@ -78,7 +78,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
     expect([response.status, await response.json()]).toMatchObject([400, { error: { field: 'password' } }]);
   });
 
-  it('closes an account that requires a second factor to members without one, also in open sessions', async () => {
+  it('denies members without a second factor access to an account that requires one, also in open sessions', async () => {
     const { id: accountId } = await system.json<{ id: string }>('account', 'create', 'Strict');
     const account = `/accounts/${accountId}`;
     const browsers = new Map<string, Browser>();
@@ -119,7 +119,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
     expect(await viewer.get('/me')).toMatchObject({ accounts: [{ id: accountId }], second_factor_accounts: [] });
   });
 
-  it('asks for the code of an authenticator app, once each, until the operator removes it', async () => {
+  it('requires a code of the authenticator app, accepts each code once, and requires none after the operator removed the app', async () => {
     const email = 'second@example.com';
     await addUser(system, email, password);
     const browser = new Browser(system, { 'user-agent': firefox });
@@ -174,7 +174,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
     expect(await browser.get('/me/second-factors')).toEqual({ data: [], recovery_codes_left: 0 });
   });
 
-  it('takes no sign-up from another site, and none without end', async () => {
+  it('rejects sign-ups from other sites, and limits their number', async () => {
     const fields = { email: 'ada@example.com', name: 'Ada', password, account_name: 'Ada’s' };
     expect((await new Browser(system).ask('POST', '/sign-up', fields, { 'x-tollgate-console': '' })).status).toBe(403);
     for (let attempt = 0; attempt < 10; attempt += 1) await (await new Browser(system).ask('POST', '/sign-up', fields)).body?.cancel();
@@ -182,7 +182,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
     expect([response.status, Number(response.headers.get('retry-after')) > 0]).toEqual([429, true]);
   });
 
-  it('changes one’s name and address, and notes it', async () => {
+  it('changes a user’s own name and address, and records it in the audit log', async () => {
     await addUser(system, 'before@example.com', password);
     const browser = new Browser(system);
     await browser.signIn('before@example.com', password);
@@ -204,7 +204,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
   });
 
   describe('an identity provider', () => {
-    it('lets somebody new in with an account, and the same person again', async () => {
+    it('signs up a new user with an account, and signs the same user in again', async () => {
       const sub = comeAs('grace@example.com');
       const browser = new Browser(system);
       expect(await browser.visit(`${start()}?to=usage/records?x=1`)).toBe(page('usage/records?x=1'));
@@ -239,7 +239,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
       ['unsigned', 'provider'],
       ['no token', 'provider'],
       ['declined', 'declined'],
-    ])('is not believed when wrong: %s', async (fault, problem) => {
+    ])('is not trusted when it sends wrong data: %s', async (fault, problem) => {
       comeAs('wrong@example.com');
       idp.fault = fault;
       const browser = new Browser(system);
@@ -247,21 +247,21 @@ describe.each(modes)('coming into the console, %s', (mode) => {
       expect(await browser.refusal('GET', '/me')).toEqual([401, 'session_unknown']);
     });
 
-    it('is not believed about another subject', async () => {
+    it('is not trusted when the userinfo response is about another subject', async () => {
       comeAs('wrong@example.com');
       Object.assign(idp, { tellsByUserinfo: true, fault: 'other subject at userinfo' });
       expect(await new Browser(system).visit(start())).toBe(page('sign-in?problem=provider'));
     });
 
-    it('needs a verified address of somebody whose address nobody else can have written', async () => {
+    it('matches a user by address only if the provider and Tollgate have verified the address', async () => {
       comeAs('unverified@example.com', false);
       expect(await new Browser(system).visit(start())).toBe(page('sign-in?problem=email_unverified'));
-      // Who signed up with this address need not be its owner.
+      // The user who signed up with this address may not be its owner.
       comeAs('eve@example.com');
       expect(await new Browser(system).visit(start())).toBe(page('sign-in?problem=email_taken'));
     });
 
-    it('lets nobody in who is disabled, however they come', async () => {
+    it('does not sign in a disabled user, by any method', async () => {
       await addUser(system, 'gone@example.com', password);
       comeAs('gone@example.com');
       const browser = new Browser(system);
@@ -271,26 +271,26 @@ describe.each(modes)('coming into the console, %s', (mode) => {
       expect(await new Browser(system).visit(start())).toBe(page('sign-in?problem=disabled'));
     });
 
-    it('lets no browser in that did not set out itself, or comes back twice', async () => {
+    it('rejects a browser that did not start the sign-in, or that returns twice', async () => {
       comeAs('mallory@example.com');
       const [mallory, victim] = [new Browser(system), new Browser(system)];
       const location = (await mallory.ask('GET', '/oidc/start')).headers.get('location')!;
       const callback = (await fetch(location, { redirect: 'manual' })).headers.get('location')!;
       expect(await victim.visit(callback)).toBe(page('sign-in?problem=expired'));
-      // Nor with a way of its own under way.
+      // The same while it has a sign-in of its own in progress.
       await victim.ask('GET', '/oidc/start');
       expect(await victim.visit(callback)).toBe(page('sign-in?problem=provider'));
       expect(await mallory.visit(callback)).toBe(page(''));
       expect(await mallory.visit(callback)).toBe(page('sign-in?problem=expired'));
     });
 
-    it.each(['//evil.example', 'https://evil.example', '/\\evil.example', '../../../evil'])('sends nobody to %s', async (to) => {
+    it.each(['//evil.example', 'https://evil.example', '/\\evil.example', '../../../evil'])('does not redirect to %s', async (to) => {
       comeAs('grace2@example.com');
       idp.person = { ...idp.person, sub: 'grace2' };
       expect(await new Browser(system).visit(`${start()}?to=${encodeURIComponent(to)}`)).toBe(page(''));
     });
 
-    it('keeps what a browser needs on its way in a cookie that scripts cannot read', async () => {
+    it('keeps the state of a sign-in in a cookie that scripts cannot read', async () => {
       const response = await new Browser(system).ask('GET', '/oidc/start');
       expect(response.status).toBe(303);
       expect(response.headers.getSetCookie()).toEqual([
@@ -298,7 +298,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
       ]);
     });
 
-    it('is connected by who is signed in, with their password, and disconnected again', async () => {
+    it('can be connected by a signed-in user with their password, and disconnected again', async () => {
       await addUser(system, 'connect@example.com', password);
       const browser = new Browser(system);
       await browser.signIn('connect@example.com', password);
@@ -313,7 +313,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
       await byIdentity.visit(start());
       expect((await me(byIdentity)).user.email).toBe('connect@example.com');
 
-      // Somebody else's stays theirs.
+      // An identity of another user stays with that user.
       await addUser(system, 'thief@example.com', password);
       const thief = new Browser(system);
       await thief.signIn('thief@example.com', password);
@@ -325,7 +325,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
       expect(await browser.get('/me/identities')).toEqual({ data: [] });
     });
 
-    it('connects nothing to a user who signed in meanwhile', async () => {
+    it('does not connect the identity to another user who signed in meanwhile', async () => {
       for (const name of ['one', 'two']) await addUser(system, `${name}@example.com`, password);
       const browser = new Browser(system);
       await browser.signIn('one@example.com', password);
@@ -351,7 +351,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
 });
 
 describe('a gateway behind a proxy', () => {
-  it('knows clients by the address that the proxy saw, whatever they said before it: for sign-ups, and for keys', async () => {
+  it('identifies clients by the address that the proxy saw, not by headers that they sent: for sign-ups, and for keys', async () => {
     const system = await startSystem('single', { TOLLGATE_AUTH_SIGN_UP: 'true', TOLLGATE_GATEWAY_TRUST_PROXY: 'true' });
     try {
       const signUp = async (index: number, client: string): Promise<number> => {
@@ -375,7 +375,7 @@ describe('a gateway behind a proxy', () => {
   });
 });
 
-describe('a console whose ways are shut', () => {
+describe('a console with restricted sign-up', () => {
   let system: System;
   beforeAll(async () => {
     system = await startSystem('single', {
@@ -385,20 +385,20 @@ describe('a console whose ways are shut', () => {
   });
   afterAll(() => system?.stop());
 
-  it('signs no one up unless sign-up is on', async () => {
+  it('signs up no users unless sign-up is enabled', async () => {
     expect(await new Browser(system).get('/sign-in-options')).toMatchObject({ sign_up: false });
     expect(
       await new Browser(system).refusal('POST', '/sign-up', { email: 'ada@example.com', name: 'Ada', password, account_name: 'A' }),
     ).toEqual([404, 'not_found']);
   });
 
-  it('goes on without its identity provider, and says that it is away', async () => {
+  it('works without its identity provider, and reports that the provider is unavailable', async () => {
     expect(await new Browser(system).visit(`${system.baseUrl}/console/api/oidc/start`)).toBe(
       `${system.baseUrl}/console/sign-in?problem=service_unavailable`,
     );
   });
 
-  it('lets in only whom it knows when nobody may sign up, and behind TLS keeps its cookies to TLS', async () => {
+  it('admits only known users when sign-up is disabled, and behind TLS restricts its cookies to TLS', async () => {
     const idp = await startIdp();
     const other = await startSystem('single', {
       TOLLGATE_AUTH_OIDC_ISSUER: idp.issuer,
@@ -423,7 +423,7 @@ describe('a console whose ways are shut', () => {
         expect.stringMatching(/^__Host-tollgate_oidc=[\w-]+; path=\/; expires=[^;]+; samesite=lax; secure; httponly$/i),
       ]);
 
-      // The session likewise; one that a neighbouring host or plain http has planted under the other name is not read.
+      // The same for the session; a cookie that a neighbouring host or plain http has set under the other name is not read.
       await addUser(other, 'tess@example.com', password);
       const behindTls = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'ai.example.com' };
       const entered = await new Browser(other).ask('POST', '/session', { email: 'tess@example.com', password }, behindTls);

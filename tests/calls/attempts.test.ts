@@ -1,5 +1,5 @@
-// When an upstream fails before it answers, the next is tried: the record tells of each attempt, in the API, in the console's and to the operator, and
-// the charge is for the answer alone. Who sees the record as an account's sees how attempts went, and nothing of where they were.
+// When an upstream fails before it answers, the next one is tried. The record lists each attempt, in the API, the console's API and the operator's command,
+// and only the answer is charged. Members of the account see how attempts ended, but not at which upstream they were.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat, get, readSse, settled, sumOfCharges } from '../support/calls.js';
 import { addUser, Browser } from '../support/console.js';
@@ -10,7 +10,7 @@ import { startStubUpstream, stubApiKey, type StubUpstream } from '../upstream/st
 
 const password = 'correct horse battery';
 
-/** A record that is shown alone. */
+/** A single record. */
 interface Shown {
   readonly outcome: string;
   readonly outcome_detail: string | null;
@@ -33,7 +33,7 @@ interface Attempt {
   readonly chosen_by?: string;
 }
 
-/** What is the same in every place that shows an attempt. */
+/** The fields of an attempt that every view shows. */
 const publicPart = ({ number, started_at, duration_ms, outcome, reason }: Attempt) => ({
   number,
   started_at,
@@ -123,7 +123,7 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
     await Promise.all([broken?.stop(), spare?.stop()]);
   });
 
-  /** The record of a call, as each of them sees it; what all see is the same. */
+  /** Returns the record of a call as each of the views shows it; common fields must be equal. */
   async function recordOf(response: Response, { overlap = false } = {}): Promise<{ seen: Shown; byOperator: Shown }> {
     const id = response.headers.get('x-request-id')!;
     const seen = await eventually(async () => {
@@ -144,7 +144,7 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
     expect(shown!.attempts.map(({ upstream_id, started_at, reason }) => [upstream_id, started_at, reason])).toEqual(
       byOperator.attempts.map(({ upstream, started_at, reason }) => [upstream!.id, started_at, reason]),
     );
-    // Each begins when the one before has ended, and the last ends with the call.
+    // Each attempt begins when the previous one has ended, and the last one ends with the call.
     const spans = seen.attempts.map(
       ({ started_at, duration_ms }) => [Date.parse(started_at), Date.parse(started_at) + duration_ms] as const,
     );
@@ -163,28 +163,25 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
     ['500', 'first-500', ['broken', 'failed', 'upstream_failed', 500]],
     ['a refused connection', 'first-refused', ['nobody', 'failed', 'upstream_unavailable', null]],
     ['silence', 'first-silent', ['broken', 'failed', 'upstream_timeout', null]],
-  ])(
-    'are both on record where the first fails by %s and the second answers, and the charge is of the second',
-    async (_how, model, first) => {
-      for (const stream of [true, false]) {
-        const before = spare.requests.length;
-        const response = await chat(system, system.firstKey, { model: `test/${model}`, stream });
-        expect(response.status).toBe(200);
-        if (stream) expect((await readSse(response)).at(-1)?.data).toBe('[DONE]');
-        else expect(await response.json()).toMatchObject({ choices: [{ message: { content: 'Hello from the stub upstream.' } }] });
-        expect(spare.requests).toHaveLength(before + 1);
-        const { seen, byOperator } = await recordOf(response);
-        expect(byOperator.attempts.map(inShort)).toEqual([first, ['spare', 'answered', null, null]]);
-        expect(byOperator).toMatchObject({ outcome: 'completed', upstream: { id: 'spare', model: 'text' } });
-        expect(byOperator.attempts[1]!.upstream_request_id).toBe('req_stub');
-        expect(seen.charge_usd).toBe(costOf(seen));
-        expect(seen.charge_usd).not.toBe('0');
-        if (model === 'first-silent') expect(seen.attempts[0]!.duration_ms).toBeGreaterThanOrEqual(990);
-      }
-    },
-  );
+  ])('are both on record if the first fails by %s and the second answers, and only the second is charged', async (_how, model, first) => {
+    for (const stream of [true, false]) {
+      const before = spare.requests.length;
+      const response = await chat(system, system.firstKey, { model: `test/${model}`, stream });
+      expect(response.status).toBe(200);
+      if (stream) expect((await readSse(response)).at(-1)?.data).toBe('[DONE]');
+      else expect(await response.json()).toMatchObject({ choices: [{ message: { content: 'Hello from the stub upstream.' } }] });
+      expect(spare.requests).toHaveLength(before + 1);
+      const { seen, byOperator } = await recordOf(response);
+      expect(byOperator.attempts.map(inShort)).toEqual([first, ['spare', 'answered', null, null]]);
+      expect(byOperator).toMatchObject({ outcome: 'completed', upstream: { id: 'spare', model: 'text' } });
+      expect(byOperator.attempts[1]!.upstream_request_id).toBe('req_stub');
+      expect(seen.charge_usd).toBe(costOf(seen));
+      expect(seen.charge_usd).not.toBe('0');
+      if (model === 'first-silent') expect(seen.attempts[0]!.duration_ms).toBeGreaterThanOrEqual(990);
+    }
+  });
 
-  it('are all on record where all fail, and nothing is charged', async () => {
+  it('are all on record if all of them fail, and nothing is charged', async () => {
     for (const stream of [true, false]) {
       const response = await chat(system, system.firstKey, { model: 'test/all-fail', stream });
       expect(response.status).toBeGreaterThanOrEqual(500);
@@ -200,7 +197,7 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
     }
   });
 
-  it('end with the one that refuses the request itself', async () => {
+  it('end with the first that rejects the request itself', async () => {
     const response = await chat(system, system.firstKey, { model: 'test/refuses' });
     expect(response.status).toBe(400);
     const { byOperator } = await recordOf(response);
@@ -228,7 +225,7 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
     expect(broken.requests).toHaveLength(before);
   });
 
-  it('say that the answer broke off, of which what was delivered is charged', async () => {
+  it('show that the answer broke off, and what was delivered is charged', async () => {
     const response = await chat(system, system.firstKey, { model: 'test/breaks-off', stream: true });
     expect(await response.text()).toContain('"error"');
     const { seen, byOperator } = await recordOf(response);
@@ -240,7 +237,7 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
     expect(seen).toMatchObject({ outcome: 'upstream_error_after_output', charge_usd: costOf(seen) });
   });
 
-  it('include a whole answer that broke off, which the next begins again, and the charge is of that one', async () => {
+  it('include a whole answer that broke off and was started again at the next upstream, and only the second is charged', async () => {
     const response = await chat(system, system.firstKey, { model: 'test/breaks-off-whole' });
     expect(await response.json()).toMatchObject({ choices: [{ message: { content: 'Hello from the stub upstream.' } }] });
     const { seen, byOperator } = await recordOf(response);
@@ -263,7 +260,7 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
     expect(seen).toMatchObject({ outcome: 'completed', charge_usd: costOf(seen) });
   });
 
-  it('are what was known when the caller left', async () => {
+  it('are those that were known when the client disconnected', async () => {
     await addModel(system, 'test/left', '', '', {
       targets: [
         { upstream_id: 'nobody', upstream_model: 'x' },
@@ -290,7 +287,7 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
     ]);
   });
 
-  it('are one for the usual call, and not in lists or files', async () => {
+  it('consist of one for an ordinary call, and are not in lists and exports', async () => {
     const response = await chat(system, system.firstKey, { model: 'test/one' });
     await response.text();
     const { byOperator } = await recordOf(response);
@@ -310,7 +307,7 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
     for (const record of data) expect(record).not.toHaveProperty('attempts');
   });
 
-  it('leave books that are right', async () => {
+  it('leave correct books', async () => {
     const { rows, balance } = await settled(system, accountId);
     expect(rows.length).toBeGreaterThanOrEqual(13);
     expect(BigInt(balance.spent_nano_usd)).toBe(sumOfCharges(rows));

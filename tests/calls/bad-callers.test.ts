@@ -1,4 +1,4 @@
-// Callers that break rules or off: whatever they do, the gateway answers clearly, keeps nothing of theirs, and can be stopped.
+// Clients that break rules or connections: whatever they do, the gateway responds clearly, frees their memory, and can be stopped.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 afterAll(() => system?.stop());
 
-/** A connection of one's own, and what it was sent. */
+/** A separate connection, and what it received. */
 async function dial(text = ''): Promise<{ socket: Socket; received(): string }> {
   const socket = connect(Number(new URL(system.baseUrl).port), '127.0.0.1');
   let received = '';
@@ -55,7 +55,7 @@ function requestsTo(route: string): { status: number }[] {
 }
 
 describe('bodies', () => {
-  it('that are sent almost to their end take bounded memory, and are gone within seconds', async () => {
+  it('that are sent almost completely take bounded memory, which is freed within seconds', async () => {
     const sentBytes = 30 * 1024 * 1024;
     const head = `POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: ${system.firstKey}\r\ncontent-length: ${32 * 1024 * 1024}\r\n\r\n`;
     const before = requestsTo('/v1/messages').length;
@@ -67,7 +67,7 @@ describe('bodies', () => {
       const requests = requestsTo('/v1/messages').slice(before);
       return requests.length === callers.length ? requests : undefined;
     }, 30_000);
-    // Those for which there is no room are refused at once, the others when they have sent nothing for some seconds, which makes room again.
+    // Bodies for which there is no room are refused immediately. The others are refused when they have sent nothing for some seconds, which makes room.
     const slow = ended.filter(({ status }) => status === 408);
     expect(slow.length).toBeGreaterThan(0);
     const refused = ended.filter(({ status }) => status === 529);
@@ -76,11 +76,11 @@ describe('bodies', () => {
     // All of them together are 900 MB.
     expect(peakBytes() - peakBefore).toBeLessThan(450 * 1024 * 1024);
     await eventually(() => (callers.every(({ socket }) => socket.destroyed || socket.readableEnded) ? true : undefined), 5000);
-    // What they held is free again.
+    // Their memory is free again.
     expect((await chat(system, system.firstKey, { messages: [{ role: 'user', content: 'x'.repeat(100_000) }] })).status).toBe(200);
   });
 
-  it('that stop before their end are answered in the format of the caller', async () => {
+  it('that stop before their end get an error in the format of the caller', async () => {
     const { socket, received } = await dial(
       `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${system.firstKey}\r\ncontent-length: 100\r\n\r\n{"model"`,
     );
@@ -90,7 +90,7 @@ describe('bodies', () => {
     socket.destroy();
   });
 
-  it('are given up when a caller leaves in the middle of a compressed one', async () => {
+  it('are given up when a client disconnects in the middle of a compressed one', async () => {
     const before = requestsTo('/v1/messages').length;
     const body = gzipSync(JSON.stringify({ model: 'sandbox/echo' }));
     const { socket } = await dial(packedHead(body.length));
@@ -101,7 +101,7 @@ describe('bodies', () => {
     expect(requests.at(-1)?.status).toBe(400);
   });
 
-  it('that cannot be unpacked end their connection, on which the next request would wait for ever', async () => {
+  it('that cannot be decompressed end their connection, because the next request on it would wait forever', async () => {
     const { socket, received } = await dial(packedHead(300_000));
     const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
     socket.write('not compressed');
@@ -123,7 +123,7 @@ describe('bodies', () => {
       (deep: string) =>
         `{"model":"sandbox/echo","max_tokens":9,"messages":[{"role":"user","content":"x"}],"tools":[{"name":"f","input_schema":{"type":"object","a":${deep}}}]}`,
     ],
-  ])('nested beyond reason are refused as such: %s', async (path, body) => {
+  ])('that are nested too deeply are refused with that reason: %s', async (path, body) => {
     const levels = 200_000;
     const refused = await post(system, path, system.firstKey, body('['.repeat(levels) + ']'.repeat(levels)));
     expect(refused.status).toBe(400);
@@ -139,7 +139,7 @@ describe('bodies', () => {
     });
   });
 
-  it('are not sent back in refusals', async () => {
+  it('are not quoted in errors', async () => {
     const messages = [{ role: 'tool', tool_call_id: 'x'.repeat(100_000), content: 'x' }];
     const refused = await chat(system, system.firstKey, { messages });
     expect(refused.status).toBe(400);
@@ -174,7 +174,7 @@ describe('requests', () => {
     socket.destroy();
   });
 
-  it('broken off in their answer are nothing to look into', async () => {
+  it('that are broken off during their answer are not logged as errors', async () => {
     for (let call = 0; call < 5; call += 1) {
       const left = new AbortController();
       await chat(
@@ -193,7 +193,7 @@ describe('requests', () => {
 });
 
 describe('connections', () => {
-  it('are closed at once beyond their bound, and served again when others have gone', async () => {
+  it('are closed immediately beyond the limit, and served again when others have ended', async () => {
     const dialled = await Promise.all(Array.from({ length: 60 }, () => dial()));
     const closed = await eventually(() => {
       const gone = dialled.filter(({ socket }) => socket.readableEnded || socket.destroyed);
@@ -206,7 +206,7 @@ describe('connections', () => {
 });
 
 describe('a stop', () => {
-  it('first tells probes, still serves calls meanwhile, and lets those in flight end', async () => {
+  it('is first reported to probes while calls are still served, and lets calls in flight end', async () => {
     const slow = { model: 'sandbox/story', stream: true, messages: [{ role: 'user', content: 'delay=20ms tokens=60' }] };
     const answer = await chat(system, system.firstKey, slow);
     const ended = system.end();
@@ -221,7 +221,7 @@ describe('a stop', () => {
     await system.start();
   });
 
-  it('ends each connection of clients that keep them with an answer that says so', async () => {
+  it('ends each reused connection with an answer that announces it', async () => {
     const connections = 8;
     const load = startKeepAlive({ baseUrl: system.baseUrl, key: system.firstKey, connections, untilClosed: true });
     await sleep(500);
@@ -230,7 +230,7 @@ describe('a stop', () => {
     await system.start();
   });
 
-  it('is not held up by connections on which nothing is asked', async () => {
+  it('is not delayed by idle connections', async () => {
     const silent = await dial();
     const halfway = await dial('GET /livez HTTP/1.1\r\nhost:');
     const beganAtMs = Date.now();

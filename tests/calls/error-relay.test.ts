@@ -1,5 +1,5 @@
-// What a vendor's failure becomes for callers of both formats, as the official libraries show it: theirs to mend, worth a repeat, or none of
-// their business. The vendor's own words in either format, over upstreams of both.
+// How failures of a vendor reach callers of both formats, as the official libraries show them: errors that the caller can fix, errors that a retry can fix,
+// and problems of the operator's account, which are hidden. Over upstreams of both formats, with the vendor's own errors.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 afterAll(() => stage?.stop());
 
-/** What a caller's program can tell an error by. */
+/** The fields by which a program can distinguish errors. */
 interface Shown {
   readonly status: number | undefined;
   readonly class: string;
@@ -28,7 +28,7 @@ interface Shown {
   readonly shouldRetry: string | null;
 }
 
-/** The error that a call ends with, through the library of the format. */
+/** Makes a call with the library of the format, and returns the error that it raises. */
 async function shown(client: Upstream, upstream: Upstream): Promise<Shown> {
   const options = { apiKey: stage.system.firstKey, maxRetries: 0 };
   const body = { model: stage.model(upstream), max_tokens: 50, messages: [{ role: 'user' as const, content: 'Hello' }] };
@@ -74,7 +74,7 @@ interface Case {
   readonly status: number;
   readonly body: unknown;
   readonly headers?: Record<string, string>;
-  /** Of both formats, then chat-completions' own, then messages' own. */
+  /** Cases of both formats, then of chat-completions only, then of messages only. */
   readonly told: Partial<Shown>;
   readonly openai: Partial<Shown>;
   readonly anthropic: Partial<Shown>;
@@ -273,11 +273,11 @@ describe('a refusal of the vendor is reported as', () => {
       });
       expect(error.text).not.toMatch(/internal|org-|sk-secret|<|credit|quota/);
     }
-    // Our own rules refuse nothing here; the vendor did.
+    // None of our own rules refused it; the vendor did.
     stage.stub.takeRefused();
   });
 
-  it('its field, where it blames one', async () => {
+  it('with the field, if the vendor names one', async () => {
     const body = vendor('invalid_request_error', 'No.', { param: 'messages[0].content' });
     stage.play('chat-completions', { fault: { kind: 'status', status: 400, body } });
     for (const client of upstreams) expect((await shown(client, 'chat-completions')).param).toBe('messages[0].content');
@@ -356,7 +356,7 @@ describe('our own refusals', () => {
   it.each([
     ['/v1/chat/completions', 'invalid_request_error', 'invalid_request_error'],
     ['/v1/messages', 'not_found_error', 'invalid_request_error'],
-  ])('of %s name the request in both headers, whatever is wrong', async (path, unknownType, methodType) => {
+  ])('of %s have the request id in both headers, whatever the error', async (path, unknownType, methodType) => {
     const body = JSON.stringify({ model: 'no/such', max_tokens: 5, messages: [{ role: 'user', content: 'Hi' }] });
     const unknown = await ask(path, { method: 'POST', body });
     expect(unknown).toMatchObject({ status: 404, error: { type: unknownType, code: 'model_not_found', param: 'model' } });

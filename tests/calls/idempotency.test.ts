@@ -1,4 +1,4 @@
-// Calls with an Idempotency-Key: whatever happens, one call upstream that costs anything, one record of it and one charge.
+// Calls with an Idempotency-Key: whatever happens, at most one call upstream is charged, with one record and one charge.
 import { execFile } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -51,7 +51,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
 
   const modelsByScript = new Map<string, string>();
 
-  /** A model that answers by these scripts, one after another; one that always does the same is made once. */
+  /** Adds a model that answers by these scripts, one after another; a model that always does the same is added only once. */
   async function modelOf(scripts: readonly Script[]): Promise<string> {
     const id = scripts.length === 1 ? JSON.stringify(scripts) : randomUUID();
     const known = modelsByScript.get(id);
@@ -77,7 +77,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     return `t/${name}`;
   }
 
-  /** A customer with one dollar, whose requests tell whose they are. */
+  /** A customer with one dollar, whose requests identify the customer. */
   class Customer {
     private constructor(
       readonly accountId: string,
@@ -116,7 +116,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
       return stub.requests.filter(({ body }) => JSON.stringify(body['messages']) === JSON.stringify(this.messages)).length;
     }
 
-    /** Once all is settled: this many records, and the balance less by exactly what they say. */
+    /** Waits until everything is settled, and expects this many records, whose charges were subtracted from the balance. */
     async books(calls: number, balance = credit): Promise<UsageRow[]> {
       const { rows, balance: left } = await settled(system, this.accountId, calls);
       expect(rows).toHaveLength(calls);
@@ -128,7 +128,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
   const usd = (nanoUsd: bigint): string => `${nanoUsd / 1_000_000_000n}.${String(nanoUsd % 1_000_000_000n).padStart(9, '0')}`;
   const reasonOf = async (response: Response): Promise<unknown> => ((await response.json()) as { error: { reason: string } }).error.reason;
 
-  /** Calls and leaves as soon as some of the answer has come. */
+  /** Makes a call, and disconnects as soon as a part of the answer has arrived. */
   async function leaveMidStream(customer: Customer, path: string, key: string): Promise<string> {
     const disconnect = new AbortController();
     const response = await customer.call(path, key, { stream: true }, { signal: disconnect.signal });
@@ -147,7 +147,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
           [path, true],
         ] as const,
     ),
-  )('gives the recorded answer again, byte for byte: %s, stream %s', async (path, stream) => {
+  )('returns the recorded answer again, byte for byte: %s, stream %s', async (path, stream) => {
     const customer = await Customer.create();
     const first = await customer.call(path, 'order-1', { stream });
     expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([200, null]);
@@ -167,7 +167,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
   });
 
   it.each(paths)(
-    'refuses another body, tells a call that is in progress, and is another key elsewhere: %s',
+    'is refused with another body, reports a call that is in progress, and is a different key for other accounts and endpoints: %s',
     async (path) => {
       const customer = await Customer.create(slow, plain);
       const running = customer.call(path, 'order-1', { stream: true });
@@ -201,7 +201,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     120_000,
   );
 
-  it.each(paths)('must have the form of one: %s', async (path) => {
+  it.each(paths)('must be well-formed: %s', async (path) => {
     const customer = await Customer.create();
     for (const key of ['', 'two words', 'x'.repeat(256)]) {
       const refused = await customer.call(path, key);
@@ -213,7 +213,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     expect(customer.upstreamCalls()).toBe(0);
   });
 
-  it('lets one of 50 calls through that come at once', async () => {
+  it('admits one of 50 simultaneous calls', async () => {
     const customer = await Customer.create({ ...slow, fault: { kind: 'slow-headers', delayMs: 500 } });
     const answers = await Promise.all(
       Array.from({ length: 50 }, async () => {
@@ -228,7 +228,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     await customer.books(1);
   }, 120_000);
 
-  it.each(paths)('carries a call on whose client left in the middle of the stream, for when it asks again: %s', async (path) => {
+  it.each(paths)('continues a call whose client disconnected in the middle of the stream, for its retry: %s', async (path) => {
     const customer = await Customer.create(slow);
     const id = await leaveMidStream(customer, path, 'order-1');
     expect((await customer.call(path, 'order-1', { stream: true })).status).toBe(409);
@@ -244,7 +244,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     expect((await customer.books(1))[0]).toMatchObject({ id, outcome: 'completed', token_source: 'reported' });
   });
 
-  it('serves the official clients, which repeat by themselves while a call is in progress', async () => {
+  it('works with the official clients, which retry by themselves while a call is in progress', async () => {
     const customer = await Customer.create(slow);
     const openai = new OpenAI({ baseURL: `${system.baseUrl}/v1`, apiKey: customer.secret });
     const anthropic = new Anthropic({ baseURL: system.baseUrl, apiKey: customer.secret });
@@ -280,7 +280,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     await customer.books(5);
   }, 120_000);
 
-  it('is free for another try after a refusal for want of money', async () => {
+  it('can be used again after a call was refused because of an empty balance', async () => {
     const customer = await Customer.with(0n);
     expect((await customer.call(paths[0], 'order-1')).status).toBe(402);
     await system.cli('balance', 'deposit', usd(credit), '--account', customer.accountId);
@@ -291,7 +291,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     await customer.books(1);
   });
 
-  it('is free for another try after an upstream failed for nothing, streamed or whole', async () => {
+  it('can be used again after an upstream failed free of charge, streamed or whole', async () => {
     const failing: Script = {
       fault: { kind: 'status', status: 400, body: { error: { message: 'no', type: 'invalid_request_error', param: null, code: null } } },
     };
@@ -306,7 +306,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     expect(customer.upstreamCalls()).toBe(4);
   });
 
-  it('gives a stream again that broke off after it had delivered something, error and all', async () => {
+  it('returns a stream that broke off after output again, including its error', async () => {
     const customer = await Customer.create(
       { blocks: [{ type: 'text', text: 'word '.repeat(60) }], fault: { kind: 'cut', afterBytes: 4000 } },
       slow,
@@ -347,7 +347,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
       return { id: response.headers.get('x-request-id')!, ended: reader.closed.catch(() => undefined), reader };
     });
     const streams = await Promise.all(calls);
-    // Checkpoints come every 100 ms here.
+    // Checkpoints are sent every 100 ms here.
     await sleep(500);
     if (mode === 'single') {
       await system.kill();
@@ -375,7 +375,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     expect(rows.map((row) => row.outcome)).toEqual(['gateway_lost', 'gateway_lost']);
   });
 
-  it('runs a whole answer again whose gateway was killed, because none of it was delivered or charged', async () => {
+  it('runs a whole answer again after its gateway was killed, because nothing was delivered or charged', async () => {
     const customer = await Customer.create({ ...slow, frameDelayMs: 60 }, plain);
     const broken = customer
       .call(paths[0], 'order-1')
@@ -400,7 +400,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     expect(customer.upstreamCalls()).toBe(2);
   });
 
-  /** Answers later than the libraries below wait for it, but within their retries. */
+  /** Answers after the timeout of the libraries below, but within their retries. */
   const late: Script = { ...plain, fault: { kind: 'slow-headers', delayMs: 2500 } };
   const patience = { timeout: 1000, maxRetries: 4 };
 
@@ -443,7 +443,7 @@ print(answer.parse().content[0].text, answer.headers["idempotency-replayed"])
     await customer.books(2);
   }, 60_000);
 
-  it('is not needed to stop a call whose client does not come back: it is charged once, as after a disconnect', async () => {
+  it('is not needed to stop a call whose client does not retry: it is charged once, as after a disconnect', async () => {
     const customer = await Customer.create({ ...plain, fault: { kind: 'slow-headers', delayMs: 30_000 } });
     const openai = new OpenAI({ baseURL: `${system.baseUrl}/v1`, apiKey: customer.secret, timeout: 500, maxRetries: 1 });
     await expect(openai.chat.completions.create({ model: customer.model, messages: customer.messages })).rejects.toBeInstanceOf(
@@ -453,7 +453,7 @@ print(answer.parse().content[0].text, answer.headers["idempotency-replayed"])
     expect((await customer.books(1))[0]).toMatchObject({ outcome: 'client_disconnected' });
   }, 60_000);
 
-  it('leaves books that are right', async () => {
+  it('leaves correct books', async () => {
     expect(await system.json('ledger', 'verify')).toMatchObject({ ok: true, sum_nano_usd: '0', drifts: [], open_holds: 0 });
   });
 });
@@ -471,7 +471,7 @@ describe('an idempotency key whose answers are kept for a second', () => {
 
   afterAll(() => system?.stop());
 
-  it('lets a new call through then', async () => {
+  it('admits a new call afterwards', async () => {
     const call = () => chat(system, system.firstKey, {}, { headers: { 'idempotency-key': 'order-1' } });
     const first = await call();
     expect(first.status).toBe(200);
@@ -486,7 +486,7 @@ describe('an idempotency key whose answers are kept for a second', () => {
     expect(BigInt(balance.spent_nano_usd)).toBe(sumOfCharges(rows));
   });
 
-  it('stores responses for that time, and as many as have room', async () => {
+  it('stores responses for that time, as far as there is room', async () => {
     const { responses } = new OpenAI({ baseURL: `${system.baseUrl}/v1`, apiKey: system.firstKey, maxRetries: 0 });
     const model = 'sandbox/echo';
     const { id } = await responses.create({ model, input: 'Hello' });

@@ -1,4 +1,4 @@
-// What callers of the messages format may send: it reaches a model behind either kind of upstream, or is refused before anything is asked.
+// What callers of the messages format may send: it reaches a model behind upstreams of either format, or is refused before any upstream is called.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -20,7 +20,7 @@ const betas = 'claude-code-20250219,interleaved-thinking-2025-05-14,context-mana
 describe('a messages request', () => {
   let stage: Stage;
 
-  /** POST to a route of the format, for the model behind an upstream. */
+  /** Sends a POST to a route of the format, for the model behind an upstream. */
   const send = (path: string, body: object, headers: Record<string, string> = {}): Promise<Response> =>
     post(stage.system, path, stage.system.firstKey, body, { headers: { 'anthropic-version': '2023-06-01', ...headers } });
 
@@ -71,7 +71,7 @@ describe('a messages request', () => {
   });
 
   it.each(['/v1/messages', '/v1/messages/count_tokens'])(
-    'with an image for a model that reads only text is refused by %s, which asks no upstream',
+    'with an image for a model that reads only text is refused by %s, without calling an upstream',
     async (path) => {
       const requests = stage.play('messages', {});
       const response = await send(path, { model: 'messages/blind', max_tokens: 9, messages: [{ role: 'user', content: [png] }] });
@@ -83,7 +83,7 @@ describe('a messages request', () => {
     },
   );
 
-  it('with a document by url is refused by name where the upstream takes none', async () => {
+  it('with a document by url is refused with the name of the field if the upstream supports none', async () => {
     const requests = stage.play('chat-completions', {});
     const source = { type: 'url', url: 'https://example.com/a.pdf' };
     const response = await send('/v1/messages', {
@@ -96,7 +96,7 @@ describe('a messages request', () => {
     expect(requests()).toEqual([]);
   });
 
-  it('tells which flags cost more than tokens, and is another request with other flags', async () => {
+  it('reports dropped flags that cost more than tokens, and counts as another request if its flags differ', async () => {
     stage.play('messages', { blocks: [{ type: 'text', text: 'Fine.' }] });
     const body = { model: stage.model('messages'), max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] };
     const keyed = (flags: string): Promise<Response> =>
@@ -109,7 +109,7 @@ describe('a messages request', () => {
   });
 
   it.each(['2023-06-01', '2026-10-21'])(
-    'of version %s reaches its upstream in that version, with sampling only where the version has it',
+    'of version %s reaches its upstream in that version, with sampling only if the version has it',
     async (version) => {
       const requests = stage.play('messages', { blocks: [{ type: 'text', text: 'Fine.' }] });
       const body = { model: stage.model('messages'), max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] };
@@ -121,7 +121,7 @@ describe('a messages request', () => {
     },
   );
 
-  it('may write to the cache and generate nothing, which only upstreams of its format do', async () => {
+  it('may write to the cache without generating output, at upstreams of its format only', async () => {
     const requests = stage.play('messages', { blocks: [], usage: { input: 7, cacheWrite5m: 2000, output: 0 } });
     const messages = [{ role: 'user', content: [{ type: 'text', text: 'word '.repeat(500), cache_control: { type: 'ephemeral' } }] }];
     const response = await send('/v1/messages', { model: stage.model('messages'), max_tokens: 0, messages });
@@ -131,7 +131,7 @@ describe('a messages request', () => {
       content: [],
       usage: { input_tokens: 7, output_tokens: 0, cache_creation_input_tokens: 2000 },
     });
-    // 7 tokens at $1 and 2000 at $1.25 a million.
+    // 7 tokens at $1 and 2000 at $1.25 per million.
     expect(await stage.charge(response.headers.get('x-request-id'))).toMatchObject({
       charge_usd: '0.002507',
       tokens: { input: 7, cache_write_5m: 2000, output: 0 },
@@ -143,7 +143,7 @@ describe('a messages request', () => {
     ]);
   });
 
-  it('keeps results that came apart, and calls by ids of other vendors, in a form that its upstream takes', async () => {
+  it('with results in separate messages, or with call ids of other vendors, is changed to a form that its upstream accepts', async () => {
     const requests = stage.play('messages', { blocks: [{ type: 'text', text: 'Fine.' }] });
     const use = (id: string): object => ({ type: 'tool_use', id, name: 'f', input: {} });
     const result = (id: string): object => ({ role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'ok' }] });
@@ -169,7 +169,7 @@ describe('a messages request', () => {
     expect(roles).toEqual(['user', 'assistant', 'user', 'system']);
   });
 
-  it('with a tool that nobody knows yet reaches its upstream, and only its own; with an unknown field, none', async () => {
+  it('with a tool of unknown type reaches only upstreams of its format; an unknown field reaches none', async () => {
     const requests = stage.play('messages', { blocks: [{ type: 'text', text: 'Fine.' }] });
     const body = { max_tokens: 9, messages: [{ role: 'user', content: 'hi' }], future_field: { a: [null, 1] } };
     const own = await send('/v1/messages', { ...body, model: stage.model('messages') });

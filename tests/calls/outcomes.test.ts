@@ -18,7 +18,7 @@ function nanoUsd(usd: string): bigint {
   return BigInt(whole!) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'));
 }
 
-/** Rows whose cases are written out below, for they need more than an upstream. */
+/** Rows with separate tests below, because they need more than an upstream. */
 const rowsBelow = ['gateway_error', 'gateway_lost'];
 
 it('covers every row of docs/charging.md', () => {
@@ -38,7 +38,7 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
   beforeAll(async () => {
     stub = await startStubUpstream();
     system = await startSystem(mode, {
-      // The limit on the calls of an upstream holds over all gateway threads.
+      // The limit on calls in flight to an upstream applies to all gateway threads together.
       ...(mode === 'single' ? { TOLLGATE_GATEWAY_THREADS: '2' } : {}),
       TOLLGATE_GATEWAY_READ_ON_TIME: '2s',
       TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL: '100ms',
@@ -69,7 +69,7 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
     await stub?.stop();
   });
 
-  /** The account's money by GET /v1/key, which costs no process as the command does. */
+  /** Returns the account's money from GET /v1/key, which starts no process as the command does. */
   async function money(): Promise<{ spent: bigint; held: bigint }> {
     const { balance } = (await (await get(system, '/v1/key', system.firstKey)).json()) as {
       balance: { spent_usd: string; held_usd: string };
@@ -79,7 +79,7 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
 
   const spent = async (): Promise<bigint> => (await money()).spent;
 
-  /** The settled records of calls by the ids that their callers gave them, once nothing is held any more. */
+  /** Returns the settled records by the client's own request ids, once nothing is held any more. */
   async function recordsOf(clientRequestIds: readonly string[]): Promise<Map<string, UsageRow>> {
     return eventually(async () => {
       if ((await money()).held !== 0n) return undefined;
@@ -92,7 +92,7 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
     }, 60_000);
   }
 
-  /** What the calls in flight had used at their last checkpoints. */
+  /** Returns what the calls in flight had used by their last checkpoints. */
   const checkpoints = async (): Promise<string[]> => {
     const lines = (await system.cli('balance', 'holds', '--json', '--account', accountId)).trim();
     return lines === ''
@@ -105,15 +105,16 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
 
   const costOf = ({ input, cacheRead, output }: Tokens): bigint =>
     BigInt(input) * stubPrices.input + BigInt(cacheRead) * stubPrices.cacheRead + BigInt(output) * stubPrices.output;
-  /** Of a whole answer nothing would be charged if its gateway vanished. */
+  /** Whole answers are free if their gateway is lost. */
   const partCosts = combinations
     .map(({ upstream, streaming }) => (streaming ? String(costOf(ours(upstream, part, 'running'))) : '0'))
     .sort();
 
-  /** Waits until every call has its part, and a checkpoint after it. */
+  /** Waits until every call has received its part, and was checkpointed afterwards. */
   async function untilPart(): Promise<void> {
     await eventually(async () => expect(await checkpoints()).toEqual(partCosts) ?? true);
-    // No amount tells how far those are that are asked for whole. They get their parts as the streams do, and a second has ten checkpoints.
+    // The amount does not show how far answers are that are not streamed. They get their parts at the same time as the streams, and there are ten checkpoints
+    // per second.
     await sleep(1000);
   }
 
@@ -200,7 +201,7 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
       const { ids, answers } = start(disconnect, () => (begun += 1));
       const requests = () => stub.requests.slice(asked);
       if (disconnect !== undefined) await eventually(() => (requests().length === combinations.length ? true : undefined));
-      // Nothing shows a client or an operator that the status lines have arrived.
+      // Neither a client nor an operator can see that the status lines have arrived.
       if (leave === 'when-accepted') await sleep(1500);
       if (leave === 'after-part') await untilPart();
       if (leave === 'in-the-middle') await eventually(() => (begun >= combinations.length ? true : undefined));
@@ -215,7 +216,7 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
 
   // The setting of the upstream is the same in both modes.
   if (mode === 'single')
-    it.each(wholeCases)('of an answer that is requested whole: $what', async ({ script, disconnects, expected }) => {
+    it.each(wholeCases)('of an answer that is not streamed: $what', async ({ script, disconnects, expected }) => {
       const list = combinations.filter(({ streaming }) => !streaming);
       stub.script('case-cc', script);
       stub.script('case-m', script);
@@ -241,7 +242,7 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
   });
 
   it('gateway_error: before output, is free', async () => {
-    // Calls of somebody else take all the room that there is for calls of an upstream.
+    // Calls of another account use up the calls in flight that the upstream may have.
     const { id: other } = await system.json<{ id: string }>('account', 'create', 'other');
     await system.cli('balance', 'deposit', '1', '--account', other);
     const { secret } = await createKey(system, 'other', '--account', other);
@@ -278,7 +279,7 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
     await settled(system, other, fillers.length);
   }, 120_000);
 
-  // A single process has no part that can fail alone.
+  // In a single process no part can fail by itself.
   if (mode === 'distributed') {
     it('gateway_error: in the middle of an answer', async () => {
       stub.script('case-cc', lingers('cc'));
@@ -293,7 +294,7 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
         detail: 'service_unavailable',
         tokens: ours(combination.upstream, part, 'running'),
       }));
-      // Readiness is looked at now and then, so it may not have seen the loss yet; a count of tokens costs nothing and needs inference.
+      // Readiness is checked periodically, so it may not reflect the loss yet. Counting tokens is free and needs inference.
       const counts = async () => {
         const headers = { 'content-type': 'application/json', 'x-api-key': system.firstKey, 'anthropic-version': '2023-06-01' };
         const body = JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] });
@@ -325,7 +326,7 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
     }));
   }, 120_000);
 
-  it('leaves books that are right', async () => {
+  it('leaves correct books', async () => {
     expect(await system.json('balance', 'verify')).toMatchObject({ ok: true, open_holds: 0, sum_nano_usd: '0' });
   });
 });

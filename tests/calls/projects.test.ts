@@ -33,7 +33,7 @@ describe.each(modes)('projects, %s', (mode) => {
   const untilStatus = (secret: string, status: number) =>
     eventually(async () => ((await chat(system, secret)).status === status ? true : undefined));
 
-  it('limit all of their keys together, to their models, and a change applies within a second', async () => {
+  it('restrict all of their keys to their models and limits, and changes apply within a second', async () => {
     const project = await newProject('Limited', '--rpm', '1');
     const keys = await Promise.all([keyIn(project), keyIn(project)]);
     const first = await chat(system, keys[0]!.secret);
@@ -87,7 +87,7 @@ describe.each(modes)('projects, %s', (mode) => {
     expect(await system.json('project', 'delete', before)).toMatchObject({ name: 'Before', state: 'deleted' });
   });
 
-  it('have budgets, which their keys see with what is spent', async () => {
+  it('have budgets, which their keys can read with what is spent', async () => {
     const project = await newProject('Budgeted', '--budget', 'month:1', '--budget', 'day:0.5:soft');
     const { secret } = await keyIn(project);
     await (await chat(system, secret)).text();
@@ -108,7 +108,7 @@ describe.each(modes)('projects, %s', (mode) => {
     await untilStatus(secret, 200);
   });
 
-  it('use a cheaper model once a budget is spent to a share, and the answer and the record say so', async () => {
+  it('use a cheaper model once a share of a budget is spent, and the answer and the record show it', async () => {
     const project = await newProject('Thrifty', '--budget', 'month:0.0001:soft', '--budget-fallback', 'sandbox/echo:50');
     const { id: keyId, secret } = await keyIn(project);
     const [{ OpenAI }, { Anthropic }] = [openaiLibraries[0], anthropicLibraries[0]];
@@ -148,7 +148,7 @@ describe.each(modes)('projects, %s', (mode) => {
       fallback_reason: { budget_id: replaced[0]!['fallback_budget_id'] },
     });
 
-    // A model that the key may not use is never chosen, and the setting can be taken away.
+    // A model that the key may not use is never chosen, and the setting can be removed.
     await system.cli('key', 'models', keyId, 'sandbox/reason');
     await eventually(async () => ((await call()).data.model === 'sandbox/reason' ? true : undefined));
     await system.cli('key', 'models', keyId, 'all');
@@ -163,7 +163,7 @@ describe.each(modes)('projects, %s', (mode) => {
     const content = (tokens: number) => ({ messages: [{ role: 'user', content: `tokens=${tokens}` }] });
     await (await chat(system, secret, { model: 'sandbox/story', ...content(200) })).text();
     await settled(system, accountId);
-    // Fits the budget at the price of the cheaper model only.
+    // The budget covers it only at the price of the cheaper model.
     const answer = await chat(system, secret, { model: 'sandbox/reason', max_tokens: 8000, ...content(1) });
     expect([answer.status, answer.headers.get('x-tollgate-model')]).toEqual([200, 'sandbox/echo']);
     await answer.text();

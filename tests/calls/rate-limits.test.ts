@@ -22,7 +22,7 @@ describe.each(modes)('rate limits, %s', (mode) => {
     return ((await answer.json()) as { error: Record<string, unknown> }).error;
   }
 
-  it('refuse the request after the last, in the words and headers of each format, and hold and charge nothing for it', async () => {
+  it('refuse a request beyond the limit with the errors and headers of each format, and hold and charge nothing for it', async () => {
     const { secret } = await createKey(system, 'three', '--rpm', '3');
     for (const left of [2, 1]) {
       const answer = await chat(system, secret);
@@ -60,7 +60,7 @@ describe.each(modes)('rate limits, %s', (mode) => {
     expect((await settled(system, accountId, 3)).balance).toEqual(before);
   });
 
-  it('count the tokens of a call by its usage once it has ended', async () => {
+  it('count the actual usage of a call once it has ended', async () => {
     const { secret } = await createKey(system, 'tokens', '--tpm', '2000');
     const prompt = (chars: number) => ({ messages: [{ role: 'user', content: `tokens=1 ${'x'.repeat(chars)}` }] });
     const large = await chat(system, secret, prompt(4000));
@@ -97,7 +97,7 @@ describe.each(modes)('rate limits, %s', (mode) => {
     });
   });
 
-  it('are set for all keys of an account, in force within a second, and by default for each of its models', async () => {
+  it('can be set for all keys of an account, apply within a second, and can have defaults for each model', async () => {
     const { id } = await system.json<{ id: string }>('account', 'create', 'limited', '--rpm', '100');
     await system.cli('balance', 'deposit', '5', '--account', id);
     const keys = await Promise.all(['a', 'b'].map((name) => createKey(system, name, '--account', id)));

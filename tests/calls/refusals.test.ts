@@ -1,4 +1,4 @@
-// Refused calls: each is found by its request id with its reason and figures, and all are counted, in floods too.
+// Refused calls: each can be found by its request id, with its reason and figures, and all are counted, even in a flood.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chat, createKey, get, post, usageRows } from '../support/calls.js';
@@ -143,7 +143,7 @@ describe.each(modes)('a refused call, %s', (mode) => {
       expect(found).toMatchObject({ object: 'refusal', request_id: requestId, account_id: accountId, status, charge_usd: '0', ...refusal });
       expect(JSON.stringify(found)).not.toContain('secret prompt');
     }
-    // Nothing of it is a usage record, or visible to another account.
+    // It has no usage record, and is not visible to other accounts.
     expect(await usageRows(system, '--account', accountId)).toEqual([]);
     const stranger = await keyOf(await account());
     expect((await get(system, `/v1/usage/${ids[0]}`, stranger.secret)).status).toBe(404);
@@ -167,7 +167,7 @@ describe.each(modes)('a refused call, %s', (mode) => {
     ]);
   });
 
-  it('for a rate limit, for too many calls at once, and for a repeated idempotency key, is found as well, and others are recorded', async () => {
+  it('because of a rate limit, too many concurrent calls or a repeated idempotency key can be found as well, while other calls are recorded', async () => {
     const accountId = await account();
     const { secret } = await keyOf(accountId);
     const { secret: limited } = await keyOf(accountId, '--rpm', '1');
@@ -234,7 +234,7 @@ describe.each(modes)('a refused call, %s', (mode) => {
     expect((await browser.ask('GET', `/accounts/${await account('0')}/refusals`)).status).toBe(404);
   });
 
-  it('of a flood is counted exactly and stored as one of few examples, while others are served', async () => {
+  it('in a flood is counted exactly, a few are stored as examples, and other calls are served', async () => {
     const floods = Number(process.env['TOLLGATE_TEST_FLOOD'] ?? 2000);
     const [flooding, served] = [await keyOf(await account('0')), await keyOf(await account())];
     let left = floods;
@@ -262,7 +262,7 @@ describe.each(modes)('a refused call, %s', (mode) => {
     expect(await others).toEqual([200]);
     await eventually(async () => ((await countOf('--key', flooding.id)) >= floods ? true : undefined));
     const counted = await totals('--key', flooding.id, '--by', 'reason');
-    // More at once than an account may have are refused before their balance is looked at.
+    // Calls beyond the limit of an account's concurrent calls are refused before their balance is checked.
     expect(Object.fromEntries(counted.map(({ name, calls }) => [name, calls]))).toEqual(refused);
     expect(Object.keys(refused).filter((reason) => reason !== 'overloaded')).toEqual(['balance_empty']);
     expect(await countOf('--key', served.id)).toBe(0);
@@ -272,7 +272,7 @@ describe.each(modes)('a refused call, %s', (mode) => {
     expect(examples.length).toBeLessThan(1000);
   }, 240_000);
 
-  it('is sent to metering before a stop, and kept over it', async () => {
+  it('is sent to metering before a stop, and survives the restart', async () => {
     const accountId = await account('0');
     const { secret, id } = await keyOf(accountId);
     const last = await requestIdOf(await chat(system, secret), 402);

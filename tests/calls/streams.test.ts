@@ -1,4 +1,5 @@
-// Streams under strain: readers that stop or leave, upstreams that fall silent, die, or cut their bytes anywhere; on all four paths between formats.
+// Streams in difficult conditions: clients that stop reading or disconnect, and upstreams that fall silent, die, or split their bytes anywhere, on all four
+// paths between formats.
 import { readFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,7 +27,7 @@ describe.each(modes)('a stream, %s', (mode) => {
     stage = await startStage(mode, {
       TOLLGATE_GATEWAY_KEEP_ALIVE_INTERVAL: '150ms',
       TOLLGATE_GATEWAY_SLOW_READER_TIMEOUT: '60s',
-      // So long that a call that reads on for all of it cannot be taken for one that stopped at the most tokens.
+      // Long enough to distinguish a call that was drained for all of this time from one that stopped at the maximum number of tokens.
       TOLLGATE_GATEWAY_READ_ON_TIME: '60s',
       TOLLGATE_INFERENCE_RESPONSE_BYTES_MAX: String(2 * answerBytes),
     });
@@ -38,7 +39,7 @@ describe.each(modes)('a stream, %s', (mode) => {
       const { data } = (await (await fetch(`${stage.system.baseUrl}/v1/catalog`)).json()) as { data: { id: string; available: boolean }[] };
       return data.filter(({ id, available }) => id.startsWith('hose/') && available).length === 2 ? true : undefined;
     });
-    // What every process has to know of the upstreams may be a moment late; a refusal is not what is to be measured.
+    // Processes may learn of new upstreams a moment late, and a refused call would falsify the measurement.
     for (const upstream of upstreams) await eventually(async () => ((await answersOf(`hose/${upstream}`)) ? true : undefined));
     // These calls are counted by a tokenizer, whose vocabulary takes memory from then on.
     await settled(stage.system, stage.accountId, upstreams.length);
@@ -49,7 +50,7 @@ describe.each(modes)('a stream, %s', (mode) => {
     await firehose?.stop();
   });
 
-  /** A streamed call whose bytes nobody reads until told to. */
+  /** A streamed call whose bytes are not read before `read` is called. */
   async function open(client: Upstream, model: string): Promise<IncomingMessage> {
     const body = JSON.stringify({ model, max_tokens: 4000, stream: true, messages: [{ role: 'user', content: 'Go on.' }] });
     const path = client === 'messages' ? '/v1/messages' : '/v1/chat/completions';
@@ -83,39 +84,36 @@ describe.each(modes)('a stream, %s', (mode) => {
     return pids.reduce((sum, pid) => sum + Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024, 0);
   }
 
-  it.each(paths)(
-    'from $upstream to a reader of $client who stops waits for him, and never gathers in memory',
-    async ({ client, upstream }) => {
-      // So that what a first call loads and compiles is not taken for the stream's.
-      (await open(client, stage.model(upstream))).resume();
-      const before = residentBytes();
-      const response = await open(client, `hose/${upstream}`);
-      const taken = await firehose.stopped(1500);
-      // Of 120 MB, and beside what waits in the sockets of both connections, whose buffers Linux may let grow to more than this.
-      const ports = [firehose.baseUrl, stage.system.baseUrl].map((url) => Number(new URL(url).port));
-      expect(taken - queuedBytes(new Set(ports))).toBeLessThan(24 * megabyte);
-      // All that was taken, garbage of it, and code that is compiled meanwhile; the whole answer would be more.
-      expect(residentBytes() - before).toBeLessThan(100 * megabyte);
-      await sleep(1000);
-      expect(firehose.bytesTaken()).toBe(taken);
+  it.each(paths)('from $upstream waits for a $client reader that stops, and is not buffered in memory', async ({ client, upstream }) => {
+    // Otherwise, memory of what a first call loads and compiles would be attributed to the stream.
+    (await open(client, stage.model(upstream))).resume();
+    const before = residentBytes();
+    const response = await open(client, `hose/${upstream}`);
+    const taken = await firehose.stopped(1500);
+    // Out of 120 MB, excluding what waits in the sockets of both connections, whose buffers Linux may let grow beyond this.
+    const ports = [firehose.baseUrl, stage.system.baseUrl].map((url) => Number(new URL(url).port));
+    expect(taken - queuedBytes(new Set(ports))).toBeLessThan(24 * megabyte);
+    // What was read, its garbage, and code that was compiled meanwhile; the whole answer would be more.
+    expect(residentBytes() - before).toBeLessThan(100 * megabyte);
+    await sleep(1000);
+    expect(firehose.bytesTaken()).toBe(taken);
 
-      let received = 0;
-      let end = '';
-      let peak = 0;
-      for await (const part of response) {
-        received += (part as Buffer).length;
-        end = (end + (part as Buffer).toString('latin1')).slice(-400);
-        peak = Math.max(peak, received % (4 * megabyte) < (part as Buffer).length ? residentBytes() : 0);
-      }
-      expect(received).toBeGreaterThan(answerBytes);
-      expect(end).toContain(client === 'messages' ? 'message_stop' : '[DONE]');
-      // Garbage of 120 MB that passed through comes and goes; all of it at once does not.
-      expect(peak - before).toBeLessThan(160 * megabyte);
-    },
-  );
+    let received = 0;
+    let end = '';
+    let peak = 0;
+    for await (const part of response) {
+      received += (part as Buffer).length;
+      end = (end + (part as Buffer).toString('latin1')).slice(-400);
+      peak = Math.max(peak, received % (4 * megabyte) < (part as Buffer).length ? residentBytes() : 0);
+    }
+    expect(received).toBeGreaterThan(answerBytes);
+    expect(end).toContain(client === 'messages' ? 'message_stop' : '[DONE]');
+    // Some garbage of the 120 MB that passed through exists at any time, but never all of it.
+    expect(peak - before).toBeLessThan(160 * megabyte);
+  });
 
   it.each(paths)(
-    'from $upstream that its $client reader leaves ends upstream at once, when there is more to come than is read on',
+    'from $upstream is cancelled upstream soon after its $client reader disconnects, if more is left than is drained',
     async ({ client, upstream }) => {
       const response = await open(client, `hose/${upstream}`);
       await new Promise((resolve) => response.once('data', resolve));
@@ -128,32 +126,35 @@ describe.each(modes)('a stream, %s', (mode) => {
     },
   );
 
-  it.each(paths)('from $upstream that its $client reader leaves before it began ends upstream at once', async ({ client, upstream }) => {
-    const asked = stage.play(upstream, { fault: { kind: 'slow-headers', delayMs: 20_000 } });
-    const leaving = new AbortController();
-    const path = client === 'messages' ? '/v1/messages' : '/v1/chat/completions';
-    const body = JSON.stringify({
-      model: stage.model(upstream),
-      max_tokens: 50,
-      stream: true,
-      messages: [{ role: 'user', content: 'Hi' }],
-    });
-    const call = fetch(`${stage.system.baseUrl}${path}`, {
-      method: 'POST',
-      body,
-      signal: leaving.signal,
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${stage.system.firstKey}` },
-    }).catch((error: Error) => error.name);
-    const [request] = await eventually(() => (asked().length > 0 ? asked() : undefined));
-    leaving.abort();
-    expect(await call).toBe('AbortError');
-    expect(await Promise.race([request!.clientLeft, sleep(2000, 'still there')])).toBe(true);
-  });
+  it.each(paths)(
+    'from $upstream is cancelled upstream immediately when its $client reader disconnects before it began',
+    async ({ client, upstream }) => {
+      const asked = stage.play(upstream, { fault: { kind: 'slow-headers', delayMs: 20_000 } });
+      const leaving = new AbortController();
+      const path = client === 'messages' ? '/v1/messages' : '/v1/chat/completions';
+      const body = JSON.stringify({
+        model: stage.model(upstream),
+        max_tokens: 50,
+        stream: true,
+        messages: [{ role: 'user', content: 'Hi' }],
+      });
+      const call = fetch(`${stage.system.baseUrl}${path}`, {
+        method: 'POST',
+        body,
+        signal: leaving.signal,
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${stage.system.firstKey}` },
+      }).catch((error: Error) => error.name);
+      const [request] = await eventually(() => (asked().length > 0 ? asked() : undefined));
+      leaving.abort();
+      expect(await call).toBe('AbortError');
+      expect(await Promise.race([request!.clientLeft, sleep(2000, 'still there')])).toBe(true);
+    },
+  );
 
   const story = { type: 'text', text: 'It was a bright cold day in April, and the clocks were striking thirteen.' } as const;
 
   it.each(paths)(
-    'from $upstream that falls silent is kept alive for its $client reader in the words of the format',
+    'from $upstream that falls silent is kept alive for its $client reader, in the way of the format',
     async ({ client, upstream }) => {
       stage.play(upstream, { blocks: [story], frameDelayMs: 400, deltaChars: 40 });
       const text = await textOf(await open(client, stage.model(upstream)));
@@ -172,7 +173,7 @@ describe.each(modes)('a stream, %s', (mode) => {
   ]);
 
   it.each(deaths)(
-    'from $upstream that dies by a $kind ends in an error for its $client reader, never as if it were whole',
+    'from $upstream that dies by a $kind ends with an error for its $client reader, never as if it were complete',
     async ({ client, upstream, kind }) => {
       stage.play(upstream, { blocks: [{ ...story, text: story.text.repeat(5) }], fault: { kind, afterBytes: 3000 } });
       const text = await textOf(await open(client, stage.model(upstream)));
@@ -196,8 +197,8 @@ describe.each(modes)('a stream, %s', (mode) => {
     const read = async (packetBytes?: number): Promise<string> => {
       stage.play(upstream, { blocks, usage, deltaChars: 3, style: packetBytes === undefined ? {} : { packetBytes } });
       const text = await textOf(await open(client, stage.model(upstream)));
-      // Ids and times are each call's own; keep-alives come when they must.
-      // What message_start knows of the input depends on what came with the first bytes.
+      // Ids and times are each call's own; keep-alives come when they must. The input that message_start reports depends on what arrived with the
+      // first bytes.
       return text
         .replace(/"usage":\{"input_tokens":\d+/, '')
         .replaceAll(/req_[0-9a-f]+|(chatcmpl|msg)_?-?[0-9a-f]{8,}|"created":\d+/g, '')

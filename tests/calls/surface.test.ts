@@ -1,4 +1,4 @@
-// The HTTP surface beside the answers themselves: routes, headers, limits, dialects.
+// The HTTP surface apart from the answers: routes, headers, limits, and the error format of each API.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { gzipSync } from 'node:zlib';
 import { chat, get, post, readSse } from '../support/calls.js';
@@ -15,7 +15,7 @@ describe.each(modes)('the surface, %s', (mode) => {
 
   afterAll(() => system?.stop());
 
-  it('gives every answer a request id under both names, errors and streams included', async () => {
+  it('sends a request id under both names with every response, including errors and streams', async () => {
     const answers = [
       await chat(system, system.firstKey),
       await chat(system, system.firstKey, { stream: true }),
@@ -32,7 +32,7 @@ describe.each(modes)('the surface, %s', (mode) => {
     expect(new Set(answers.map((answer) => answer.headers.get('request-id'))).size).toBe(answers.length);
   });
 
-  it('gives the milliseconds of each phase of a call, those that the gateway added apart from the upstream', async () => {
+  it('reports the duration of each phase of a call, with the latency that the gateway added separate from the upstream', async () => {
     const phasesOf = (answer: Response): Record<string, number> =>
       Object.fromEntries(
         (answer.headers.get('server-timing') ?? '').split(', ').map((metric) => {
@@ -52,11 +52,11 @@ describe.each(modes)('the surface, %s', (mode) => {
     const streamed = await chat(system, system.firstKey, { ...ask, stream: true });
     await streamed.text();
     expect(Object.keys(phasesOf(streamed))).toEqual(['auth', 'hold', 'upstream']);
-    // A refusal, too, says what it took.
+    // Refused calls report it too.
     expect(Object.keys(phasesOf(await chat(system, system.firstKey, { model: 'no/such' })))).toEqual(['auth']);
   });
 
-  it('takes the key from either header on every route', async () => {
+  it('accepts the key in either header on every route', async () => {
     for (const path of ['/v1/models', '/v1/key']) {
       expect((await fetch(`${system.baseUrl}${path}`, { headers: { 'x-api-key': system.firstKey } })).status).toBe(200);
       expect((await fetch(`${system.baseUrl}${path}`, { headers: { authorization: `Bearer ${system.firstKey}` } })).status).toBe(200);
@@ -72,7 +72,7 @@ describe.each(modes)('the surface, %s', (mode) => {
     expect(both.status).toBe(200);
   });
 
-  it.each(['provider-version', 'anthropic-version'])('checks %s as a date, and does without', async (header) => {
+  it.each(['provider-version', 'anthropic-version'])('requires %s to be a date if present', async (header) => {
     const call = (value: string): Promise<Response> =>
       post(system, '/v1/messages', system.firstKey, { model: 'sandbox/echo', max_tokens: 9, messages }, { headers: { [header]: value } });
     expect((await call('2023-06-01')).status).toBe(200);
@@ -87,7 +87,7 @@ describe.each(modes)('the surface, %s', (mode) => {
     expect((await post(system, '/v1/messages', system.firstKey, { model: 'sandbox/echo', max_tokens: 9, messages })).status).toBe(200);
   });
 
-  it('answers under the base addresses that clients are commonly given', async () => {
+  it('works with the base URLs that clients commonly have', async () => {
     const body = { model: 'sandbox/echo', max_tokens: 9, messages };
     for (const path of ['/chat/completions', '/v1/v1/chat/completions', '/messages', '/v1/v1/messages', '/v1/messages?beta=true']) {
       expect((await post(system, path, system.firstKey, body)).status).toBe(200);
@@ -97,13 +97,13 @@ describe.each(modes)('the surface, %s', (mode) => {
     expect((await fetch(`${system.baseUrl}/api/hello`, { method: 'HEAD' })).status).toBe(200);
   });
 
-  it('tells an unknown path from a wrong method', async () => {
+  it('distinguishes an unknown path from a wrong method', async () => {
     expect((await get(system, '/v1/nothing', system.firstKey)).status).toBe(404);
     const wrong = await get(system, '/v1/chat/completions', system.firstKey);
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'POST']);
   });
 
-  it('refuses bodies that are too large, not JSON, not UTF-8 or empty, each saying so', async () => {
+  it('refuses bodies that are too large, not JSON, not UTF-8 or empty, with an error that says which', async () => {
     const call = (body: string | Uint8Array<ArrayBuffer>): Promise<Response> =>
       post(system, '/v1/chat/completions', system.firstKey, '', { body });
     const large = await call(JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'x'.repeat(200_000) }] }));
@@ -116,7 +116,7 @@ describe.each(modes)('the surface, %s', (mode) => {
     }
   });
 
-  it('reads compressed bodies, bounded by their decompressed size', async () => {
+  it('accepts compressed bodies, and limits their decompressed size', async () => {
     const call = (value: unknown): Promise<Response> =>
       post(system, '/v1/chat/completions', system.firstKey, '', {
         body: new Uint8Array(gzipSync(JSON.stringify(value))),
@@ -154,7 +154,7 @@ describe.each(modes)('the surface, %s', (mode) => {
       expect(openapi.paths).toHaveProperty([path]);
   });
 
-  it('says which fields had no effect', async () => {
+  it('reports fields that had no effect', async () => {
     const response = await chat(system, system.firstKey, { store: true, metadata: { a: 'b' } });
     expect(response.status).toBe(200);
     expect(response.headers.get('x-tollgate-dropped-params')).toContain('store');

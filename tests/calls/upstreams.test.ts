@@ -1,4 +1,4 @@
-// Real upstreams, played by a stub that is as strict as the vendors: both formats in front of both formats.
+// Upstreams of vendors, simulated by a stub that is as strict as they are, with callers and upstreams of both formats.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
@@ -19,7 +19,7 @@ describe.each(modes)('upstreams, %s', (mode) => {
 
   beforeAll(async () => {
     stub = await startStubUpstream();
-    // One upstream by configuration, as a user with a vendor's key has it; the other through the operator's command.
+    // One upstream is configured by environment variables, as with a vendor's key; the other with the operator's command.
     system = await startSystem(mode, { OPENAI_API_KEY: stubApiKey, OPENAI_BASE_URL: stub.baseUrl });
     await addUpstream(system, 'claude', 'messages', stub.baseUrl, stubApiKey);
     for (const model of ['text', 'tool', 'reasoning', 'cached-usage', 'no-usage', 'status-401', 'status-400', 'cut', 'lies']) {
@@ -36,7 +36,7 @@ describe.each(modes)('upstreams, %s', (mode) => {
     await stub?.stop();
   });
 
-  it.each(['cc', 'm'])('answer every library, whole and streamed, over a %s upstream', async (kind) => {
+  it.each(['cc', 'm'])('work with every library, whole and streamed, over a %s upstream', async (kind) => {
     for (const streamed of [false, true]) {
       const question = { baseUrl: system.baseUrl, apiKey: system.firstKey, model: `${kind}/text`, streamed, maxRetries: 0 };
       const answers = await Promise.all(callers.map((caller) => ask(caller, question)));
@@ -44,7 +44,7 @@ describe.each(modes)('upstreams, %s', (mode) => {
     }
   });
 
-  it('are added with the models that they list, at the price that the operator gives', async () => {
+  it('can be added with the models that they list, at the operator’s prices', async () => {
     const importing = [
       'model',
       'import',
@@ -90,7 +90,7 @@ describe.each(modes)('upstreams, %s', (mode) => {
     expect(message.content.at(-1)).toMatchObject({ type: 'tool_use', name: 'get_weather', input: { city: 'Paris' } });
   });
 
-  it.each(['cc', 'm'])('are charged by each class of tokens that a %s upstream reports', async (kind) => {
+  it.each(['cc', 'm'])('are charged for each class of tokens that a %s upstream reports', async (kind) => {
     const { response } = await openai.chat.completions.create({ model: `${kind}/cached-usage`, messages }).withResponse();
     const usage = (await (await get(system, `/v1/usage/${response.headers.get('x-request-id')}`, system.firstKey)).json()) as {
       tokens: Record<string, number>;
@@ -106,26 +106,29 @@ describe.each(modes)('upstreams, %s', (mode) => {
     expect(usage.charge_usd).toBe((nano / 1e9).toFixed(9).replace(/0+$/, ''));
   });
 
-  it.each(['cc', 'm'])('are charged by our own count, marked as such, when a %s upstream reports nothing or nonsense', async (kind) => {
-    stub.script('lies', { blocks: [{ type: 'text', text: 'short' }], usage: { input: -5, output: 99_999_999 } });
-    for (const model of [`${kind}/no-usage`, `${kind}/lies`]) {
-      const { response } = await openai.chat.completions.create({ model, messages, max_tokens: 50 }).withResponse();
-      const usage = (await (await get(system, `/v1/usage/${response.headers.get('x-request-id')}`, system.firstKey)).json()) as {
-        tokens: Record<string, number>;
-        charge_usd: string;
-        usage_source: string;
-        quarantined: boolean;
-      };
-      expect(usage.usage_source).toBe('estimated');
-      // A messages upstream cannot leave usage away; it fills it with zeros, which no call has.
-      expect(usage.quarantined).toBe(model !== 'cc/no-usage');
-      expect(usage.tokens['input']).toBeGreaterThan(0);
-      expect(usage.tokens['output']).toBeGreaterThan(0);
-      expect(usage.tokens['output']).toBeLessThanOrEqual(50);
-    }
-  });
+  it.each(['cc', 'm'])(
+    'are charged by our own count, marked as estimated, when a %s upstream reports no or implausible usage',
+    async (kind) => {
+      stub.script('lies', { blocks: [{ type: 'text', text: 'short' }], usage: { input: -5, output: 99_999_999 } });
+      for (const model of [`${kind}/no-usage`, `${kind}/lies`]) {
+        const { response } = await openai.chat.completions.create({ model, messages, max_tokens: 50 }).withResponse();
+        const usage = (await (await get(system, `/v1/usage/${response.headers.get('x-request-id')}`, system.firstKey)).json()) as {
+          tokens: Record<string, number>;
+          charge_usd: string;
+          usage_source: string;
+          quarantined: boolean;
+        };
+        expect(usage.usage_source).toBe('estimated');
+        // A messages upstream cannot omit usage; it sends zeros, which are implausible.
+        expect(usage.quarantined).toBe(model !== 'cc/no-usage');
+        expect(usage.tokens['input']).toBeGreaterThan(0);
+        expect(usage.tokens['output']).toBeGreaterThan(0);
+        expect(usage.tokens['output']).toBeLessThanOrEqual(50);
+      }
+    },
+  );
 
-  it.each(['cc', 'm'])('that refuse our own credentials are not shown to callers, over a %s upstream', async (kind) => {
+  it.each(['cc', 'm'])('that reject our credentials do not show that to callers, over a %s upstream', async (kind) => {
     const response = await chat(system, system.firstKey, { model: `${kind}/status-401` });
     expect([502, 503]).toContain(response.status);
     const text = await response.text();
@@ -133,26 +136,26 @@ describe.each(modes)('upstreams, %s', (mode) => {
     expect(text).not.toContain('sk-stub');
   });
 
-  it.each(['cc', 'm'])('that refuse the request itself are relayed, over a %s upstream', async (kind) => {
+  it.each(['cc', 'm'])('that reject the request have their error relayed, over a %s upstream', async (kind) => {
     const response = await chat(system, system.firstKey, { model: `${kind}/status-400` });
     expect(response.status).toBe(400);
     expect(await response.text()).toContain('temperature: this model refuses it');
   });
 
-  it.each(['cc', 'm'])('that break off end in an error, never in a clean end, over a %s upstream', async (kind) => {
+  it.each(['cc', 'm'])('that break off cause an error, never a clean end, over a %s upstream', async (kind) => {
     const text = await (await chat(system, system.firstKey, { model: `${kind}/cut`, stream: true })).text();
     expect(text).not.toContain('[DONE]');
     expect(text).toContain('"error"');
   });
 
-  it('see the cap that was paid for, and no header or field of the caller’s key', async () => {
+  it('receive the cap that the hold covers, and no header or field with the caller’s key', async () => {
     await openai.chat.completions.create({ model: 'cc/text', messages, max_completion_tokens: 77 });
     const request = stub.requests.at(-1)!;
     expect([request.body['max_tokens'], request.body['max_completion_tokens']]).toContain(77);
     expect(JSON.stringify([request.headers, request.body])).not.toContain(system.firstKey.slice(6, 30));
   });
 
-  it('are tested step by step by the operator, who sees what was found later too', async () => {
+  it('can be tested step by step by the operator, who can read the result later too', async () => {
     const stepsOf = (text: string): (boolean | null)[] =>
       (JSON.parse(text) as { steps: { ok: boolean | null }[] }).steps.map(({ ok }) => ok);
     const text = { blocks: [{ type: 'text', text: 'Hi' } as const] };
@@ -160,7 +163,7 @@ describe.each(modes)('upstreams, %s', (mode) => {
     stub.script('probed', text, { blocks: [toolCall] }, text);
     await addModel(system, 'cc/probed', 'openai', 'probed', { capabilities: ['tools'] });
     const withoutProbes = [true, null, true, null, true, true, true];
-    // What the catalog says of the model is tested too: that it calls tools.
+    // The capabilities that the catalog lists are tested too: the model calls tools.
     const ofOpenai = stepsOf(await system.cli('upstream', 'test', 'openai', '--model', 'probed', '--json'));
     expect(ofOpenai).toEqual([...withoutProbes, true, true]);
     expect(stepsOf(await system.cli('upstream', 'test', 'claude', '--model', 'probed', '--json'))).toEqual(withoutProbes);
@@ -190,7 +193,7 @@ describe.each(modes)('upstreams, %s', (mode) => {
     expect(system.output()).not.toContain(stubApiKey);
   });
 
-  it('leave books that are right', async () => {
+  it('leave correct books', async () => {
     const [line] = (await system.cli('account', 'list', '--json')).trim().split('\n');
     const { rows, balance } = await settled(system, (JSON.parse(line!) as { id: string }).id);
     expect(BigInt(balance.spent_nano_usd)).toBe(rows.reduce((sum, row) => sum + BigInt(row.charge_nano_usd), 0n));

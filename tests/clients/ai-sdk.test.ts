@@ -1,4 +1,4 @@
-// The Vercel AI SDK with its three providers that a gateway meets, over upstreams of both formats.
+// The Vercel AI SDK with the three providers that can be used with a gateway, over upstreams of both formats.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { generateText, isStepCount, type LanguageModel, type ModelMessage, Output, streamText, tool } from 'ai';
 import { z } from 'zod';
@@ -20,7 +20,7 @@ afterAll(() => stage?.stop());
 describe.each(aiSdkProviders)('$name', ({ name, readsReasoning, model: create }) => {
   describe.each(upstreams)('over a %s upstream', (upstream) => {
     let model: LanguageModel;
-    /** The same under a name of which the library knows what it can do. */
+    /** The same model under a name whose capabilities the library knows. */
     let known: LanguageModel;
 
     beforeAll(() => {
@@ -49,7 +49,7 @@ describe.each(aiSdkProviders)('$name', ({ name, readsReasoning, model: create })
       expect(await result.usage).toMatchObject({ inputTokens: 9, outputTokens: 9 });
     });
 
-    it('gives instructions and limits in the words for models that reason', async () => {
+    it('sends instructions and limits in the form for reasoning models', async () => {
       const requests = stage.play(upstream, { blocks: [textBlock] });
       const call = {
         instructions: 'Be brief.',
@@ -100,7 +100,7 @@ describe.each(aiSdkProviders)('$name', ({ name, readsReasoning, model: create })
       if (name === '@ai-sdk/anthropic' && upstream === 'messages') expect(firstThought(requests()[2]!)).toEqual(signedThoughts);
     });
 
-    it.each(['generateText', 'streamText'] as const)('reads an answer in the form of a schema with %s', async (how) => {
+    it.each(['generateText', 'streamText'] as const)('reads an answer that follows a schema with %s', async (how) => {
       stage.play(upstream, { blocks: [{ type: 'text', text: '{"city":"Paris","degrees":[21]}' }] });
       const schema = z.object({ city: z.string(), degrees: z.array(z.number()) });
       const call = { model: known, prompt: 'Hello there', maxRetries: 0, output: Output.object({ schema }) };
@@ -122,7 +122,7 @@ describe.each(aiSdkProviders)('$name', ({ name, readsReasoning, model: create })
       expect(sent).toMatch(/Hello there.*And now\?.*Go on\./);
     });
 
-    it('shows pictures and papers', async () => {
+    it('sends images and documents', async () => {
       const requests = stage.play(upstream, { blocks: [textBlock] });
       const messages: ModelMessage[] = [
         {
@@ -140,7 +140,7 @@ describe.each(aiSdkProviders)('$name', ({ name, readsReasoning, model: create })
     });
 
     if (readsReasoning) {
-      it('shows reasoning, and hands it back', async () => {
+      it('returns reasoning, and sends it back', async () => {
         const requests = stage.play(upstream, { blocks: [reasoning, { type: 'text', text: 'Wait.' }] }, { blocks: [textBlock] });
         const prompt: ModelMessage[] = [{ role: 'user', content: 'Hello there' }];
         const first = streamText({ model, messages: prompt, reasoning: 'high', maxRetries: 0 });

@@ -7,10 +7,10 @@ export const reasoning = { type: 'reasoning', text: 'Let me think about it.', si
 export const weatherCall = { type: 'tool_call', id: 'call_1', name: 'get_weather', arguments: '{"city":"Paris"}' } as const satisfies Block;
 export const timeCall = { type: 'tool_call', id: 'call_2', name: 'get_time', arguments: '{"zone":"CET"}' } as const satisfies Block;
 
-/** Figures small enough for a prompt of two words, and different in every class. */
+/** Figures that are plausible for a prompt of two words, and different in every class. */
 export const usage: Usage = { input: 3, cacheRead: 4, cacheWrite5m: 2, output: 9, reasoning: 1 };
 
-/** Two tools at once after some thought, then another one beside text, then the answer. */
+/** Two parallel tool calls after some reasoning, then another call next to text, then the answer. */
 export const threeTurns: readonly Script[] = [
   { blocks: [reasoning, weatherCall, timeCall], interleaveToolCalls: true },
   {
@@ -22,13 +22,13 @@ export const threeTurns: readonly Script[] = [
   { blocks: [textBlock] },
 ];
 
-/** What the third request of `threeTurns` says, whatever its format, when the tools answer as `toolRun` has them. */
+/** The contents of the third request of `threeTurns`, in any format, when the tools return the results of `toolRun`. */
 export const thirdRequest = /call_1.*call_2.*Sunny in Paris\..*Noon in CET\..*One more\..*call_3.*Sunny in Rome\./;
 
-/** Its thoughts, as a vendor that has signed them must find them again. */
+/** Its reasoning, in the form in which a vendor that signed it must receive it again. */
 export const signedThoughts = { type: 'thinking', thinking: reasoning.text, signature: reasoning.signature };
 
-/** The same of a responses vendor that has encrypted them, under the id of their item. */
+/** The same for a responses vendor that encrypted the reasoning, under the id of its item. */
 export const encryptedThoughts = {
   type: 'reasoning',
   id: 'rs_0',

@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterEach(() => expectNoneRefused(stage.stub));
 afterAll(() => stage?.stop());
 
-/** Usage as this format tells it, of what was charged. */
+/** Returns the charged usage in the fields of this format. */
 function shown({ tokens }: Charge): unknown {
   return {
     input_tokens: tokens.input,
@@ -94,7 +94,7 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
       });
     });
 
-    it('puts a stream together and tells its events', async () => {
+    it('assembles a stream and emits its events', async () => {
       stage.play(upstream, { blocks: [reasoning, textBlock, weatherCall, timeCall], usage });
       const stream = client.messages.stream({ model, max_tokens, messages, tools, thinking: { type: 'enabled', budget_tokens: 1024 } });
       const heard = { text: '', thinking: '', json: '', blocks: [] as string[] };
@@ -168,7 +168,7 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
       if (upstream === 'messages') expect(firstThought(requests()[2]!)).toEqual(signedThoughts);
     });
 
-    it('shows thinking, and hands it back signed', async () => {
+    it('returns thinking, and sends it back with its signature', async () => {
       const hidden = { type: 'redacted_reasoning', data: 'aGlkZGVu' } as const;
       const blocks = upstream === 'messages' ? [reasoning, hidden, weatherCall] : [reasoning, weatherCall];
       const requests = stage.play(upstream, { blocks }, { blocks: [textBlock] });
@@ -195,7 +195,7 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
       if (upstream === 'responses') expect(requests()[1]!.body['input']).toContainEqual(encryptedThoughts);
     });
 
-    it.each(['whole', 'streamed'] as const)('reads an answer in the form of a schema, %s', async (how) => {
+    it.each(['whole', 'streamed'] as const)('reads an answer that follows a schema, %s', async (how) => {
       const requests = stage.play(upstream, { blocks: [{ type: 'text', text: '{"city":"Paris","degrees":[21]}' }] });
       const schema = z.object({ city: z.string(), degrees: z.array(z.number()) });
       const body = { model, max_tokens, messages, output_config: { format: zodOutputFormat(schema) } };
@@ -212,7 +212,7 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
       });
     });
 
-    it('shows pictures and papers, results of tools among them', async () => {
+    it('sends images and documents, also in tool results', async () => {
       const requests = stage.play(upstream, { blocks: [textBlock] });
       const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } } as const;
       const turns: Anthropic.MessageParam[] = [
@@ -232,7 +232,7 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
       expect(shownTo(upstream, requests()[0]!)).toEqual([pngUrl, remotePicture, pdfUrl, pngUrl]);
     });
 
-    it('tells why an answer ended', async () => {
+    it('reports why an answer ended', async () => {
       stage.play(upstream, { blocks: [{ type: 'refusal', text: 'I cannot help with that.' }] });
       expect(await client.messages.create({ model, max_tokens, messages })).toMatchObject({
         stop_reason: 'refusal',
@@ -259,7 +259,7 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
       expect((await client.beta.messages.countTokens({ model, system: 'Be brief.', messages })).input_tokens).toBe(input_tokens);
     });
 
-    it('works with a key of either scheme, and a base URL of either kind', async () => {
+    it('works with the key in either header, and with either kind of base URL', async () => {
       stage.play(upstream, { blocks: [textBlock] });
       const { baseUrl, firstKey } = stage.system;
       const headers: Record<string, string>[] = [{ authorization: `Bearer ${firstKey}` }, { 'x-api-key': firstKey }];
@@ -275,7 +275,7 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
     });
   });
 
-  it.each(['2023-06-01', '2026-10-21'])('speaks version %s of the format', async (version) => {
+  it.each(['2023-06-01', '2026-10-21'])('supports version %s of the format', async (version) => {
     const client = new Library({
       baseURL: stage.system.baseUrl,
       apiKey: stage.system.firstKey,

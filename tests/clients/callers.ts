@@ -1,4 +1,4 @@
-// Every library by one interface, for what all of them must do alike: fail, repeat and leave.
+// Every library behind one interface, for tests of what all of them must do: fail, retry and disconnect.
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
@@ -15,11 +15,11 @@ export interface Question {
   readonly maxRetries: number;
   readonly prompt?: string;
   readonly signal?: AbortSignal;
-  /** Told all of the text that has come, each time more comes. */
+  /** Receives all of the text so far, each time more arrives. */
   readonly onText?: (text: string) => void;
 }
 
-/** What came over the wire, request by request. */
+/** The requests that were sent over the wire. */
 export interface Attempt {
   readonly status: number;
   readonly requestId: string | null;
@@ -27,15 +27,15 @@ export interface Attempt {
   readonly atMs: number;
 }
 
-/** A library, as somebody who calls with it. */
+/** A caller that uses one of the libraries. */
 export interface Caller {
   readonly name: string;
   readonly format: 'chat-completions' | 'messages' | 'responses';
-  /** The text of the answer. Raises what the library raises. */
+  /** Makes a call and returns the text of the answer. Raises what the library raises. */
   ask(question: Question, fetch: typeof globalThis.fetch): Promise<string>;
 }
 
-/** Asks, and tells what came of it. */
+/** Makes a call and returns its outcome. */
 export async function ask(caller: Caller, question: Question): Promise<{ text?: string; error?: unknown; attempts: Attempt[] }> {
   const attempts: Attempt[] = [];
   const counted: typeof globalThis.fetch = async (...args) => {
@@ -108,7 +108,7 @@ const anthropicCallers = anthropicLibraries.map(({ name, Anthropic }): Caller =>
 
 type Settings = { baseURL: string; apiKey: string; fetch: typeof globalThis.fetch };
 
-// It tells nothing by the name of a model; it must be told.
+// This provider does not derive capabilities from the name of a model, so they are passed explicitly.
 const compatible = (id: string, settings: Settings): LanguageModel =>
   createOpenAICompatible({
     name: 'tollgate',
@@ -118,7 +118,7 @@ const compatible = (id: string, settings: Settings): LanguageModel =>
     ...settings,
   })(id);
 
-/** The providers of the AI SDK that meet a gateway. The one for OpenAI's own chat completions knows no reasoning text. */
+/** The providers of the AI SDK that can be used with a gateway. The one for OpenAI's own chat completions does not support reasoning text. */
 export const aiSdkProviders: readonly {
   name: string;
   format: Caller['format'];

@@ -1,4 +1,4 @@
-// Claude Code, as the shape of its requests over plain HTTP: every frame in its place, whatever format the model behind speaks.
+// Requests as Claude Code sends them, over plain HTTP: every frame is in its place, whatever format the upstream uses.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -64,7 +64,7 @@ function send(
   });
 }
 
-/** The frames without their pings, each one's name and the index and kind of what it is about; runs of the same one are one. */
+/** Returns the frames without pings, each with its name and the index and kind of its block; consecutive equal ones are merged. */
 function outline(frames: { event: string; data: unknown }[]): string[] {
   const lines = frames.map(({ event, data }) => {
     const {
@@ -115,12 +115,12 @@ describe.each(upstreams)('Claude Code over a %s upstream', (upstream) => {
         output_tokens: tokens.output,
       },
     });
-    // Whose request it is stays here.
+    // The id of the user is not sent upstream.
     expect(body(requests())).not.toMatch(/device_id|session_id/);
     expect(requests()[0]!.headers['x-claude-code-session-id']).toBeUndefined();
   });
 
-  it('goes on after tools', async () => {
+  it('continues after tool calls', async () => {
     const requests = stage.play(upstream, { blocks: [textBlock] });
     expect(outline(await readSse(await send('claude-code-tool-turn', upstream)))).toEqual([
       'message_start',
@@ -133,7 +133,7 @@ describe.each(upstreams)('Claude Code over a %s upstream', (upstream) => {
     expect(body(requests())).toMatch(/I look\..*toolu_1.*README\.md.*toolu_2.*date: not found.*Go on\./);
   });
 
-  it('comes with a key of either scheme, by either path', async () => {
+  it('can use the key in either header, and either path', async () => {
     stage.play(upstream, { blocks: [textBlock] });
     const { firstKey } = stage.system;
     for (const auth of [{ authorization: `Bearer ${firstKey}` }, { 'x-api-key': firstKey }] as Record<string, string>[]) {
@@ -156,8 +156,8 @@ describe.each(upstreams)('Claude Code over a %s upstream', (upstream) => {
   });
 });
 
-describe('to Claude Code', () => {
-  it('a messages upstream hears its beta flags, its version and its breakpoints', async () => {
+describe('Claude Code', () => {
+  it('has its beta flags, version and cache breakpoints sent to a messages upstream', async () => {
     const requests = stage.play('messages', { blocks: [textBlock] });
     await (await send('claude-code-first', 'messages')).text();
     const { headers } = requests()[0]!;
@@ -166,11 +166,11 @@ describe('to Claude Code', () => {
     expect(body(requests())).toMatch(/"cache_control":\{"type":"ephemeral","ttl":"1h"\}.*"context_management"/s);
   });
 
-  it('a quick answer to its probe is given', async () => {
+  it('gets a quick answer to its probe', async () => {
     expect((await fetch(`${stage.system.baseUrl}/api/hello`, { method: 'HEAD' })).status).toBe(200);
   });
 
-  it('models are shown', async () => {
+  it('can list models', async () => {
     const list = (await (await get(stage.system, '/v1/models?limit=1000', stage.system.firstKey)).json()) as {
       data: { id: string; display_name: string }[];
       has_more: boolean;

@@ -1,4 +1,4 @@
-// What callers see of failures through their libraries: the right class of error, as many repeats as can help, and nothing after they left.
+// How callers see failures through their libraries: the right class of error, retries only where they can help, and no charge after a disconnect.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { createKey, settled, sumOfCharges } from '../support/calls.js';
 import type { Fault, Script } from '../upstream/script.js';
@@ -27,9 +27,9 @@ const question = (upstream: Upstream, fields: Partial<Question> = {}): Question 
   ...fields,
 });
 
-/** What a library tells of an error. */
+/** The details of an error that a library exposes. */
 function told(error: unknown): { class: string; status: number | undefined; type: unknown; message: string } {
-  // The AI SDK wraps what it has tried in vain several times.
+  // The AI SDK wraps the errors of failed retries.
   const failure = ((error as { lastError?: unknown }).lastError ?? error) as Error & {
     status?: number;
     statusCode?: number;
@@ -59,7 +59,7 @@ const fault = (status: number, type: string, headers: Record<string, string> = {
   },
 });
 
-/** Who asks for what, of an upstream that does what; the status in either format, the class, and how often the libraries ask. */
+/** The request and the behaviour of the upstream; the expected status in each format, the class of the error, and the number of attempts. */
 const refusals: readonly {
   name: string;
   fields?: () => Partial<Question>;
@@ -122,7 +122,7 @@ const refusals: readonly {
 
 const cases = upstreams.flatMap((upstream) => callers.map((caller) => ({ upstream, caller })));
 
-describe('the libraries raise their own error, and repeat only where it can help, on', () => {
+describe('the libraries raise their own error, and retry only where it can help, on', () => {
   it.each(refusals)('$name', async ({ fields, script, statuses, classes, attempts }) => {
     for (const upstream of upstreams) stage.play(upstream, script ?? {});
     const seen = await Promise.all(
@@ -165,7 +165,7 @@ const breaks: readonly [string, Fault][] = [
 ];
 
 describe('a stream that breaks off by', () => {
-  it.each(breaks)('%s is an error in every library, after the text that came, and is not repeated', async (_name, how) => {
+  it.each(breaks)('%s is an error in every library, after the text that arrived, and is not retried', async (_name, how) => {
     for (const upstream of upstreams) stage.play(upstream, { blocks: [story], fault: how });
     await Promise.all(
       cases.map(async ({ upstream, caller }) => {
@@ -185,7 +185,7 @@ describe('a stream that breaks off by', () => {
   });
 });
 
-describe('a caller that leaves', () => {
+describe('a caller that disconnects', () => {
   it.each(['streamed', 'whole'] as const)('cancels the upstream and is charged once, %s', async (how) => {
     const requests = upstreams.map((upstream) => stage.play(upstream, { blocks: [story], fault: { kind: 'stall', afterFrames: 12 } }));
     const { secret, id } = await createKey(stage.system, `leaving ${how}`, '--account', stage.accountId);
@@ -209,7 +209,7 @@ describe('a caller that leaves', () => {
   });
 });
 
-it('leaves books that are right', async () => {
+it('leaves correct books', async () => {
   const { rows, balance } = await settled(stage.system, stage.accountId);
   expect(sumOfCharges(rows)).toBe(BigInt(balance.spent_nano_usd));
   expect(await stage.system.json('balance', 'verify')).toMatchObject({ ok: true });

@@ -19,7 +19,6 @@ const ofEveryTest = ['openai', 'anthropic'];
 const withoutOutput = ['codex'];
 
 interface Example {
-  /** The page. */
   readonly client: string;
   readonly language: string;
   readonly code: string;
@@ -51,7 +50,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** Runs an example as a program of its own; what it prints. */
+/** Runs an example as a separate program. Returns what it prints. */
 async function run({ client, language, code }: Example): Promise<string> {
   const interpreters: Record<string, readonly string[]> = {
     js: [process.execPath, '--input-type=module', '-'],
@@ -63,7 +62,7 @@ async function run({ client, language, code }: Example): Promise<string> {
     KEY: system.firstKey,
     PATH: `${join(installed, 'bin')}:${process.env['PATH']}`,
     HOME: home,
-    // These ask servers on the internet, which the examples do not need.
+    // Without these settings, the libraries contact servers on the internet.
     LITELLM_LOCAL_MODEL_COST_MAP: 'True',
     AIDER_ANALYTICS: 'false',
     AIDER_CHECK_UPDATE: 'false',

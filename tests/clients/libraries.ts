@@ -1,4 +1,4 @@
-// The official libraries in the versions that people use: the current major and the one before.
+// The official libraries in the versions in common use: the current major version and the previous one.
 import Anthropic from '@anthropic-ai/sdk';
 import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod';
 import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod';
@@ -10,7 +10,7 @@ import { zodFunction, zodResponseFormat } from 'openai/helpers/zod';
 import OpenAIPrevious from 'openai-previous';
 import { zodFunction as zodFunctionPrevious, zodResponseFormat as zodResponseFormatPrevious } from 'openai-previous/helpers/zod';
 
-/** `openai`; what the tests call is the same in both majors, and so the older one goes by the types of the newer. */
+/** `openai`. The tests use only what both major versions have, so the older one is used with the types of the newer. */
 export const openaiLibraries = [
   { name: 'openai 7', OpenAI, zodFunction, zodResponseFormat },
   {

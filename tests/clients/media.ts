@@ -1,4 +1,4 @@
-// Pictures and papers for the client tests, and how they must arrive at an upstream of each format.
+// Images and documents for the client tests, and the form in which an upstream of each format must receive them.
 import type { RecordedRequest } from '../upstream/stub-upstream.js';
 import type { Upstream } from './stage.js';
 
@@ -21,7 +21,7 @@ interface Part {
   readonly content?: unknown;
 }
 
-/** What the parts of a request's messages show, each as a URL, in their order; results of tools included. */
+/** Returns the media in the messages of a request as URLs, in order, including those in tool results. */
 export function shownTo(upstream: Upstream, { body }: RecordedRequest): string[] {
   const parts = (content: unknown): Part[] =>
     Array.isArray(content) ? (content as Part[]).flatMap((part) => [part, ...parts(part.content)]) : [];

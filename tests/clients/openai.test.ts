@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterEach(() => expectNoneRefused(stage.stub));
 afterAll(() => stage?.stop());
 
-/** Usage as this format tells it, of what was charged. */
+/** Returns the charged usage in the fields of this format. */
 function shown({ tokens }: Charge): unknown {
   const prompt = tokens.input + tokens.cache_read + tokens.cache_write_5m + tokens.cache_write_1h;
   return {
@@ -75,7 +75,7 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResp
       expect(completion.usage).toMatchObject(shown(await stage.charge(completion._request_id)) as object);
     });
 
-    it('reads a stream, with usage only if asked for', async () => {
+    it('reads a stream, with usage only on request', async () => {
       stage.play(upstream, { blocks: [textBlock], usage });
       for (const include_usage of [true, false]) {
         const { data, response } = await client.chat.completions
@@ -93,7 +93,7 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResp
       }
     });
 
-    it('puts a stream together and tells its events', async () => {
+    it('assembles a stream and emits its events', async () => {
       stage.play(upstream, { blocks: [textBlock] });
       const stream = client.chat.completions.stream({ model, messages });
       const heard: string[] = [];
@@ -145,7 +145,7 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResp
         zodFunction({ name: 'get_weather', parameters: z.object({ city: z.string() }), function: ({ city }) => run.weather(city) }),
         zodFunction({ name: 'get_time', parameters: z.object({ zone: z.string() }), function: ({ zone }) => run.time(zone) }),
       ];
-      // The runner sends no thoughts back, and so the later turns must do without.
+      // The runner does not send reasoning back, so the later turns have none.
       const body = { model, messages, tools: runnable, reasoning_effort: 'high' } as const;
       const runner = stream ? client.chat.completions.runTools({ ...body, stream }) : client.chat.completions.runTools(body);
       expect(await runner.finalContent()).toBe(text);
@@ -154,10 +154,10 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResp
       expect(JSON.stringify(requests()[2]!.body['messages'] ?? requests()[2]!.body['input'])).toMatch(thirdRequest);
     });
 
-    it('shows reasoning, and hands it back signed', async () => {
+    it('returns reasoning, and sends it back with its signature', async () => {
       const requests = stage.play(upstream, { blocks: [reasoning, weatherCall] }, { blocks: [textBlock] });
       const stream = client.chat.completions.stream({ model, messages, tools, reasoning_effort: 'high' });
-      // The helper keeps the last of a text that it does not know, and so the fragments are read one by one.
+      // The helper keeps only the last fragment of a field that it does not know, so the fragments are read one by one.
       let shown = '';
       stream.on(
         'chunk',
@@ -178,7 +178,7 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResp
       if (upstream === 'responses') expect(requests()[1]!.body['input']).toContainEqual(encryptedThoughts);
     });
 
-    it.each(['whole', 'streamed'] as const)('reads an answer in the form of a schema, %s', async (how) => {
+    it.each(['whole', 'streamed'] as const)('reads an answer that follows a schema, %s', async (how) => {
       const requests = stage.play(upstream, { blocks: [{ type: 'text', text: '{"city":"Paris","degrees":[21]}' }] });
       const schema = z.object({ city: z.string(), degrees: z.array(z.number()) });
       const body = { model, messages, response_format: zodResponseFormat(schema, 'weather') };
@@ -197,7 +197,7 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResp
       });
     });
 
-    it('asks for JSON of any form', async () => {
+    it('requests any JSON object', async () => {
       const requests = stage.play(upstream, { blocks: [{ type: 'text', text: '{"any":1}' }] });
       const completion = await client.chat.completions.create({
         model,
@@ -205,13 +205,13 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResp
         response_format: { type: 'json_object' },
       });
       expect(JSON.parse(completion.choices[0]!.message.content!)).toEqual({ any: 1 });
-      // The messages format has no such field; there it is said in words.
+      // The messages format has no such field; there it is an instruction.
       const { response_format, text: form, system } = requests()[0]!.body;
       if (upstream === 'messages') expect(JSON.stringify(system)).toContain('JSON');
       else expect(response_format ?? (form as { format: unknown }).format).toEqual({ type: 'json_object' });
     });
 
-    it('shows pictures and papers', async () => {
+    it('sends images and documents', async () => {
       const requests = stage.play(upstream, { blocks: [textBlock] });
       const content: OpenAI.ChatCompletionContentPart[] = [
         { type: 'text', text: 'What is this?' },
@@ -249,14 +249,14 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResp
       },
     );
 
-    it('tells a refusal', async () => {
+    it('returns a refusal', async () => {
       stage.play(upstream, { blocks: [{ type: 'refusal', text: 'I cannot help with that.' }] });
       const { choices } = await client.chat.completions.create({ model, messages });
       expect(choices[0]!.message.refusal ?? choices[0]!.message.content).toBe('I cannot help with that.');
       if (upstream === 'messages') expect(choices[0]!.finish_reason).toBe('content_filter');
     });
 
-    it('works with a base URL of either kind', async () => {
+    it('works with either kind of base URL', async () => {
       stage.play(upstream, { blocks: [textBlock] });
       for (const baseURL of [stage.system.baseUrl, `${stage.system.baseUrl}/v1`, `${stage.system.baseUrl}/v1/`]) {
         const other = new Library({ baseURL, apiKey: stage.system.firstKey, maxRetries: 0 });
@@ -283,7 +283,7 @@ describe.each(openaiLibraries)('$name, embeddings', ({ OpenAI: Library }) => {
     await eventually(async () => (await client.models.retrieve(model).catch(() => undefined))?.id);
   });
 
-  it('reads a vector for each input in their order, in each encoding, and the usage that is charged', async () => {
+  it('reads a vector for each input in order, in each encoding, and the usage that is charged', async () => {
     stage.stub.script('vectors', { usage: { input: 7, output: 0 } });
     for (const encoding_format of [undefined, 'float', 'base64'] as const) {
       const { data, response } = await client.embeddings

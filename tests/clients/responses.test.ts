@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterEach(() => expectNoneRefused(stage.stub));
 afterAll(() => stage?.stop());
 
-/** Usage as this format has it, of what was charged. */
+/** Returns the charged usage in the fields of this format. */
 function shown({ tokens }: Charge): object {
   const input = tokens.input + tokens.cache_read + tokens.cache_write_5m + tokens.cache_write_1h;
   return {
@@ -70,7 +70,7 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library }) => {
       expect(heard.at(-1)).toMatch(new RegExp(`\\|${text.length}$`));
     });
 
-    it('parses an answer in the form of a schema', async () => {
+    it('parses an answer that follows a schema', async () => {
       const requests = stage.play(upstream, { blocks: [{ type: 'text', text: '{"city":"Paris"}' }] });
       const format = zodTextFormat(z.object({ city: z.string() }), 'place');
       const parsed = await client.responses.parse({ model, input: 'Where?', text: { format } });
@@ -105,7 +105,7 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library }) => {
       else expect(JSON.stringify(third.body)).toContain(reasoning.text);
     });
 
-    it('shows images and files', async () => {
+    it('sends images and files', async () => {
       const requests = stage.play(upstream, { blocks: [textBlock] });
       await client.responses.create({
         model,
@@ -125,7 +125,7 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library }) => {
       else expect(shownTo(upstream, requests()[0]!)).toHaveLength(3);
     });
 
-    it('uses a custom tool, whose call is free text', async () => {
+    it('uses a custom tool, whose argument is free text', async () => {
       const patch = '*** Begin Patch\n"x"';
       const asFunction = { ...weatherCall, name: 'apply_patch', arguments: JSON.stringify({ input: patch }) };
       const asCustom = { ...asFunction, arguments: patch, custom: true };
@@ -174,7 +174,7 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library }) => {
       expect(await client.responses.retrieve(answer!.id)).toEqual(answer);
     });
 
-    it('reads why a request is refused', async () => {
+    it('reads why a request was refused', async () => {
       const before = stage.stub.requests.length;
       await expect(client.responses.create({ model, input: 'Hi', previous_response_id: 'resp_1' })).rejects.toMatchObject({
         status: 400,
@@ -294,7 +294,7 @@ wire_api = "responses"
   });
 });
 
-it('all of it was charged as the books say, in this format', async () => {
+it('was charged according to the records, in this format', async () => {
   const { rows, balance } = await settled(stage.system, stage.accountId);
   expect(rows.length).toBeGreaterThan(30);
   expect(BigInt(balance.spent_nano_usd)).toBe(rows.reduce((sum, row) => sum + BigInt(row.charge_nano_usd), 0n));

@@ -41,7 +41,7 @@ describe.each(modes)('the official clients, %s', (mode) => {
 
   afterAll(() => system?.stop());
 
-  it('answer whole', async () => {
+  it('read whole answers', async () => {
     const completion = await openai.chat.completions.create({ model: 'sandbox/echo', messages });
     expect(completion.choices[0]).toMatchObject({ finish_reason: 'stop', message: { role: 'assistant', content: 'Hello there' } });
     expect(completion.usage!.total_tokens).toBe(completion.usage!.prompt_tokens + completion.usage!.completion_tokens);
@@ -100,7 +100,7 @@ describe.each(modes)('the official clients, %s', (mode) => {
     expect(await refusal(responses.retrieve(whole.data.id))).toMatchObject({ status: 404 });
   });
 
-  it('stream', async () => {
+  it('read streams', async () => {
     const stream = await openai.chat.completions.create({
       model: 'sandbox/echo',
       messages,
@@ -153,7 +153,7 @@ describe.each(modes)('the official clients, %s', (mode) => {
     expect(completion.usage!.completion_tokens_details!.reasoning_tokens).toBeGreaterThan(0);
   });
 
-  it('call tools and hand back their results', async () => {
+  it('call tools and send back their results', async () => {
     const completion = await openai.chat.completions.create({
       model: 'sandbox/tool',
       messages,
@@ -269,7 +269,7 @@ describe.each(modes)('the official clients, %s', (mode) => {
       expect(message).toMatchObject({ status: 404, type: 'not_found_error' });
     });
 
-    it('a part of the vendor API that is not offered, with what is', async () => {
+    it('a part of the vendor API that is not offered, with an alternative', async () => {
       const chat = await refusal(openai.moderations.create({ input: 'Hello' }));
       expect(chat).toMatchObject({ status: 404, code: 'not_offered' });
       expect(chat.message).toContain('Use POST /v1/chat/completions');
@@ -293,7 +293,7 @@ describe.each(modes)('the official clients, %s', (mode) => {
       expect(message).toMatchObject({ status: 403, type: 'permission_error' });
     });
 
-    it('a paused model, until its end, in each format, at no cost', async () => {
+    it('a paused model, with the end of the pause, in each format, free of charge', async () => {
       const { id: account } = await system.json<{ id: string }>('account', 'create', 'patient');
       await system.cli('balance', 'deposit', '5', '--account', account);
       const { id: key, secret } = await createKey(system, 'patient', '--account', account);
@@ -384,7 +384,7 @@ describe.each(modes)('the official clients, %s', (mode) => {
     }
   });
 
-  it('have cost exactly what the books say', async () => {
+  it('have cost exactly what was recorded', async () => {
     const accounts = (await system.cli('account', 'list', '--json'))
       .trim()
       .split('\n')

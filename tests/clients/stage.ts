@@ -1,4 +1,4 @@
-// A gateway with one model behind an upstream of each format; a test says what the upstream answers and sees what it was asked.
+// A gateway with one model behind an upstream of each format. Tests set the answers of the upstream and read the requests that it received.
 import { get } from '../support/calls.js';
 import { eventually } from '../support/process.js';
 import { addModel, addUpstream } from '../support/stub-models.js';
@@ -14,7 +14,7 @@ export const allUpstreams: readonly Upstream[] = [...upstreams, 'responses'];
 export type OtherUpstream = (typeof upstreams)[number];
 export type Upstream = WireName;
 
-/** What `GET /v1/usage/:id` says. */
+/** A response of `GET /v1/usage/:id`. */
 export interface Charge {
   readonly tokens: Readonly<Record<'input' | 'cache_read' | 'cache_write_5m' | 'cache_write_1h' | 'output' | 'reasoning', number>>;
   readonly charge_usd: string;
@@ -30,11 +30,11 @@ export interface Stage {
   readonly accountId: string;
   /** The id of the model behind an upstream of this format. */
   model(upstream: Upstream): string;
-  /** Another name of that model, under which libraries know what it can do and send it what they send no other. */
+  /** An alias of that model whose capabilities the libraries know, so that they send it requests that they send no other model. */
   alias(upstream: Upstream): string;
-  /** Says what the upstream answers, call after call; gives the requests that come from now on. */
+  /** Sets the answers of the upstream, in the order of calls. Returns the list of requests that it receives from now on. */
   play(upstream: Upstream, ...scripts: Script[]): () => RecordedRequest[];
-  /** What was charged for a call. */
+  /** Returns what was charged for a call. */
   charge(requestId: string | null | undefined): Promise<Charge>;
   stop(): Promise<void>;
 }

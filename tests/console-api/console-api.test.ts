@@ -1,4 +1,4 @@
-// The console's API: people sign in, make keys, and see usage and money that equal the API's and the ledger's.
+// The console's API: users sign in, create keys, and read usage and money that equal those of the public API and the ledger.
 import { execFile, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -55,10 +55,10 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     return browser;
   }
 
-  /** Returns a program, which has a key and nothing else of a browser. */
+  /** Returns a client with a key but without the cookie and headers of a browser. */
   const programOf = (secret: string): Browser => new Browser(system, { authorization: `Bearer ${secret}`, 'x-tollgate-console': '' });
 
-  it('signs people in and out, with a cookie that no script and no other site can use', async () => {
+  it('signs users in and out, with a cookie that no script and no other site can use', async () => {
     const browser = new Browser(system);
     expect(await browser.refusal('GET', '/me')).toEqual([401, 'session_unknown']);
     expect(await browser.refusal('POST', '/session', { email: 'viewer@example.com', password: 'something else' })).toEqual([
@@ -75,7 +75,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect(await browser.refusal('GET', '/me')).toEqual([401, 'session_unknown']);
   });
 
-  it('takes no changes from other sites', async () => {
+  it('rejects changes from other sites', async () => {
     const browser = await browserOf('owner');
     for (const headers of [{ 'x-tollgate-console': '' }, { origin: 'https://evil.example' }, { origin: 'null' }] as Record<
       string,
@@ -87,7 +87,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect((await browser.ask('POST', `${account}/keys`, { name: 'own' }, { origin: system.baseUrl })).status).toBe(201);
   });
 
-  it('makes one key for one Idempotency-Key, and takes no two keys for one', async () => {
+  it('creates one key per Idempotency-Key, and rejects a second key with the same one', async () => {
     const make = (key: string) => owner.ask('POST', `${account}/keys`, { name: 'repeated' }, { 'idempotency-key': key });
     const [one, again, other] = [await make('a'.repeat(128)), await make('a'.repeat(128)), await make(`${'a'.repeat(127)}b`)];
     const ids = (await Promise.all([one, again, other].map((response) => response.json() as Promise<{ key: { id: string } }>))).map(
@@ -99,14 +99,14 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     for (const id of [ids[0], ids[2]]) await owner.must('POST', `${account}/keys/${id}/revoke`, undefined, 200);
   });
 
-  it('refuses fields that it does not know, which would else mean their defaults', async () => {
+  it('rejects unknown fields, which would otherwise have no effect', async () => {
     const { key } = await owner.must<{ key: KeyView }>('POST', `${account}/keys`, { name: 'misspelt' }, 201);
     const response = await owner.ask('POST', `${account}/keys/${key.id}/rotate`, { overlap: 3600 });
     expect([response.status, ((await response.json()) as { error: { field: string } }).error.field]).toEqual([400, 'overlap']);
     await owner.must('POST', `${account}/keys/${key.id}/revoke`, undefined, 200);
   });
 
-  it('makes a key that works at once, shows what it spends as the API and the ledger do, rotates and revokes it', async () => {
+  it('creates a key that works immediately, shows the same spend as the public API and the ledger, rotates it and revokes it', async () => {
     const { key, secret } = await owner.must<{ key: KeyView; secret: string }>(
       'POST',
       `${account}/keys`,
@@ -166,7 +166,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     await expect(owner.must('PATCH', `${account}/keys/${key.id}`, { name: 'again' }, 200)).rejects.toThrow('409');
   });
 
-  it('keeps prompts and answers where an admin says so, encrypted, and shows them to developers and admins only', async () => {
+  it('stores prompts and answers, encrypted, if an admin has turned it on, and shows them to developers and admins only', async () => {
     const { secret } = await createKey(system, 'logged', '--account', accountId);
     const marker = `secret${randomBytes(8).toString('hex')}`;
     const ask = async (stream: boolean): Promise<string> => {
@@ -179,7 +179,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     const stateOf = async (id: string): Promise<string | null> =>
       (await owner.get<{ prompt_log: string | null }>(`${account}/usage/records/${id}`)).prompt_log;
     const promptOf = (id: string): string => `${account}/usage/records/${id}/prompt`;
-    /** Returns the files of the installation that hold the text. */
+    /** Returns the files of the installation that contain the text. */
     const filesWith = (text: string): string =>
       spawnSync('grep', ['-rlaF', '--exclude=first-key', text, system.dataDir], { encoding: 'utf8' }).stdout;
     const [developer, viewer, admin] = await Promise.all(['developer', 'viewer', 'admin'].map(browserOf));
@@ -233,7 +233,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect(await owner.refusal('PATCH', project, { prompt_log_days: 1 })).toEqual([409, 'failed_precondition']);
   });
 
-  it('changes only what a change names, and takes limits away again', async () => {
+  it('changes only the fields in the request, and can remove limits', async () => {
     const { key } = await owner.must<{ key: KeyView }>('POST', `${account}/keys`, { name: 'changing', limit_usd: '1' }, 201);
     const patch = (body: object) => owner.must<KeyView>('PATCH', `${account}/keys/${key.id}`, body, 200);
     expect(await patch({ state: 'disabled' })).toMatchObject({ state: 'disabled', limit_usd: '1' });
@@ -260,12 +260,12 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     ['models', { models: [] }],
     ['models.0', { models: ['größer'] }],
     ['allowed_addresses', { allowed_addresses: ['192.0.2.7', 'home'] }],
-  ])('names %s when that is what is wrong with a key to be made', async (field, body) => {
+  ])('names the field %s if it is wrong when a key is created', async (field, body) => {
     const response = await owner.ask('POST', `${account}/keys`, { name: 'wrong', ...body });
     expect([response.status, await response.json()]).toMatchObject([400, { error: { code: 'invalid_request', field } }]);
   });
 
-  it('finds keys by name and state, newest first, and tells which calls failed', async () => {
+  it('finds keys by name and state, newest first, and lists failed calls', async () => {
     const made: string[] = [];
     for (const name of ['Find me 1', 'other', 'find ME 2']) {
       made.push((await owner.must<{ key: KeyView }>('POST', `${account}/keys`, { name }, 201)).key.id);
@@ -291,7 +291,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect((await errors(1)).map(({ request_id }) => request_id)).toEqual(failed.slice(0, 1));
   });
 
-  it('calls the keys of a suspended account so, and no other word', async () => {
+  it('reports the keys of a suspended account as suspended', async () => {
     const { id } = await system.json<{ id: string }>('account', 'create', 'Paused');
     await addUser(system, 'paused@example.com', password);
     await system.cli('member', 'put', 'paused@example.com', '--role', 'owner', '--account', id);
@@ -302,7 +302,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect(await system.json('key', 'list', '--account', id)).toMatchObject({ state: 'suspended' });
   });
 
-  it('makes one key of a request that is repeated', async () => {
+  it('creates one key when a request is repeated', async () => {
     const make = async () =>
       (await (await owner.ask('POST', `${account}/keys`, { name: 'once' }, { 'idempotency-key': 'k1' })).json()) as {
         key: KeyView;
@@ -313,7 +313,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect([typeof first.secret, second.secret]).toEqual(['string', null]);
   });
 
-  it('lets each role do what it may, and strangers nothing', async () => {
+  it('permits each role what it may do, and other users nothing', async () => {
     await addUser(system, 'stranger@example.com', password);
     const made = async (name: string): Promise<number> => (await (await browserOf(name)).ask('POST', `${account}/keys`, { name })).status;
     expect(await Promise.all(['owner', 'admin', 'developer', 'billing', 'viewer', 'stranger'].map(made))).toEqual([
@@ -328,7 +328,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect(await owner.refusal('GET', `/accounts/${other}/balance`)).toEqual([404, 'not_found']);
   });
 
-  it('lets programs create keys and read usage with a management key, which ends with the role of its user', async () => {
+  it('lets programs create keys and read usage with a management key, which stops working when its user loses the role', async () => {
     const { id: projectId } = await owner.must<{ id: string }>('POST', `${account}/projects`, { name: 'Programs' }, 201);
     const { key, secret } = await (
       await browserOf('admin')
@@ -368,7 +368,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
       expect.objectContaining({ name: 'sandbox/echo', then_name: admin, ...ofAdmin }),
     );
     expect(await owner.refusal('GET', `${totals}&group_by=member&then_by=key`)).toEqual([400, 'invalid_request']);
-    // The records, sums and files of a member are those of the keys that the member created.
+    // A filter by member selects the records, totals and exports of the keys that the member created.
     const ofKey = { data: [{ key_id: made.key.id }], next: null };
     expect(await program.get(`${account}/usage/records?member=${admin}`)).toMatchObject(ofKey);
     expect(await program.get(`${totals}&member=${admin}`)).toMatchObject({ data: [ofAdmin] });
@@ -428,7 +428,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
       expect(await (await browserOf(name)).refusal('GET', `${account}/management-keys`)).toEqual([403, 'role_not_permitted']);
   });
 
-  it('refuses a management key whatever is outside of its scopes', async () => {
+  it('refuses everything outside the scopes of a management key', async () => {
     const project = await owner.must<{ id: string }>('POST', `${account}/projects`, { name: 'Scoped' }, 201);
     const { key, secret } = await owner.must<{ key: KeyView; secret: string }>(
       'POST',
@@ -480,7 +480,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
       const own = [scope, scope.replace(':write', ':read')];
       for (const each of operations.filter((operation) => operation.scope !== undefined)) {
         const isOwn = own.includes(each.scope!);
-        // What changes something is tried in the other tests.
+        // Other tests cover operations that change something.
         if (isOwn && each.method !== 'GET') continue;
         if ((await outcome(program, each)) !== (isOwn ? 'admitted' : 'role_not_permitted'))
           wrong.push(`${scope}: ${each.method} ${each.path}`);
@@ -507,7 +507,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     const ofProject = { name: 'P', scopes: ['webhooks:read'], project_id: project.id };
     expect(await owner.refusal('POST', `${account}/management-keys`, ofProject)).toEqual([400, 'invalid_request']);
 
-    // A key of one project sees that project alone.
+    // A key of one project sees only that project.
     const { secret: limited } = await owner.must<{ secret: string }>(
       'POST',
       `${account}/management-keys`,
@@ -535,7 +535,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect(python.stdout).toMatch(/^key_[0-9a-f]{32} sk-tg-\w{49}\nkey_[0-9a-f]{32} \d+ 0\.\d+\n/);
   });
 
-  it('shows a member with a role in one project that project alone, and lets them change only its keys', async () => {
+  it('shows a member with a role in one project only that project, and lets them change only its keys', async () => {
     const create = async (name: string) => {
       const project = await owner.must<{ id: string }>('POST', `${account}/projects`, { name }, 201);
       const body = { name: `${name} key`, project_id: project.id };
@@ -632,7 +632,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     const prompt = { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hi' }] };
     await guest.must('POST', `${account}/keys/${mine.key}/chat/completions`, prompt, 200);
 
-    // As a viewer they only look, and without a role in any project they see nothing.
+    // A viewer can only read, and a member without a role in any project sees nothing.
     const role = `${account}/members/${user.id}/projects/${mine.id}`;
     await owner.must('PUT', role, { role: 'viewer' }, 200);
     expect(await guest.get(`${account}/keys/${mine.key}`)).toMatchObject({ id: mine.key });
@@ -652,11 +652,11 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     await guest.must('DELETE', `${account}/members/${user.id}`, undefined, 204);
   });
 
-  it('gives an operator every account', async () => {
+  it('gives an operator access to every account', async () => {
     await addUser(system, 'operator@example.com', password, '--operator');
     const browser = await browserOf('operator');
     expect(await browser.get(`${account}/balance`)).toHaveProperty('available_usd');
-    // The upstream of a call is for operators alone to know.
+    // Only operators see the upstream of a call.
     const {
       data: [record],
     } = await browser.get<{ data: [{ request_id: string }] }>(`${account}/usage/records?limit=1&model=sandbox/echo`);
@@ -666,7 +666,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect(await owner.get(`${account}/usage/records/${record.request_id}`)).not.toHaveProperty('upstream');
   });
 
-  it('lets a hundred invitations of an account be open, and says what to do', async () => {
+  it('limits an account to a hundred open invitations, and says what to do then', async () => {
     const { id } = await system.json<{ id: string }>('account', 'create', 'Crowded');
     await system.cli('member', 'put', 'owner@example.com', '--role', 'owner', '--account', id);
     const invitations = `/accounts/${id}/invitations`;
@@ -682,7 +682,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     await invite('one.more@example.com');
   });
 
-  it('brings people in by invitation, and lets only owners make owners', async () => {
+  it('adds members by invitation, and lets only owners add owners', async () => {
     const admin = await browserOf('admin');
     expect(await admin.refusal('POST', `${account}/invitations`, { email: 'new@example.com', role: 'owner' })).toEqual([
       403,
@@ -709,13 +709,13 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect(await owner.must('PUT', `${account}/members/${user.id}`, { role: 'owner' }, 200)).toMatchObject({ role: 'owner' });
     await newcomer.must('DELETE', `${account}/members/${user.id}`, undefined, 204);
     expect(await newcomer.refusal('GET', `${account}/balance`)).toEqual([404, 'not_found']);
-    // Nobody is made a member without wanting to.
+    // Users become members only when they accept.
     expect(await owner.refusal('PUT', `${account}/members/${user.id}`, { role: 'viewer' })).toEqual([404, 'not_found']);
     const { data } = await admin.get<{ data: { action: string; actor: string }[] }>(`${account}/audit`);
     expect(data[0]).toMatchObject({ action: 'member.remove', actor: 'new@example.com' });
   });
 
-  it('signs in by a link once, and shows and ends sessions', async () => {
+  it('signs in once with a link, and lists and ends sessions', async () => {
     const { token } = await system.json<{ token: string }>('user', 'link', 'developer@example.com');
     const browser = new Browser(system, { 'user-agent': 'A browser' });
     await browser.must('POST', '/session/link', { token }, 204);
@@ -753,7 +753,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
       .map((line) => line.split(','));
     expect(lines.map((line) => line[head!.indexOf('request_id')])).toEqual(all.map(({ request_id }) => request_id));
     expect(lines.map((line) => line[head!.indexOf('charge_usd')])).toEqual(all.map(({ charge_usd }) => charge_usd));
-    // Names and prices need no second file.
+    // Each line has the names and prices.
     for (const line of lines) {
       const named = Object.fromEntries(head!.map((name, index) => [name, line[index]]));
       expect(named).toMatchObject({ key_name: 'export', project_name: 'Default', reason: '', input_usd_per_mtok: '0.1' });

@@ -28,7 +28,7 @@ describe.each(browserModes)('the document of the console’s API, %s', (mode) =>
 
   afterAll(() => system?.stop());
 
-  it('is for everybody, and says where the API is', async () => {
+  it('is public, and has the address of the API', async () => {
     const address = `${system.baseUrl}/console/openapi.json`;
     const response = await fetch(address);
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
@@ -38,7 +38,7 @@ describe.each(browserModes)('the document of the console’s API, %s', (mode) =>
     expect(Object.keys(paths)).toEqual(expect.arrayContaining(['/accounts/{account}/keys', '/operator/health']));
   });
 
-  it('finds an answer with a field more, a field less, another value, another status, type or parameter', async () => {
+  it('detects an additional or missing field, and an undocumented value, status, type or parameter', async () => {
     const check = await answerCheck(system.baseUrl);
     const balance = await operator.get(`${account}/balance`);
     const answer = (body: unknown, status = 200, type = 'application/json'): Response =>
@@ -56,7 +56,7 @@ describe.each(browserModes)('the document of the console’s API, %s', (mode) =>
     await expect(held(answer({ error: { code: 'not_found' } }, 404))).rejects.toThrow("required property 'message'");
   });
 
-  it('is true of money that is held for a call, and of what became of it', async () => {
+  it('matches the responses about the hold of a call and its settlement', async () => {
     const disconnect = new AbortController();
     const call = await chat(
       system,
@@ -74,7 +74,7 @@ describe.each(browserModes)('the document of the console’s API, %s', (mode) =>
     expect(await operator.get(`${account}/holds`)).toEqual({ data: [] });
   });
 
-  it('is true of calls from the playground, whole and streamed', async () => {
+  it('matches the responses to calls from the playground, whole and streamed', async () => {
     const { key } = await operator.must<{ key: { id: string } }>('POST', `${account}/keys`, { name: 'Playground' }, 201);
     const path = `${account}/keys/${key.id}/chat/completions`;
     await operator.must('POST', path, { model: 'sandbox/echo', messages }, 200);
@@ -83,7 +83,7 @@ describe.each(browserModes)('the document of the console’s API, %s', (mode) =>
     expect(await streamed.text()).toContain('data: [DONE]');
   });
 
-  it('is true of members, invitations, sessions, settings and lists of drafts', async () => {
+  it('matches the responses about members, invitations, sessions, settings and lists of drafts', async () => {
     const { invitation } = await operator.must<{ invitation: { id: string } }>(
       'POST',
       `${account}/invitations`,

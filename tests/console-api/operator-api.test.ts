@@ -1,4 +1,4 @@
-// The operator's section of the console's API: accounts, money, people and the log of what was done.
+// The operator's part of the console's API: accounts, money, users and the audit log.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat } from '../support/calls.js';
@@ -73,7 +73,7 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
   const available = async (): Promise<string> =>
     (await operator.get<{ balance: { available_usd: string } }>(account)).balance.available_usd;
 
-  it('is not there for anybody but operators', async () => {
+  it('does not exist for users who are not operators', async () => {
     await addUser(system, 'owner@example.com', password);
     await system.cli('member', 'put', 'owner@example.com', '--role', 'owner', '--account', accountId);
     const owner = await browserOf('owner@example.com');
@@ -135,7 +135,7 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
     expect(await operator.refusal('GET', '/operator/accounts/acct_00000000000070008000000000000000')).toEqual([404, 'not_found']);
   });
 
-  it('finds and shows accounts without their money while the ledger is away', async () => {
+  it('finds and shows accounts without their money while the ledger is unavailable', async () => {
     const { id } = await operator.must<{ id: string }>('POST', '/operator/accounts', { name: 'Far away' }, 201);
     const one = `/operator/accounts/${id}`;
     const credit = async (): Promise<number> =>
@@ -158,13 +158,13 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
       back();
     }
     await eventually(async () => ((await operator.get<{ away: string[] }>(one)).away.length === 0 ? true : undefined));
-    // A ledger that was only slow may have entered the credit after all; a retry with the same key has it once.
+    // A ledger that was only slow may have booked the credit; a retry with the same key does not book it again.
     expect([200, 201]).toContain(await credit());
     expect(await operator.get(one)).toMatchObject({ state: 'suspended', balance: { available_usd: '5' }, away: [] });
     await operator.must('POST', `${one}/resume`, {}, 200);
   });
 
-  it('credits once for an idempotency key, however often and at once it is asked', async () => {
+  it('credits once per idempotency key, even for many concurrent requests', async () => {
     const body = { amount_usd: '20', source: 'cash', reason: 'invoice 7', reference: 'INV-7' };
     const answers = await Promise.all(Array.from({ length: 8 }, () => posted('/credits', body, 'credit 1')));
     expect(new Set(answers.map(({ entry }) => entry.id)).size).toBe(1);
@@ -197,7 +197,7 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
     ]);
   });
 
-  it('asks for large amounts twice', async () => {
+  it('requires large amounts to be confirmed', async () => {
     expect(await operator.get('/operator/settings')).toEqual({ confirm_above_usd: '100' });
     const body = { amount_usd: '100.000000001', source: 'promotion', reason: 'a gift' };
     expect(await refused('/credits', body, 'large')).toMatchObject({ status: 400, field: 'confirm_amount_usd' });
@@ -243,7 +243,7 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
     expect(await available()).toBe('20');
   });
 
-  it('suspends: calls are refused, with the reason, and served again', async () => {
+  it('suspends an account, whose calls are then refused with the reason, and resumes it', async () => {
     const { secret } = await operator.must<{ secret: string }>('POST', `/accounts/${accountId}/keys`, { name: 'server' }, 201);
     expect((await chat(system, secret)).status).toBe(200);
     expect(await operator.refusal('POST', `${account}/suspend`, {})).toEqual([400, 'invalid_request']);
@@ -323,7 +323,7 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
     expect(await operator.refusal('PATCH', `/operator/users/${self.id}`, { is_disabled: true })).toEqual([409, 'failed_precondition']);
   });
 
-  it('logs what the operator’s command did, too', async () => {
+  it('also logs what the operator’s command did', async () => {
     const { id } = await system.json<{ id: string }>('account', 'create', 'By command');
     await system.cli('account', 'rename', id, 'Renamed');
     await system.cli('balance', 'deposit', '2', '--account', id, '--reason', 'cash', '--reference', 'R-1');
@@ -354,7 +354,7 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
     ]);
   });
 
-  it('exports the log as it is filtered, in a form by which anybody can check the chain', async () => {
+  it('exports the filtered log in a form with which the chain can be verified', async () => {
     const jsonl = await (await operator.ask('GET', '/operator/audit/export?format=jsonl')).text();
     const entries = jsonl
       .trim()
@@ -401,7 +401,7 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
     expect((await system.tryCli('audit', 'verify', '--seen', `1:${last.hash}`)).code).toBe(1);
   });
 
-  it('tells how the system stands, and checks the ledger now', async () => {
+  it('reports the state of the system, and verifies the ledger on request', async () => {
     interface Health {
       mode: string;
       gateway: { ready: boolean; version: string; spool: object; feeds: { keys: { live: boolean; silent_ms: number } } };
@@ -462,7 +462,7 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
     );
   });
 
-  it('leaves the books right', async () => {
+  it('leaves correct books', async () => {
     expect(await system.cli('ledger', 'verify')).toMatch(/right|agree/);
   });
 });

@@ -113,7 +113,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
   const page = async (id: string): Promise<string> =>
     (await fetch(`${system.baseUrl}/models/${id}`, { headers: { accept: 'text/html' } })).text();
 
-  it('is for operators alone: others find nothing', async () => {
+  it('is not found by users who are not operators', async () => {
     for (const path of [
       '/operator/models',
       '/operator/models/sandbox/echo',
@@ -130,7 +130,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     expect(await owner.refusal('PATCH', '/operator/models/sandbox/echo', { model: { state: 'retired' } })).toEqual([404, 'not_found']);
   });
 
-  it('shows every model with its price, and says which are served', async () => {
+  it('shows every model with its price, and which of them are served', async () => {
     const { data } = await operator.get<{ data: ModelView[] }>('/operator/models');
     const echo = data.find(({ id }) => id === 'sandbox/echo')!;
     expect(echo).toMatchObject({ pricing: 'priced', served: true, not_served_because: null, targets: [{ state: 'ok' }], draft: null });
@@ -143,7 +143,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     expect(exported.models.find(({ id }) => id === 'sandbox/echo')!.usd_per_million_tokens).toEqual(echo.price!.usd_per_million_tokens);
   });
 
-  it('takes a price from draft to charge: nothing before it is published, all of it after, exactly', async () => {
+  it('applies a price to no call before it is published, and to every call afterwards, exactly', async () => {
     const before = await model('sandbox/story');
     const oldPrice = before.price!;
     const written = await draft('sandbox/story', figures('0.123456789', '2.5', { reasoning: '3' }));
@@ -158,7 +158,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
 
     const published = await publish('sandbox/story', written);
     expect(published.usd_per_million_tokens).toEqual(figures('0.123456789', '2.5', { reasoning: '3' }));
-    // The gateway hears of it within its heartbeat.
+    // The gateway is notified within one heartbeat.
     await eventually(async () => ((await catalogPrice('sandbox/story'))?.output === '2.5' ? true : undefined));
     expect(await catalogPrice('sandbox/story')).toEqual({ ...published.usd_per_million_tokens });
     expect(await page('sandbox/story')).toContain('$0.123456789<');
@@ -180,7 +180,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     expect(JSON.stringify(record)).toContain(published.id);
   });
 
-  it('shows in advance to the nano-dollar what a call will cost', async () => {
+  it('estimates what a call will cost, to the nano-dollar', async () => {
     const { diff, version } = await draft('sandbox/echo', figures('1.000000001', '3.3'));
     expect(diff.typical_calls[0]).toMatchObject({ name: 'chat', tokens: { input: 1000, output: 300 } });
     expect(diff.typical_calls[0]!.after_usd).toBe('0.001990001');
@@ -262,7 +262,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     ).toEqual([400, 'invalid_request', 'upstream.base_url']);
   });
 
-  it('brings an upstream and a model from nothing to a charged call, and no secret ever back', async () => {
+  it('adds an upstream and a model, charges a call of the model, and never returns a secret', async () => {
     const wrong = 'sk-wrong-0123456789abcd';
     const seen: string[] = [];
     const ask = async (method: string, path: string, body: unknown, status: number): Promise<Record<string, unknown>> => {
@@ -297,7 +297,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
         expect.objectContaining({ name: 'authentication', outcome: 'failed', what: expect.stringContaining('the secret is refused') }),
       ]),
     });
-    // It stays with the upstream until something about it changes.
+    // The result is kept until the upstream changes.
     const listed = async () =>
       (await ask('GET', '/operator/upstreams', undefined, 200)) as {
         data: {
@@ -351,7 +351,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     expect(data.find(({ id }) => id === 'acme')!.models).toEqual([
       { id: 'acme/fast', upstream_model: 'text', retired: false, trial_cost_usd: '0.019506' },
     ]);
-    // What the catalog says of the model is tried too.
+    // The capabilities that the catalog lists are tested too.
     expect(await ask('POST', '/operator/upstreams/acme/test', { upstream_model: 'text' }, 200)).toMatchObject({
       failed_step: 'tools',
       steps: expect.arrayContaining([
@@ -380,7 +380,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     }
   });
 
-  it('starts a scheduled price at its instant and charges calls by it from then on', async () => {
+  it('applies a scheduled price from its start on', async () => {
     const startMs = Date.now() + 2500;
     const effective_from = new Date(startMs).toISOString();
     const { price: now } = await model('sandbox/echo');
@@ -406,7 +406,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     expect((await catalogPrice('sandbox/echo'))?.input).toBe('7');
   });
 
-  it('charges a call in flight by the price at which it was admitted', async () => {
+  it('charges a call in flight at the price at which it was admitted', async () => {
     stub.script('slow', { blocks: [{ type: 'text', text: 'At last.' }], fault: { kind: 'slow-headers', delayMs: 1500 } });
     await operator.must(
       'POST',
@@ -428,7 +428,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     expect(await (await get(system, `/v1/usage/${answer.headers.get('x-request-id')}`, system.firstKey)).text()).toContain(admitted.id);
   });
 
-  it('notes what was done in the audit log, with before and after, and no secret', async () => {
+  it('records changes in the audit log, with the values before and after, and without secrets', async () => {
     const data = await eventually(async () => {
       const { data: events } = await operator.get<{
         data: { action: string; target_id: string; actor: string; detail: Record<string, unknown> }[];
@@ -450,7 +450,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     for (const secret of [stubApiKey, 'sk-wrong']) expect(JSON.stringify(data)).not.toContain(secret);
   });
 
-  it('does all of it by the command too', async () => {
+  it('offers all of it in the command too', async () => {
     const id = 'sandbox/reason';
     const drafted = await system.json<{
       version: number;
@@ -459,7 +459,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
       input_usd_per_mtok: string;
       typical_calls: { after_usd: string }[];
     }>('price', 'draft', id, '--output', '6', '--author', 'ada');
-    // What is not given stays as it is in force.
+    // Prices that are not given are taken from the price in force.
     expect(drafted).toMatchObject({ input_usd_per_mtok: '1', output_usd_per_mtok: '6', replaces: (await model(id)).price!.id });
     expect(await operator.get(`/operator/price-drafts/${id}`)).toMatchObject({
       version: drafted.version,

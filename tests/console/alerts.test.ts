@@ -167,7 +167,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     await page.close();
   });
 
-  it('tell the webhook and the log once when a key begins to refuse calls', async () => {
+  it('notify the webhook and appear in the log once when a key begins to refuse calls', async () => {
     const { id: key, secret } = await createKey(system, 'importer', '--account', accountId, '--limit', '0.000001');
     for (let calls = 0; calls < 3; calls += 1)
       expect((await chat(system, secret, { model: 'sandbox/story', max_tokens: 100 })).status).toBe(402);

@@ -1,4 +1,4 @@
-// What users come to do, by pointer and by keyboard, in no more actions than given.
+// Common tasks, by pointer and by keyboard, in no more actions than given.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium, Locator } from 'playwright-core';
 import { DepositSource } from '#proto/ledger/v1/ledger.js';

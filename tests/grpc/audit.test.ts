@@ -1,4 +1,4 @@
-// One audit trail: a change leaves the same event, whichever way it was made. audit-failures.distributed.test.ts shows that each arrives once.
+// One audit log: a change writes the same event, whichever way it was made. audit-failures.distributed.test.ts shows that each event arrives once.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { addUser, Browser } from '../support/console.js';
 import { grpcurlCall } from '../support/grpcurl.js';
@@ -60,7 +60,7 @@ describe.each(modes)('the audit trail in %s mode', (mode) => {
     },
   };
 
-  it('has the same events of the console, the command and grpcurl, with who acted', async () => {
+  it('has the same events for changes from the console, the command and grpcurl, with the actor', async () => {
     const { user } = await ada.get<{ user: { id: string } }>('/me');
     const trails = await Promise.all(
       Object.entries(ways).map(async ([way, change]) => {

@@ -1,4 +1,4 @@
-// A team of the company that calls the services in its own name: with the files that an operator issued, and clients that nobody here wrote.
+// An internal service that calls Tollgate under its own name: with a certificate that an operator issued, and with third-party clients.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -48,7 +48,7 @@ describe.each(modes)('a caller in %s mode', (mode) => {
   const credentialsOf = (name: string): ChannelCredentials =>
     credentials.createSsl(read('ca.crt'), read(`${name}.key`), read(`${name}.crt`));
 
-  /** The balance of an account as the caller reads it, or the refusal. */
+  /** Returns the balance of an account as the caller reads it, or the error. */
   function balance(accountId: string, as: ChannelCredentials): Promise<string> {
     const client = new loaded.tollgate.ledger.v1.LedgerService(address, as);
     return new Promise<string>((resolve) => {
@@ -63,7 +63,7 @@ describe.each(modes)('a caller in %s mode', (mode) => {
     }).finally(() => client.close());
   }
 
-  /** Waits until the answer is as wanted, which may take no more than the second that changes have, and what a busy machine adds. */
+  /** Waits for this response. Changes take at most a second, and longer on a busy machine. */
   async function soon(read: () => Promise<string>, wanted: string): Promise<void> {
     await eventually(async () => ((await read()).includes(wanted) ? true : undefined), 3000);
   }
@@ -82,7 +82,7 @@ describe.each(modes)('a caller in %s mode', (mode) => {
     expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('billing-team.crt exists already') });
   });
 
-  it('is limited to accounts', async () => {
+  it('can be limited to accounts', async () => {
     const team = credentialsOf('billing-team');
     await system.cli('caller', 'update', 'billing-team', '--account', accounts[0]!);
     await soon(() => balance(accounts[1]!, team), `"${accounts[1]}" is not one of them`);
@@ -119,7 +119,7 @@ except grpc.RpcError as error:
     expect(refusal).toContain('PERMISSION_DENIED "billing-team" lacks the grant "ledger.deposit".');
   });
 
-  it('keeps its former certificate for the overlap alone', async () => {
+  it('can use its previous certificate only during the overlap', async () => {
     const former = credentialsOf('billing-team');
     await system.cli('caller', 'rotate', 'billing-team', '--overlap', '1h', '--out', folder);
     const present = credentialsOf('billing-team');
@@ -130,7 +130,7 @@ except grpc.RpcError as error:
     await soon(() => balance(accounts[0]!, credentialsOf('billing-team')), '"balance":');
   });
 
-  it('is listed with when it was last seen, and revoked', async () => {
+  it('is listed with the time when it was last seen, and can be revoked', async () => {
     const seen = await eventually(async () => {
       const shown = JSON.parse(await system.cli('caller', 'show', 'billing-team', '--json')) as { last_seen_at: string | null };
       return shown.last_seen_at ?? undefined;
@@ -142,7 +142,7 @@ except grpc.RpcError as error:
     expect(await system.cli('audit', 'list', '--action', 'caller', '--all')).toMatch(/caller\.revoke[^]*caller\.rotate[^]*caller\.create/);
   });
 
-  it('cannot have the name of a part of the installation, nor a name that is a path', async () => {
+  it('cannot have the name of a process of the installation, or a name that is a path', async () => {
     for (const name of ['gateway', 'operator', '../operator']) {
       expect((await system.tryCli('caller', 'add', name, '--may', 'ledger.read', '--out', folder)).code).toBe(1);
     }
@@ -150,7 +150,7 @@ except grpc.RpcError as error:
     expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('ledger.read') });
   });
 
-  it('of another PKI is registered by its SPIFFE id, without a certificate', async () => {
+  it('of another PKI can be registered by its SPIFFE ID, without a certificate', async () => {
     const caller = await system.json('caller', 'add', 'report', '--may', 'ledger.read', '--identity', 'spiffe://example.com/report');
     expect(caller).toMatchObject({ identity: 'spiffe://example.com/report', certificate_expires_at: null });
     expect(await system.tryCli('caller', 'rotate', 'report', '--out', folder)).toMatchObject({

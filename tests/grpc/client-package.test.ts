@@ -1,4 +1,4 @@
-// The packed client, as a service outside this repository uses it: installed from the tarball, compiled against its types, run.
+// The packed client, used as by a service outside this repository: installed from the tarball, compiled against its types, and run.
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { modes, startSystem, type System } from '../support/system.js';
 
 const run = promisify(execFile);
 
-// Charges an account for a product of one's own, with a repeat, and reads an error.
+// Charges an account for a product of the internal service, repeats the request, and reads an error.
 const program = `
 import { callOptions, connect, readTls, TollgateError } from '@tollgate/client';
 import { DepositSource, HoldState, type Balance } from '@tollgate/client/ledger';
@@ -78,7 +78,7 @@ describe('the client package', () => {
 
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('depends on gRPC and protobuf alone, and brings the .proto files', () => {
+  it('depends only on gRPC and protobuf, and contains the .proto files', () => {
     const installed = readdirSync(join(folder, 'node_modules/@tollgate/client'));
     expect(installed).toEqual(expect.arrayContaining(['README.md', 'LICENSE', 'dist', 'proto']));
     expect(readdirSync(join(folder, 'node_modules/@tollgate/client/proto/tollgate/ledger/v1'))).toContain('ledger.proto');
@@ -92,7 +92,7 @@ describe('the client package', () => {
     });
     afterAll(() => system?.stop());
 
-    it('moves money exactly once, and says why it is refused', async () => {
+    it('moves money exactly once, and reports why it was refused', async () => {
       const env = system.operatorEnv();
       const target =
         mode === 'single'

@@ -1,4 +1,4 @@
-// The programs of docs/grpc.md, run as they are printed, by a caller that an operator has added.
+// The programs of docs/grpc.md, run unchanged by a caller that an operator has added.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { startSystem, type System } from '../support/system.js';
 const run = promisify(execFile);
 const page = readFileSync('docs/grpc.md', 'utf8');
 
-/** The block of the page that is marked for this test. */
+/** Returns the code block of the page that is marked for this test. */
 function block(name: string): string {
   const found = new RegExp(`\`\`\`\\w+ test=${name}\\n([^]*?)\`\`\``).exec(page);
   expect(found).not.toBeNull();
@@ -53,7 +53,7 @@ describe('the page for internal callers', () => {
     expect(stdout).toMatch(/^available \d+n\nkey key_[0-9a-f]{32} 55\n$/);
   });
 
-  it('charges for a product by its own units with Python, and shows its record with grpcurl', async () => {
+  it('charges for a product by its own units with Python, and reads its record with grpcurl', async () => {
     const [, model] = /```json product\n([^]*?)```/.exec(page)!;
     writeFileSync(join(folder, 'images.json'), model!);
     const [, commands] = /```sh product\n([^]*?)```/.exec(page)!;

@@ -1,4 +1,4 @@
-// The services as a program that nobody here wrote sees them: grpcurl, which knows the contracts by server reflection alone.
+// The services as seen by a third-party program: grpcurl, which gets the contracts only from server reflection.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { grpcurl, type ServiceName } from '../support/grpcurl.js';
 import { modes, startSystem, type System } from '../support/system.js';
@@ -43,7 +43,7 @@ describe.each(modes)('grpcurl in %s mode', (mode) => {
     }
   });
 
-  it('shows which grant an RPC needs', async () => {
+  it('shows which grant an RPC requires', async () => {
     expect(await call('ledger', [], 'describe', 'tollgate.ledger.v1.LedgerService.GetBalance')).toContain('ledger.read');
   });
 
@@ -60,7 +60,7 @@ describe.each(modes)('grpcurl in %s mode', (mode) => {
     }
   });
 
-  it('reads an error with its reason, its particulars and the field that is wrong', async () => {
+  it('reads an error with its reason, its details and the wrong field', async () => {
     const request = JSON.stringify({ name: '' });
     const refused = await call('auth', ['-format-error', '-d', request], 'tollgate.auth.v1.AuthService/CreateAccount').catch(
       (error: { stderr: string }) => error.stderr,

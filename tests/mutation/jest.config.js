@@ -1,4 +1,4 @@
-// The unit tests over a mutant, which the loader of sources (../support/runner/typescript.ts) puts into its file.
+// Runs unit tests with a mutant, which the loader of sources (../support/runner/typescript.ts) inserts into its file.
 import config from '../../jest.config.js';
 
 const { runner, transform, modulePathIgnorePatterns, setupFilesAfterEnv } = config.projects.find(

@@ -1,10 +1,10 @@
-// Breaks each guard of the money path in turn: a test nearby has to fail. A test that none of this disturbs proves nothing.
+// Breaks each guard of the money path in turn. A test of the guard has to fail each time, otherwise the guard is not tested.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { type Mutant, mutants } from './mutants.js';
 
-/** How many mutants are run: a few in each run of the tests, drawn at random, and all of them with TOLLGATE_TEST_MUTANTS=all. */
+/** How many mutants are run: by default a few, drawn at random, and all of them with TOLLGATE_TEST_MUTANTS=all. */
 const wanted = process.env['TOLLGATE_TEST_MUTANTS'] ?? '2';
 const seed = Number(process.env['TOLLGATE_TEST_SEED'] ?? Date.now() % 1_000_000);
 const timeoutMs = 180_000;
@@ -17,7 +17,7 @@ function pick(count: number): Mutant[] {
   return Array.from({ length: count }, (_, index) => mutants[(first + index * step) % mutants.length]!);
 }
 
-/** Runs tests over a mutant, or over the sources as they are; true when all pass. */
+/** Runs tests with a mutant, or with the unchanged sources. Returns whether all pass. */
 async function passes(tests: readonly string[], mutant: Mutant | undefined): Promise<{ passed: boolean; output: string }> {
   const args = [
     'node_modules/jest/bin/jest.js',
@@ -39,16 +39,16 @@ async function passes(tests: readonly string[], mutant: Mutant | undefined): Pro
 }
 
 describe('the guards of the money path', () => {
-  it('each have a name of their own in their file', () => {
+  it('have unique names within their files', () => {
     expect(new Set(mutants.map(({ file, name }) => `${file}: ${name}`)).size).toBe(mutants.length);
   });
 
-  it.each(mutants)('are where the mutant is: $file, $name', ({ file, from }) => {
+  it.each(mutants)('are found in their file: $file, $name', ({ file, from }) => {
     expect(readFileSync(file, 'utf8').split(from)).toHaveLength(2);
   });
 
   it(
-    'are sound as they are',
+    'pass their tests without a mutant',
     async () => {
       const { passed, output } = await passes([...new Set(drawn.flatMap(({ tests }) => tests))], undefined);
       expect(passed ? '' : output).toBe('');
@@ -57,7 +57,7 @@ describe('the guards of the money path', () => {
   );
 
   it.each(drawn)(
-    'are seen to be broken: $file, $name',
+    'fail their tests with a mutant: $file, $name',
     async (mutant) => {
       const { passed, output } = await passes(mutant.tests, mutant);
       // A mutant that cannot be compiled or found would fail as well.

@@ -1,4 +1,4 @@
-// The guards of the money path, each broken in one way. The text has to occur exactly once in its file: a change of a guard changes its mutant.
+// The guards of the money path, each broken in one way. The text has to occur exactly once in its file, so that a guard and its mutant are changed together.
 
 /** One guard, broken. */
 export interface Mutant {
@@ -6,7 +6,7 @@ export interface Mutant {
   readonly file: string;
   readonly from: string;
   readonly to: string;
-  /** The tests of which one has to fail. */
+  /** The test files; one of them has to fail. */
   readonly tests: readonly string[];
 }
 

@@ -1,6 +1,6 @@
-// Three vendors under steady load, of which one at a time is killed, hangs, becomes slow, refuses calls, fails all or every second call, sends garbage or half
-// answers, or has a bad credential: calls still succeed, none waits for two silent vendors, a dead vendor gets trial calls only, and the charges are those of the answers.
-// TOLLGATE_TEST_CHAOS=all runs each fault at each vendor, for longer.
+// Three vendors under steady load, one of which at a time is killed, hangs, becomes slow, refuses calls, fails all or every second call, sends garbage or
+// half answers, or has a bad credential: calls still succeed, none waits for two silent vendors, a dead vendor gets trial calls only, and the charges are
+// those of the answers. TOLLGATE_TEST_CHAOS=all runs each fault at each vendor, for longer.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chat, get, settled, sumOfCharges } from '../support/calls.js';
@@ -43,11 +43,11 @@ interface Disorder {
   /** Calls at the vendor before it is ejected, and at each of its trials. */
   readonly callsUntilEjected?: number;
   readonly callsPerTrial?: number;
-  /** Whether its vendor works all the same. */
+  /** Whether the vendor stays in service. */
   readonly isHarmless?: boolean;
   /** How many callers make calls, if fewer than usual. */
   readonly callers?: number;
-  /** How long it lasts in the short form. */
+  /** How long the fault lasts in the short run. */
   readonly ms?: number;
 }
 
@@ -85,7 +85,7 @@ interface Answer {
   readonly body: string;
 }
 
-describe.each(modes)('vendors in disorder, %s', (mode) => {
+describe.each(modes)('calls during faults of vendors, %s', (mode) => {
   let system: System;
   let vendors: StubUpstream[];
   let accountId: string;
@@ -152,7 +152,7 @@ describe.each(modes)('vendors in disorder, %s', (mode) => {
     expect([code, stderr]).toEqual([0, '']);
   }
 
-  /** Sets the vendors in order and calls until all of them answer again. */
+  /** Repairs the vendors and makes calls until all of them answer again. */
   async function recover(): Promise<void> {
     for (const vendor of vendors) vendor.script('m', healthy);
     const before = vendors.map((vendor) => vendor.requests.length);

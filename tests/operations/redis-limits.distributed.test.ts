@@ -58,7 +58,7 @@ describe('the counts of gateways in Redis', () => {
     return checked;
   }
 
-  it('add up, and a refusal says when a request has left the window', async () => {
+  it('are added up, and a refusal says when a request will have left the window', async () => {
     const key = subject({ requests: 3 });
     for (const gateway of [0, 1, 0]) await admitted(gateway, [key]);
     const { refusal, figures } = await take(1, [key]);
@@ -68,7 +68,7 @@ describe('the counts of gateways in Redis', () => {
     expect(figures[0]!.requestsResetMs).toBeGreaterThanOrEqual(refusal!.retryAfterMs!);
   });
 
-  it('are taken in a span of the call, and timed', async () => {
+  it('are traced in a span of the call, and timed', async () => {
     const traces = recordTraces();
     const traceId = await trace.getTracer('test').startActiveSpan('call', async (span) => {
       await admitted(0, [subject({ requests: 3 })]);
@@ -84,7 +84,7 @@ describe('the counts of gateways in Redis', () => {
     );
   });
 
-  it('have the estimate of a call until it ends, then its usage', async () => {
+  it('contain the estimate of a call until it ends, then its usage', async () => {
     const key = subject({ tokens: 1000 });
     const first = await admitted(0, [key], 600);
     expect((await take(1, [key], 500)).refusal).toMatchObject({ limit: 'tokens', used: 600, needed: 500 });
@@ -99,7 +99,7 @@ describe('the counts of gateways in Redis', () => {
     expect((await take(0, [key], 1001)).refusal).toMatchObject({ retryAfterMs: undefined });
   });
 
-  it('have the calls in flight of both', async () => {
+  it('contain the calls in flight of both', async () => {
     const key = subject({ concurrent: 1 });
     const first = await admitted(0, [key]);
     expect((await take(1, [key])).refusal).toMatchObject({ limit: 'concurrent', max: 1, used: 1 });
@@ -107,7 +107,7 @@ describe('the counts of gateways in Redis', () => {
     await eventually(async () => ((await take(1, [key])).refusal === undefined ? true : undefined));
   });
 
-  it('have a call for all of its subjects or for none', async () => {
+  it('count a call against all of its limits or none', async () => {
     const [key, account] = [subject({ requests: 1 }), subject({ requests: 10 })];
     await admitted(0, [key, account]);
     expect((await take(0, [key, account])).refusal).toMatchObject({ figures: { subject: key } });

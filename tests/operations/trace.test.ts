@@ -167,9 +167,9 @@ describe.each(modes)('the trace of a call, %s', (mode) => {
     });
   });
 
-  it('is all that is traced: an idle system makes no traces', async () => {
+  it('is the only trace: an idle system creates none', async () => {
     let before = -1;
-    // What the calls before left behind, such as settlements, comes to an end.
+    // Waits until background work of earlier calls, such as settlements, has ended.
     await eventually(async () => {
       const isStill = before === receiver.spans.length;
       before = receiver.spans.length;

@@ -1,4 +1,4 @@
-// The public catalog: pages that need no key and no script, and the same numbers in every form.
+// The public catalog: pages that need neither a key nor scripts, with the same figures as JSON and CSV.
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { get } from '../support/calls.js';
@@ -10,10 +10,10 @@ interface Listed {
   usd_per_million_tokens: { input: string; output: string } | null;
 }
 
-/** With cents at least. */
+/** Returns an amount with at least two decimals. */
 const shown = (usd: string): string => `$${usd.includes('.') ? usd.replace(/\.(\d)$/, '.$10') : `${usd}.00`}`;
 
-/** The page without the white space and slashes that HTML ignores at the end of a tag. */
+/** Returns the page without the white space and slashes that HTML ignores at the end of a tag. */
 const tidy = (page: string): string => page.replace(/\s*\/?>/g, '>');
 
 describe.each(browserModes)('the public catalog, %s', (mode) => {
@@ -30,7 +30,7 @@ describe.each(browserModes)('the public catalog, %s', (mode) => {
   const browse = (path: string): Promise<Response> =>
     fetch(`${system.baseUrl}${path}`, { headers: { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' } });
 
-  it('shows every model with its prices to a browser, in little', async () => {
+  it('shows every model with its prices to a browser, in a small page', async () => {
     const response = await browse('/models');
     const text = tidy(await response.text());
     expect(response.status).toBe(200);
@@ -46,7 +46,7 @@ describe.each(browserModes)('the public catalog, %s', (mode) => {
     expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
   });
 
-  it('is compressed like the docs and the OpenAPI documents, and calls and lists for keys are not', async () => {
+  it('is compressed, as are the docs and the OpenAPI documents, but not responses to calls and lists for keys', async () => {
     const accept = (encoding: string) => ({ accept: 'text/html', 'accept-encoding': encoding });
     for (const path of [
       '/',
@@ -87,7 +87,7 @@ describe.each(browserModes)('the public catalog, %s', (mode) => {
     }
   });
 
-  it('is searched, filtered and sorted by the address, alike as page, JSON and CSV', async () => {
+  it('is searched, filtered and sorted by parameters of the address, in the same way as page, JSON and CSV', async () => {
     const query = '?q=sandbox&with=tools&sort=name-desc';
     const { data } = (await (await fetch(`${system.baseUrl}/models.json${query}`)).json()) as { data: Listed[] };
     const csv = (await (await fetch(`${system.baseUrl}/models.csv${query}`)).text())
@@ -103,7 +103,7 @@ describe.each(browserModes)('the public catalog, %s', (mode) => {
     expect(await (await browse('/models?q=no-such-thing')).text()).toContain('No models match');
   });
 
-  it('has a page for each model, whose calculator says what a call is charged', async () => {
+  it('has a page for each model, whose calculator computes what a call is charged', async () => {
     const answer = await fetch(`${system.baseUrl}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${system.firstKey}`, 'content-type': 'application/json' },
@@ -119,7 +119,7 @@ describe.each(browserModes)('the public catalog, %s', (mode) => {
     expect(text).toContain(`${system.baseUrl}/v1`);
   });
 
-  it('speaks the browser’s language, or the one that is chosen, which then stays', async () => {
+  it('is in the browser’s language, or in the chosen one, which is remembered', async () => {
     const read = async (path: string, language: string): Promise<[string, Response]> => {
       const response = await fetch(`${system.baseUrl}${path}`, { headers: { accept: 'text/html', 'accept-language': language } });
       return [tidy(await response.text()), response];
@@ -140,7 +140,7 @@ describe.each(browserModes)('the public catalog, %s', (mode) => {
     expect((await read('/models/no/such?lang=zh-CN', 'en'))[0]).toContain('模型不存在');
   });
 
-  it('tells a person that a model is unknown, on a page that links within the site', async () => {
+  it('shows browsers a page for an unknown model, with links within the site', async () => {
     const response = await browse('/models/no/such%22%3E%3Cb%3Emodel');
     const text = await response.text();
     expect(response.status).toBe(404);
@@ -149,7 +149,7 @@ describe.each(browserModes)('the public catalog, %s', (mode) => {
     expect(text).toContain('href="../../models"');
   });
 
-  it('tells a person that an address has no page, and a program what is there', async () => {
+  it('shows browsers a page for an unknown address, and returns programs an error', async () => {
     const response = await browse('/no/such-page?lang=zh-CN');
     const text = await response.text();
     expect([response.status, response.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
@@ -159,7 +159,7 @@ describe.each(browserModes)('the public catalog, %s', (mode) => {
     expect([program.status, ((await program.json()) as { error: { reason: string } }).error.reason]).toEqual([404, 'not_found']);
   });
 
-  it('is a page for link previews and crawlers too, and leaves the base address without /v1 to programs', async () => {
+  it('is a page for link previews and crawlers too, while programs can use the base address without /v1', async () => {
     for (const headers of [{}, { accept: '*/*', 'user-agent': 'Slackbot-LinkExpanding 1.0' }] as Record<string, string>[]) {
       const response = await fetch(`${system.baseUrl}/models/sandbox/echo`, { headers });
       const text = tidy(await response.text());
@@ -175,7 +175,7 @@ describe.each(browserModes)('the public catalog, %s', (mode) => {
     expect(await keyed.json()).toMatchObject({ id: 'sandbox/echo' });
   });
 
-  it('is in the sitemap, which robots.txt names, and every address in it is a page; the icon and the preview are pictures', async () => {
+  it('is in the sitemap, which robots.txt names and whose addresses are all pages, and has an icon and a preview image', async () => {
     const robots = await (await fetch(`${system.baseUrl}/robots.txt`)).text();
     const sitemap = await (await fetch(/^Sitemap: (.+)$/m.exec(robots)![1]!)).text();
     const addresses = [...sitemap.matchAll(/<loc>([^<]+)<\/loc>/g)].map((match) => match[1]!);
@@ -197,7 +197,7 @@ describe.each(browserModes)('the public catalog, %s', (mode) => {
     expect(text.match(/<th scope="col">/g)).toHaveLength(2);
   });
 
-  it('has a landing page at the root for visitors, which leads users who are signed in to the console', async () => {
+  it('has a landing page at the root for visitors, which redirects signed-in users to the console', async () => {
     const response = await browse('/');
     expect([response.status, (await response.text()).includes('Sign in')]).toEqual([200, true]);
     const cookie = `tollgate_session=${'a'.repeat(43)}`;

@@ -1,4 +1,4 @@
-// The docs: pages that need no key and work without scripts, whose links all lead somewhere, and the same texts for programs.
+// The docs: pages that need neither a key nor scripts, without broken links, and the same texts for programs.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -27,7 +27,7 @@ describe.each(browserModes)('the docs, %s', (mode) => {
       .filter(({ origin }) => origin === system.baseUrl);
   }
 
-  it('can be walked from the index: every link of every page leads to a page, and to its anchor', async () => {
+  it('have no broken links: every link on every page, starting at the index, leads to a page and an anchor', async () => {
     const texts = new Map<string, string>();
     const waiting = ['/docs'];
     const anchors: [from: string, to: string, anchor: string][] = [];
@@ -41,7 +41,7 @@ describe.each(browserModes)('the docs, %s', (mode) => {
       expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
       expect(response.headers.get('cache-control')).toContain('max-age=');
       expect(response.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-/);
-      // An address from the root would miss a gateway that a proxy serves below a path.
+      // An absolute path would not reach a gateway that a proxy serves below a path.
       expect(text.replace(/<script( type="module")? src="[./]+\/console\/\w+\.js"><\/script>/g, '')).not.toMatch(
         /<script|\sstyle=|\son\w+="|href="\//,
       );
@@ -73,7 +73,7 @@ describe.each(browserModes)('the docs, %s', (mode) => {
       expect({ from, to, anchor, found: texts.get(to)!.includes(` id="${anchor}"`) }).toEqual({ from, to, anchor, found: true });
   });
 
-  it('are Markdown to programs, the very files', async () => {
+  it('are served to programs as Markdown, unchanged', async () => {
     const list = await browse('/llms.txt');
     expect(list.headers.get('content-type')).toBe('text/plain; charset=utf-8');
     const names = [...(await list.text()).matchAll(/\]\(docs\/([\w/-]+)\.md\)/g)].map((match) => match[1]!);
@@ -83,7 +83,7 @@ describe.each(browserModes)('the docs, %s', (mode) => {
       const response = await browse(`/docs/${name}.md`);
       const text = await response.text();
       expect(response.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
-      // The samples name this instance.
+      // The samples have the address of this instance.
       expect(text).not.toContain('http://127.0.0.1:8080');
       if (!['api', 'console-api', 'errors', 'not-offered', 'runbooks/index', 'webhooks'].includes(name))
         expect(text).toBe(readFileSync(`docs/${name}.md`, 'utf8').replaceAll('http://127.0.0.1:8080', system.baseUrl));
@@ -107,7 +107,7 @@ describe.each(browserModes)('the docs, %s', (mode) => {
     expect(await (await browse('/docs/search?q=%3Cqqqq%3E')).text()).toContain('Nothing matches “&lt;qqqq&gt;”.');
   });
 
-  it('say so where there is no page, and take nothing but GET and HEAD', async () => {
+  it('return an error for an unknown page, and accept only GET and HEAD', async () => {
     const response = await browse('/docs/no/such%3Cb%3Epage');
     const text = await response.text();
     expect(response.status).toBe(404);
@@ -120,7 +120,7 @@ describe.each(browserModes)('the docs, %s', (mode) => {
     expect((await browse('/docs/errors', { method: 'POST' })).status).toBe(405);
   });
 
-  it('send an address with a slash at its end to the one without, by a relative address', async () => {
+  it('redirect an address with a trailing slash to the one without, by a relative address', async () => {
     for (const [from, to] of [
       ['/docs/', '/docs'],
       ['/docs/errors/', '/docs/errors'],

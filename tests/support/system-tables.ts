@@ -1,4 +1,4 @@
-// Spares each private MariaDB of a test the seconds in which its first start makes its system tables: they are copied.
+// Copies the system tables of private MariaDB servers in tests, which saves the seconds in which the first start of each creates them.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,9 +8,7 @@ import { root } from './process.js';
 
 const cache = join(root, 'node_modules/.cache/mariadb');
 
-/**
- * Copies the system tables into a new folder of `startMariadb`. The first test of a checkout makes them in the way a first start does;
- * tests/operations/mariadb.test.ts starts servers without a copy. Does nothing where the server would run as another user.
+/** Copies the system tables into a new folder of `startMariadb`. The first test in a checkout creates them as a first start does; tests/operations/mariadb.test.ts starts servers without a copy. Does nothing if the server would run as another user.
  */
 export function copySystemTables(folder: string): void {
   if (prepareFolder(folder).uid !== undefined) return;

@@ -1,5 +1,5 @@
-// For any answer, from upstreams of any format to callers of any: text, reasoning, calls, their order, the end and the usage come through whole,
-// streamed or not, however the bytes are cut on their way.
+// For any answer, from upstreams of any format to callers of any format: text, reasoning, tool calls, their order, the stop reason and the usage arrive
+// completely, streamed or not, however the bytes are split on the way.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { AppError } from '#client/errors/app-error.js';
@@ -23,14 +23,14 @@ import { commonCall, formats, ways, wires } from './ways.js';
 
 type End = 'natural' | 'max_tokens' | 'refusal';
 
-/** An answer, and how it goes over the wire. */
+/** An answer, and how it is sent over the wire. */
 interface Answer {
   readonly blocks: readonly Block[];
   readonly end: End;
   readonly usage: Required<Usage>;
   readonly deltaChars: number;
   readonly interleaveToolCalls: boolean;
-  /** Where the bytes are cut, as shares of the whole. */
+  /** Where the bytes are split, as shares of the whole. */
   readonly cuts: readonly number[];
 }
 
@@ -73,7 +73,7 @@ const answer: fc.Arbitrary<Answer> = fc
     interleaveToolCalls: fc.boolean(),
     cuts: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 30 }),
   })
-  // A filter that steps in has no calls.
+  // An answer that a filter ended has no tool calls.
   .map((each) =>
     each.end === 'refusal' && each.blocks.some(({ type }) => type === 'tool_call') ? { ...each, end: 'natural' as const } : each,
   );
@@ -128,7 +128,7 @@ async function* cutAt(bytes: Uint8Array, shares: readonly number[]): AsyncGenera
   for (const [index, point] of points.slice(1).entries()) yield bytes.subarray(points[index], point);
 }
 
-/** What inference hands to the gateway, as it travels between processes; the upstream streams or sends the answer whole. */
+/** Returns what the gateway receives from inference, encoded as between processes; the upstream streams the answer or sends it whole. */
 function relayed(
   client: WireName,
   upstream: WireName,
@@ -209,14 +209,14 @@ function wholeTo(client: WireName, batches: readonly GenerateResponse[], usageSh
   return JSON.parse(JSON.stringify(collector.finish(usageShown))) as Json;
 }
 
-/** What a caller sees of a signature. One format has no place for it, and one binds it to the id of its item. */
+/** Returns the part of a signature that a caller sees. One format has no field for it, and one binds it to the id of its item. */
 function signatureSeen(client: WireName, upstream: WireName, signature: string, index: number): string[] {
   if (upstream === 'chat-completions') return [];
   const isBound = upstream === 'responses' && client !== 'responses';
   return [isBound ? signatureOfItem({ id: `rs_${index}`, encryptedContent: signature }) : signature];
 }
 
-/** What a caller must see. */
+/** Returns what a caller must see. */
 function expected(client: WireName, upstream: WireName, { blocks: said, end, usage: counts }: Answer): Partial<Seen> {
   const calls = said.flatMap((block) =>
     block.type === 'tool_call' ? [{ id: block.id, name: block.name, arguments: JSON.stringify(JSON.parse(block.arguments)) }] : [],
@@ -241,16 +241,16 @@ function expected(client: WireName, upstream: WireName, { blocks: said, end, usa
   };
 }
 
-/** The vendors' answers that end well, by name. A choice beyond the first is read by callers of the format only. */
+/** The names of the vendors' answers that succeed. Only callers of the format can read choices beyond the first. */
 const answerable = Object.entries(scriptsByModel).filter(
   ([, script]) => script.fault === undefined && script.edit === undefined && script.blocks !== undefined,
 );
 
-/** message_start says of the input what was known when the first bytes came. */
+/** message_start reports the input as far as it was known when the first bytes arrived. */
 const withoutEstimate = (stream: string): string => stream.replace(/"usage":\{"input_tokens":.*/, '');
 
 describe.each(ways.map(([client, upstream]) => [upstream, client] as const))('an answer from %s to %s', (upstream, client) => {
-  it('comes through whole, streamed or not, however its bytes are cut', async () => {
+  it('arrives completely, streamed or not, however its bytes are split', async () => {
     await fc.assert(
       fc.asyncProperty(answer, async (given) => {
         const batches = await relayed(client, upstream, given, given.cuts);
@@ -281,7 +281,7 @@ describe.each(ways.map(([client, upstream]) => [upstream, client] as const))('an
   });
 
   it.each(answerable)('is the same for the caller whether the upstream streams %s or sends it whole', async (_name, script) => {
-    // That format has no custom tools.
+    // The messages format has no custom tools.
     if (upstream === 'messages' && script.blocks!.some((block) => block.type === 'tool_call' && block.custom === true)) return;
     const choices = script.otherChoices !== undefined && client === upstream && client === 'chat-completions' ? { n: 2 } : {};
     const call = { client, upstream, body: { ...bodyOf(client, script.blocks!), ...choices } };
@@ -289,13 +289,13 @@ describe.each(ways.map(([client, upstream]) => [upstream, client] as const))('an
     const whole = await relayedScript(call, script, { cuts: [0.3, 0.6], streams: false });
     expect(whole).toHaveLength(1);
     expect(finishedIn(whole).usageReported).toBe(finishedIn(streamed).usageReported);
-    // Our own count knows more of a stream: each of its events has a token.
+    // Our own count is higher for a stream, because each of its events counts as at least one token.
     const usageShown = finishedIn(streamed).usage!;
     if (finishedIn(streamed).usageReported) expect(finishedIn(whole).usage).toEqual(usageShown);
     expect(wholeTo(client, whole, usageShown)).toEqual(wholeTo(client, streamed, usageShown));
   });
 
-  it('is an error, and never looks whole, when it is cut off before its end', async () => {
+  it('is an error, and never looks complete, if it is cut off before its end', async () => {
     await fc.assert(
       fc.asyncProperty(answer, fc.double({ min: 0, max: 0.8, noNaN: true }), async (given, share) => {
         const error = await relayedUntil(client, upstream, given, share).catch((thrown: unknown) => thrown);
@@ -307,14 +307,14 @@ describe.each(ways.map(([client, upstream]) => [upstream, client] as const))('an
   });
 });
 
-/** The same of an upstream that dies after this share of its deltas. */
+/** Returns the same for an upstream that dies after this share of its deltas. */
 async function relayedUntil(client: WireName, upstream: WireName, given: Answer, share: number): Promise<void> {
   const wire = wires[upstream];
   const request = commonCall(client, bodyOf(client, given.blocks));
   const script = scriptFor(upstream, given);
   const sent = { model: 'm', stream_options: { include_usage: true } };
   const frames = answersIn[upstream].frames(script, sent);
-  // What follows the deltas says that the answer is over.
+  // The frames after the deltas end the answer.
   const kept = frames.slice(0, Math.floor((frames.length - (upstream === 'messages' ? 2 : 3)) * share));
   const decoder = wire.decoder(request, {
     target,

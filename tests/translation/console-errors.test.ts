@@ -1,4 +1,4 @@
-// The words of the console for errors, held against the errors that the API can send.
+// Compares the console's texts for errors with the errors that the API can send.
 import { describe, expect, it } from '@jest/globals';
 import { Type } from 'typebox';
 import { AppError } from '#client/errors/app-error.js';
@@ -39,7 +39,7 @@ const rules = [
 ];
 const namesIn = (template: string): string[] => [...template.matchAll(/\{(\w+)(?::\w+)?\}/g)].map((match) => match[1]!).toSorted();
 
-describe('the words for errors', () => {
+describe('the texts for errors', () => {
   it('exist in both languages for every code', () => {
     for (const code of Object.keys(reasons) as Reason[]) {
       expect(english[code]).toMatch(/^[A-Z].*\.$/);
@@ -48,9 +48,9 @@ describe('the words for errors', () => {
     }
   });
 
-  it.each(rules)('exist in both languages, with the same facts, for the rule $rule', ({ template, chinese }) => {
+  it.each(rules)('exist in both languages, with the same parameters, for the rule $rule', ({ template, chinese }) => {
     expect(chinese).toMatch(/\p{Script=Han}/u);
-    // Chinese may leave a fact out that only English grammar needs, but has none that is never sent.
+    // Chinese may omit a parameter that only English grammar needs, but has none that is never sent.
     expect(namesIn(template)).toEqual(expect.arrayContaining(namesIn(chinese!)));
   });
 
@@ -59,7 +59,7 @@ describe('the words for errors', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it.each(rules)('follow from the rule $rule and its facts, whatever the API’s own sentence says', ({ rule, template }) => {
+  it.each(rules)('depend only on the rule $rule and its parameters, not on the API’s own sentence', ({ rule, template }) => {
     const params = Object.fromEntries(namesIn(template).map((name) => [name, name.endsWith('_nano_usd') ? '1500000000' : '7']));
     for (const language of ['en', 'zh-CN'] as const) {
       const say = (message: string) => wordsOf({ code: 'internal', rule, params, field: null, message }, language);
@@ -68,7 +68,7 @@ describe('the words for errors', () => {
     }
   });
 
-  it('say the facts of an error in both languages', () => {
+  it('contain the parameters of an error in both languages', () => {
     const bucket = { creditedNanoUsd: 10_000_000n, spentNanoUsd: 0n, heldNanoUsd: 0n } as Parameters<typeof balanceEmpty>[0];
     const poor = sent(balanceEmpty(bucket, 25_000_000n));
     expect(wordsOf(poor, 'zh-CN').text).toBe('账户余额不足：需要 $0.025，可用 $0.01。请为账户充值。');
@@ -117,7 +117,7 @@ describe('the words for errors', () => {
   });
 });
 
-describe('the words for findings', () => {
+describe('the texts for findings', () => {
   it.each(Object.entries(findings) as [Finding, string][])('are recognised and translated for %s', (rule, template) => {
     const params = Object.fromEntries(namesIn(template).map((name, index) => [name, String(index + 2)]));
     const text = (finding as (rule: Finding, params: Record<string, string>) => string)(rule, params);
@@ -128,7 +128,7 @@ describe('the words for findings', () => {
     expect(findingText(text, 'zh-CN')).toBe(shown);
   });
 
-  it('are translated within others, and pass through where they are someone else’s', () => {
+  it('are translated within other findings; texts of third parties are not changed', () => {
     const two = ['a', 'b'].map((name) => finding('credential', { name, finding: finding('secret_refused', { detail: 'status 401' }) }));
     expect(findingText(two.join('; '), 'zh-CN')).toBe('凭据 a：密钥被拒绝：status 401；凭据 b：密钥被拒绝：status 401');
     const usage = finding('usage_reported', { input: 9, output: 2 });

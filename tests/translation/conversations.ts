@@ -1,4 +1,4 @@
-// Conversations in no format's terms: how a caller writes one in each format, and what is to be read in a body of each.
+// Conversations independent of any format: how a caller writes one in each format, and how to read it from a body of each format.
 import fc from 'fast-check';
 import type { Json } from '../upstream/check.js';
 import type { WireName } from '../conformance/support/paths.js';
@@ -29,7 +29,7 @@ export interface Conversation {
   readonly stop: readonly string[];
 }
 
-// Anything that people write, but nothing that is blank: both vendors refuse that.
+// Any text that is not blank; both vendors reject blank texts.
 const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 24 }).map((text) => `w${text}w`);
 const toolName = fc.stringMatching(/^[a-zA-Z_][a-zA-Z0-9_-]{0,20}$/);
 const key = fc.stringMatching(/^[a-z]{1,6}$/);
@@ -57,7 +57,7 @@ const conversation: fc.Arbitrary<Conversation> = fc
         asked: words,
         image: fc.option(fc.base64String({ minLength: 4, maxLength: 16 })),
       })
-      // An assistant who neither says nor calls anything is no turn.
+      // A turn of the assistant has a text or a tool call.
       .map((each) => ({ ...each, said: each.calls.length === 0 ? (each.said ?? 'wOKw') : each.said }));
     return fc.record({
       system: fc.option(words),
@@ -74,7 +74,7 @@ export function conversationFor(client: WireName, upstream: WireName): fc.Arbitr
   return client === 'responses' || upstream === 'responses' ? conversation.map((each) => ({ ...each, stop: [] })) : conversation;
 }
 
-/** Ids that no other call of the conversation has, also when characters that a vendor refuses are replaced. */
+/** Ids that stay unique in the conversation when characters that a vendor rejects are replaced. */
 function withOwnIds(turns: readonly Turn[]): Turn[] {
   return turns.map((turn, at) => ({
     ...turn,
@@ -82,7 +82,7 @@ function withOwnIds(turns: readonly Turn[]): Turn[] {
   }));
 }
 
-/** The body of a caller of this format. */
+/** Returns the body of a caller of this format. */
 export function writtenIn(format: WireName, conversation: Conversation): Json {
   return { 'chat-completions': chatBody, messages: messagesBody, responses: responsesBody }[format](conversation);
 }
@@ -203,7 +203,7 @@ function responsesBody({ system, asked, turns, tools, choice }: Conversation): J
   };
 }
 
-/** Everything that a prompt says, in order, a line each; a result names its call by that call's place. */
+/** Returns everything in a prompt, in order, one line each; a result refers to its call by the position of the call. */
 export function transcriptOf({ system, asked, turns, tools, choice, stop }: Conversation): string[] {
   let place = 0;
   return [
@@ -226,7 +226,7 @@ export function transcriptOf({ system, asked, turns, tools, choice, stop }: Conv
   ];
 }
 
-/** The same of a body for an upstream of this format. */
+/** Returns the same for a body for an upstream of this format. */
 export function readFrom(format: WireName, body: Json): string[] {
   return { 'chat-completions': readChat, messages: readMessages, responses: readResponses }[format](body);
 }

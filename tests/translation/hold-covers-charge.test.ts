@@ -11,7 +11,7 @@ import { priceRecord } from '../../services/metering/records/usage-record.js';
 import { validateCall } from '../../services/metering/requests/validate-call.js';
 import { Outcome, UsageSource } from '#proto/metering/v1/metering.js';
 
-// Free classes and the smallest prices are where rounding decides.
+// Rounding matters most for free classes and the smallest prices.
 const unitPrice = fc.oneof(
   fc.constantFrom(0n, 0n, 1n, 1_000_000n, unitPriceNanoUsdMax),
   fc.bigInt({ min: 0n, max: 2_000_000n }),
@@ -44,13 +44,13 @@ const share = fc.double({ min: 0, max: 1, noNaN: true });
 const shares = fc.record({ input: share, read: share, write5m: share, write1h: share, output: share, reasoning: share, held: share });
 
 describe('a hold', () => {
-  it('covers the charge of whatever usage its caps allow', () => {
+  it('covers the charge for any usage within its caps', () => {
     fc.assert(
       fc.property(prices, models, demands, shares, (unitPrices, limits, demand, parts) => {
         const model = Model.fromPartial({ id: 'm', ...limits });
         const price = PriceVersion.fromPartial({ ...call().price, ...unitPrices });
         const quote = quoteCall(model, price, demand as Parameters<typeof quoteCall>[2]);
-        // The ledger holds as much as the balance affords, between the two amounts.
+        // The ledger holds what the balance affords, from the minimum to the full amount.
         const spread = quote.amountNanoUsd - quote.minAmountNanoUsd;
         const heldNanoUsd = quote.minAmountNanoUsd + (spread * BigInt(Math.floor(parts.held * 1000))) / 1000n;
         const capTokens = affordableOutputTokens(quote, heldNanoUsd);
@@ -95,7 +95,7 @@ describe('a hold', () => {
     );
   });
 
-  it('counts an image and a document at the most that a vendor makes of them', () => {
+  it('counts an image and a document at the most tokens that a vendor counts for them', () => {
     const model = Model.fromPartial({ id: 'm', contextLimitTokens: 1_000_000, outputLimitTokens: 1 });
     const price = PriceVersion.fromPartial({ inputNanoUsdPerMtok: 1_000_000n });
     const held = (demand: object): bigint =>

@@ -10,7 +10,7 @@ import type { Json } from '../upstream/check.js';
 import { conversationFor, readFrom, transcriptOf, writtenIn } from './conversations.js';
 import { commonCall, ways, wires } from './ways.js';
 
-/** What an upstream of this format would be sent. Fails where the vendor would refuse it. */
+/** Returns what would be sent to an upstream of this format. Fails if the vendor would reject it. */
 function sentTo(client: WireName, upstream: WireName, body: Json): { sent: Json; dropped: readonly string[] } {
   const { json, dropped } = wires[upstream].generateBody(commonCall(client, body), 'm');
   const sent = JSON.parse(json) as Json;
@@ -25,7 +25,7 @@ const checks: Readonly<Record<WireName, (body: Json) => void>> = {
 };
 
 describe.each(ways)('a request from %s to %s', (client, upstream) => {
-  it('says all of the conversation, in its order, and nothing else', () => {
+  it('contains the whole conversation in order, and nothing else', () => {
     fc.assert(
       fc.property(conversationFor(client, upstream), (said) => {
         const { sent, dropped } = sentTo(client, upstream, writtenIn(client, said));

@@ -1,4 +1,4 @@
-// The pure functions at both ends of a call, put together: what the gateway makes of a body, what inference makes of that, and back.
+// The pure functions at both ends of a call, combined: from the caller's body through the gateway and inference to the upstream, and back.
 import { chatCompletions } from '../../gateway/formats/chat-completions/index.js';
 import { type Format, unfilledRequest } from '../../gateway/formats/format.js';
 import { messages } from '../../gateway/formats/messages/index.js';
@@ -10,22 +10,22 @@ import { responsesWire } from '../../services/inference/upstreams/responses/wire
 import { GenerateRequest } from '#proto/inference/v1/inference.js';
 import type { WireName } from '../conformance/support/paths.js';
 
-/** What callers speak. */
+/** The formats of callers. */
 export const formats: Readonly<Record<WireName, Format>> = { 'chat-completions': chatCompletions, messages, responses };
 
-/** What upstreams speak. */
+/** The formats of upstreams. */
 export const wires: Readonly<Record<WireName, Wire>> = {
   'chat-completions': chatCompletionsWire('u', 'https://vendor.test/v1'),
   messages: messagesWire('u', 'https://vendor.test/v1'),
   responses: responsesWire('u', 'https://vendor.test/v1'),
 };
 
-/** All ways between them. */
+/** All combinations of them. */
 export const ways: readonly (readonly [WireName, WireName])[] = (Object.keys(formats) as WireName[]).flatMap((client) =>
   (Object.keys(wires) as WireName[]).map((upstream) => [client, upstream] as const),
 );
 
-/** The call as inference gets it, over the wire between processes. */
+/** Returns the call as inference receives it, encoded as between processes. */
 export function commonCall(client: WireName, body: unknown): GenerateRequest {
   const { request, maxOutputTokens = 4000, inputTokensMax } = formats[client].parse(body, {});
   const filled = { ...unfilledRequest, ...request, callId: 'req_1', maxOutputTokens, inputTokensMax: inputTokensMax + 10_000 };
