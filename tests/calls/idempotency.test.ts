@@ -441,7 +441,7 @@ print(answer.parse().content[0].text, answer.headers["idempotency-replayed"])
     expect(stdout).toBe('Hello from the stub upstream.\nHello from the stub upstream. true\n');
     expect(customer.upstreamCalls()).toBe(2);
     await customer.books(2);
-  }, 60_000);
+  }, 120_000);
 
   it('is not needed to stop a call whose client does not retry: it is charged once, as after a disconnect', async () => {
     const customer = await Customer.create({ ...plain, fault: { kind: 'slow-headers', delayMs: 30_000 } });
