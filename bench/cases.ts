@@ -1,4 +1,4 @@
-// The loads of the benchmark: what is asked, how often, and for how long.
+// The loads of the benchmark: which calls, how often, and for how long.
 import type { Load } from './load.ts';
 
 /** A load on any contender. */

@@ -1,4 +1,4 @@
-// The live memory of a Node process: what is left after a collection. Resident memory also has room that earlier loads left.
+// The live memory of a Node process: what is left after a garbage collection. Resident memory also includes free space from earlier loads.
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Where Node listens for a debugger after SIGUSR1 (nodejs.org/api/process.html#signal-events). */

@@ -14,7 +14,7 @@ const width = Number(options.width);
 
 const network = { offline: false, latency: 150, downloadThroughput: 1_600_000 / 8, uploadThroughput: 750_000 / 8 };
 const cpuRate = 4;
-/** The page is taken as loaded when nothing was requested for so long. */
+/** A page counts as loaded when it has requested nothing for this long. */
 const quietMs = 1500;
 
 interface Figures {

@@ -159,7 +159,7 @@ export interface Names {
   readonly json: string;
 }
 
-/** Prints the performance budgets beside what was measured. What was not measured stays empty. */
+/** Prints the performance budgets alongside what was measured. What was not measured stays empty. */
 export function printBudgets(results: Results, atRest: ReadonlyMap<string, AtRest>, names: Names): void {
   const { single, telemetry, threads, distributed, json } = names;
   const both = (value: (contender: string) => string): string[] => [value(single), value(telemetry)];

@@ -1,4 +1,4 @@
-// Measures the cost of a call through Tollgate and through relays, and prints it beside the performance budgets. See README.md.
+// Measures the cost of a call through Tollgate and through relays, and prints it alongside the performance budgets. See README.md.
 import { closeSync, fdatasyncSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';

@@ -11,7 +11,7 @@ import { parseCount, parseList, parsePositiveAmount, wordsOf } from './parse.js'
 const periods = wordsOf<BudgetPeriod>(BudgetPeriod, 'BUDGET_PERIOD_');
 const alertPercentsDefault = [50, 80, 100];
 
-/** A budget as it was given. */
+/** A budget as given on the command line. */
 interface Given {
   readonly period: BudgetPeriod;
   /** Undefined removes the budget. */

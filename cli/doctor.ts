@@ -274,7 +274,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
         const { pending, oldestPendingAtMs, pausedAtMs } = await notifications.getDeliveryStatus({}, operatorCall());
         if (pausedAtMs > 0n) {
           throw new CliError(`No emails and no webhooks are sent since the restore of ${instant(pausedAtMs)}; ${pending} wait.`, {
-            fix: 'Run `tollgate notifications resume` once the original installation is stopped for good.',
+            fix: 'Run `tollgate notifications resume` once you are sure that the original installation will not run again.',
           });
         }
         const ageMs = pending === 0n ? 0 : nowMs - Number(oldestPendingAtMs);

@@ -4,7 +4,7 @@ import type { AccountRateLimits, RateLimits } from '#proto/auth/v1/auth.js';
 import type { Json } from './output.js';
 import { parseCount } from './parse.js';
 
-/** A limit as it was given; 0 is no limit. Commander turns null into an empty text. */
+/** A limit as given on the command line; 0 is no limit. Commander turns null into an empty text. */
 type Given = number | 'default';
 
 /** The options of a command that sets rate limits. */

@@ -3,7 +3,7 @@ import { Capability, Modality, Model, ModelState, Tokenizer } from '#proto/catal
 import type { UpstreamModel } from '#proto/inference/v1/inference.js';
 import { CliError } from './errors.js';
 
-/** What the operator says of all models of the list. */
+/** Options that apply to all imported models. */
 export interface ImportedAs {
   /** The beginning of the ids. */
   readonly prefix: string;

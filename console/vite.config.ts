@@ -1,4 +1,4 @@
-// Builds the console to dist/console-app, every file also compressed, so that the gateway hands out what lies there.
+// Builds the console to dist/console-app, with a compressed copy of every file, so that the gateway only has to send files.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';

@@ -22,7 +22,7 @@ const programs = [
   'services/inference/tokens/count-worker',
 ];
 
-/** Packages that read files beside themselves, and what other packages load only for databases that Tollgate does not use. */
+/** Packages that read files in their own folders, and packages for databases that Tollgate does not use. */
 const external = [/^(better-sqlite3|pino)(\/|$)/, /^(cardinal|mariadb|mysql|oracledb|pg|pg-native|pg-query-stream|sqlite3|tedious)(\/|$)/];
 
 for (const folder of ['dist.next', 'dist.old']) rmSync(folder, { recursive: true, force: true });

@@ -18,7 +18,7 @@ export interface Station {
   readonly coldUs?: number;
   /** The same for time without CPU, until the thread runs. */
   readonly coldWaitUs?: number;
-  /** Set if waiting work is taken together and ends together. */
+  /** Set if waiting work is processed as one batch. */
   readonly batch?: Batch;
 }
 
@@ -50,7 +50,7 @@ export interface Model {
   readonly seconds: number;
 }
 
-/** What came out. The first tenth of the time is not counted. */
+/** The results. The first tenth of the time is not counted. */
 export interface Outcome {
   readonly callsPerSecond: number;
   readonly p50Ms: number;

@@ -1,4 +1,4 @@
-// Checks the model against measured loads, then asks it what machines and fleets of other sizes serve.
+// Compares the model with measured loads, then computes what machines and fleets of other sizes can serve.
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { print, printTable } from '../table.ts';
@@ -69,7 +69,7 @@ function machines(): void {
       { name: 'contender', cores },
       { name: 'load', cores: 1000 },
     ];
-    // Calls go on, so that the work after the answers is done beside them.
+    // Calls continue, so that the work after the answers runs concurrently with them.
     const model = singleMode(
       { ...costs, booksUs: (costs.booksUs ?? 0) + costs.afterUs, loadUs: 1 },
       { ...apart, machines: machinesOf, gatewayThreads: Math.max(1, cores - 1) },

@@ -32,13 +32,13 @@ export interface CallCosts {
 const [stepsOfCall, commitsOfCall] = [5, 2];
 const commitsMax = 500;
 
-/** Threads that serve HTTP beside the thread of the services and their databases. */
+/** Threads that serve HTTP alongside the thread of the services and their databases. */
 const isGateway = (thread: string): boolean => / gateway \d+$/.test(thread);
 const isMain = (thread: string): boolean => / (MainThread|node)$/.test(thread);
 
 /**
- * Returns the costs of a whole call: CPU from the load of 32 callers, cold caches from the difference to lone calls, and waits from what the
- * latency of a lone call is beside CPU and two syncs.
+ * Returns the costs of a whole call: CPU from the load of 32 callers, cold caches from the difference to lone calls, and waits from the
+ * latency of a lone call without its CPU and two syncs.
  */
 export function callCosts({ windows, syncUs }: Figures, contender: string): CallCosts {
   const [busy, lone] = ['whole', 'lone'].map((load) => windows[load]![contender]!) as [Measured, Measured];
@@ -83,7 +83,7 @@ export const apart = {
 /** Returns a time around this mean, as variable as what other work on a machine makes of it. */
 const around = (random: () => number, mean: number): number => -Math.log(1 - random()) * mean;
 
-/** Returns the single process with whole calls. The disk syncs beside its threads: all that waits for it shares the next sync. */
+/** Returns the single process with whole calls. The disk syncs alongside its threads: all that waits for it shares the next sync. */
 export function singleMode(costs: CallCosts, place: SinglePlace): Pick<Model, 'machines' | 'stations' | 'route'> {
   const { gatewayUs, booksUs, coldUs, coldWaitUs, syncUs, loadUs } = costs;
   const { machines, contender: machine, load, gatewayThreads } = place;
@@ -195,7 +195,7 @@ export function distributedMode(
     const ledger = (): Step => pick('ledger', fleet.ledgers, usOf('ledger') / 2);
     const metering = pick('metering', fleet.meterings, usOf('metering') / 2);
     const answered = [gateway, ledger(), database, gateway, inference, { delayUs: vendorUs }, inference, metering, database, gateway];
-    // The settlement comes after the answer; it is part of the same sequence here, and so of the latency.
+    // The settlement happens after the answer. Here it is part of the same sequence, and so of the latency.
     return [...answered, metering, ledger(), database];
   };
   return { machines, stations, route };

@@ -1,4 +1,4 @@
-// tollgate backup, tollgate restore: copies an installation, and brings a copy to life.
+// tollgate backup, tollgate restore: backs up an installation, and restores a backup.
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { createLogger } from '#kit/log.js';
@@ -57,7 +57,7 @@ export function backupCommand(cli: Cli): Command {
         : backUpServers(folder, await serviceUrls(config), { dataDir: cli.world.env['TOLLGATE_DATA_DIR'], spoolDir, keys }));
       cli.out.show(backupView, { ...manifest, folder });
       await record(cli);
-      cli.out.note('Keep a copy of the secret key in another place: without it, the secrets in the backup cannot be used.');
+      cli.out.note('Keep a copy of the secret key elsewhere: without it, the secrets in the backup cannot be decrypted.');
     });
 }
 
@@ -76,7 +76,7 @@ async function serviceUrls({ databases }: CliConfig): Promise<Readonly<Record<Se
   const urls = Object.fromEntries(serviceNames.map((name) => [name, databases[name] ?? onServer?.[name]]));
   const missing = serviceNames.filter((name) => urls[name] === undefined);
   if (missing.length === 0) return urls as Record<ServiceName, string>;
-  throw new CliError(`Where the database of ${missing.join(', ')} is, is not set.`, {
+  throw new CliError(`The address of the database is not set for: ${missing.join(', ')}.`, {
     fix: 'Set TOLLGATE_BACKUP_DATABASE_URL to the server with all databases, or TOLLGATE_<SERVICE>_DATABASE_URL for each service.',
     exitCode: 2,
   });
@@ -105,12 +105,12 @@ interface RestoreOptions {
 export function restoreCommand(cli: Cli): Command {
   return new Command('restore')
     .description(
-      'Restore a backup into the empty folder TOLLGATE_DATA_DIR, make its books agree and verify them. Exit code 1 unless they are right.',
+      'Restore a backup into the empty folder TOLLGATE_DATA_DIR, make its books agree and verify them. Exit code 1 unless they are correct.',
     )
     .argument('<folder>', 'the folder of the backup')
     .option('--secret-key <file...>', 'files, or folders of files, with the secret keys that the backup needs')
     .option('--without-secret-key', 'restore although the secret key is lost: the secrets of upstreams and webhooks must be set again')
-    .option('--deliver', 'send emails and webhooks after the start; only if the original installation is stopped for good')
+    .option('--deliver', 'send emails and webhooks after the start; only if the original installation will not run again')
     .option('--binary-logs <file...>', 'apply these binary logs of MariaDB, in order, from the one that manifest.json names')
     .option('--until <time>', 'the end of the binary logs that are applied, as ISO 8601 in UTC; everything by default')
     .action(async (folder: string, options: RestoreOptions) => {
@@ -156,7 +156,7 @@ function report(cli: Cli, restored: Restored, deliver: boolean): void {
       cli.out.note(`${callsInFlight} calls were in flight; they are charged up to their last checkpoint soon after the start.`);
     if (!deliver) {
       cli.out.note(
-        'No emails and no webhooks are sent until you run `tollgate notifications resume`: do so once the original installation is stopped for good.',
+        'No emails and no webhooks are sent until you run `tollgate notifications resume`: do so once you are sure that the original installation will not run again.',
       );
     }
     return;

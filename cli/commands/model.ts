@@ -57,8 +57,8 @@ export function modelCommand(cli: Cli): Command {
   model
     .command('pause <model>')
     .description('Pause a model: calls are refused for a while, and nothing is charged or held.')
-    .option('--until <time>', 'when the pause ends, for example 2027-01-31T14:00Z or 2h; without it until `model resume`')
-    .option('--reason <text>', 'why, which callers see', '')
+    .option('--until <time>', 'when the pause ends, for example 2027-01-31T14:00Z or 2h; by default when `model resume` is run')
+    .option('--reason <text>', 'the reason, shown to callers', '')
     .action((modelId: string, options: { until?: string; reason: string }) =>
       cli.withServices(async ({ catalog }) => {
         const untilMs = options.until === undefined ? 0n : parseInstant(options.until, cli.world.nowMs(), 'ahead');

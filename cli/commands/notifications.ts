@@ -9,9 +9,9 @@ export function notificationsCommand(cli: Cli): Command {
   notifications
     .command('resume')
     .description(
-      'Send the emails and webhook requests that wait after a restore. Do this only once the original installation is stopped for good.',
+      'Send the emails and webhook requests that are pending after a restore. Do this only once you are sure that the original installation will not run again.',
     )
-    .option('--withdraw-pending', 'do not send those that wait, for example because the original has sent them')
+    .option('--withdraw-pending', 'discard those that are pending, for example because the original installation has sent them')
     .action((options: { withdrawPending?: boolean }) =>
       cli.withServices(async (services) => {
         const request = { withdrawPending: options.withdrawPending === true };

@@ -57,7 +57,7 @@ describe('projects', () => {
 });
 
 describe('budgets', () => {
-  it('of a key for its lifetime are its lifetime limit', async () => {
+  it('of a key for its lifetime set its lifetime limit', async () => {
     await tollgate(gateway, ['key', 'create', '--name', 'laptop', '--budget', 'lifetime:25', '--budget', 'month:5']);
     const [key] = gateway.state.keys;
     expect(key).toMatchObject({ lifetimeLimitNanoUsd: 25_000_000_000n, budgets: [{ period: month, alertPercents: [50, 80, 100] }] });
@@ -73,7 +73,7 @@ describe('budgets', () => {
     expect(await tollgate(gateway, both)).toMatchObject({ code: 2, stderr: expect.stringContaining('the same limit') });
   });
 
-  it('of an account are changed with its time zone, beside its rate limits', async () => {
+  it('of an account can be changed together with its time zone and rate limits', async () => {
     const { id } = gateway.state.accounts[0]!;
     const options = ['--budget', 'lifetime:100', '--budget', 'day:1', '--alert-at', 'none', '--time-zone', 'Europe/Berlin', '--rpm', '5'];
     await tollgate(gateway, ['account', 'update', id, ...options]);

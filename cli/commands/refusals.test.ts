@@ -25,7 +25,7 @@ beforeEach(async () => {
 afterEach(() => gateway.stop());
 
 describe('refusals', () => {
-  it('are listed by the options, with their figures', async () => {
+  it('are filtered by the options and listed with their figures', async () => {
     const args = ['--reason', 'balance-empty', '--from', '12h', '--key', 'key_1'];
     const { stdout } = await tollgate(gateway, ['refusals', 'list', ...args]);
     expect(stdout).toMatch(/req_1 +key_1 +sandbox\/echo +402 +balance_empty +needed \$1\.5, available \$0\.25$/m);
@@ -37,14 +37,14 @@ describe('refusals', () => {
     expect(await tollgate(gateway, ['refusals', 'list', '--reason', 'poverty'])).toMatchObject({ code: 2 });
   });
 
-  it('are shown one by one, with the model that was asked for', async () => {
+  it('can be shown one by one, with the requested model', async () => {
     expect((await tollgate(gateway, ['refusals', 'show', 'req_1'])).stdout).toMatch(/^requested model +echo$/m);
     expect(await tollgateJson(gateway, ['refusals', 'show', 'req_1'])).toMatchObject([
       { request_id: 'req_1', model_id: 'sandbox/echo', http_status: 402, details: { needed_nano_usd: '1500000000' }, trace_id: null },
     ]);
   });
 
-  it('link to their trace where it can be opened', async () => {
+  it('link to their trace if traces can be opened', async () => {
     gateway.state.refusals[0]!.traceId = '0af7651916cd43dd8448eb211c80319c';
     const env = { ...gateway.env, TOLLGATE_GATEWAY_TRACE_URL: 'https://jaeger.example.com/trace/{trace_id}' };
     const link = 'https://jaeger.example.com/trace/0af7651916cd43dd8448eb211c80319c';
@@ -55,7 +55,7 @@ describe('refusals', () => {
     expect((await tollgate(gateway, ['refusals', 'show', 'req_1'], { env: wrong })).stderr).toContain('{trace_id}');
   });
 
-  it('are counted by reason, or by any groups', async () => {
+  it('are counted by reason, or by other groups', async () => {
     expect((await tollgate(gateway, ['refusals', 'totals'])).stdout).toMatch(/balance_empty +key_1 +7/);
     expect(gateway.state.lastRefusalTotalsRequest).toMatchObject({ groupBy: RefusalGroupBy.REFUSAL_GROUP_BY_REASON });
     await tollgate(gateway, ['refusals', 'totals', '--by', 'hour', '--then-by', 'model', '--tz-offset', '+05:45']);

@@ -40,7 +40,7 @@ export function secretKeyCommand(cli: Cli): Command {
 
   secretKey
     .command('prune')
-    .description('Remove the old keys that encrypt nothing any more from the key files on this machine.')
+    .description('Remove old keys that no longer encrypt anything from the key files on this machine.')
     .option('--file <path...>', 'the key files; by default those in TOLLGATE_DATA_DIR')
     .action((options: { file?: string[] }) => prune(cli, options.file));
 
@@ -67,7 +67,7 @@ async function rotate(cli: Cli, given: readonly string[] | undefined): Promise<v
       if (users.size > 0 && !reported.some((key) => users.has(key.service) && isBehind(key))) {
         cli.out.list(keyView, reported);
         cli.out.note(
-          `Every secret is encrypted with the new key. Keep a copy of ${[...files.keys()].join(' and ')} in another place. ` +
+          `Every secret is encrypted with the new key. Keep a copy of ${[...files.keys()].join(' and ')} elsewhere. ` +
             'Earlier backups need the old keys; run `tollgate secret-key prune` when you no longer need them here.',
         );
         return;

@@ -38,7 +38,7 @@ export function credentialCommand(cli: Cli): Command {
 
   credential
     .command('remove <upstream> <credential>')
-    .description('Remove a credential. Calls in flight keep it.')
+    .description('Remove a credential. Calls in flight continue to use it.')
     .action((upstreamId: string, credentialId: string) =>
       cli.withServices(async ({ inference }) => {
         const { upstream } = await inference.deleteCredential({ upstreamId, credentialId }, operatorCall());

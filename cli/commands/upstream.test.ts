@@ -125,7 +125,7 @@ describe('upstreams', () => {
     });
   });
 
-  it('are tested for what the catalog says of the model', async () => {
+  it('are tested for the capabilities that the catalog lists for the model', async () => {
     gateway.state.upstreams.push(Upstream.fromPartial({ id: 'acme', apiFormat: ApiFormat.API_FORMAT_CHAT_COMPLETIONS }));
     gateway.state.upstreamTest = UpstreamTest.fromPartial({ ok: true });
     const entry = { targets: [{ upstreamId: 'acme', upstreamModel: 'one' }], state: ModelState.MODEL_STATE_ACTIVE };

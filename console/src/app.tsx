@@ -76,7 +76,7 @@ const operatorPages: Readonly<Record<string, Page>> = {
 const Settings = page(() => import('./pages/users/settings.js'));
 const Security = page(() => import('./pages/security/security.js'));
 
-// The page of the address is loaded at once, while it is still unknown who is signed in.
+// The page of the address is loaded immediately, before it is known whether a user is signed in.
 const here = location.pathname.slice(consolePath.length);
 const [, ofAccount] = /^\/accounts\/[^/]+(.*)$/.exec(here) ?? [];
 const [first] = ofAccount === undefined ? matching({ ...publicPages, ...operatorPages }, here) : matching(accountPages, ofAccount);
@@ -247,7 +247,7 @@ function OfAccount({ children }: { children: ReactNode }) {
     enabled: own === undefined && me.user.is_operator,
   });
   if (own !== undefined) return <PagesOf account={own}>{children}</PagesOf>;
-  // The page of the account comes back as soon as the user has a second factor.
+  // The page of the account is shown again as soon as the user has a second factor.
   if (!me.user.is_operator && me.second_factor_accounts.some((each) => each.id === id))
     return (
       <Framed>
@@ -281,7 +281,7 @@ function OfAccount({ children }: { children: ReactNode }) {
 
 function PagesOf({ account, children }: { account: AccountOfMine; children: ReactNode }) {
   useEffect(() => rememberAccount(account.id), [account.id]);
-  // A page is mounted again for another account, so that no data of one account are ever shown in another.
+  // Pages are remounted for another account, so that data of one account are never shown in another.
   return (
     <AccountProvider key={account.id} account={account}>
       <Frame>

@@ -8,7 +8,7 @@ import './styles.css';
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
-    {/* No style element is made at run time: the page's policy would refuse it. */}
+    {/* No style elements are created at run time, because the content security policy forbids them. */}
     <CSPProvider disableStyleElements>
       <FaultBoundary resetKey="">
         <App />

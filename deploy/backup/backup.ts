@@ -73,7 +73,7 @@ function neededKeys(mode: Manifest['mode'], dataDir: string): NeededKey[] {
   );
 }
 
-/** Runs `work` on a folder beside `target` that gets its name when the backup is complete. */
+/** Runs `work` on a folder next to `target` that gets its name when the backup is complete. */
 async function intoNewFolder(target: string, work: (folder: string) => Promise<Manifest>): Promise<Manifest> {
   if (existsSync(target) && readdirSync(target).length > 0) {
     const example = join(dirname(target), `tollgate-${new Date().toISOString().slice(0, 10)}`);

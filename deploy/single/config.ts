@@ -67,7 +67,10 @@ export const grpcSettings = {
 /** The parsed settings. */
 export type SingleConfig = Values<typeof singleSettings>;
 
-/** Defaults of a process that is alone with its databases: nobody else changes them, so an idle process need not look several times a second. */
+/**
+ * Defaults of a process that is the only user of its databases: no other process changes them, so an idle process need not poll several times a
+ * second.
+ */
 const aloneDefaults: Environment = {
   TOLLGATE_AUTH_HEARTBEAT_INTERVAL: '625ms',
   TOLLGATE_CATALOG_POLL_INTERVAL: '5s',

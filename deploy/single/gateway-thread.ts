@@ -1,4 +1,4 @@
-// One gateway thread of the single process: HTTP, and inference beside it because its events are most of the traffic. All other services, and
+// One gateway thread of the single process: HTTP, and inference alongside it because its events are most of the traffic. All other services, and
 // the administration of upstreams, are in the main thread.
 import { join } from 'node:path';
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';

@@ -1,4 +1,4 @@
-// The gateways of the single process in threads of their own, all on one port, beside the thread with the services and their databases.
+// The gateways of the single process in threads of their own, all on one port, alongside the thread with the services and their databases.
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { type Health, HealthDefinition } from '#grpc/health/v1/health.js';
@@ -49,9 +49,7 @@ export interface GatewayThreadsOptions {
   readonly access: Access;
 }
 
-/**
- * Returns how many threads to run if none are configured. A call costs about a third more CPU with threads, which two or three cores do not win
- * back. More than four threads wait for the main thread. Only Linux distributes the connections to one port.
+/** Returns how many threads to run if none are configured. A call costs about a third more CPU with threads, which does not pay off on two or three cores. More than four threads wait for the main thread. Only Linux distributes the connections to one port.
  */
 export function gatewayThreadsDefault(cores = availableParallelism(), platform = process.platform): number {
   return platform === 'linux' && cores >= coresMin ? Math.min(cores - 1, threadsDefaultMax) : 0;

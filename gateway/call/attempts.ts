@@ -22,7 +22,7 @@ export class AttemptLog {
   /** Notes that an attempt failed, lost to another one, or that its answer broke off; the next target, if there is one, is tried now, or since earlier. */
   fail(failed: FailedAttempt): void {
     const { target, next, offsetMs, durationMs, reason, httpStatus, upstreamRequestId } = failed;
-    // This is the one that has been tried since the previous one failed.
+    // The attempt that has been running since the previous one failed.
     const answered = this.#open()?.answered === true;
     if (this.#open() !== undefined) this.attempts.pop();
     const began = this.#offset(offsetMs);

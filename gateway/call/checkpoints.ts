@@ -121,7 +121,7 @@ export function createCheckpoints(deps: {
   };
 }
 
-/** Returns the call as it is now: its attempts go on changing while the request is under way. */
+/** Returns a copy of the call, because its attempts keep changing while the request is in flight. */
 function copyOf(call: Call): Call {
   return { ...call, attempts: call.attempts.map((attempt) => ({ ...attempt })) };
 }

@@ -1,4 +1,4 @@
-// Counts what a cancelled call used by the tokenizer, where its upstream reported no figures. The client has disconnected, so nobody waits.
+// Counts what a cancelled call used by the tokenizer, where its upstream reported no figures. No client waits for the result.
 import type { GenerateRequest } from '#proto/inference/v1/inference.js';
 import { callContext } from '#client/call-context.js';
 import type { Logger } from '#kit/log.js';

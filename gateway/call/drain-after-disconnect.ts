@@ -14,7 +14,7 @@ export interface Readable {
 
 /** Controls the reading of one answer. */
 export interface Reading {
-  /** Aborts when no more may be read. */
+  /** Aborts when the drain must end. */
   readonly signal: AbortSignal;
   /** Must be called after each message. */
   noteProgress(): void;

@@ -311,7 +311,7 @@ describe('a metered call', () => {
     expect(used).toEqual([0, 0]);
   });
 
-  it('is charged by the price that is in force at the start on its record', async () => {
+  it('is charged at the price in force at the start on its record', async () => {
     // Time passes between any two readings.
     let nowMs = 1_000_000;
     const clock: Clock = { ...systemClock, nowMs: () => (nowMs += 1000) };
@@ -336,7 +336,7 @@ describe('a metered call', () => {
     expect(steps[0]).toMatchObject({ kind: 'admitted', outputCapTokens: 256 });
   });
 
-  it('goes without a search that it does not depend on when the balance does not afford it', async () => {
+  it('omits an optional search when the balance does not cover it', async () => {
     const unitPrices = [{ unit: 'web_search', nanoUsd: 10_000_000n, maxPerCall: 3 }];
     const search: VendorTool = {
       field: 'tools[0].type',
@@ -378,7 +378,7 @@ describe('a metered call', () => {
   it.each([
     [ApiFormat.API_FORMAT_CHAT_COMPLETIONS, 'response_format'],
     [ApiFormat.API_FORMAT_MESSAGES, 'output_config.format'],
-  ])('asks nothing of an upstream when the model keeps to no schema and the answer shall (format %i)', async (format, field) => {
+  ])('calls no upstream when the answer must follow a schema and the model does not support schemas (format %i)', async (format, field) => {
     const responseFormat = ResponseFormat.fromPartial({ format: { $case: 'jsonSchema', value: { name: 'a', schemaJson: '{}' } } });
     const { error, holds, generated } = await play({ format, responseFormat });
     expect(error).toMatchObject({ reason: 'unsupported_field', details: { field } });
@@ -432,7 +432,7 @@ describe('a metered call', () => {
     expect(records).toEqual([expect.objectContaining({ outcome: Outcome.OUTCOME_COMPLETED, free: false })]);
   });
 
-  it('tells its caller of an upstream error only when the hold is durable', async () => {
+  it('reports an upstream error to its caller only when the hold is durable', async () => {
     let failedAt = 0;
     let durableAt = 0;
     const { error, records } = await play({

@@ -49,7 +49,7 @@ export function docHtml(shown: RenderedPage, readable: readonly RenderedPage[]):
 }
 
 /**
- * Returns a page of the docs, with the list of pages and the search beside its article.
+ * Returns a page of the docs, with the list of pages and the search next to its article.
  * @param path its address below the root.
  */
 export function docsPage(options: {

@@ -1,6 +1,6 @@
 // Samples of the docs name a Tollgate on this machine and a model of the sandbox. What is served names the instance that serves it. Pure.
 
-/** Characters that occur in no text, in place of the address of the instance and of the id of a model. */
+/** Placeholders for the address of the instance and the id of a model; these characters occur in no text. */
 export const sitePlaceholder = '\uE000';
 const modelPlaceholder = '\uE001';
 

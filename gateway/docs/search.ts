@@ -61,7 +61,7 @@ async function indexOf<P extends SearchedPage>(pages: readonly P[]): Promise<{ i
       sections.push(section);
       index.add({ title: page.title, heading: section.title, body: section.text });
     }
-    // A page takes some milliseconds; calls in flight go on in between.
+    // Indexing a page takes some milliseconds; calls in flight continue in between.
     await setImmediate();
   }
   return { index, sections };

@@ -82,7 +82,7 @@ describe('the openai library', () => {
     expect(completion.usage).toMatchObject({ prompt_tokens: 127, total_tokens: 177 });
   });
 
-  it('puts a stream together with its helper', async () => {
+  it('assembles a stream with its helper', async () => {
     script = { events: rich };
     const stream = openai.chat.completions.stream({ ...chat, stream_options: { include_usage: true } });
     const completion = await stream.finalChatCompletion();
@@ -123,7 +123,7 @@ describe('the anthropic library', () => {
     expect(whole.usage).toMatchObject({ input_tokens: 100, cache_read_input_tokens: 20 });
   });
 
-  it('puts a stream together with its helper', async () => {
+  it('assembles a stream with its helper', async () => {
     script = { events: rich };
     const whole = await anthropic.messages.stream(message).finalMessage();
     expect(whole.content).toMatchObject([

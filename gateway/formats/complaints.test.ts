@@ -40,7 +40,7 @@ const completion = (events: Event[]): Record<string, unknown> =>
 const content = (events: Event[]): unknown => (whole(messages, answerContext, events) as { content: unknown }).content;
 
 describe('complaints about other gateways', () => {
-  it('1: arguments of a tool get lost in a stream', () => {
+  it('1: arguments of a tool are lost in a stream', () => {
     const parts = ['{"path":"', 'a\\"b', '","n":', '1}'];
     const events = of(...toolBlock(0, 'a', 'f', ...parts));
     const fragments = chatDeltas(events).flatMap(
@@ -55,7 +55,7 @@ describe('complaints about other gateways', () => {
     expect(content(events)).toMatchObject([{ input: { path: 'a"b', n: 1 } }]);
   });
 
-  it('2: the first text after thinking gets lost', () => {
+  it('2: the first text after thinking is lost', () => {
     const events = of(...reasoningBlock(0, 'hmm', 'sig'), ...textBlock(1, 'First', ' second'));
     expect(
       chatDeltas(events)
@@ -100,7 +100,7 @@ describe('complaints about other gateways', () => {
     expect(calls.map(({ index }) => index)).toEqual([0, 0, 1, 1]);
   });
 
-  it('6: an answer of which only usage came has no end', () => {
+  it('6: a stream with only usage does not end', () => {
     expect(message(of()).map(({ type }) => type)).toEqual(['message_start', 'message_delta', 'message_stop']);
     expect(chat(of(), true).map((data) => data.choices?.map((choice) => choice.finish_reason) ?? data)).toEqual([
       [null],
@@ -110,12 +110,12 @@ describe('complaints about other gateways', () => {
     ]);
   });
 
-  it('7: the usage chunk has choices, or stands in the finish chunk', () => {
+  it('7: the usage chunk has choices, or usage is in the finish chunk', () => {
     const chunks = chat(of(...textBlock(0, 'Hi')), true).slice(0, -1);
     expect(chunks.filter(({ usage }) => usage !== null).map(({ choices }) => choices)).toEqual([[]]);
   });
 
-  it('8: message_start tells no usage', () => {
+  it('8: message_start reports no usage', () => {
     expect(message(of())[0]).toMatchObject({ message: { usage: { input_tokens: 17 } } });
     const counted = framesOf(streamed(messages, { ...answerContext, inputEstimate: counts }, of()))[0];
     expect(counted).toMatchObject({
@@ -129,7 +129,7 @@ describe('complaints about other gateways', () => {
     }
   });
 
-  it('11: thinking gets into the content, or comes back in another order', () => {
+  it('11: thinking appears in the content, or is returned in another order', () => {
     const events = of(
       ...reasoningBlock(0, 'one', 's1'),
       ...redactedBlock(1, 'sealed'),

@@ -27,7 +27,7 @@ export interface ParsedCall {
   images: number;
   /** Number of documents in the prompt whose tokens cannot be derived from their bytes, in particular PDFs: with one, the input may fill the context. */
   documents: number;
-  /** The modalities beside text that the model must be able to read, each with the path of the first field that needs it. */
+  /** The modalities other than text that the model must be able to read, each with the path of the first field that needs it. */
   needs: readonly ModalityNeed[];
   /** Fields that were accepted but have no effect here, for the response header x-tollgate-dropped-params. */
   droppedFields: string[];
@@ -35,7 +35,7 @@ export interface ParsedCall {
   vectorEncoding?: 'float' | 'base64';
   /** responses: what the answer repeats of the request. */
   echo?: Echo | undefined;
-  /** responses: what is stored beside the answer, if it is to be stored. */
+  /** responses: what is stored alongside the answer, if it is to be stored. */
   storable?: StorableInput | undefined;
 }
 
@@ -77,7 +77,7 @@ export interface ParsedCount {
   model: string;
   /** The common request without targets. */
   request: Omit<CountTokensRequest, 'targets' | 'prompt'> & { prompt: Prompt };
-  /** The modalities beside text that the model must be able to read. */
+  /** The modalities other than text that the model must be able to read. */
   needs: readonly ModalityNeed[];
   /** Fields that were accepted but have no effect here. */
   droppedFields: string[];
@@ -98,7 +98,7 @@ export interface BodyText {
   readonly lists: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Holds what is known about a request beside its parsed body, mostly from its headers. */
+/** Holds what is known about a request alongside its parsed body, mostly from its headers. */
 export interface FormatHeaders {
   /** The account that makes the call: it keeps apart the names that callers choose for a vendor's caches. */
   readonly accountId?: string;
@@ -122,7 +122,7 @@ export type StoreFailure = 'limit_reached' | 'too_large' | 'unavailable' | 'expi
 /** The fields of a common inference call that the caller's body does not set. */
 export const unfilledRequest = { callId: '', targets: [], maxOutputTokens: 0, messagesVersion: '', inputTokensMax: 0 };
 
-/** Holds what rendering an answer needs beside its events. */
+/** Holds what rendering an answer needs alongside its events. */
 export interface AnswerContext {
   /** The call id, req_…; the answer's own id is derived from it. */
   requestId: string;

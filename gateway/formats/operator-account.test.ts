@@ -28,7 +28,7 @@ describe.each(formats)('a %s body', (format, parse) => {
     }
   });
 
-  it('leaves to the upstream whether a vendor may run what costs more than tokens, whatever its spelling', () => {
+  it('leaves it to the upstream whether a vendor may run tools that cost more than tokens, whatever their spelling', () => {
     const types = ['openrouter:web_search', 'Web_Search', 'web_fetch', 'code_execution_20250825', 'mcp_toolset', 'invented_tomorrow'];
     for (const type of types) {
       const { vendorTools } = parse({

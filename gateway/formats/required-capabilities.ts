@@ -24,7 +24,7 @@ export class Demands {
   readonly refusedElsewhere: Refusal[] = [];
   /** The types of tools that a vendor may run, each with its first field. */
   readonly vendorTools: VendorTool[] = [];
-  /** The modalities beside text that the model must read, each with the first field that needs it. */
+  /** The modalities other than text that the model must read, each with the first field that needs it. */
   readonly needs: ModalityNeed[] = [];
   images = 0;
   documents = 0;

@@ -1,4 +1,4 @@
-// The rest of an answer: what an upstream sent beside the meaning of its events, for callers of its format. This file merges the pieces
+// The rest of an answer: what an upstream sent alongside the meaning of its events, for callers of its format. This file merges the pieces
 // and adds them to what the encoders write. Pure.
 
 /** A JSON object that this process has parsed itself and so may modify. */

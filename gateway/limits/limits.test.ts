@@ -15,13 +15,13 @@ const limits = (requestsPerMinute?: number, tokensPerMinute?: number) => ({
   concurrentCalls: undefined,
 });
 
-describe('what limits a call', () => {
-  it('is nothing where neither a user nor the operator set a limit', () => {
+describe('the limits of a call', () => {
+  it('are none if neither a user nor the operator set one', () => {
     expect(subjectsOf({ key: key() }, 'a/model', none)).toBeUndefined();
     expect(subjectsOf({ key: key({}), accountRateLimits: AccountRateLimits.fromPartial({}) }, 'a/model', none)).toBeUndefined();
   });
 
-  it('is set for the key, its project, the account, and the model within the account', () => {
+  it('are those of the key, its project, the account, and the model within the account', () => {
     const accountRateLimits = AccountRateLimits.fromPartial({
       allModels: { requestsPerMinute: 600 },
       models: [{ modelId: 'a/model', limits: { tokensPerMinute: 9000 } }],
@@ -37,20 +37,20 @@ describe('what limits a call', () => {
     expect(subjectsOf(caller, 'another/model', none)!.map(({ scope }) => scope)).toEqual(['key', 'project', 'account']);
   });
 
-  it('is the default where a limit is absent, and nothing where it is 0', () => {
+  it('are the defaults for absent limits, and none for 0', () => {
     const defaults = { ...none, key: limits(10, 1000) };
     expect(subjectsOf({ key: key() }, 'm', defaults)).toMatchObject([{ requests: 10, tokens: 1000 }]);
     expect(subjectsOf({ key: key({ requestsPerMinute: 20 }) }, 'm', defaults)).toMatchObject([{ requests: 20, tokens: 1000 }]);
     expect(subjectsOf({ key: key({ requestsPerMinute: 0, tokensPerMinute: 0 }) }, 'm', defaults)).toBeUndefined();
   });
 
-  it('is counted apart for each key, project, account and model', () => {
+  it('are counted separately for each key, project, account and model', () => {
     const defaults = { key: limits(1), project: limits(1), account: limits(1), accountModel: limits(1) };
     const hashes = ['m', 'n'].flatMap((model) => subjectsOf({ key: key() }, model, defaults)!.map(({ hash }) => hash.join()));
     expect(new Set(hashes).size).toBe(5);
   });
 
-  it('takes the prompt for a quarter of its bytes', () => {
+  it('estimate the prompt as a quarter of its bytes', () => {
     expect(estimatedTokens({ inputTokensMax: 4002, images: 1, documents: 0 })).toBe(2001);
   });
 });
@@ -72,7 +72,7 @@ describe('the headers', () => {
     figures({ scope: 'account', requests: 100 }, { requests: 95, requestsResetMs: 12_000 }),
   ];
 
-  it('show the limit of which the least is left, as clients of each format know it', () => {
+  it('show the limit with the least left, in the headers of each format', () => {
     expect(limitHeaders('chat-completions', all, nowMs)).toEqual({
       'x-ratelimit-limit-requests': '100',
       'x-ratelimit-remaining-requests': '5',
@@ -98,7 +98,7 @@ describe('the headers', () => {
 });
 
 describe('the error', () => {
-  it('says the wait of the header, and a number in the singular', () => {
+  it('contains the delay of the header, and uses the singular for one', () => {
     const refusal = {
       figures: figures({ scope: 'key' }, {}),
       limit: 'requests',

@@ -38,7 +38,7 @@ end
 
 /**
  * Keys: gateways, then the window and the calls in flight of each subject. Arguments: gateway id, tokens, then the three limits of each subject, 0
- * for none. Returns the subject that refuses (0: none), its limit (1 requests, 2 tokens, 3 concurrent), the wait in milliseconds (-1: for ever), the
+ * for none. Returns the subject that refuses (0: none), its limit (1 requests, 2 tokens, 3 concurrent), the wait in milliseconds (-1: forever), the
  * bucket of Redis, and five figures of each subject.
  */
 export const takeScript = `${common}

@@ -73,7 +73,7 @@ export class CallLog {
     return this.request.text.length + this.chars;
   }
 
-  /** Gives up the bodies; what remains says that they are not kept. */
+  /** Drops the bodies; the remaining log only says that they are not kept. */
   drop(): void {
     this.isDropped = true;
     this.request = { text: '', isTruncated: false };

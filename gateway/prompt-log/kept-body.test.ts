@@ -5,7 +5,7 @@ const image = 'iVBORw0KGgo'.repeat(1000);
 const imageBytes = Math.floor((image.length * 3) / 4);
 
 describe('what is kept of a body', () => {
-  it('is the text itself where nothing is left out', () => {
+  it('is the unchanged text if nothing is left out', () => {
     const text = '{ "model" : "m",\n "messages": [{"content":"<b>naïve</b> \\u00e9"}] }';
     expect(keptBody(JSON.parse(text), text)).toEqual({ text, isTruncated: false });
   });

@@ -76,7 +76,7 @@ describe('the log of a call', () => {
     expect(JSON.parse(kept!.answerBody)).toHaveProperty('usage');
   });
 
-  it.each([chatCompletions, messages, responses])('has as much of the answer as came, wherever it broke off: $name', (format) => {
+  it.each([chatCompletions, messages, responses])('has the part of the answer that arrived, wherever it broke off: $name', (format) => {
     fc.assert(
       fc.property(answers, fc.nat(), (events, at) => {
         const log = begun(
@@ -94,7 +94,7 @@ describe('the log of a call', () => {
     );
   });
 
-  it('has nothing of an answer that another target began again, and no vectors', () => {
+  it('contains nothing of an answer that another target started again, and no vectors', () => {
     const log = begun(
       logsTo(() => undefined),
       chatCompletions,
@@ -164,7 +164,7 @@ describe('the logs of a gateway', () => {
     expect(stored).toHaveLength(1);
   });
 
-  it('wait while metering is unavailable, and only as many as fit: of the others only that they are not kept', async () => {
+  it('wait while metering is unavailable, as far as there is room; the others are only marked as not kept', async () => {
     const stored: Entry[] = [];
     let isUnavailable = true;
     const logs = logsTo(

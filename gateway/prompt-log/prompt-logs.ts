@@ -13,7 +13,7 @@ import type { RequestState } from '../http/request-state.js';
 import type { GatewayPeers } from '../peers.js';
 import { CallLog } from './call-log.js';
 
-/** Logs that are only to say that their bodies are not kept; one more is not sent. */
+/** The maximum number of waiting logs that only say that their bodies are not kept; further ones are not sent. */
 const droppedMax = 10_000;
 const entriesPerRequestMax = 100;
 /** Logs of calls that end within this time travel together, and share a transaction. */

@@ -49,7 +49,7 @@ export interface RefusedRequest {
 export interface Refusals {
   /** Counts a refused call for the account of its key. */
   note(call: RefusedRequest): void;
-  /** Counts a refusal in the metrics alone: without a known key it belongs to no account. */
+  /** Counts a refusal only in the metrics, because without a known key it belongs to no account. */
   count(error: AppError): void;
   /** Sends what waits. */
   stop(): Promise<void>;

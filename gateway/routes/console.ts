@@ -35,7 +35,7 @@ export function consolePages(): { home: Middleware; page: Middleware } {
       const path = String(ctx['params'].path);
       const file = files.find(path);
       if (file !== undefined) return sendFile(ctx, file);
-      // A missing file must not be answered with the page, which the browser would take for a script.
+      // A missing file must not be answered with the page, because the browser would run it as a script.
       if (path.startsWith('assets/'))
         throw new AppError('not_found', 'The console has no such file; reload the page.', { details: { what: 'file' } });
       return sendIndex(ctx, files, '../'.repeat(ctx.path.split('/').length - 3) || './');

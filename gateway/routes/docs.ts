@@ -27,7 +27,7 @@ export interface DocRoutes {
   paths(): string[];
 }
 
-/** What the docs are generated from, beside their files. */
+/** What the docs are generated from, in addition to their files. */
 export interface DocDeps extends ConsoleDeps {
   readonly config: ConsoleDeps['config'] & Pick<GatewayConfig, 'operatorDocs'>;
   /** Returns the models of the public catalog. */
@@ -40,7 +40,7 @@ const textType = 'text/plain; charset=utf-8';
 const htmlType = 'text/html; charset=utf-8';
 const searchQueryMax = 100;
 
-/** The pages that some readers may read, and what is made of them once. */
+/** The pages that some readers may read, and what is derived from them once. */
 interface Edition {
   readonly pages: readonly RenderedPage[];
   readonly html: ReadonlyMap<string, () => string>;

@@ -27,7 +27,7 @@ export function getModel(models: ModelReplica): Middleware {
     const name = String(ctx['params'].id);
     const { model, price } = models.resolveListed(name);
     if (!isPermitted(caller, model)) {
-      // A key that may not use a model is not told that it exists.
+      // A key that may not use a model must not learn that it exists.
       throw new AppError(
         'model_unknown',
         `The model "${name.slice(0, 200)}" does not exist. GET /v1/models lists the models of your key.`,

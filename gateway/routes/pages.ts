@@ -147,7 +147,7 @@ async function priceHistory(modelId: string, { peers, config, log }: PageDeps): 
   }
 }
 
-/** Chooses the language by the address, otherwise by the browser's preference; the Vary header tells caches so. */
+/** Chooses the language by the address, otherwise by the browser's preference; the Vary header informs caches. */
 function speechFor(ctx: Context): Speech {
   ctx.vary('accept-language');
   return speechOf(ctx.query, languages.find((language) => language === ctx.acceptsLanguages([...languages])) ?? languages[0]!);

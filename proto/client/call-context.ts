@@ -38,7 +38,7 @@ export interface Actor {
   readonly roles: ReadonlyMap<string, string>;
   /** The names of the user's roles in single projects, "developer" or "viewer", by account and project. */
   readonly projectRoles: ReadonlyMap<string, ReadonlyMap<string, string>>;
-  /** The address from which the user's request came. */
+  /** The network address of the user's request. */
   readonly clientAddress: string;
   /** The management key by which a program acts for the user. Absent: the user acts in a session. */
   readonly managementKey?: ActingKey | undefined;

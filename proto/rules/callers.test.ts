@@ -23,7 +23,7 @@ describe('the built-in callers', () => {
     expect(rpcsOf('operator')).toContain('CatalogService/PublishPrice');
   });
 
-  it('give the other services nothing but the audit log and the callers, and the ledger the notifier', () => {
+  it('give the other services only the audit log and the callers, and the ledger also the notifier', () => {
     // The streams admit every caller, and none of its operations.
     const streams = ['LedgerService/Batch', 'MeteringService/Batch'];
     const every = ['CallerService/WatchCallers', 'CallerService/ReportCallersSeen', 'UserService/AppendAuditEvents'];

@@ -1,8 +1,8 @@
-// What a test of an upstream finds out of a model: whether it can do what the catalog says that it can. Pure.
+// The probes with which a test of an upstream checks whether a model has the capabilities that the catalog lists. Pure.
 import { Capability, Modality, type Model, ModelState } from '#proto/catalog/v1/catalog.js';
 import { CapabilityProbe } from '#proto/inference/v1/inference.js';
 
-/** Returns the probes of what the entries of the catalog say that a model of an upstream can do; none if no entry routes to it. */
+/** Returns the probes for the capabilities that the catalog lists for a model of an upstream; none if no entry routes to it. */
 export function declaredProbes(models: readonly Model[], upstreamId: string, upstreamModel: string): CapabilityProbe[] {
   const entries = models.filter(
     ({ state, targets }) =>

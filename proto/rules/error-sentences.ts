@@ -1,5 +1,5 @@
-// What Tollgate says of each error that it words itself: one English sentence per rule, with {parameters} (templates.ts). Services throw by these
-// rules (proto/client/errors/fault.ts), so that an error carries its rule and parameters; the console words them in both of its languages. Pure.
+// Tollgate's own error messages: one English sentence per rule, with {parameters} (templates.ts). Services throw by these rules
+// (proto/client/errors/fault.ts), so that an error carries its rule and parameters; the console words them in both of its languages. Pure.
 import type { Reason } from './reasons.js';
 
 /** What a field must be. Each completes the sentence "<field> …". */
@@ -104,9 +104,7 @@ export const fieldRules = {
 /** One of them. */
 export type FieldRule = keyof typeof fieldRules;
 
-/**
- * Whole sentences by their reasons, each under the name of its rule. Every reason has one under its own name, which is said where
- * nothing more is known and therefore has no parameters.
+/** Whole sentences by reason, each under the name of its rule. Every reason has one under its own name, without parameters, for cases in which nothing more is known.
  */
 export const sentences = {
   invalid_request: { invalid_request: 'Something in the request is missing, malformed or out of range.' },

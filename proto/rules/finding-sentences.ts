@@ -1,5 +1,5 @@
-// What a step of an upstream's test found, and what became of a delivery, as English templates. Services fill them; the console recognises their
-// texts and shows them in its other language. Texts of vendors, receivers and mail servers pass through as {detail}. Pure.
+// The findings of an upstream's test and the results of deliveries, as English templates. Services fill them; the console recognises their texts and
+// shows them in its other language. Texts of vendors, receivers and mail servers pass through as {detail}. Pure.
 import { fill, type ParamsOf, type Value } from './templates.js';
 
 /** The templates; {finding} and {usage} are findings themselves. */

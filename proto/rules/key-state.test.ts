@@ -15,7 +15,7 @@ const standing = (changes: Partial<KeyStanding>): KeyStanding => ({
 });
 const spent = KeySpend.fromPartial({ spentNanoUsd: 5n });
 
-describe('the word for how a key stands', () => {
+describe('the state of a key', () => {
   const rotating = { previousSecretsExpireAtMs: BigInt(nowMs) + 1n };
   const atLimit = { ...rotating, lifetimeLimitNanoUsd: 5n };
   const expired = { ...atLimit, expiresAtMs: BigInt(nowMs) };

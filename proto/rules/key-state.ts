@@ -1,5 +1,5 @@
-// The one word for how a key stands, the same in the API, the console and the command. It follows from what auth and the ledger say
-// together, neither of which knows the other, so it belongs to the contracts. Pure.
+// The state of a key as one word, the same in the API, the console and the command. It follows from what auth and the ledger say together, neither of
+// which knows the other, so it belongs to the contracts. Pure.
 import { AccountState, type Key, KeyState } from '#proto/auth/v1/auth.js';
 import type { KeySpend } from '#proto/ledger/v1/ledger.js';
 import type { KeyStateWord } from './key-state-words.js';
@@ -13,7 +13,7 @@ export interface KeyStanding {
   readonly nowMs: number;
 }
 
-/** How a key stands. */
+/** The state of a key. */
 export function keyStateWord({ key, spend, accountState, nowMs }: KeyStanding): KeyStateWord {
   const isPast = (ms: bigint): boolean => ms <= BigInt(nowMs);
   if (key.state === KeyState.KEY_STATE_REVOKED) return 'revoked';

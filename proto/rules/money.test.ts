@@ -3,13 +3,13 @@ import fc from 'fast-check';
 import { formatUsd, parseUsd } from './money.js';
 
 describe('amounts', () => {
-  it('are shown exactly and shortly', () => {
+  it('are formatted exactly, in the shortest form', () => {
     expect(formatUsd(5_000_000_000n)).toBe('5');
     expect(formatUsd(1n)).toBe('0.000000001');
     expect(formatUsd(-1_500_000_000n)).toBe('-1.5');
   });
 
-  it('are read back as they were', () => {
+  it('are parsed back to the same amounts', () => {
     fc.assert(
       fc.property(
         fc.bigInt({ min: -9_000_000_000_000_000_000n, max: 9_000_000_000_000_000_000n }),

@@ -1,4 +1,4 @@
-// Amounts of money as people and JSON see them: decimal strings of USD. Inside, money is always a bigint of nano-USD (1e-9 USD).
+// Amounts of money for display and JSON: decimal strings of USD. Inside, money is always a bigint of nano-USD (1e-9 USD).
 
 const nanoPerUsd = 1_000_000_000n;
 

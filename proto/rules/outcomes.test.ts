@@ -30,7 +30,7 @@ const failed = (failure: Reason, hasOutput = false): KnownOutcome =>
   decideOutcome({ isAccepted: hasOutput, hasOutput, streaming: true, isFinished: false, isCapped: false, hasDisconnected: false, failure });
 
 describe('the outcome of a call', () => {
-  it('is one that is known, whatever happened', () => {
+  it('is always one of the known outcomes', () => {
     for (const end of ends) expect(isKnownOutcome(decideOutcome(end))).toBe(true);
   });
 
@@ -44,7 +44,7 @@ describe('the outcome of a call', () => {
       expect(decideOutcome(end)).toBe(end.isCapped ? Outcome.OUTCOME_MAX_TOKENS : Outcome.OUTCOME_COMPLETED);
   });
 
-  it('is a disconnect if nobody reads on and nothing failed', () => {
+  it('is a disconnect if the answer is not drained and nothing failed', () => {
     for (const end of ends.filter(({ isFinished, failure }) => !isFinished && failure === undefined))
       expect(decideOutcome(end)).toBe(Outcome.OUTCOME_CLIENT_DISCONNECTED);
   });

@@ -47,7 +47,7 @@ export const errorOutcomes: readonly KnownOutcome[] = Object.keys(outcomeRules)
 export interface Delivery {
   /** An upstream accepted the call: its status line arrived. From then on the upstream bills for the prompt. */
   readonly isAccepted: boolean;
-  /** Its first output came. */
+  /** Output has begun. */
   readonly hasOutput: boolean;
   /** The answer is sent as it comes, not when it is complete. */
   readonly streaming: boolean;
@@ -80,7 +80,7 @@ export interface CallEnd extends Delivery {
   readonly isCapped: boolean;
   /** The client disconnected before the model finished. */
   readonly hasDisconnected: boolean;
-  /** The reason of the error that ended the call; undefined: none did. */
+  /** The reason of the error that ended the call; undefined if no error did. */
   readonly failure: Reason | undefined;
 }
 

@@ -167,7 +167,7 @@ describe('the bound of a cost', () => {
     expect(costAtMost(costBound(price({ outputNanoUsdPerMtok: 1_000_000n, reasoningNanoUsdPerMtok: 0n }), 1000, 1), 1000)).toBe(1000n);
   });
 
-  it('affords as many tokens as an amount pays for, and not one more', () => {
+  it('affords exactly as many tokens as an amount pays for', () => {
     fc.assert(
       fc.property(
         anyPrice,

@@ -1,4 +1,4 @@
-// The closed list of reasons for refusing or failing, each with its gRPC status. Callers branch on nothing else.
+// The closed list of reasons for errors, each with its gRPC status. Callers branch only on these.
 import { Status } from '#client/errors/status.js';
 
 /** Every reason, its gRPC status and, in one line, what it means. */
@@ -31,7 +31,7 @@ export const reasons = {
   /** The HTTP method is not offered on this path. */
   method_not_allowed: Status.UNIMPLEMENTED,
 
-  // Who the caller is.
+  // The identity of the caller.
   /** No platform key was sent. */
   key_missing: Status.UNAUTHENTICATED,
   /** What was sent is not of the form of a platform key. */
@@ -79,15 +79,15 @@ export const reasons = {
   budget_reached: Status.FAILED_PRECONDITION,
   /** The hold has ended (or was released before it arrived). */
   hold_closed: Status.FAILED_PRECONDITION,
-  /** There is no such redemption code, or it is used, void or expired; says nothing of which, but to the account that used it. */
+  /** There is no such redemption code, or it is used, void or expired. Only the account that used it learns which. */
   code_refused: Status.FAILED_PRECONDITION,
-  /** Too many redemption codes of this account were refused; worth a retry when told. */
+  /** Too many redemption codes of this account were refused; a retry can succeed after the given delay. */
   code_throttled: Status.RESOURCE_EXHAUSTED,
   /** The call was already recorded, as lost. */
   call_closed: Status.FAILED_PRECONDITION,
 
   // Rate limits. details carry scope, limit, max, used and needed.
-  /** A limit of the key, the account or the model within the account is reached; worth a retry when told. */
+  /** A limit of the key, the account or the model within the account is reached; a retry can succeed after the given delay. */
   rate_limited: Status.RESOURCE_EXHAUSTED,
 
   // Upstreams.

@@ -1,4 +1,4 @@
-// The limits that an upstream may have of its own: their names in the contract and in JSON, and their bounds.
+// An upstream's own limits: their names in the contract and in JSON, and their bounds.
 import type { UpstreamLimits } from '#proto/inference/v1/inference.js';
 
 /** All of them, in the order in which they are shown. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** How the secrets of platform keys and of management keys begin, so that users and scanners of leaked secrets can tell them apart. */
+/** The prefixes of platform keys and management keys, by which users and scanners of leaked secrets distinguish them. */
 export type SecretPrefix = 'sk-tg-' | 'mk-tg-';
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 

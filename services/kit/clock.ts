@@ -11,7 +11,7 @@ export interface Clock {
 /** The machine's clock. */
 export const systemClock: Clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
 
-/** A clock that stands still until it is moved, for tests. */
+/** A clock that does not advance until it is moved, for tests. */
 export class ManualClock implements Clock {
   private passedMs = 0;
 

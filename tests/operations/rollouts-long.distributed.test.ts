@@ -55,7 +55,7 @@ describe('two replicas of every process', () => {
 });
 
 describe(`the processes of ${release ?? 'the last release'}`, () => {
-  it('run beside those of this version, are replaced by them and put back, without a failed call', async () => {
+  it('run alongside those of this version, are replaced by them and put back, without a failed call', async () => {
     const built = execFileSync('scripts/release-build.sh', release === undefined ? [] : [release], { encoding: 'utf8' }).trim();
     const replaced = new Set<string>();
     const nameOf = (name: string, replica: number): string => `${name} ${replica}`;

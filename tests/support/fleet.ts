@@ -56,7 +56,7 @@ export interface FleetOptions {
   readonly replicas: number;
   /** How many replicas of each process are started; by default all. */
   readonly started?: number;
-  /** Settings of every process, beside those of the fleet. */
+  /** Settings of every process, in addition to those of the fleet. */
   readonly env?: Readonly<Record<string, string>>;
   /** Returns the folder of the build that a process is started from; by default this checkout's. */
   readonly distOf?: (member: Pick<Member, 'name'>, replica: number) => string;

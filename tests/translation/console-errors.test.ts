@@ -80,7 +80,7 @@ describe('the texts for errors', () => {
     expect(wordsOf(forbidden, 'zh-CN').text).toBe('您在此账户的角色是查看者，不能更改密钥。请联系所有者或管理员。');
   });
 
-  it('name the field where the error is shown for the whole request, and not beside the field', () => {
+  it('name the field if the error is shown for the whole request, but not at the field itself', () => {
     const tooLong = sent(fieldFault('name', 'name', { max: 200 }));
     expect(wordsAtField(tooLong, 'zh-CN')).toBe('须为 1 至 200 个字符，且不能只有空格。');
     expect(wordsOf(tooLong, 'zh-CN').text).toBe('name：须为 1 至 200 个字符，且不能只有空格。');

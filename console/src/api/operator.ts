@@ -73,7 +73,7 @@ export const endAllSessions = (id: string) => api.delete<Ended>(`/operator/users
 
 export const listCallers = (signal?: AbortSignal) => api.get<Page<Caller>>('/operator/callers', { signal });
 
-/** The filter of the audit log, as it stands in the address. */
+/** The filter of the audit log, as in the address. */
 export type AuditFilter = Readonly<Record<'actor' | 'action' | 'account' | 'target' | 'from' | 'until', string>>;
 export const listAuditEvents = (filter: AuditFilter, cursor: string | null, signal?: AbortSignal) =>
   api.get<Page<AuditEvent>>('/operator/audit', { query: { ...filter, cursor }, signal });

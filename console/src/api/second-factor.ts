@@ -15,7 +15,7 @@ import { api } from './client.js';
 
 export type { SecondFactor, SecondFactorBegun, SecondFactorChallenge, SecondFactors };
 
-/** A challenge to meet before the sign-in is finished; undefined when the user is signed in. */
+/** A challenge that the user must complete before the sign-in is finished; undefined when the user is signed in. */
 export type Asked = SecondFactorAsked | undefined;
 /** A proof without the token of its challenge. */
 export type Proof = Omit<ProveSecondFactor, 'token'>;

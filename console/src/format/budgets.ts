@@ -7,7 +7,7 @@ export const budgetPeriods = ['month', 'week', 'day', 'lifetime'] as const satis
 const alertsDefault = '50, 80, 100';
 const percentsMax = 10;
 
-/** A budget as it was typed. */
+/** A budget as typed by the user. */
 export interface BudgetRow {
   /** Tells rows apart while they are edited. */
   readonly row: number;

@@ -46,7 +46,7 @@ export function digitsAlone(usd: string): number {
 /** Returns an amount by itself, rounded. */
 export const shortUsd = (usd: string): string => roundedUsd(usd, digitsAlone(usd));
 
-/** Rounds an amount half away from zero to so many decimals; one that would look like zero is shown as less than the smallest amount. */
+/** Rounds an amount half away from zero to this many decimals; an amount that would look like zero is shown as less than the smallest amount. */
 export function roundedUsd(usd: string, digits: number): string {
   const nano = nanoUsdOf(usd);
   const unit = 10n ** BigInt(9 - digits);

@@ -1,4 +1,4 @@
-// What was done, by the word in the audit log. A word that is not here is shown as it is.
+// Texts for the actions in the audit log. Unknown actions are shown unchanged.
 import { dictionary } from './text.js';
 
 export const auditActions = dictionary(

@@ -17,7 +17,7 @@ export function errorWords(fault: ApiFault): Words {
   return dictionaries?.wordsOf(fault, currentLanguage()) ?? { text: fault.message, detail: undefined };
 }
 
-/** The words for an error beside the field that it is about, without the name of the field. */
+/** Returns the text of an error at its field, without the name of the field. */
 export function errorWordsAtField(fault: ApiFault): string {
   return dictionaries?.wordsAtField(fault, currentLanguage()) ?? fault.message;
 }

@@ -1,4 +1,4 @@
-// The words for errors of the API, in both languages, by code, rule and parameters. Fetched with the first error of a page. Pure.
+// The texts for errors of the API in both languages, by code, rule and parameters. Loaded with the first error on a page. Pure.
 import { type FieldRule, fieldRules, type Rule, sentences } from '../../../proto/rules/error-sentences.js';
 import { fill } from '../../../proto/rules/templates.js';
 
@@ -16,7 +16,7 @@ export interface ApiFault {
 /** An error in the reader's language. */
 export interface Words {
   readonly text: string;
-  /** The API's own sentence, where it may say more. */
+  /** The API's own sentence, if it may contain more details. */
   readonly detail: string | undefined;
 }
 
@@ -308,7 +308,7 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
   internal: '本系统内部出错。请重试；如果问题仍然存在，请将请求 ID 告知运维人员。',
 };
 
-/** Values of parameters that are words of ours, in Simplified Chinese. */
+/** Translations of parameter values into Simplified Chinese. */
 const chineseValues: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   role: { owner: '所有者', admin: '管理员', developer: '开发者', billing: '财务', viewer: '查看者', member: '项目成员' },
   permission: {
@@ -373,7 +373,7 @@ function sentenceText(fault: ApiFault, language: Language): string | undefined {
   return fault.rule === null ? undefined : worded(known[fault.rule], fault, language);
 }
 
-/** The words for an error of a whole request. */
+/** Returns the text for an error of a whole request. */
 export function wordsOf(fault: ApiFault, language: Language): Words {
   const { code, field, message } = fault;
   const { sentences: known, end, between } = dictionaries[language];
@@ -381,14 +381,14 @@ export function wordsOf(fault: ApiFault, language: Language): Words {
   if (sentence !== undefined) return { text: sentence, detail: undefined };
   const rule = ruleText(fault, language);
   if (rule !== undefined) return { text: `${field === null ? '' : `${field}${between}`}${rule}${end}`, detail: undefined };
-  // Without a rule the API's own sentence may have facts, which only English shows as it is.
+  // Without a rule, the API's own sentence may contain details. Only English can show it as the text.
   if (language === 'en' && message !== '') return { text: message, detail: undefined };
   const text = (known as Readonly<Record<string, string>>)[code];
   if (text === undefined) return { text: message, detail: undefined };
   return { text, detail: message === '' || saysAll.has(code) ? undefined : message };
 }
 
-/** Codes whose sentence says all that the API's does. */
+/** Codes for which the API's own sentence adds no details. */
 const saysAll: ReadonlySet<string> = new Set([
   'session_unknown',
   'internal',
@@ -401,7 +401,7 @@ const saysAll: ReadonlySet<string> = new Set([
   'hold_closed',
 ]);
 
-/** The words for an error beside the field that it is about. */
+/** Returns the text for an error at its field. */
 export function wordsAtField(fault: ApiFault, language: Language): string {
   const rule = ruleText(fault, language);
   if (rule === undefined) {

@@ -1,4 +1,4 @@
-// Texts of who belongs to an account.
+// Texts of the members page.
 import { dictionary } from './text.js';
 
 export const membersText = dictionary(

@@ -1,4 +1,4 @@
-// Texts of the pages of accounts and of people, for operators.
+// Texts of the operator's pages about accounts and users.
 import { dictionary } from './text.js';
 
 export const accountsText = dictionary(

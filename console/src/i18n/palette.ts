@@ -1,4 +1,4 @@
-// Texts of the palette that goes anywhere.
+// Texts of the command palette.
 import { dictionary } from './text.js';
 
 export const paletteText = dictionary(

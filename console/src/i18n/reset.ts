@@ -1,4 +1,4 @@
-// Texts of a forgotten password.
+// Texts of the password reset.
 import { dictionary } from './text.js';
 
 export const resetText = dictionary(

@@ -1,4 +1,4 @@
-// Texts of one's own settings.
+// Texts of the user's own settings.
 import { dictionary } from './text.js';
 
 export const settingsText = dictionary(

@@ -1,4 +1,4 @@
-// Texts of the frame around the pages.
+// Texts of the frame around all pages.
 import { dictionary } from './text.js';
 
 export const shellText = dictionary(

@@ -1,4 +1,4 @@
-// Texts of the ways into the console.
+// Texts of sign-in, sign-up, links and invitations.
 import { dictionary } from './text.js';
 
 export const signInText = dictionary(
@@ -134,7 +134,7 @@ export const signInText = dictionary(
   },
 );
 
-/** What went wrong on the way through an identity provider, by the word in the address. */
+/** Returns the text for a failed sign-in through an identity provider, by the code in the address. */
 export function problemText(t: (typeof signInText)['en'], problem: string): string {
   const text = Object.entries(t).find(([name]) => name === `problem_${problem}`)?.[1];
   return typeof text === 'string' ? text : t.problem_other;

@@ -1,4 +1,4 @@
-// Texts in both languages. A dictionary is an object per language; the compiler sees to it that no text is missing in one of them.
+// Texts in both languages. A dictionary has one object per language; the compiler checks that no text is missing.
 import { useSyncExternalStore } from 'react';
 import { storedChoice } from '../format/stored-choice.js';
 
@@ -14,7 +14,7 @@ export interface Dictionary<T extends Texts> {
   readonly 'zh-CN': T;
 }
 
-/** Makes a dictionary; the second language has exactly the texts of the first. */
+/** Creates a dictionary. The second language must have exactly the texts of the first. */
 export function dictionary<T extends Texts>(en: T, zh: { readonly [K in keyof T]: T[K] extends string ? string : T[K] }): Dictionary<T> {
   return { en, 'zh-CN': zh as T };
 }
@@ -29,10 +29,10 @@ export function useLanguage(): Language {
   return useSyncExternalStore(choice.subscribe, choice.get);
 }
 
-/** The same outside of components. */
+/** Returns the language in use, outside of components. */
 export const currentLanguage = (): Language => choice.get();
 
-/** Chooses the language. */
+/** Sets the language. */
 export function setLanguage(language: Language): void {
   choice.set(language);
   document.documentElement.lang = language;

@@ -1,4 +1,4 @@
-// What the units of a price are called: the classes of tokens, and other units.
+// Names of the units of a price: the classes of tokens, and other units.
 import { dictionary, useText } from './text.js';
 
 const unitsText = dictionary(

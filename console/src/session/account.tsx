@@ -1,4 +1,4 @@
-// Who is signed in, and the account that the page is about.
+// The signed-in user, and the account of the page.
 import { useQuery } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useMemo } from 'react';
 import type { AccountOfMine, Me, Permission } from '../api/session.js';
@@ -22,7 +22,7 @@ export function MeProvider({ me, children }: { me: Me; children: ReactNode }) {
   return <MeContext value={me}>{children}</MeContext>;
 }
 
-/** Who is signed in. Only on pages behind the sign-in. */
+/** Returns the signed-in user. Only for pages that require sign-in. */
 export function useMe(): Me {
   const me = useContext(MeContext);
   if (me === undefined) throw new Error('Nobody is signed in here.');
@@ -41,7 +41,7 @@ export function useAccount(): AccountInUse {
   return account;
 }
 
-/** The same where there may be none. */
+/** The same for pages that may have no account. */
 export const useMaybeAccount = (): AccountInUse | undefined => useContext(AccountContext);
 
 function inUse(account: AccountOfMine): AccountInUse {
@@ -61,7 +61,7 @@ export const accountPath = (accountId: string, page: string): string => `/accoun
 
 const rememberedName = 'tollgate.account';
 
-/** The account that was looked at last, if it is still one's own; else the first. */
+/** Returns the account that was shown last, if the user still has access; otherwise the first. */
 export function startAccount(me: Me): AccountOfMine | undefined {
   let remembered: string | null = null;
   try {
@@ -72,7 +72,7 @@ export function startAccount(me: Me): AccountOfMine | undefined {
   return me.accounts.find(({ id }) => id === remembered) ?? me.accounts[0];
 }
 
-/** Remembers the account that is looked at. */
+/** Remembers the account that is shown. */
 export function rememberAccount(accountId: string): void {
   try {
     localStorage.setItem(rememberedName, accountId);

@@ -15,7 +15,7 @@ export function keepPage(): () => void {
   return () => change(-1);
 }
 
-/** Whether something on the page must not be taken away. */
+/** Whether something on the page must not be lost. */
 export function useIsPageKept(): boolean {
   return useSyncExternalStore(
     (listener) => {

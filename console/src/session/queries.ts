@@ -3,10 +3,10 @@ import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 import { ApiError, mayPass } from '../api/client.js';
 import { getMe, type Me } from '../api/session.js';
 
-/** The key of who is signed in; null when nobody is. */
+/** The query key of the signed-in user, which is null when no user is signed in. */
 export const meKey = ['me'] as const;
 
-/** Who is signed in, or null. */
+/** Returns the signed-in user, or null. */
 export async function fetchMe({ signal }: { signal: AbortSignal }): Promise<Me | null> {
   try {
     return await getMe(signal);
@@ -40,5 +40,5 @@ export const queryClient = new QueryClient({
   },
 });
 
-/** How often live figures are fetched while the page is looked at. */
+/** How often live figures are fetched while the page is visible. */
 export const liveMs = 2000;

@@ -4,13 +4,12 @@ import { keepPage } from './kept-page.js';
 
 const mark = 'tollgateStaying';
 
-/** While it is needed, the browser asks before the page is unloaded, and going back leads nowhere. */
+/** While `isNeeded` is set, the browser asks before it unloads the page, and the back button has no effect. */
 export function useStaying(isNeeded: boolean): void {
   useEffect(() => {
     if (!isNeeded) return undefined;
     const askFirst = (event: BeforeUnloadEvent): void => event.preventDefault();
-    // Going back within the console unloads nothing, so that no browser asks. One entry of the history is put on top, and put on
-    // again whenever it is taken away.
+    // Going back within the console unloads nothing, so the browser does not ask. An extra history entry is added, and added again whenever it is removed.
     const putOnTop = (): void => {
       if (!isOnTop()) window.history.pushState({ [mark]: true }, '', window.location.href);
     };

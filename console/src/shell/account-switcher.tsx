@@ -19,7 +19,7 @@ export function AccountSwitcher() {
       value={account?.id ?? ''}
       onChange={(event) => go(accountPath(event.target.value, '/'))}
     >
-      {/* An operator looks at accounts that are not their own. */}
+      {/* Operators can open accounts that they are not a member of. */}
       {!isOwn && <option value={account?.id ?? ''}>{account?.name ?? t.account}</option>}
       {accounts.map((each) => (
         <option key={each.id} value={each.id}>

@@ -71,7 +71,7 @@ export function NotFresh() {
     <div className={isShown ? 'flex items-center gap-3 border-t border-line bg-warn-soft px-4 py-1.5 text-sm' : 'sr-only'}>
       {isShown && <TriangleAlert size={16} aria-hidden className="shrink-0" />}
       <div className="min-w-0 flex-1">
-        {/* The time goes on, and is not read aloud every second. */}
+        {/* The time changes every second, so screen readers must not announce it. */}
         <p role="status" className="inline">
           {isShown && (behind.isUnreachable ? t.unreachable : t.notFresh)}
         </p>{' '}

@@ -7,7 +7,7 @@ const pauseMs = 200;
 export function liveForms(): void {
   for (const form of document.querySelectorAll<HTMLFormElement>('form[data-live]')) {
     const shown = form.dataset['live']!.split(' ').map((id) => document.getElementById(id)!);
-    // A search beside an article shows what it has found, and stays on the page.
+    // The search next to an article shows its results without leaving the page.
     const staysHere = form.dataset['stays'] !== undefined;
     let timer: number | undefined;
     let turn = 0;

@@ -1,4 +1,4 @@
-// The script of the public pages, which are complete without it: forms that act at once, and buttons that copy samples.
+// The script of the public pages, which also work without it: forms that apply immediately, and buttons that copy samples.
 import { addCopyButtons } from './copy-buttons.js';
 import { liveForms } from './live-forms.js';
 

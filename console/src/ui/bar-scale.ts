@@ -12,7 +12,7 @@ export function marksOf(largest: number): number[] {
 /** The least height of a value that is not zero, so that it can be seen. */
 const leastHeight = 2;
 
-/** Returns the heights of the parts of a bar. What small parts get to be visible is taken from the largest one. */
+/** Returns the heights of the parts of a bar. Small parts are made visible at the expense of the largest one. */
 export function heightsOf(values: readonly number[], top: number, height: number): number[] {
   const heights = values.map((value) => (value <= 0 || top <= 0 ? 0 : Math.max(leastHeight, (value / top) * height)));
   const excess = heights.reduce((sum, each) => sum + each, 0) - (values.reduce((sum, each) => sum + Math.max(0, each), 0) / top) * height;

@@ -1,4 +1,4 @@
-// What a chart shows, as a file: its figures as CSV, and a picture of it. Fetched when one is asked for.
+// Exports a chart as a file: its figures as CSV, or a picture. Loaded on demand.
 import { heightsOf } from './bar-scale.js';
 import { saveFile } from './save-file.js';
 

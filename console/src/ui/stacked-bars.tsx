@@ -329,7 +329,7 @@ export function StackedBars(props: Props) {
   );
 }
 
-/** What the bar under the pointer stands for: its total, each series with its share, and what small ones are combined. */
+/** The details of the bar under the pointer: its total, each series with its share, and the small series that are combined. */
 function Card({
   bar,
   index,

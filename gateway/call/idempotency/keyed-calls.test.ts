@@ -112,7 +112,7 @@ describe('a call with an idempotency key', () => {
     expect(seen.records.filter(({ storedAnswer }) => storedAnswer.length > 0)).toHaveLength(answers);
   });
 
-  it('is not admitted while metering cannot tell whether its key was used, and leaves no reservation', async () => {
+  it('is not admitted while metering cannot determine whether its key was used, and leaves no reservation', async () => {
     const { begin, seen } = world({
       begin: () => {
         throw new AppError('service_unavailable', 'Away.');

@@ -37,9 +37,9 @@ export interface Begun {
 /** The calls with keys of one gateway. */
 export interface KeyedCalls {
   /**
-   * Runs the call, or replays the answer of the first call with this key. Throws idempotency_mismatch if that one was a different
-   * request, idempotency_in_progress while it runs, idempotency_answer_gone if its answer was not kept, and
-   * service_unavailable if metering cannot tell.
+   * Runs the call, or replays the answer of the first call with this key. Throws idempotency_mismatch if that one was a different request,
+   * idempotency_in_progress while it runs, idempotency_answer_gone if its answer was not kept, and service_unavailable if metering cannot determine
+   * that.
    */
   begin(call: Omit<CallRequest, 'disconnected'>, use: KeyUse): Promise<Begun>;
   /** Returns the number of running calls, whether or not their clients are still connected. */

@@ -10,7 +10,7 @@ import type { Recorded } from '../recorder.js';
 import { pauseBeforeRetryMs } from './retry-key.js';
 
 const nothing = Buffer.alloc(0);
-/** How often a call asks whether a retry at another gateway still waits for it. */
+/** How often a call checks whether a retry at another gateway still waits for it. */
 const awaitedIntervalMs = 1000;
 
 /** A client of a call, the one that began it or one whose request repeats it. */
@@ -50,7 +50,7 @@ export class OfferedCall implements AnswerSink {
   #key: OfferKey | undefined;
   #call: Call | undefined;
   #admitted: CallStep | undefined;
-  /** What came so far, as long as a retry may need it. */
+  /** The answer so far, as long as a retry may need it. */
   #steps: CallStep[] = [];
   #isKept = true;
   #clients = 0;
@@ -79,7 +79,7 @@ export class OfferedCall implements AnswerSink {
     this.#attach(client);
   }
 
-  /** Aborts when the call has no client any more: it disconnected, and no retry came. */
+  /** Aborts when the call no longer has a client: the client disconnected, and no retry arrived. */
   get disconnected(): AbortSignal {
     return this.#gone.signal;
   }
@@ -217,7 +217,7 @@ export class OfferedCall implements AnswerSink {
     return true;
   }
 
-  /** Ends the call if no retry came. */
+  /** Ends the call if no retry has arrived. */
   async #check(): Promise<void> {
     if (await this.#offering) {
       const { awaited } = await this.offers.offer(this, nothing);

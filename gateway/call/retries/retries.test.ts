@@ -329,7 +329,7 @@ describe('a retry of a client library', () => {
     expect([seen.generated, store.charged().length]).toEqual([3, 3]);
   });
 
-  it('is not admitted while metering cannot tell whether it repeats a call', async () => {
+  it('is not admitted while metering cannot determine whether it repeats a call', async () => {
     const { retries, request, seen } = gateway(store, {
       metering: { ...store.rpcs, joinCall: () => Promise.reject(new AppError('service_unavailable', 'Away.')) },
     });

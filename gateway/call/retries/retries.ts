@@ -1,4 +1,4 @@
-// Retries of client libraries that say so: a retry gets the answer of the call that it repeats, which is charged once, if the client of that
+// Retries of client libraries that announce them: a retry gets the answer of the call that it repeats, which is charged once, if the client of that
 // call disconnected before it received anything.
 import { AppError } from '#client/errors/app-error.js';
 import { callContext } from '#client/call-context.js';
@@ -9,7 +9,7 @@ import { type CallDeps, type CallRequest, meteredCall } from '../metered-call.js
 import { type Later, OfferedCall, type OfferKey, type Offers, type RetryingClient } from './offered-call.js';
 import { type RepeatedRequest, retryKeyOf } from './retry-key.js';
 
-/** How long the answer of a call is kept that ended before its client's retry came. */
+/** How long an answer is kept if the call ended before the retry of its client arrived. */
 const keptMs = 60_000;
 const firstPollMs = 100;
 const pollMsMax = 500;
@@ -23,7 +23,7 @@ export interface RequestClient extends RetryingClient, Omit<RepeatedRequest, 'pa
 
 /** The calls of one gateway that retries may join. */
 export interface Retries {
-  /** Runs the call, or returns the answer of the call that it repeats. Throws service_unavailable if metering cannot tell. */
+  /** Runs the call, or returns the answer of the call that it repeats. Throws service_unavailable if metering cannot determine that. */
   begin(call: Omit<CallRequest, 'disconnected'>, client: RequestClient): Begun | Promise<Begun>;
   /** Ends the calls that wait for a retry, and lets no further calls wait. */
   close(): void;

@@ -19,7 +19,7 @@ function write(path: string): void {
 
 const spooled = (in_: string): string[] => readdirSync(join(folder, in_)).filter((name) => name.endsWith('.spool'));
 
-it('moves what threads left that no longer exist, and what a gateway without threads left', () => {
+it('moves the reports of threads that no longer exist, and those of a gateway without threads', () => {
   for (const path of [first, `1/${first}`, `2/${first}`, `3/${first}`, '3/refused.jsonl']) write(path);
   adoptSpools(folder, [1, 2], join(folder, '1'));
   expect([spooled(''), spooled('2'), spooled('3')]).toEqual([[], [first], []]);
@@ -28,7 +28,7 @@ it('moves what threads left that no longer exist, and what a gateway without thr
   expect(readdirSync(join(folder, '3'))).toContain('refused.jsonl');
 });
 
-it('moves what threads left into the folder of a gateway without threads', () => {
+it('moves the reports of threads into the folder of a gateway without threads', () => {
   for (const path of [first, `1/${first}`, `2/${first}`]) write(path);
   adoptSpools(folder, [], folder);
   expect(spooled('')).toHaveLength(3);

@@ -63,7 +63,7 @@ describe('stored responses', () => {
     );
   });
 
-  it('are found by nobody else: not by another key of the account, nor by another account', async () => {
+  it('are not found with another key of the account, or by another account', async () => {
     await keep(response(1));
     expect(await store.find({ ...owner, secret: 'sk-tg-other' }, 'resp_1')).toBeUndefined();
     expect(await store.find({ ...owner, accountId: 'acct_2' }, 'resp_1')).toBeUndefined();
@@ -123,7 +123,7 @@ describe('stored responses', () => {
     expect(counted).toEqual([JSON.stringify(response(1)).length, 0]);
   });
 
-  it('are off if they are kept for no time', () => {
+  it('are disabled if their retention time is 0', () => {
     expect(store.isOn).toBe(true);
     expect(createStoredResponses({ config: { ...config, storedResponseTtlMs: 0 }, metering: {} as never }).isOn).toBe(false);
   });

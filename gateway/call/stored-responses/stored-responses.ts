@@ -1,5 +1,5 @@
-// Stored responses: encrypted with a secret derived from the platform key that received them, and found by hashes of that key and their
-// ids, so that nobody can read or even find one without both. Metering stores them with the records of their calls.
+// Stored responses: encrypted with a secret derived from the platform key that received them, and found by hashes of that key and their ids, so that
+// a response can be neither found nor read without both. Metering stores them with the records of their calls.
 import { createHmac, hkdfSync } from 'node:crypto';
 import { callContext } from '#client/call-context.js';
 import { seal, unseal } from '#kit/secrets/packed-box.js';
@@ -15,7 +15,7 @@ import type { GatewayPeers } from '../../peers.js';
 /** As many names as metering accepts in a request. */
 const namesMax = 1000;
 
-/** Who stores and reads. */
+/** The caller that stores and reads responses. */
 export interface Owner {
   readonly accountId: string;
   /** The platform key as it was sent. */

@@ -19,7 +19,7 @@ export interface RoutedModel {
 export function renderUpstream(upstream: UpstreamMessage, routed: readonly RoutedModel[]): Upstream {
   return {
     id: upstream.id,
-    // Clients alone have the others.
+    // The other fields exist only for clients.
     api_format: words.apiFormat.of(upstream.apiFormat) as Upstream['api_format'],
     base_url: orNull(upstream.baseUrl),
     has_secret: upstream.hasSecret,

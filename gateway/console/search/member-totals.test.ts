@@ -21,7 +21,7 @@ const shown = (groups: readonly Group[]) =>
   groups.map(({ name, thenName, chargeNanoUsd, calls }) => [name, thenName, chargeNanoUsd, calls]);
 
 describe('totals by member', () => {
-  it('add up the keys that each user created, dearest first, and the keys of nobody', () => {
+  it('add up the keys that each user created, most expensive first, and the keys without a creator', () => {
     const groups = byCreator(
       [group('key_2', '', 9n), group('key_1', '', 6n), group('key_3', '', 5n), group('key_4', '', 1n), group('key_5', '', 1n)],
       'name',

@@ -27,7 +27,7 @@ export function errorPages(): DocPage[] {
 
 function errorPage(reason: Reason, isOfCallers: boolean): string {
   const { means, todo } = adviceOf[reason];
-  // The advice links to pages beside the page of errors.
+  // The advice has links relative to the page of errors.
   const text = [`# ${reason}`, means, `**What to do:** ${todo}`].join('\n\n').replace(/\]\((?!https?:)/g, '](../');
   if (!isOfCallers) {
     const { status } = renderConsoleError(new AppError(reason, ''), '');

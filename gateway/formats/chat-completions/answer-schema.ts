@@ -1,4 +1,4 @@
-// The chat-completions format as schemas: what an answer looks like. Other fields that the upstream sends are kept beside these.
+// The chat-completions format as schemas: what an answer looks like. Other fields that the upstream sends are kept alongside these.
 import { Type } from 'typebox';
 import type { ValueOf } from '../fields.js';
 

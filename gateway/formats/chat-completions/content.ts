@@ -55,7 +55,7 @@ function contentPart(part: ContentPart, path: string, demands: Demands): Part | 
 
 const marks = ['cache_control', 'prompt_cache_breakpoint'];
 
-/** Counts the fields of a part beside its content, because a model behind this format may read them. */
+/** Counts the fields of a part alongside its content, because a model behind this format may read them. */
 function countOthers(part: object, content: string, demands: Demands): void {
   for (const [name, value] of Object.entries(part)) {
     if (name !== 'type' && name !== content && value !== null && !marks.includes(name)) demands.addForeign(value);

@@ -66,7 +66,7 @@ function shortly({ part }: Part): string {
 }
 
 describe('a generated conversation', () => {
-  it('keeps every text, tool name, argument and its order in the meaning, and every field beside ours for upstreams of the format', () => {
+  it('keeps every text, tool name, argument and its order in the meaning, and every field alongside ours for upstreams of the format', () => {
     fc.assert(
       fc.property(conversation, fc.uniqueArray(toolName, { maxLength: 3 }), inventions, (turns, names, invented) => {
         const tools = names.map((name) => ({ type: 'function', function: { name, ...invented }, ...invented }));

@@ -1,4 +1,4 @@
-// A chat-completions request → the common inference call, and the caller's own fields beside it.
+// A chat-completions request → the common inference call, and the caller's own fields alongside it.
 import type { ResponseFormat } from '#proto/inference/v1/inference.js';
 import { webSearchUnit } from '#rules/pricing.js';
 import { bodyReader, fieldError } from '../body-reader.js';

@@ -48,7 +48,7 @@ describe('a chat-completions answer', () => {
     });
   });
 
-  it('keeps text beside reasoning (7.9 #21)', () => {
+  it('keeps text alongside reasoning (7.9 #21)', () => {
     const { message } = answerOf(...reasoningBlock(0, 'hmm'), ...textBlock(1, 'Yes.')).choices[0]!;
     expect(message).toMatchObject({ content: 'Yes.', reasoning_content: 'hmm' });
     expect(message).not.toHaveProperty('thinking_blocks');

@@ -42,7 +42,7 @@ const choice = (fields: object): object => ({ choices: [{ index: 0, ...fields }]
 const logprob = (token: string): object => ({ token, logprob: -0.1, bytes: null, top_logprobs: [] });
 const text = blockStart(0, { $case: 'text', value: {} });
 
-describe('what an upstream sends beside the meaning of its chunks', () => {
+describe('what an upstream sends alongside the meaning of its chunks', () => {
   it('is in the head of every chunk if it belongs to the whole answer; lists and objects only once', () => {
     const rest = { system_fingerprint: 'fp_1', service_tier: 'default', prompt_filter_results: [{ prompt_index: 0 }] };
     const events = [withRest(started, rest), ...textBlock(0, 'Hi'), finished()];
@@ -107,7 +107,7 @@ describe('what an upstream sends beside the meaning of its chunks', () => {
     });
   });
 
-  it('keeps log probabilities beside their texts, and joins them in a whole answer', () => {
+  it('keeps log probabilities alongside their texts, and joins them in a whole answer', () => {
     const events = [
       started,
       text,
@@ -125,7 +125,7 @@ describe('what an upstream sends beside the meaning of its chunks', () => {
     });
   });
 
-  it('is beside the delta, where our fields take precedence', () => {
+  it('is alongside the delta, where our fields take precedence', () => {
     const piece = (value: string): object =>
       choice({ delta: { reasoning_details: [{ index: 0, type: 'reasoning.text', text: value }], content: 'theirs', role: 'user' } });
     const events = [
@@ -190,7 +190,7 @@ describe('what an upstream sends beside the meaning of its chunks', () => {
     ]);
   });
 
-  it('of a call other than the event’s is sent beside it', () => {
+  it('of a call other than the event’s is sent alongside it', () => {
     const signed = { delta: { tool_calls: [{ index: 0, extra_content: 's' }] } };
     const events = [started, ...toolBlock(0, 'a', 'f', '{}'), withRest(toolStart(1, 'b', 'g'), choice(signed)), blockStop(1), finished()];
     expect(chunksOf(...events)[3]!.choices[0]!.delta).toEqual({

@@ -6,11 +6,11 @@ import { filled, isObject, type JsonObject, mergeInto, objectIn, parseObject, wi
 export interface ChunkRest {
   /** Fields of the chunk itself. */
   readonly top: JsonObject;
-  /** Fields of choice 0, beside the delta. */
+  /** Fields of choice 0, alongside the delta. */
   readonly choice: JsonObject;
   /** Fields of the delta of choice 0, without its tool calls. */
   readonly delta: JsonObject;
-  /** Fields of choice 0's tool calls beside their meaning, each with its index. */
+  /** Fields of choice 0's tool calls alongside their meaning, each with its index. */
   readonly toolCalls: readonly JsonObject[];
   /** Fields of the usage. */
   readonly usage: JsonObject;
@@ -95,7 +95,7 @@ export class AnswerRest {
     if (event?.$case === 'foreign') this.#merge(chunkRestOf(event.value.json), undefined, begun);
   }
 
-  /** Returns what a tool call has beside its meaning. */
+  /** Returns what a tool call has alongside its meaning. */
   ofToolCall(index: number): JsonObject {
     return objectIn(this.#toolCalls, String(index));
   }

@@ -38,7 +38,7 @@ class ChatCompletionStream implements StreamEncoder {
   private stopReason: StopReason | undefined;
   private readonly open = new Map<number, OpenBlock>();
   private readonly reasoning: Block[] = [];
-  /** What belongs in the next chunk beside its delta. */
+  /** What belongs in the next chunk alongside its delta. */
   private rest: ChunkRest | undefined;
   private lastRest: ChunkRest | undefined;
   private readonly heldEnds: string[] = [];

@@ -23,7 +23,7 @@ describe('a request for embeddings', () => {
     expect(parseEmbeddings({ model, input: ['a', 'b'], ...other }).inputTokensMax).toBe(2 + 2 * 64 + 2 * JSON.stringify(other).length);
   });
 
-  it('passes on what only some servers know, and drops what could lead elsewhere', () => {
+  it('passes on fields that only some servers support, and drops fields that could select another model or server', () => {
     const { request, droppedFields } = parseEmbeddings({ model, input: 'a', input_type: 'query', Model: 'b', api_base: 'c' });
     expect(request.native).toMatchObject({ otherFieldsJson: '{"input_type":"query"}', droppedElsewhere: ['input_type'] });
     expect(droppedFields).toEqual(['Model', 'api_base']);

@@ -18,13 +18,13 @@ const assistant = (...content: object[]): object => ({ role: 'assistant', conten
 const user = (...content: object[]): object => ({ role: 'user', content });
 
 describe('the caller’s own messages body', () => {
-  it.each(Object.entries(clientRequests('messages')))('is what %s sent, but for what is ours to say', (_name, body) => {
+  it.each(Object.entries(clientRequests('messages')))('is what %s sent, except for our own fields', (_name, body) => {
     const { model: _model, stream: _stream, max_tokens: _max, metadata: _metadata, ...rest } = body as Record<string, unknown>;
     expect(fieldsOf(body as object)).toEqual(rest);
     expect(parseMessages(body, {}).request.native?.format).toBe(ApiFormat.API_FORMAT_MESSAGES);
   });
 
-  it('says nothing of models, streams, caps, people, accounts and what changes the price', () => {
+  it('has no fields for the model, streaming, caps, users and accounts, and none that change the price', () => {
     const ours = {
       stream: true,
       stream_options: {},
@@ -37,7 +37,7 @@ describe('the caller’s own messages body', () => {
     expect(fieldsOf({ ...minimal, ...ours, ...unpriced })).toEqual({ messages: minimal.messages });
   });
 
-  it('keeps fields, blocks and options that nobody knows yet', () => {
+  it('keeps unknown fields, blocks and options', () => {
     const body = {
       messages: [user({ ...text, mood: 1 }, { type: 'hologram', data: [1, { a: null }] })],
       tools: [
@@ -51,12 +51,12 @@ describe('the caller’s own messages body', () => {
     expect(otherFieldsJson).toBe('{"future_field":{"a":[1]}}');
   });
 
-  it('has no known field that is null or says nothing, for vendors differ on those', () => {
+  it('has no known fields that are null or empty, because vendors treat them differently', () => {
     const nothing = { temperature: null, system: [], tools: [], tool_choice: { type: 'auto' }, cache_control: null, stop_sequences: null };
     expect(fieldsOf({ ...minimal, ...nothing, future_field: null }, { version: '2026-10-21' })).toEqual({ messages: minimal.messages });
   });
 
-  it('for counting has no more than what is read', () => {
+  it('has only the fields that are read when tokens are counted', () => {
     const { fieldsJson, messagesBetas } = parseCountTokens(
       {
         ...minimal,
@@ -73,13 +73,13 @@ describe('the caller’s own messages body', () => {
     expect(messagesBetas).toEqual(['a']);
   });
 
-  it('takes the flags along, each once', () => {
+  it('keeps the beta flags, each once', () => {
     expect(parseMessages(minimal, { betas: ['a-1', 'b-2', 'a-1'] }).request.native?.messagesBetas).toEqual(['a-1', 'b-2']);
   });
 });
 
-describe('a conversation that vendors would refuse', () => {
-  it('loses thinking without a signature or of a responses upstream, and a message of nothing else', () => {
+describe('a conversation that vendors would reject', () => {
+  it('loses thinking that is unsigned or from a responses upstream, and messages that contain nothing else', () => {
     const signed = { type: 'thinking', thinking: '', signature: 's' };
     const unsigned = [
       { type: 'thinking', thinking: 'a', signature: '' },
@@ -94,7 +94,7 @@ describe('a conversation that vendors would refuse', () => {
     ]);
   });
 
-  it('calls tools by ids in its own characters (7.9 #15)', () => {
+  it('has tool call ids with the characters of the format (7.9 #15)', () => {
     const sent = messagesOf(assistant(use('functions.f:0'), use('ok')), user(result('functions.f:0'), result('ok'))) as {
       content: Record<string, string>[];
     }[];
@@ -104,7 +104,7 @@ describe('a conversation that vendors would refuse', () => {
     expect(sent[1]!.content[1]).toEqual(use('ok'));
   });
 
-  it('has the results of tools together right behind the calls (7.9 #14)', () => {
+  it('has the results of tools together, right after the calls (7.9 #14)', () => {
     expect(messagesOf(assistant(use('a'), use('b')), { role: 'system', content: 'x' }, user(result('b')), user(result('a'), text))).toEqual(
       [
         { role: 'user', content: 'hi' },
@@ -129,7 +129,7 @@ describe('a conversation that vendors would refuse', () => {
     ]);
   });
 
-  it('is otherwise left as it is, turns of one side included', () => {
+  it('is otherwise unchanged, including consecutive turns of one role', () => {
     const messages = [
       assistant(text, use('a')),
       user(result('a')),

@@ -238,7 +238,7 @@ describe('a block of the user', () => {
     expect(outcomeOf(saying(block))).toEqual(outcome);
   });
 
-  it('has no citations on its text since 2026-10-21, but an empty list', () => {
+  it('may have only an empty list of citations on its text since 2026-10-21', () => {
     const recent = { version: '2026-10-21' };
     expect(outcomeOf(saying(text('a', { citations: [{}] })), recent)).toEqual({
       reason: 'invalid_request',
@@ -334,14 +334,14 @@ describe('a block of the assistant', () => {
     expect(rest).toEqual(outcome);
   });
 
-  it('is no document since 2026-10-21', () => {
+  it('cannot be a document since 2026-10-21', () => {
     expect(partOf(document({ type: 'text', media_type: 'text/plain', data: 'words' }), { version: '2026-10-21' })).toEqual({
       reason: 'invalid_request',
       field: `${at}.type`,
     });
   });
 
-  it('is thinking, signed or not', () => {
+  it('can be thinking, signed or not', () => {
     const partsOf = (block: object): unknown[] =>
       parseMessages(answered(block), {}).request.prompt!.messages[1]!.parts.slice(1).map(shortly);
     expect(partsOf({ type: 'thinking', thinking: 'a', signature: 's' })).toEqual([{ reasoning: { text: 'a', signature: 's' } }]);
@@ -419,7 +419,7 @@ describe('a field of the body', () => {
     expect(outcomeOf({ ...minimal, ...fields })).toEqual(outcome);
   });
 
-  it('says how much to think', () => {
+  it('sets the amount of thinking', () => {
     const reasoningOf = (fields: object): Reasoning | undefined => parseMessages({ ...minimal, ...fields }, {}).request.reasoning;
     const none = { effort: '', budgetTokens: undefined, disabled: false };
     expect(reasoningOf({})).toBeUndefined();
@@ -430,13 +430,13 @@ describe('a field of the body', () => {
     expect(reasoningOf({ output_config: { effort: 'low' } })).toEqual({ ...none, effort: 'low' });
   });
 
-  it('may let thinking take more than one answer, interleaved with calls', () => {
+  it('may allow a thinking budget above one answer, for thinking interleaved with calls', () => {
     const body = { ...minimal, thinking: { type: 'enabled', budget_tokens: 9000 } };
     expect(outcomeOf(body)).toEqual({ reason: 'invalid_request', field: 'thinking.budget_tokens' });
     expect(outcomeOf(body, { betas: ['interleaved-thinking-2025-05-14'] })).toEqual({ parts });
   });
 
-  it('gives the form of the answer, by either name', () => {
+  it('sets the schema of the answer, under either name', () => {
     const schema = { type: 'object', properties: { a: { type: 'string' } } };
     const formatOf = (fields: object): ResponseFormat | undefined => parseMessages({ ...minimal, ...fields }, {}).request.responseFormat;
     const expected = { format: { $case: 'jsonSchema', value: { name: '', description: '', schemaJson: JSON.stringify(schema) } } };
@@ -514,7 +514,7 @@ describe('a tool', () => {
     ]);
   });
 
-  it('may be chosen by name, even where only its vendor knows its schema, but no other', () => {
+  it('may be chosen by name, even if only the vendor knows its schema, but the tool must exist', () => {
     const choice = { tool_choice: { type: 'tool', name: 'bash' } };
     expect(outcomeOf({ ...minimal, tools: [tool, { type: 'bash_20250124', name: 'bash' }], ...choice })).toEqual({
       parts,
@@ -524,7 +524,7 @@ describe('a tool', () => {
     expect(outcomeOf({ ...minimal, tools: [tool], ...choice })).toEqual({ reason: 'invalid_request', field: 'tool_choice.name' });
   });
 
-  it('shares its name with no other', () => {
+  it('must have a unique name', () => {
     expect(
       outcomeOf({
         ...minimal,
@@ -540,7 +540,7 @@ describe('a tool', () => {
 describe('cache marks', () => {
   const texts = (count: number): object[] => Array.from({ length: count }, (_, index) => text(`t${index}`, { cache_control: mark }));
 
-  it('are at most four, wherever they stand', () => {
+  it('are at most four, wherever they are', () => {
     expect(outcomeOf(saying(...texts(4)))).toMatchObject({ parts: expect.any(Array) });
     expect(outcomeOf(saying(...texts(5)))).toEqual({ reason: 'invalid_request', field: 'messages.0.content.4.cache_control' });
     const spread = { tools: [{ ...tool, cache_control: mark }], system: [text('s', { cache_control: mark })] };
@@ -560,7 +560,7 @@ describe('cache marks', () => {
     expect(outcomeOf({ ...saying(...texts(4)), cache_control: mark })).toEqual({ reason: 'invalid_request', field: 'cache_control' });
   });
 
-  it('of the instructions stand by their place', () => {
+  it('of the instructions are kept at their position', () => {
     const system = [text('x-anthropic-billing-header: v'), text('a'), text('b', { cache_control: { ...mark, ttl: '1h' } })];
     expect(parseMessages({ ...minimal, system }, {}).request.prompt).toMatchObject({ system: ['a', 'b'], systemCacheTtls: { 1: '1h' } });
   });
@@ -569,7 +569,7 @@ describe('cache marks', () => {
 describe('the bound of the input', () => {
   const boundOf = (body: object): number => parseMessages(body, {}).inputTokensMax;
 
-  it('holds what has no common form, byte by byte', () => {
+  it('covers content without a common form by its bytes', () => {
     const base = boundOf(minimal);
     expect(base).toBe(64 + 2);
     expect(boundOf({ ...minimal, future_field: 'x'.repeat(1000) })).toBe(base + 1002);
@@ -590,7 +590,7 @@ describe('the bound of the input', () => {
     );
   });
 
-  it('leaves images and documents to be counted by the piece', () => {
+  it('does not include images and documents, which are counted separately', () => {
     expect(boundOf(saying(text('hi'), image({ ...png, data: 'x'.repeat(5000) }), document({ ...pdf, data: 'x'.repeat(5000) })))).toBe(66);
   });
 });

@@ -127,7 +127,7 @@ function written({ messages, system, unknown, tools }: Generated) {
 const bytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
 describe('any messages body', () => {
-  it('means what it says: text, images, thinking, calls, arguments and results, in order', () => {
+  it('is translated completely: text, images, thinking, calls, arguments and results, in order', () => {
     fc.assert(
       fc.property(body, (generated) => {
         const { prompt } = parseMessages(written(generated), {}).request;
@@ -140,7 +140,7 @@ describe('any messages body', () => {
     );
   });
 
-  it('reaches upstreams of its format as it is, but for what is ours, the ids of calls and where their results stand', () => {
+  it('reaches upstreams of its format unchanged, except for our fields, the ids of calls and the position of their results', () => {
     fc.assert(
       fc.property(body, (generated) => {
         const whole = written(generated);
@@ -183,7 +183,7 @@ describe('any messages body', () => {
     );
   });
 
-  it('has no more tokens of text than its bound says, and counts as it is generated', () => {
+  it('has no more text tokens than its bound, and has the same bound for counting and for generating', () => {
     fc.assert(
       fc.property(body, (generated) => {
         const whole = written(generated);

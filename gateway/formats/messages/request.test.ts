@@ -63,7 +63,7 @@ describe('a messages request', () => {
     });
   });
 
-  it('of a coding agent loses nothing where its own format is spoken, and elsewhere only what has no effect', () => {
+  it('of a coding agent loses nothing at upstreams of its format, and elsewhere only fields without effect', () => {
     const parsed = parseMessages(clientRequests('messages')['claude-code-first'], { version: '2023-06-01' });
     expect(parsed.request.prompt?.system).toEqual(['You are a coding agent.', 'Answer in plain text.']);
     expect(parsed.request.prompt?.systemCacheTtls).toEqual({ 0: '1h', 1: '5m' });
@@ -80,7 +80,7 @@ describe('a messages request', () => {
     ]);
   });
 
-  it('names the missing or malformed field in the vendor’s words', () => {
+  it('names the missing or malformed field as the vendor does', () => {
     expect(refusalOf({ model: 'm', messages: minimal.messages })).toEqual({
       reason: 'invalid_request',
       field: 'max_tokens',
@@ -118,7 +118,7 @@ describe('a messages request', () => {
     expect(parseMessages({ ...minimal, temperature: null }, { version: '2026-10-21' }).request.sampling?.temperature).toBeUndefined();
   });
 
-  it('leaves room for the answer beside the thinking budget', () => {
+  it('leaves room for the answer in addition to the thinking budget', () => {
     const withBudget = (budget_tokens: number): object => ({ ...minimal, max_tokens: 2000, thinking: { type: 'enabled', budget_tokens } });
     expect(parseMessages(withBudget(1999), {}).request.reasoning?.budgetTokens).toBe(1999);
     expect(refusalOf(withBudget(2000))).toMatchObject({
@@ -128,13 +128,13 @@ describe('a messages request', () => {
     expect(refusalOf(withBudget(1023))).toMatchObject({ field: 'thinking.budget_tokens' });
   });
 
-  it('never asks to switch reasoning off and for an effort at once (7.9 #20)', () => {
+  it('never disables reasoning and sends an effort at the same time (7.9 #20)', () => {
     const parsed = parseMessages({ ...minimal, thinking: { type: 'disabled' }, output_config: { effort: 'high' } }, {});
     expect(parsed.request.reasoning).toEqual({ effort: '', budgetTokens: undefined, disabled: true });
     expect(parsed.request.native?.droppedElsewhere).toEqual(['output_config.effort']);
   });
 
-  it('chooses tools as the caller says', () => {
+  it('translates the tool choice', () => {
     const toolChoiceOf = (tool_choice: object): object | undefined =>
       parseMessages({ ...minimal, tools: [tool], tool_choice }, {}).request.prompt?.toolChoice;
     expect(toolChoiceOf({ type: 'auto', disable_parallel_tool_use: true })).toEqual({
@@ -160,7 +160,7 @@ describe('the conversation of a messages request', () => {
     ]);
   });
 
-  it('may hold instructions in its middle (7.9 #19), but not at its start', () => {
+  it('may contain instructions in the middle (7.9 #19), but not at the start', () => {
     const { prompt } = parseMessages(after({ role: 'system', content: [text] }, { role: 'user', content: 'hi' }), {}).request;
     expect(shortly(prompt?.messages)[1]).toBe('system: {"text":"go on"}');
     expect(
@@ -178,7 +178,7 @@ describe('the conversation of a messages request', () => {
     expect(refusalOf({ ...minimal, messages: [{ role: 'assistant', content: 'x' }] })).toMatchObject({ field: 'messages.0.role' });
   });
 
-  it('is refused when text is empty (7.9 #17), but for a last assistant turn', () => {
+  it('is refused if text is empty (7.9 #17), except in a last assistant turn', () => {
     expect(refusalOf({ ...minimal, messages: [{ role: 'user', content: '' }] })).toMatchObject({ field: 'messages.0.content' });
     expect(refusalOf({ ...minimal, messages: [{ role: 'user', content: [] }] })).toMatchObject({ field: 'messages.0.content' });
     expect(refusalOf({ ...minimal, messages: [{ role: 'user', content: [{ type: 'text', text: '' }] }] }).message).toContain(
@@ -191,7 +191,7 @@ describe('the conversation of a messages request', () => {
     expect(parseMessages(after({ role: 'assistant', content: '' }), {}).request.prompt?.messages).toHaveLength(1);
   });
 
-  it('pairs every call with a result at the start of the next user turn (7.9 #14)', () => {
+  it('must have a result for every call at the start of the next user turn (7.9 #14)', () => {
     const calls = { role: 'assistant', content: [text, use('a'), use('b')] };
     const accepted = [
       after(calls, { role: 'user', content: [result('b'), result('a'), text] }),

@@ -1,4 +1,4 @@
-// A messages request → the common inference call, and the caller's own fields beside it.
+// A messages request → the common inference call, and the caller's own fields alongside it.
 import type { TObject } from 'typebox';
 import { bodyReader, fieldError } from '../body-reader.js';
 import { endUserOf } from '../end-user.js';

@@ -52,7 +52,7 @@ describe('a messages answer', () => {
     });
   });
 
-  it('counts input without what the cache gave or took (7.9 #2, #3 and #4)', () => {
+  it('counts input without tokens read from or written to the cache (7.9 #2, #3 and #4)', () => {
     const { usage } = answerOf(...textBlock(0, 'Hi'));
     expect(usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens).toBe(127);
   });
@@ -76,7 +76,7 @@ describe('a messages answer', () => {
     expect(answerOf(...textBlock(0, ''), ...reasoningBlock(1, '')).content).toEqual([]);
   });
 
-  it('turns arguments into an object, and hands over as it is what is none', () => {
+  it('turns arguments into an object, and passes on unchanged what is not an object', () => {
     const calls = [
       ...toolBlock(0, 'a', 'f', '{"x":', '1}'),
       ...toolBlock(1, 'b', 'f'),
@@ -89,7 +89,7 @@ describe('a messages answer', () => {
     expect(stop_reason).toBe('tool_use');
   });
 
-  it('tells a refusal as text with its own stop reason', () => {
+  it('returns a refusal as text with its own stop reason', () => {
     expect(answerOf(...refusalBlock(0, 'I may not.'))).toMatchObject({
       content: [{ type: 'text', text: 'I may not.' }],
       stop_reason: 'refusal',
@@ -120,7 +120,7 @@ describe('the stop reason', () => {
     expect(endOf(stopReason, '', new Set(kinds)).stop_reason).toBe(expected);
   });
 
-  it('names the stop sequence that was met, where it is known', () => {
+  it('names the stop sequence that was reached, if it is known', () => {
     expect(endOf(StopReason.STOP_REASON_STOP_SEQUENCE, 'END', new Set())).toMatchObject({
       stop_reason: 'stop_sequence',
       stop_sequence: 'END',

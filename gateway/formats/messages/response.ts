@@ -77,7 +77,7 @@ export function emptyContentOf(block: Block): JsonObject {
   }
 }
 
-/** Returns the block for the caller. Fields beside a delta are not part of it, because the vendor would reject them when the block is sent back. */
+/** Returns the block for the caller. Fields alongside a delta are not part of it, because the vendor would reject them when the block is sent back. */
 function contentOf(block: Block, rest: JsonObject | undefined): JsonObject {
   const content = blockWith(emptyContentOf(block), rest);
   if (block.text !== '') mergeInto(content, { [block.kind === 'reasoning' ? 'thinking' : 'text']: block.text }, 'pieces');

@@ -34,8 +34,8 @@ function wholeOf(...events: Event[]): { content: object[]; [field: string]: unkn
 const text = blockStart(0, { $case: 'text', value: {} });
 const thinking = blockStart(0, { $case: 'reasoning', value: { redactedData: '' } });
 
-describe('what an upstream says beside its message', () => {
-  it('stands in message_start and in the whole answer, without what is ours', () => {
+describe('additional fields of an upstream’s message', () => {
+  it('are in message_start and in the whole answer, except for fields that are ours', () => {
     const rest = {
       id: 'theirs',
       model: 'theirs',
@@ -67,7 +67,7 @@ describe('what an upstream says beside its message', () => {
     });
   });
 
-  it('stands in message_delta and in the whole answer, where the recorded counts win', () => {
+  it('are in message_delta and in the whole answer, where the recorded counts take precedence', () => {
     const rest = {
       delta: { stop_reason: 'pause_turn', container: { id: 'c' } },
       usage: {
@@ -101,22 +101,22 @@ describe('what an upstream says beside its message', () => {
     });
   });
 
-  it('tells why the vendor stopped an answer', () => {
+  it('include the reason why the vendor stopped an answer', () => {
     const stopDetails = { type: 'refusal', category: 'cyber', explanation: 'No.' };
     const events = [started, withRest(finished(StopReason.STOP_REASON_REFUSAL), { delta: { stop_details: stopDetails } })];
     expect(dataOf(...events).at(-2)).toMatchObject({ delta: { stop_reason: 'refusal', stop_details: stopDetails } });
     expect(wholeOf(...events)).toMatchObject({ stop_reason: 'refusal', stop_details: stopDetails });
   });
 
-  it('does not hide a tool call behind the label that the model was done', () => {
+  it('do not hide a tool call by a stop reason that says the model had finished', () => {
     const events = [started, ...toolBlock(0, 'a', 'f'), withRest(finished(), { delta: { stop_reason: 'end_turn' } })];
     expect(dataOf(...events).at(-2)).toMatchObject({ delta: { stop_reason: 'tool_use' } });
     expect(wholeOf(...events)).toMatchObject({ stop_reason: 'tool_use' });
   });
 });
 
-describe('what an upstream says beside a block', () => {
-  it('stands in its start, and opens no empty block', () => {
+describe('additional fields of a block', () => {
+  it('are in its start, and open no empty block', () => {
     const call = withRest(toolStart(1, 'a', 'f'), {
       id: 'theirs',
       input: { theirs: 1 },
@@ -139,7 +139,7 @@ describe('what an upstream says beside a block', () => {
     expect(wholeOf(started, ...events, finished()).content).toEqual([{ ...block, input: { x: 1 } }]);
   });
 
-  it('stands in its events where it stood, and takes the place of nothing there', () => {
+  it('are in the same place of its events, and replace nothing there', () => {
     const theirs = { around: 1, type: 'theirs', index: 9, delta: {}, content_block: {}, message: {} };
     const events = [
       withBeside(started, theirs),
@@ -163,7 +163,7 @@ describe('what an upstream says beside a block', () => {
     expect(wholeOf(...events, finished()).content).toEqual([{ type: 'thinking', thinking: 'hm!', signature: 'sig' }]);
   });
 
-  it('stands in its deltas, even empty ones, but not in the block, which would be refused when it comes back', () => {
+  it('are in its deltas, even empty ones, but not in the block, which the vendor would reject when it is sent back', () => {
     const events = [
       thinking,
       withRest(delta(0, 'text', ''), { estimated_tokens: 50 }),
@@ -177,7 +177,7 @@ describe('what an upstream says beside a block', () => {
     expect(wholeOf(started, ...events, finished()).content).toEqual([{ type: 'thinking', thinking: '', signature: 'sig' }]);
   });
 
-  it('keeps citations with their text', () => {
+  it('include citations, which stay with their text', () => {
     const [one, two] = [
       { type: 'char_location', cited_text: 'a' },
       { type: 'char_location', cited_text: 'b' },
@@ -199,7 +199,7 @@ describe('a foreign block', () => {
   const server = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'tool_search', input: {}, caller: { type: 'direct' } };
   const result = { type: 'tool_search_tool_result', tool_use_id: 'srvtoolu_1', content: { type: 'x', tool_references: [] } };
 
-  it('passes whole, in its place, under our own index', () => {
+  it('is passed on whole, in its place, with our own index', () => {
     const pieces = [
       { type: 'input_json_delta', partial_json: '{"q"' },
       { type: 'input_json_delta', partial_json: ':1}' },
@@ -224,7 +224,7 @@ describe('a foreign block', () => {
     expect(wholeOf(started, ...events, finished())['stop_reason']).toBe('end_turn');
   });
 
-  it('takes deltas of any kind', () => {
+  it('can have deltas of any kind', () => {
     const start = blockStart(0, { $case: 'foreign', value: { json: JSON.stringify({ type: 'compaction', content: null, text: '' }) } });
     const events = [
       start,
@@ -251,7 +251,7 @@ describe('a foreign block', () => {
 });
 
 describe('a foreign event', () => {
-  it('passes as it is under its own name, on one line', () => {
+  it('is passed on unchanged under its own name, on one line', () => {
     const event: Event = {
       event: { $case: 'foreign', value: { json: '{\n"type":"vendor_event","big":12345678901234567890}', countedText: '', isEnd: false } },
     };
@@ -261,7 +261,7 @@ describe('a foreign event', () => {
     );
   });
 
-  it('that tells an end waits for the end of the call, and none can take the place of ours', () => {
+  it('that announces an end waits for the end of the call, and none can replace our own', () => {
     const forbidden = ['message_stop', 'message_delta', 'error', 'message_start', 'content_block_start', 'bad\nname'].map((type) =>
       foreign({ type }),
     );
@@ -280,7 +280,7 @@ describe('a tool call id', () => {
   });
 });
 
-it('keeps the order of what came before a special delta', () => {
+it('does not affect the order of events before a special delta', () => {
   const events = [
     started,
     toolStart(0, 'a', 'f'),
@@ -303,7 +303,7 @@ it('keeps the order of what came before a special delta', () => {
   ]);
 });
 
-it('loses no text of a block that waits for its turn', () => {
+it('does not lose text of a block that waits for its turn', () => {
   const cite = foreignDelta(1, { type: 'citations_delta', citation: { type: 'char_location' } });
   const waiting = [blockStart(1, { $case: 'text', value: {} }), withRest(delta(1, 'text', 'Hi'), { v: 1 }), cite, blockStop(1)];
   const pieces = blocksOf(toolStart(0, 'a', 'f'), ...waiting, blockStop(0)).filter(({ index }) => index === 1);
@@ -315,7 +315,7 @@ it('loses no text of a block that waits for its turn', () => {
   ]);
 });
 
-it('has a thought in the whole answer too when the stream told no more of it than its length', () => {
+it('keeps reasoning in the whole answer even if the stream had only its length', () => {
   const events = [started, thinking, withRest(delta(0, 'text', ''), { estimated_tokens: 50 }), blockStop(0), finished()];
   expect(dataOf(...events)[1]).toMatchObject({ content_block: { type: 'thinking' } });
   expect(wholeOf(...events).content).toEqual([{ type: 'thinking', thinking: '', signature: '' }]);

@@ -1,4 +1,4 @@
-// The rest of a messages answer: what its upstream sent beside the meaning of message_start, blocks, deltas and message_delta. Pure.
+// The rest of a messages answer: what its upstream sent alongside the meaning of message_start, blocks, deltas and message_delta. Pure.
 import { filled, isObject, type JsonObject, mergeInto, objectIn, parseObject, without } from '../rest.js';
 
 const oursInMessage = new Set(['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'usage']);
@@ -27,7 +27,7 @@ export function blockWith(block: JsonObject, rest: JsonObject | undefined): Json
   return rest === undefined ? block : { ...block, ...without(rest, oursInBlock) };
 }
 
-/** Returns the fields of an event beside its message, block or delta; none of them may replace ours. */
+/** Returns the fields of an event alongside its message, block or delta; none of them may replace ours. */
 export function besideOf(json: string | undefined): JsonObject {
   return json === undefined ? {} : without(parseObject(json), oursAround);
 }

@@ -52,7 +52,7 @@ describe('a messages stream', () => {
     expect(framesOf(stream.finish(counts)).map(({ event }) => event)).toEqual(['novel_end', 'message_delta', 'message_stop']);
   });
 
-  it('goes from message_start over the blocks to message_stop', () => {
+  it('goes from message_start through the blocks to message_stop', () => {
     expect(dataOf(...textBlock(0, 'Hel', 'lo'))).toEqual([
       {
         type: 'message_start',
@@ -92,7 +92,7 @@ describe('a messages stream', () => {
     ]);
   });
 
-  it('gives the signature whole, just before the thinking stops', () => {
+  it('sends the whole signature just before the thinking stops', () => {
     expect(blocksOf(...reasoningBlock(0, 'hmm', 'sig'))).toEqual([
       { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '', signature: '' } },
       { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'hmm' } },
@@ -157,13 +157,13 @@ describe('a messages stream', () => {
     ]);
   });
 
-  it('does not wait for the end to show what comes', () => {
+  it('sends content as it arrives, without waiting for the end', () => {
     const encoder = messages.stream(answerContext);
     encoder.push([started, blockStart(0, { $case: 'text', value: {} })]);
     expect(encoder.push([delta(0, 'text', 'now')])).toContain('"text":"now"');
   });
 
-  it('closes at its end what the upstream left open', () => {
+  it('closes blocks that the upstream left open at its end', () => {
     const encoder = messages.stream(answerContext);
     encoder.push([started, toolStart(0, 'a', 'f'), toolStart(1, 'b', 'g'), delta(1, 'argumentsJson', '{}'), finished()]);
     const types = framesOf(encoder.finish(counts)).map(({ event }) => event);
@@ -177,7 +177,7 @@ describe('a messages stream', () => {
     ]);
   });
 
-  it('tells an error as an event of its own', () => {
+  it('reports an error as a separate event', () => {
     const [frame] = framesOf(messages.errorFrame(new AppError('upstream_overloaded', 'Busy.'), 'req_1'));
     expect(frame).toMatchObject({
       event: 'error',
@@ -189,13 +189,13 @@ describe('a messages stream', () => {
     expect(framesOf(messages.keepAlive)).toEqual([{ event: 'ping', data: { type: 'ping' } }]);
   });
 
-  it('is never ended politely when the upstream broke off', () => {
+  it('is never ended as complete if the upstream broke off', () => {
     const encoder = messages.stream(answerContext);
     encoder.push([started, ...textBlock(0, 'Hi')]);
     expect(() => encoder.finish(counts)).toThrow('finished');
   });
 
-  it('reads the same however the events were grouped', () => {
+  it('is the same however the events are grouped', () => {
     const events = [
       started,
       ...reasoningBlock(0, 'hm', 's'),

@@ -29,7 +29,7 @@ interface StreamedBlock {
   unwritten: Block;
   /** Deltas to write before that. */
   deltas: SpecialDelta[];
-  /** What the upstream sent beside the block's start, its signature and its stop. */
+  /** What the upstream sent alongside the block's start, its signature and its stop. */
   startRest: JsonObject | undefined;
   startBeside: JsonObject | undefined;
   signatureRest: JsonObject | undefined;
@@ -204,13 +204,13 @@ function isShown({ index, unwritten, hasText, deltas }: StreamedBlock): boolean 
 
 const deltaTypes = { argumentsJson: ['input_json_delta', 'partial_json'], signature: ['signature_delta', 'signature'] } as const;
 
-/** Returns the fields beside a delta as text to append to an object; empty for none. */
+/** Returns the fields alongside a delta as text to append to an object; empty for none. */
 function besideText(envelopeJson: string | undefined): string {
   const fields = JSON.stringify(besideOf(envelopeJson)).slice(1, -1);
   return fields === '' ? '' : `,${fields}`;
 }
 
-/** Adds a delta without a common form, or with other fields beside it. Earlier content is written before it. */
+/** Adds a delta without a common form, or with other fields alongside it. Earlier content is written before it. */
 function addSpecialDelta(
   block: StreamedBlock,
   delta: NonNullable<BlockDelta['delta']>,

@@ -1,4 +1,4 @@
-// The responses format as schemas: what an answer looks like. Other fields that the upstream sends are kept beside these.
+// The responses format as schemas: what an answer looks like. Other fields that the upstream sends are kept alongside these.
 import { Type } from 'typebox';
 
 const nullable = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) => Type.Union([schema, Type.Null()]);

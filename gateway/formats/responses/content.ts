@@ -22,7 +22,7 @@ const translated: ReadonlySet<string> = new Set(
   'type text refusal image_url detail file_data file_url filename prompt_cache_breakpoint parsed'.split(' '),
 );
 
-/** Counts the fields of a part beside its content, such as annotations, because a model behind this format may read them. */
+/** Counts the fields of a part alongside its content, such as annotations, because a model behind this format may read them. */
 function countOthers(part: ContentPart, demands: Demands): void {
   for (const [name, value] of Object.entries(part)) {
     if (!translated.has(name) && value !== null && !(Array.isArray(value) && value.length === 0)) demands.addForeign(value);

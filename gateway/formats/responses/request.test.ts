@@ -170,7 +170,7 @@ describe('reasoning in the input', () => {
     expect(fieldsOf({ input: [item, user('go')] })['input']).toEqual([user('go')]);
   });
 
-  it('of a responses upstream keeps its id beside its content, and reaches such an upstream unchanged', () => {
+  it('of a responses upstream keeps its id alongside its content, and reaches such an upstream unchanged', () => {
     const item = { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Sum.' }], encrypted_content: 'gAAA' };
     expect(partOf(item)).toEqual({ text: 'Sum.', signature: signatureOfItem({ id: 'rs_1', encryptedContent: 'gAAA' }), redactedData: '' });
     expect(fieldsOf({ input: [item, user('go')] })['input']).toEqual([item, user('go')]);

@@ -1,4 +1,4 @@
-// A responses request → the common inference call, the caller's own fields beside it, and what the answer repeats of it.
+// A responses request → the common inference call, the caller's own fields alongside it, and what the answer repeats of it.
 import type { Reasoning, ResponseFormat } from '#proto/inference/v1/inference.js';
 import { bodyReader, fieldError } from '../body-reader.js';
 import { endUserOf } from '../end-user.js';
@@ -109,7 +109,7 @@ function translateReasoning({ reasoning }: ResponseRequest, demands: Demands): R
   return undefined;
 }
 
-/** Notes what the caller wants beside the answer: without log probabilities it would read missing fields. */
+/** Notes what the caller wants alongside the answer: without log probabilities it would read missing fields. */
 function noteInclude({ include, top_logprobs: topLogprobs }: ResponseRequest, demands: Demands): void {
   for (const [index, name] of (include ?? []).entries()) {
     if (name === 'reasoning.encrypted_content') continue;

@@ -34,7 +34,7 @@ export function endedResponse(context: AnswerContext, output: Output, counts: To
   });
 }
 
-/** Returns the response object in this state, with what the upstream sent beside it. */
+/** Returns the response object in this state, with what the upstream sent alongside it. */
 export function responseWith(context: AnswerContext, rest: JsonObject, state: JsonObject): JsonObject {
   const ours = {
     id: responseId(context.requestId),

@@ -15,7 +15,7 @@ const sse = (...chunks: unknown[]): string =>
   chunks.map((data) => `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`).join('');
 
 describe('the checker of chat-completions streams', () => {
-  it('finds nothing wrong with a right one', () => {
+  it('accepts a correct one', () => {
     const tools = [opening(0), call(0, { function: { arguments: '{' } }), opening(1), call(0, { function: { arguments: '}' } })].map(
       (one) => chunk(one),
     );
@@ -64,11 +64,11 @@ describe('the checker of chat-completions streams', () => {
     ['that calls tools but says stop', sse(role, chunk(opening(0)), stop, '[DONE]')],
     ['that says it calls tools but does not', sse(role, chunk(choice({}, 'tool_calls')), '[DONE]')],
     ['with an error of text', sse(role, { error: 'broke' })],
-  ])('finds fault with one %s', (_name, text, includeUsage = false) => {
+  ])('detects one %s', (_name, text, includeUsage = false) => {
     expect(streamFaults('chat-completions', text, { includeUsage })).not.toEqual([]);
   });
 
-  it('lets upstreams of the format say words of their own', () => {
+  it('allows upstreams of the format to use values of their own', () => {
     const text = sse(role, chunk(choice({}, 'new_word')), '[DONE]');
     expect(streamFaults('chat-completions', text)).not.toEqual([]);
     expect(streamFaults('chat-completions', text, { native: true })).toEqual([]);
@@ -118,7 +118,7 @@ const last: Event = { type: 'message_stop' };
 const events = (...list: Event[]): string => list.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
 
 describe('the checker of messages streams', () => {
-  it('finds nothing wrong with a right one', () => {
+  it('accepts a correct one', () => {
     const blocks = [
       open(0, thinking),
       piece(0, { type: 'signature_delta', signature: 's' }),
@@ -172,11 +172,11 @@ describe('the checker of messages streams', () => {
     ['that calls tools but says it is done', around(open(0, toolUse), close(0))],
     ['with a block no other format has', around(open(0, { type: 'server_tool_use', id: 'a', name: 'f', input: {} }), close(0))],
     ['with an event of its own', events(begin, { type: 'new' }, end(), last)],
-  ])('finds fault with one %s', (_name, stream) => {
+  ])('detects one %s', (_name, stream) => {
     expect(streamFaults('messages', stream)).not.toEqual([]);
   });
 
-  it('lets upstreams of the format say words of their own', () => {
+  it('allows upstreams of the format to use values of their own', () => {
     const stream = events(begin, { type: 'new' }, open(0, { type: 'new' }), piece(0, { type: 'new_delta' }), close(0), end('new'), last);
     expect(streamFaults('messages', stream)).not.toEqual([]);
     expect(streamFaults('messages', stream, { native: true })).toEqual([]);
@@ -192,7 +192,7 @@ describe('the checker of bodies', () => {
   };
   const answer = { ...message, content: [{ ...text, text: 'a' }], stop_reason: 'end_turn' };
 
-  it('finds nothing wrong with right ones', () => {
+  it('accepts correct ones', () => {
     expect(answerFaults('chat-completions', completion)).toEqual([]);
     expect(answerFaults('messages', answer)).toEqual([]);
     expect(errorFaults('chat-completions', { error: { message: 'm', type: 't', param: null, code: 'c' } })).toEqual([]);
@@ -200,7 +200,7 @@ describe('the checker of bodies', () => {
     expect(tokenCountFaults({ input_tokens: 3 })).toEqual([]);
   });
 
-  it('finds what is missing or of the other format', () => {
+  it('detects what is missing or belongs to the other format', () => {
     expect(answerFaults('chat-completions', { ...completion, choices: [{ ...completion.choices[0], logprobs: undefined }] })).not.toEqual(
       [],
     );

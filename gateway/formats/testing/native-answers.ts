@@ -1,4 +1,4 @@
-// Arbitrary answers of upstreams of the caller's own format, with everything that such an upstream may send beside the meaning.
+// Arbitrary answers of upstreams of the caller's own format, with everything that such an upstream may send alongside the meaning.
 import fc from 'fast-check';
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { blockStart, blockStop, delta, finished, foreign, foreignBlock, foreignDelta, started, toolStart, withRest } from './events.js';

@@ -39,7 +39,7 @@ describe('the fields of a body', () => {
     '{"messages":[{"role":"user","content":"long","content":"short"}]}',
     '{"mod\\u0065l":"a"}',
     '{"a":{"b\\/c":1}}',
-  ])('are not used of a text that others may read otherwise: %s', (json) => {
+  ])('are not taken from a text that other parsers may read differently: %s', (json) => {
     expect(fieldsOf(json)).toBeUndefined();
   });
 

@@ -69,7 +69,7 @@ describe('the query of the public catalog', () => {
     expect(ids(models, { with: 'flying' })).toEqual([]);
   });
 
-  it('ignores what it does not understand', () => {
+  it('ignores unknown parameters and values', () => {
     expect(ids(models, { sort: 'price-sideways', with: '<script>', page: '9' })).toEqual(['a/small', 'b/large', 'c/unpriced']);
   });
 

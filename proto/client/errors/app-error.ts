@@ -10,7 +10,7 @@ export interface AppErrorOptions {
   retryAfterMs?: number;
   /** The underlying error, which never leaves this process. */
   cause?: unknown;
-  /** Whether it came from another service, which has already logged it. */
+  /** Whether it was received from another service, which has already logged it. */
   remote?: boolean;
 }
 

@@ -1,4 +1,4 @@
-// Hands certificates to grpc-js, which asks for them again whenever they change.
+// Provides certificates to grpc-js, and notifies it whenever they change.
 import type { experimental } from '@grpc/grpc-js';
 import type { TlsFiles } from '../tls-files.js';
 

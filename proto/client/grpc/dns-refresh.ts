@@ -9,7 +9,7 @@ const refreshMsDefault = 10_000;
 /** Connections that end together do not each look the name up. */
 const pauseMsMin = 5000;
 
-/** The resolver of grpc-js, asked again periodically. */
+/** The resolver of grpc-js, which resolves again periodically. */
 class RefreshedDns implements experimental.Resolver {
   static getDefaultAuthority(target: experimental.GrpcUri): string {
     return target.path;

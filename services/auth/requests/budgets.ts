@@ -22,7 +22,7 @@ const periodWords = {
 type Period = keyof typeof periodWords;
 const isPeriod = (period: BudgetPeriod): period is Period => period in periodWords;
 
-/** What a request says of a budget. */
+/** A budget in a request. */
 export type BudgetSetting = Pick<Budget, 'period' | 'limitNanoUsd' | 'soft' | 'alertPercents'>;
 
 /** Returns the settings in order of their periods, with their percents ascending and each once. Raises invalid_request. */

@@ -1,4 +1,4 @@
-// What audit events say of a project.
+// The details of a project in audit events.
 import type { Project } from '#proto/auth/v1/auth.js';
 import { budgetWords } from './budgets.js';
 import { rateLimitWords } from './rate-limits.js';

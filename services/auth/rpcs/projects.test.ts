@@ -254,7 +254,7 @@ describe.each(testEngines)('projects on %s', (engine) => {
       auth.service.updateAccountPrivacy({ accountId: of.id, neverLogPrompts }, context);
     const daysOf = async (...projectIds: string[]) => (await auth.service.batchGetPromptLogDays({ projectIds }, operator)).days;
 
-    it('do so only once an admin or owner of the account says so; an operator may only have them stop', async () => {
+    it('do so only if an admin or owner of the account turned it on; an operator can only turn it off', async () => {
       const own = await newAccount(auth.service, 'Own');
       expect(await daysOf(defaultProjectId(own.id))).toEqual([0]);
       const admin = as(own.id, 'admin');

@@ -31,7 +31,7 @@ describe.each(testEngines)('rate limits on %s', (engine) => {
     return (await auth.service.updateKey(request, operator)).key!;
   };
 
-  it('of a key are kept as they were set, absent ones apart from those of 0', async () => {
+  it('of a key are stored as they were set, with absent limits distinct from 0', async () => {
     const { key } = await newKey(auth.service, account, { rateLimits: { requestsPerMinute: 60, tokensPerMinute: 0 } });
     expect(key.rateLimits).toEqual({ requestsPerMinute: 60, tokensPerMinute: 0, concurrentCalls: undefined });
     expect(await auth.service.getKey({ keyId: key.id, accountId: account.id }, operator)).toEqual({ key });

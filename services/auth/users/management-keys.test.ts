@@ -106,7 +106,7 @@ describe.each(testEngines)('management keys on %s', (engine) => {
     expect(decodeJwt(actorToken!.token)).toMatchObject({ operator: false, roles: { [account.id]: 'owner' } });
   });
 
-  it('of one project have a role in that project alone', async () => {
+  it('of one project have a role only in that project', async () => {
     const [mine, other] = [await project('Search'), await project('Other')];
     const { secret } = await create({ projectId: mine.id, scopes: ['keys:write'] });
     const inProject = (role: Role) => ({ role: Role.ROLE_MEMBER, projectRoles: [{ projectId: mine.id, role }] });

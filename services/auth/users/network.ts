@@ -1,4 +1,4 @@
-// The network that stands for one client when attempts are counted. Pure.
+// The network that counts as one client when attempts are limited. Pure.
 import { isIPv6 } from 'node:net';
 
 const hextetsOfNetwork = 4;

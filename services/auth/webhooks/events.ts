@@ -54,7 +54,7 @@ export class WebhookPublisher {
     await notifier.add(tx, { ...toAll, attemptsMax: webhookAttemptsMax, content: undefined });
   }
 
-  /** Hands an event for every account to its endpoints, page by page. A repeat after a crash hands over only what is missing. */
+  /** Adds an event for every account to all endpoints, page by page. A repeat after a crash adds only what is missing. */
   async fanOut({ eventJson }: { readonly eventJson: string }): Promise<void> {
     const event = parsedEvent(eventJson)!;
     let after: string | undefined;

@@ -98,7 +98,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     expect(kept).not.toContain(secret);
   });
 
-  it('tell of keys that were created and revoked, and of changes that other services report', async () => {
+  it('report keys that were created and revoked, and changes from other services', async () => {
     await create();
     const { key } = await newKey(auth.service, account);
     await auth.service.revokeKey({ keyId: key.id, accountId: account.id }, operator);
@@ -176,7 +176,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     expect(found).toMatchObject({ state: delivered, attempts: 2 });
   });
 
-  it('are not held up by an endpoint that does not answer, and leave out what it cannot take', async () => {
+  it('are not delayed by an endpoint that does not answer, for which only a limited number waits', async () => {
     const hanging: ServerResponse[] = [];
     receiver.answer = (response) => void hanging.push(response);
     const { endpoint } = await create();

@@ -74,7 +74,7 @@ describe.each(testEngines)('price drafts on %s', (engine) => {
     expect(await service.getPriceDraft({ modelId: 'small' }, context)).toEqual({ draft, diff });
   });
 
-  it('start when they say, and never change the price before', async () => {
+  it('take effect at their start, and not before', async () => {
     const old = await publish((await put()).version);
     const next = await publish((await put({ outputNanoUsdPerMtok: 1n, effectiveFromMs: BigInt(clock.nowMs() + 5000) })).version);
     expect((await service.listModels({}, context)).scheduledPrices).toEqual([next]);
@@ -85,7 +85,7 @@ describe.each(testEngines)('price drafts on %s', (engine) => {
     expect(await versions()).toEqual([next, old]);
   });
 
-  it('published twice are one price, even when another draft or price was added since', async () => {
+  it('that are published twice become one price, even if another draft or price was added since', async () => {
     const { version } = await put();
     const price = await publish(version);
     clock.advance(1000);
@@ -129,7 +129,7 @@ describe.each(testEngines)('price drafts on %s', (engine) => {
     expect(await priceNow()).toEqual(published);
   });
 
-  it('are changed only by a caller that has seen the latest one, if the request demands it', async () => {
+  it('can be changed only by a caller that has seen the latest version, if the request requires it', async () => {
     const first = await put({}, 0n);
     expect((await refusal(put({}, 0n))).reason).toBe('failed_precondition');
     const second = await put({ inputNanoUsdPerMtok: 2n }, first.version);

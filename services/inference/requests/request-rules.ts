@@ -55,7 +55,10 @@ export function checkTargets(targets: readonly Target[]): void {
   }
 }
 
-/** Checks the prompt of a request: at least one message, and in each role only the parts that it allows. With other content beside it the prompt may have no messages. */
+/**
+ * Checks the prompt of a request: at least one message, and in each role only the parts that it allows. If there is other content, the prompt may
+ * have no messages.
+ */
 export function checkPrompt(prompt: Prompt | undefined, others?: object): asserts prompt is Prompt {
   check(prompt !== undefined, 'prompt', 'is required');
   const { messages, tools, toolChoice } = prompt;

@@ -184,7 +184,7 @@ export class CallRoute {
 
   /**
    * Returns the attempt to make after one that failed with this error; undefined if there is none to make: the request itself is at fault, all
-   * targets have failed, or the model's budget for retries is used up. `hasStatus` tells whether the vendor responded.
+   * targets have failed, or the model's budget for retries is used up. `hasStatus`: whether the vendor responded.
    */
   next(error: unknown, hasStatus: boolean): NextAttempt | undefined {
     const { clock, random } = this.router.deps;

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { OutcomeWindow } from './outcome-window.js';
 
 describe('the window of outcomes', () => {
-  it('counts the outcomes of its time, and forgets older ones slot by slot', () => {
+  it('counts the outcomes within its duration, and forgets older ones slot by slot', () => {
     const window = new OutcomeWindow(1000);
     for (let nowMs = 0; nowMs < 1000; nowMs += 10) window.note(nowMs % 20 === 0, nowMs);
     expect([window.total, window.bad]).toEqual([100, 50]);
@@ -14,7 +14,7 @@ describe('the window of outcomes', () => {
     expect([window.total, window.bad]).toEqual([0, 0]);
   });
 
-  it('equals a count of the outcomes themselves, at whatever times they come', () => {
+  it('equals a count of the outcomes themselves, whenever they occur', () => {
     const window = new OutcomeWindow(1000);
     const outcomes: { atMs: number; isBad: boolean }[] = [];
     let [nowMs, seed] = [0, 1];

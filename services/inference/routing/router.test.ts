@@ -127,7 +127,7 @@ describe('calls', () => {
     expect(lines.filter(({ msg }) => msg === 'upstream target is cooling down')).toHaveLength(1);
   });
 
-  it('do not eject a target by mistakes of their own', () => {
+  it('do not eject a target because of invalid requests', () => {
     const { call } = start();
     const mistakes: Reason[] = ['upstream_rejected', 'context_length_exceeded', 'body_too_large', 'cancelled', 'unsupported_field'];
     for (let round = 0; round < 10; round += 1)

@@ -43,7 +43,7 @@ interface Judged {
   readonly health: TargetHealth;
   /** The reason of the last failure; empty if there was none. */
   lastReason: string;
-  /** It gets no calls, because the operator says so. */
+  /** It gets no calls, because an operator drained it. */
   isDrained: boolean;
   /** When the override was set that was applied last. */
   overriddenAtMs: bigint;

@@ -32,7 +32,7 @@ describe('the health of a target', () => {
     expect([health.standing(0), health.standing(99), health.standing(100)]).toEqual(['ejected', 'ejected', 'trial_due']);
   });
 
-  it('does not take an answer that begins for a complete one', () => {
+  it('does not count an answer that only began as complete', () => {
     const health = new TargetHealth(rules);
     for (let count = 0; count < 3; count += 1) {
       const ticket = health.begin(0);
@@ -170,7 +170,7 @@ describe('the health of a target', () => {
     expect([health.standing(7999), health.standing(8000)]).toEqual(['cooling', 'available']);
   });
 
-  it('delays its trial while a probe fails, but not for ever, and makes it due once the probe succeeds, until a trial fails', () => {
+  it('delays its trial while probes fail, but not forever, and makes it due once a probe succeeds, until a trial fails', () => {
     const health = ejected();
     health.noteProbe(false, 50, 90);
     expect([health.standing(150), health.standing(190)]).toEqual(['ejected', 'trial_due']);

@@ -39,7 +39,7 @@ const cooldownMaxMs = 30_000;
 
 /** How much one answer counts in the average of their latency. */
 const latencyShare = 0.2;
-/** Fewer calls say nothing about a target's share of failures. */
+/** With fewer calls, the share of failures is not meaningful. */
 const shareCallsMin = 5;
 
 /** Holds the health of one target. */
@@ -86,7 +86,7 @@ export class TargetHealth {
     this.latencyMs = this.latencyMs === undefined ? ms : this.latencyMs + (ms - this.latencyMs) * latencyShare;
   }
 
-  /** Returns the share of its recent calls that failed or began late; 0 if there were too few to tell. */
+  /** Returns the share of its recent calls that failed or began late; 0 if there were too few calls. */
   badShare(nowMs: number): number {
     const { calls, bad } = this.recent(nowMs);
     return calls < shareCallsMin ? 0 : bad / calls;
@@ -130,7 +130,7 @@ export class TargetHealth {
     this.#judge(ticket, nowMs, mayEject);
   }
 
-  /** Notes that the target did what it was asked to: the answer is complete, or it rejected an invalid request. */
+  /** Records that the target worked: it completed an answer, or rejected an invalid request. */
   succeed(ticket: AttemptTicket, nowMs: number): void {
     this.answer(ticket, nowMs);
     if (this.#isEjected) return;
@@ -188,7 +188,7 @@ export class TargetHealth {
     this.#sinceMs = nowMs;
   }
 
-  /** Returns the target to service and forgets its failures, because the operator says so. */
+  /** Returns the target to service and forgets its failures, on behalf of the operator. */
   reset(nowMs: number): void {
     this.#return(nowMs);
     this.failures = this.#refusals = this.#severity = 0;

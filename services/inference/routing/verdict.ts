@@ -33,8 +33,8 @@ export function isRetryable(error: unknown): boolean {
 const pauseMsMax = 2000;
 
 /**
- * Returns how long to wait before the same target is tried again; undefined if a second attempt would fail as well or would cost the caller
- * the time limit again. `hasStatus` tells whether the vendor responded: if it did, "unavailable" is a problem with our account there.
+ * Returns how long to wait before the same target is tried again; undefined if a second attempt would fail as well or would cost the caller the time
+ * limit again. `hasStatus`: whether the vendor responded; if it did, "unavailable" is a problem with our account there.
  */
 export function pauseBeforeRetry(error: unknown, hasStatus: boolean, pauseMs: number): number | undefined {
   if (!hasReason(error, 'upstream_failed', 'upstream_overloaded', 'upstream_unavailable', 'upstream_rate_limited')) return undefined;

@@ -62,14 +62,14 @@ describe('a call whose first token is late', () => {
     expect(await called('two')[0]!.clientLeft).toBe(true);
   });
 
-  it('is answered by the one that is left if the other fails', async () => {
+  it('is answered by the other target if one fails', async () => {
     stub.script('one', { ...answer, fault: { kind: 'slow-headers', delayMs: 250 } });
     stub.script('two', { fault: failing });
     const one = await call({ streaming: false });
     expect([one.started.target!.upstreamModel, words(one.failed)]).toEqual(['one', [['two', 'upstream_failed', 'one']]]);
   });
 
-  it('goes on to a target that was not called if both fail', async () => {
+  it('tries a third target if both fail', async () => {
     stub.script('one', { fault: { kind: 'reset', afterBytes: 0 }, blocks: [], frameDelayMs: 200 });
     stub.script('two', { fault: failing });
     stub.script('three', answer);
@@ -81,7 +81,7 @@ describe('a call whose first token is late', () => {
     expect((await call({ targets })).started.target!.upstreamModel).toBe('three');
   });
 
-  it('makes no second call if the first token is in time, or is not to be hedged', async () => {
+  it('makes no second call if the first token is in time, or if the call must not be hedged', async () => {
     stub.script('one', answer);
     await call({ hedgeAfterMs: 5000 });
     stub.script('one', { ...answer, fault: { kind: 'slow-headers', delayMs: 150 } });

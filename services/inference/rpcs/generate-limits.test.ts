@@ -114,7 +114,7 @@ describe('an upstream with limits of its own', () => {
     expect([await usedOf('small', counted), await usedOf('small', counted)]).toEqual(['small', 'cc']);
   });
 
-  it('is waited for if its allowance is used up for a short time only', async () => {
+  it('is waited for if its allowance is used up only for a short time', async () => {
     const clock = new ManualClock();
     await start({}, clock);
     await inference.service.putUpstream(limited({ requestsPerMinute: 1 }), operator);

@@ -56,14 +56,14 @@ describe('a call of a chat-completions caller to an upstream of that format', ()
       expect(JSON.parse(extraJson!)).toMatchObject({ choices: [{ index: 0, logprobs: { content: expect.any(Array) } }] });
   });
 
-  it('gets other answers as pieces of their own, with their ends told apart', async () => {
+  it('gets parallel answers as separate pieces, each with its own end', async () => {
     const { events } = await answer(native('choices', { n: 2 }, { choices: 2 }));
     const pieces = events.flatMap(({ event }) => (event?.$case === 'foreign' ? [event.value] : []));
     expect(pieces.map(({ countedText }) => countedText).join('')).toBe('Another answer.');
     expect(pieces.filter(({ isEnd }) => isEnd)).toHaveLength(1);
   });
 
-  it('gets what the vendor has invented since', async () => {
+  it('gets new fields of the vendor', async () => {
     const { rests } = await answer(native('unknown-fields', {}));
     expect(rests[0]).toMatchObject({ new_field: { of: 'tomorrow' } });
     expect(rests.at(-1)).toMatchObject({ choices: [{ index: 0, new_end_field: 7 }] });
@@ -75,7 +75,7 @@ describe('a call of a chat-completions caller to an upstream of that format', ()
     expect(start).toMatchObject({ value: { block: { $case: 'toolCall', value: { name: 'run_code', isCustom: true } } } });
   });
 
-  it('gets nothing of the kind in another format', async () => {
+  it('gets none of these in another format', async () => {
     const messages = { format: ApiFormat.API_FORMAT_MESSAGES, fieldsJson: '{}', droppedElsewhere: ['context_management'] };
     const prompt = { messages: [{ role: Role.ROLE_USER, parts: [{ part: { $case: 'text' as const, value: { text: 'Hi' } } }] }] };
     const { events, rests } = await answer(

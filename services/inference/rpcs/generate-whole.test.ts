@@ -20,7 +20,7 @@ const formats = ['cc', 'm'] as const;
 describe.each(formats)('an answer of upstream %s', (format) => {
   const whole = `${format}-whole`;
 
-  it('is requested whole if the upstream is set so, the client does not stream, and the output cap is low', async () => {
+  it('is requested whole if the upstream is configured so, the client does not stream, and the output cap is low', async () => {
     await start();
     const cases: [string, { streaming?: boolean; maxOutputTokens: number }, boolean][] = [
       [whole, { maxOutputTokens: 1024 }, true],
@@ -53,7 +53,7 @@ describe.each(formats)('an answer of upstream %s', (format) => {
     expect(await stub.requests[0]!.clientLeft).toBe(true);
   });
 
-  it('is cancelled with its consumer', async () => {
+  it('is cancelled when its consumer disconnects', async () => {
     await start();
     const leaving = new AbortController();
     const answer = collect(inference.service, ask('slow-headers', whole), leaving.signal);
@@ -77,7 +77,7 @@ describe.each(formats)('an answer of upstream %s', (format) => {
     expect(summary(eventsOf(messages)).join(' ')).toContain('Hello from the stub upstream.');
   });
 
-  it('may come as a stream all the same', async () => {
+  it('may be a stream anyway', async () => {
     await start();
     stub.script('stubborn', { blocks: [{ type: 'text', text: 'Hello.' }], alwaysStreams: true });
     const messages = await collect(inference.service, ask('stubborn', whole));
@@ -89,7 +89,7 @@ describe.each(formats)('an answer of upstream %s', (format) => {
 describe('the sandbox', () => {
   const wholeOf = (request: Parameters<typeof collect>[1]) => collect(inference.service, request);
 
-  it('gives short answers whole if it is set so', async () => {
+  it('returns short answers whole if configured so', async () => {
     await start({ sandboxWholeAnswers: true });
     const request = ask('story', 'sandbox', { maxOutputTokens: 50 });
     const messages = await wholeOf(request);

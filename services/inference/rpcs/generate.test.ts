@@ -90,7 +90,7 @@ describe.each(['cc', 'm'])('an answer of upstream %s', (upstreamId) => {
     ['malformed-json', 'upstream_failed'],
     ['error-frame', 'upstream_overloaded'],
     ['huge-chunk', 'upstream_failed'],
-  ])('delivers what came before it broke: %s', async (model, reason) => {
+  ])('delivers what arrived before it broke off: %s', async (model, reason) => {
     const delivered: string[] = [];
     const reading = (async () => {
       for await (const message of inference.service.generate(ask(model, upstreamId), operator))
@@ -105,7 +105,7 @@ describe.each(['cc', 'm'])('an answer of upstream %s', (upstreamId) => {
     expect(summary(eventsOf(await collect(inference.service, ask('drip', upstreamId))))).toContain('Hello from the stub upstream.');
   });
 
-  it('leaves its connection for the next one', async () => {
+  it('leaves its connection open for the next call', async () => {
     stub.script('x', { frameDelayMs: 5 });
     for (let calls = 1; ; calls += 1) {
       await collect(inference.service, ask('x', upstreamId));

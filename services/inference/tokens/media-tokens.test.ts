@@ -79,7 +79,7 @@ describe('tokens of images', () => {
     [1920, 1080, 2691, 1560, 2448],
     [3840, 2160, 2992, 1592, 9792],
     [4032, 3024, 3928, 1596, 14_364],
-  ])('of %i × %i pixels are near what vendors were seen to count', (width, height, newer, older, patches) => {
+  ])('of %i × %i pixels are close to what vendors were observed to count', (width, height, newer, older, patches) => {
     const isNear = (estimate: number, measured: number): void => {
       expect(estimate / measured).toBeGreaterThan(0.95);
       expect(estimate / measured).toBeLessThan(1.05);
@@ -103,7 +103,7 @@ describe('tokens of images', () => {
 });
 
 describe('tokens of documents', () => {
-  it('follow the pages that the document says it has, at whichever end, else its size', () => {
+  it('depend on the number of pages in the document, at either end of the file, otherwise on its size', () => {
     const tree = '1 0 obj << /Type /Pages /Kids [2 0 R] /Count 12 >> endobj ';
     const filler = Buffer.alloc(600_000, 0x20);
     expect(pagesOf(Buffer.from(`%PDF-1.7 ${tree}`).toString('base64'))).toBe(12);

@@ -11,7 +11,7 @@ export class BlockWriter {
   #nextIndex = 0;
   #open: Block['$case'] | undefined;
   #started = false;
-  /** The arguments so far of a function that stands for a custom tool. */
+  /** The arguments so far of a function that represents a custom tool. */
   #customArguments: string | undefined;
   /** Kinds of block written so far. */
   readonly written = new Set<Block['$case']>();
@@ -49,7 +49,7 @@ export class BlockWriter {
     return this.#open;
   }
 
-  /** Writes to the open block. Empty fragments are left out unless the upstream sent something beside them. */
+  /** Writes to the open block. Empty fragments are left out unless the upstream sent something alongside them. */
   delta(delta: NonNullable<BlockDelta['delta']>, extraJson?: string): void {
     if (delta.value === '' && extraJson === undefined) return;
     assert(this.#open !== undefined, 'A delta needs an open block.');
@@ -84,7 +84,7 @@ export class BlockWriter {
     return this.#events.length;
   }
 
-  /** Adds what the upstream sent beside the meaning of an event, to the newest or the oldest event that waits to be taken. */
+  /** Adds what the upstream sent alongside the meaning of an event, to the newest or the oldest event that waits to be taken. */
   attach(extraJson: string, to: 'newest' | 'oldest' = 'newest'): void {
     const event = this.#events.at(to === 'newest' ? -1 : 0);
     assert(event !== undefined, 'There is no event to attach to.');

@@ -103,7 +103,7 @@ describe('beta flags', () => {
   });
 });
 
-describe("a caller's request fields beside the published ones", () => {
+describe("a caller's request fields in addition to the published ones", () => {
   it.each(Object.keys(wires) as (keyof typeof wires)[])(
     'that cost more than tokens do not reach an upstream of kind %s, and are named',
     (kind) => {

@@ -1,4 +1,4 @@
-// The request fields beside the published ones that each kind of upstream may receive. A field that is on no list could make the vendor do
+// The request fields in addition to the published ones that each kind of upstream may receive. A field that is on no list could make the vendor do
 // work that tokens do not pay for: searches, beams, more answers, a longer context. Pure.
 import type { ApiFormat, GenerateRequest } from '#proto/inference/v1/inference.js';
 import type { UpstreamBody } from './http/wire.js';

@@ -2,10 +2,10 @@
 import type { Prompt, Tool, ToolCallPart } from '#proto/inference/v1/inference.js';
 import type { JsonObject } from './stream-decoder.js';
 
-/** The parameter of the function that stands for a custom tool. */
+/** The parameter of the function that represents a custom tool. */
 const parameter = 'input';
 
-/** Returns the schema of the function that stands for a custom tool. */
+/** Returns the schema of the function that represents a custom tool. */
 export function customToolParameters(): JsonObject {
   return { type: 'object', properties: { [parameter]: { type: 'string' } }, required: [parameter], additionalProperties: false };
 }

@@ -63,7 +63,7 @@ export class PayloadParser {
   }
 }
 
-/** Reports whether events are this one piece of text, with nothing beside it. */
+/** Reports whether events are this one piece of text, with nothing alongside it. */
 export function isText(events: readonly Event[], text: string): boolean {
   const [only] = events;
   if (only?.event?.$case !== 'blockDelta' || events.length > 1 || only.extraJson !== undefined || only.envelopeJson !== undefined)

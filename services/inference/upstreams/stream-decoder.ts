@@ -8,7 +8,7 @@ export interface Outcome {
   readonly stopReason: StopReason;
   /** The stop sequence that was matched; empty if unknown or none. */
   readonly stopSequence: string;
-  /** What the upstream sent beside the end and the usage, as the extra_json of `finished`; absent if nothing. */
+  /** What the upstream sent alongside the end and the usage, as the extra_json of `finished`; absent if nothing. */
   readonly extraJson?: string;
 }
 

@@ -1,4 +1,4 @@
-// Hands out the only connection of a SQLite file. While nobody waits for it, it is not given back to knex's pool, whose every turn costs as much as
+// Provides the only connection of a SQLite file. While no transaction waits for it, it is not returned to knex's pool, whose every turn costs as much as
 // several statements.
 import type { MeasuredPool } from './db-metrics.js';
 import type { ConnectionPool } from './run-plain.js';
@@ -8,7 +8,7 @@ export class LoneConnection implements MeasuredPool {
   readonly max = 1;
   readonly #acquire: () => Promise<unknown>;
   readonly #release: (connection: unknown) => Promise<unknown>;
-  /** The connection while nobody uses it. */
+  /** The connection while it is not in use. */
   #free: unknown;
   #isClosing = false;
 
@@ -20,7 +20,7 @@ export class LoneConnection implements MeasuredPool {
     this.#release = client.releaseConnection.bind(client);
   }
 
-  /** Returns the connection if nobody uses it. */
+  /** Returns the connection if it is not in use. */
   takeFree(): unknown {
     const connection = this.#free;
     this.#free = undefined;

@@ -87,7 +87,7 @@ function openMysql(url: string, options: DatabaseOptions): Database {
   const pool = transactions.client as ConnectionPool;
   const probe = new WriteProbe(() => runOnMysql(pool, writeRow));
   return {
-    // With autocommit: a SELECT by itself would otherwise begin a transaction that nobody ends.
+    // With autocommit: a SELECT by itself would otherwise begin a transaction that is never ended.
     ...database('mysql', knex, knex.client as ConnectionPool, probe),
     migrationUrl: options.migrationUrl,
     // What is committed is durable, so there is no earlier moment to report.

@@ -97,7 +97,7 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
   const leavers = parts.filter(({ leave }) => leave !== undefined);
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
     for (const part of leavers) part.leave!();
-    // A user at a terminal does not wait, and parts that nobody balances have nothing to announce.
+    // Skipped for a user at a terminal, and for parts that are not behind a load balancer.
     if (signal === 'SIGTERM' && leavers.length > 0) await sleep(common.lameDuckMs);
     await stopParts((name) => (stopping = name));
     for (const connection of connections) connection.close();

@@ -126,7 +126,7 @@ describe('a replica that hangs', () => {
         (error: { reason: string }) => error.reason,
       );
     expect(await call(100)).toBe('deadline_exceeded');
-    // A timeout this short says nothing about the replica.
+    // A timeout this short does not mean that the replica is unavailable.
     expect(await call(100)).toBe('deadline_exceeded');
     expect(await call(1500)).toBe('deadline_exceeded');
     // grpc-js may give the second stream to the first replica too; the third goes to the other.

@@ -10,7 +10,7 @@ import { LocalCall } from './local-call.js';
  */
 export const hopMs = 20;
 
-// With less time left nothing useful can finish, and work that nobody waits for slows down other calls.
+// With less time left nothing useful can finish, and work whose result is no longer awaited slows down other calls.
 const leftMsMin = 5;
 
 /** Passes the method a deadline 20 ms before the caller's, and a signal that aborts at it. Raises deadline_exceeded. */

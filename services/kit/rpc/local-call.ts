@@ -51,7 +51,7 @@ export class LocalCall implements CallContext {
     return this.#controller.signal;
   }
 
-  /** Why the signal has aborted, or would have; undefined while the call goes on. */
+  /** Why the signal has aborted, or would have; undefined while the call is in progress. */
   get endedBy(): AppError | undefined {
     return this.#reason;
   }

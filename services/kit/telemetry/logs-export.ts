@@ -43,7 +43,7 @@ export function startLogs(target: OtlpTarget, otel: OtelConfig, resource: Resour
   const logger = provider.getLogger('tollgate');
   const stop = forwardLines((text) => {
     const { level, time, msg, trace_id: traceId, span_id: spanId, err, telemetry, ...attributes } = JSON.parse(text) as Line;
-    // A receiver that is away must not cause a line for each line that it misses.
+    // An unavailable receiver must not cause a log line for each line that it misses.
     if (telemetry !== undefined) return;
     logger.emit({
       timestamp: new Date(time),

@@ -1,4 +1,4 @@
-// Reads the statements that a docs page tells operators to run, so that tests run the same statements.
+// Reads the SQL statements of a docs page, so that tests run the same statements as operators.
 import { readFileSync } from 'node:fs';
 
 /** Returns the statements about a table in the page's ```sql blocks, in order. */

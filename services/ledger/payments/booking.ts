@@ -31,7 +31,7 @@ export async function book(provider: string, event: PaymentEvent, context: CallC
     case 'refunded':
       return bookRefund(provider, event, context, deps);
     case 'noticed':
-      // Nothing else would bring it to an operator's attention.
+      // The log line is the only way for an operator to notice it.
       deps.log.error(
         { provider, what: event.what, ...event.details },
         'the payment provider reported something that an operator must review',

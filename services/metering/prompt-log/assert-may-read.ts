@@ -1,4 +1,4 @@
-// Who may read and delete a prompt and its answer.
+// Checks who may read and delete a prompt and its answer.
 import type { CallContext } from '#client/call-context.js';
 import { fault } from '#client/errors/fault.js';
 import { includesProject, isMember, projectsOf } from '#kit/rpc/access/projects.js';

@@ -6,7 +6,7 @@ import { repeat } from '#kit/repeat.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
 import { clearKeyAlert, dueKeyAlerts } from '../store/refused-keys.js';
 
-/** When alerts are tried again that the ledger did not take. Alerts that become due are sent at once. */
+/** When alerts that the ledger did not accept are retried. Alerts that become due are sent immediately. */
 const retryMs = 60_000;
 const timeoutMs = 10_000;
 const alertsAtATime = 100;

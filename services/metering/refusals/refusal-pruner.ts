@@ -7,7 +7,7 @@ import type { MeteringConfig } from '../config.js';
 import { pruneExamples, pruneRefusals } from '../store/prune-refusals.js';
 
 const msPerDay = 86_400_000;
-/** Longer than any gateway goes on sending one batch. */
+/** Longer than any gateway retries one batch. */
 const batchIdsKeptMs = msPerDay;
 
 /** Starts to prune; returns a function that stops it. Several replicas may prune at the same time. */

@@ -32,7 +32,7 @@ export interface RecordInstants {
   readonly promisedSinceMs: number;
 }
 
-/** What became of a record, beside that it is stored. */
+/** The result of storing a record. */
 export interface RecordEffects {
   /** Absent if the outbox must deliver it. */
   readonly settlement: Settlement | undefined;

@@ -9,7 +9,7 @@ import { percentilesOf } from './performance.js';
 
 /** Records that are read for one measurement. */
 const readMax = 10_000;
-/** Calls without which nothing is said. */
+/** With fewer calls, no figures are reported. */
 export const callsMin = 50;
 /** How long a measurement is kept. */
 export const keptMs = 300_000;
@@ -30,7 +30,7 @@ interface Call {
   readonly tokensPerSecond: number | undefined;
 }
 
-/** Measures the models when asked, and keeps the result for a while. */
+/** Measures the models on demand, and keeps the result for a while. */
 export class ModelPerformances {
   private measured: { readonly atMs: number; readonly models: Promise<ModelPerformance[]> } | undefined;
 

@@ -13,7 +13,7 @@ export interface UnitGroup extends UnitTotal {
   readonly row: Row;
 }
 
-/** Returns the sums of each group. `isSummed` tells whether the kept sums are complete; otherwise records are read. */
+/** Returns the sums of each group. `isSummed`: whether the stored sums are complete; otherwise records are read. */
 export async function readUnits(tx: PlainTransaction, question: Question, isSummed: boolean): Promise<UnitGroup[]> {
   const { text, values } = isSummed
     ? summed(question)

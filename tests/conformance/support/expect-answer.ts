@@ -39,7 +39,7 @@ export async function expectAnswers(
   bodies: Partial<Bodies> = {},
 ): Promise<ReadonlyMap<Path, Outcome>> {
   const outcomes = new Map<Path, Outcome>();
-  // One after another, because the stub has one script per model, and matches requests to calls by their order.
+  // One after another, because the stub has one script per model and matches requests to calls by their order.
   for (const path of paths) {
     gateway.answer(path.upstream, { usage, ...(typeof script === 'function' ? script(path) : script) });
     const outcome = await onPath(path, () => gateway.call(path, bodyFor(path, bodies)));

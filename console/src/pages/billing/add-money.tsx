@@ -1,4 +1,4 @@
-// Adding money: to the provider's page and back, and waiting until the deposit is in the journal. Absent where nobody can pay.
+// Adds funds: opens the provider's page, and waits until the deposit is in the journal. Absent if payments are not configured.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { CreditCard } from 'lucide-react';
 import { type SyntheticEvent, useEffect, useState } from 'react';

@@ -1,4 +1,4 @@
-// What was sent for an alert, to whom, and what the peer said.
+// The notifications that were sent for an alert, with their recipients and responses.
 import { useQuery } from '@tanstack/react-query';
 import { type AlertNow, type Delivery, listDeliveries } from '../../api/alerts.js';
 import { useTime } from '../../format/time.js';

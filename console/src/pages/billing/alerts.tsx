@@ -20,7 +20,7 @@ import { Deliveries, FailingDestinations, TestResult } from './alert-deliveries.
 
 export const alertKey = (accountId: string, ...rest: readonly string[]): readonly string[] => ['alerts', accountId, ...rest];
 
-/** Fires and is armed while the page is looked at; but it must not be as lively as the balance. */
+/** The state can change while the page is open, but it need not be as current as the balance. */
 const refetchMs = 5000;
 
 export function Alerts() {

@@ -20,7 +20,7 @@ export function Redeem() {
   const client = useQueryClient();
   const [code, setCode] = useState('');
   const redeem = useMutation({
-    // A repeat of the same code by the same account changes nothing, so it needs no key of its own.
+    // Redeeming the same code again for the same account changes nothing, so no idempotency key is needed.
     mutationFn: () => redeemCode(account.id, code.trim()),
     onSuccess: async () => {
       setCode('');

@@ -1,4 +1,4 @@
-// A month of an account: how its balance came about, line by line, each charge with its usage record.
+// The statement of a month: the balance line by line, each charge with its usage record.
 import { useQuery } from '@tanstack/react-query';
 import { Download, Printer } from 'lucide-react';
 import { Link, useParams, useSearchParams } from 'wouter';

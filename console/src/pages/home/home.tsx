@@ -15,7 +15,7 @@ import { TopKeys, TopModels } from './top.js';
 export default function HomePage() {
   const account = useAccount();
   const t = useText(homeText);
-  // The checklist asks the same; until it is known, and without calls, getting started comes first.
+  // The checklist uses the same query. Until its result is known, and if there are no calls, the checklist is shown first.
   const calls = useQuery({
     queryKey: ['usage', account.id, 'first'],
     queryFn: ({ signal }) => listRecords(account.id, { limit: 1 }, signal),

@@ -1,4 +1,4 @@
-// What was spent this month, day by day or added up, beside the previous month and the budget.
+// The spend of this month, daily or cumulative, compared with the previous month and the budget.
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';

@@ -1,4 +1,4 @@
-// Changing a key; what is not touched stays as it is.
+// Edits a key. Fields that the user does not change are not sent.
 import { useMutation } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { type ApiKey, isAbout, updateKey } from '../../api/keys.js';

@@ -1,4 +1,4 @@
-// Waits for a call with a key, and turns green when it is on record. Makes one itself when asked to.
+// Waits for a call with a key, and turns green when it is recorded. Can also send a test call.
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { ApiKey } from '../../api/keys.js';
 import { callModel } from '../../api/playground.js';
@@ -55,7 +55,7 @@ export function FirstCall({ apiKey, since, model }: { apiKey: ApiKey; since?: st
         <Notice tone="good" title={t.called}>
           <p>
             {t.calledFact({ model: record.model, cost: usdText(record.charge_usd) })}{' '}
-            {/* In a page of its own: this one may still hold a secret. */}
+            {/* In a new window, because this page may still show a secret. */}
             <a className="link" target="_blank" rel="noreferrer" href={consoleUrl(account.path(`/usage/records/${record.request_id}`))}>
               {t.record}
             </a>

@@ -1,4 +1,4 @@
-// The fields of a key: a name, and folded below it what may be left as it is.
+// The fields of a key: its name, and optional fields in collapsed sections.
 import type { RefObject } from 'react';
 import { isAbout } from '../../api/keys.js';
 import type { Project } from '../../api/projects.js';
@@ -145,5 +145,5 @@ function Summary({ title, hint }: { title: string; hint: string }) {
   );
 }
 
-/** The fields whose errors stand beside them. */
+/** The fields that show their own errors. */
 export const shownFields = ['name', 'project_id', 'budgets', 'limit_usd', 'expires_at', 'models', 'allowed_addresses'];

@@ -18,7 +18,7 @@ const key = (changes: Partial<ApiKey>): ApiKey =>
   }) as ApiKey;
 
 describe('the form of a key', () => {
-  it('needs a name and nothing else', () => {
+  it('requires only a name', () => {
     expect(faultsOf(emptyForm, 'utc', nowMs)).toEqual({ name: 'missing' });
     expect(faultsOf(form({}), 'utc', nowMs)).toEqual({});
     expect(newKeyOf(form({ name: ' server ' }), 'utc', nowMs)).toEqual({ name: 'server' });
@@ -50,7 +50,7 @@ describe('the form of a key', () => {
     expect(newKeyOf({ ...filled, access: 'all' }, 'utc', nowMs)).not.toHaveProperty('models');
   });
 
-  it('takes a date and time for one of the zone in use', () => {
+  it('interprets dates and times in the selected zone', () => {
     const custom = form({ expiry: 'custom', expiresAt: '2027-01-31T12:00' });
     expect(expiryOf(custom, 'utc', nowMs)?.toISOString()).toBe('2027-01-31T12:00:00.000Z');
     expect(expiryOf(custom, 'local', nowMs)?.getTime()).toBe(new Date(2027, 0, 31, 12).getTime());
@@ -75,7 +75,7 @@ describe('the form of a key', () => {
     expect(faultsOf(form(changes), 'utc', nowMs)).toEqual(faults);
   });
 
-  it('sends of a change only what was changed', () => {
+  it('sends only the changed fields', () => {
     const before = formOf(key({}), 'utc');
     expect(changesOf(before, before, 'utc', nowMs)).toEqual({});
     expect(changesOf(before, { ...before, name: 'other ' }, 'utc', nowMs)).toEqual({ name: 'other' });

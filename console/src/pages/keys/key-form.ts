@@ -12,11 +12,11 @@ import {
 import { type BudgetRow, budgetRowsOf, budgetsMax, budgetsOf, hasBudgetFaults, sameBudgets } from '../../format/budgets.js';
 import type { Zone } from '../../format/time.js';
 
-/** Days until the expiry, or none, or an instant of one's own. */
+/** Days until the expiry, never, or a custom time. */
 export const expiryChoices = ['never', '30', '60', '90', 'custom'] as const;
 export type ExpiryChoice = (typeof expiryChoices)[number];
 
-/** When a key expires, as it is chosen. */
+/** The chosen expiry. */
 export interface ExpiryForm {
   readonly expiry: ExpiryChoice;
   /** Of `custom`: date and time in the zone in use, as the browser's control has it. */
@@ -67,7 +67,7 @@ export const emptyForm: KeyForm = {
 
 const dayMs = 86_400_000;
 
-/** The form of a key as it is. */
+/** Returns the form of an existing key. */
 export function formOf(key: ApiKey, zone: Zone): KeyForm {
   return {
     name: key.name,
@@ -150,7 +150,7 @@ export function changesOf(before: KeyForm, after: KeyForm, zone: Zone, nowMs: nu
 export const addressesOf = ({ addresses }: Pick<KeyForm, 'addresses'>): string[] =>
   addresses.split(/[\s,]+/).filter((address) => address !== '');
 
-/** How many budgets a key may have beside its limit, which counts as one. */
+/** How many budgets a key may have in addition to its limit, which counts as one. */
 export const budgetsLeft = (form: KeyForm): number => budgetsMax - (limitOf(form) === null ? 0 : 1);
 
 /** Null is no limit. Users also type `$5`. */

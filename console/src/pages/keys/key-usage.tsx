@@ -23,7 +23,7 @@ const range = '30d';
 const recordsShown = 5;
 const sumsMs = 10_000;
 
-/** What is looked at. */
+/** The key or project whose usage is shown. */
 type Filter = { readonly key: string } | { readonly project: string };
 const queryOf = (filter: Filter): string => new URLSearchParams({ ...filter }).toString();
 

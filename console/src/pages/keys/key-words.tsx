@@ -17,7 +17,7 @@ const looks: Readonly<Record<KeyState, Pick<Parameters<typeof Badge>[0], 'tone' 
   revoked: { tone: 'plain', icon: 'stopped' },
 };
 
-/** How a key stands, in a word with an icon. */
+/** The state of a key, as a word with an icon. */
 export function KeyStateBadge({ state }: { state: KeyState }) {
   const t = useText(keysText);
   return <Badge {...looks[state]}>{t[state]}</Badge>;
@@ -82,7 +82,7 @@ export function Spend({ apiKey: { spent_usd: spent, held_usd: held }, digits }: 
   );
 }
 
-/** The limit of a key, and how much of it is gone. */
+/** The limit of a key, and how much of it is used. */
 export function LimitInBrief({ apiKey }: { apiKey: ApiKey }) {
   const t = useText(keysText);
   const { spent_usd: spent, held_usd: held, limit_usd: limit, remaining_usd: remaining } = apiKey;
@@ -95,7 +95,7 @@ export function LimitInBrief({ apiKey }: { apiKey: ApiKey }) {
   );
 }
 
-/** How much of a limit is gone. */
+/** The used share of a limit. */
 export function LimitBar({
   spent,
   held,
@@ -110,7 +110,7 @@ export function LimitBar({
   small?: boolean;
 }) {
   const t = useText(keysText);
-  // The ledger says what remains; the bar is the other part.
+  // The ledger reports what remains; the bar shows the used part.
   const share = 1 - shareOf(remaining, limit);
   return (
     <Bar

@@ -1,4 +1,4 @@
-// One key: how it stands, its limits, what it has spent, and what can be done with it.
+// The page of a key: its state, limits, spend and actions.
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useParams, useSearchParams } from 'wouter';

@@ -53,7 +53,7 @@ export default function KeysPage() {
   const isCreating = mayChange && params.has('create');
   function closeRevealed(): void {
     setRevealed(undefined);
-    // The dialog that it came after is gone, and so is what had the focus there.
+    // The previous dialog is closed, so the element that had the focus no longer exists.
     setTimeout(() => createRef.current?.focus());
   }
   const createButton = (which: '1' | 'first') =>

@@ -1,4 +1,4 @@
-// The dialogs of keys, loaded when the first of them is opened. All at once: the dialog that shows a secret must be loaded before the secret is created.
+// The dialogs of keys, loaded together when the first of them is opened: the dialog that shows a secret must be loaded before the secret is created.
 import { type ComponentProps, lazy, Suspense } from 'react';
 import { serverFile } from '../../session/server-file.js';
 import { LazyDialog } from '../../ui/lazy-dialog.js';

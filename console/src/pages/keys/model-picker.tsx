@@ -6,7 +6,7 @@ import { useText } from '../../i18n/text.js';
 import { Fetched } from '../../ui/query.js';
 import { useCatalog } from './queries.js';
 
-/** The models that are chosen stand above the list, also those that the catalog does not have (any more). */
+/** The selected models are above the list, including those that are not (or no longer) in the catalog. */
 export function ModelPicker({
   chosen,
   onChange,

@@ -1,5 +1,5 @@
 // Ready samples for one key: each client with the address it wants (with or without /v1) and the key in its environment, never in code.
-// docs/clients.md tells of the same clients; tests/console/samples.test.ts runs what is here. Pure.
+// docs/clients.md describes the same clients; tests/console/samples.test.ts runs what is here. Pure.
 
 /** A piece to copy as a whole. */
 export interface SampleBlock {
@@ -29,7 +29,7 @@ export const sampleIds = [
 ] as const;
 export type SampleId = (typeof sampleIds)[number];
 
-/** What the samples are made for. */
+/** The values that the samples contain. */
 export interface SampleOptions {
   /** Where this gateway is, as the reader's machine sees it; without /v1 and without a slash at the end. */
   readonly baseAddress: string;

@@ -1,5 +1,5 @@
-// Shows a secret, once. It cannot be lost by accident: neither Escape, nor a click outside, nor navigation closes it before the
-// secret was copied, or the user confirms that it is saved.
+// Shows a secret once. It cannot be closed by accident: neither Escape, nor a click outside, nor navigation closes it before the secret was copied,
+// or the user confirms that it is saved.
 import { type ReactNode, useRef, useState } from 'react';
 import { keysText } from '../../i18n/keys.js';
 import { useText } from '../../i18n/text.js';

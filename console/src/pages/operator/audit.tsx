@@ -158,7 +158,7 @@ function Target({ entry: { target_id, account_id } }: { entry: AuditEvent }) {
   );
 }
 
-/** What was before and after stands apart from the rest. */
+/** Values before and after the change are shown separately from the other details. */
 function Detail({ detail: { before, after, ...rest } }: { detail: AuditEvent['detail'] }) {
   const t = useText(operatorAuditText);
   const line = (name: string, value: unknown) =>

@@ -45,7 +45,7 @@ export function DraftPanel({
       const waitMs = Date.parse(effective_from) - Date.now();
       if (waitMs > 0 && waitMs < soonMs) setTimeout(() => void renew(), waitMs + marginMs);
     },
-    // Refused or not, what is below is shown as it stands now: another operator may have changed it.
+    // Refreshed even after a refusal, because another operator may have changed it.
     onSettled: async () => {
       onOpen(undefined);
       await renew();
@@ -119,7 +119,7 @@ export function DraftPanel({
   );
 }
 
-/** Reasoning that is charged as output before and after has no change of its own. */
+/** If reasoning is charged as output before and after, it has no separate change. */
 function isChange({ unit, before_usd, after_usd, change_percent, before_max_per_call, after_max_per_call }: Change): boolean {
   if (unit === 'reasoning' && before_usd === null && after_usd === null) return false;
   return before_usd !== after_usd || before_max_per_call !== after_max_per_call || (change_percent !== null && change_percent !== '0.00');
@@ -181,7 +181,7 @@ function Changes({ changes, wasPriced }: { changes: readonly Change[]; wasPriced
   );
 }
 
-/** By how much: with a sign and an arrow, so that the colour says nothing alone. */
+/** The change in percent, with a sign and an arrow, so that colour is not the only signal. */
 function Rise({ change }: { change: Change }) {
   const t = useText(modelsText);
   const percent = change.change_percent;

@@ -21,7 +21,7 @@ describe('the faults of a form', () => {
     expect(faultsOf(fault('model.aliases[2]', 'model_name', { max: '200' })).at('aliases')).toContain('begin with a letter');
   });
 
-  it('of other fields and other kinds are left to the form as a whole', () => {
+  it('of other fields and of other kinds are shown for the whole form', () => {
     for (const error of [fault('secret', 'max_length', { max: '9' }), fault(null, null), new Error('broken'), null])
       expect(faultsOf(error).shown).toEqual([]);
   });

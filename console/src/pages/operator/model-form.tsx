@@ -268,7 +268,7 @@ function differences(before: ModelFields, after: ModelFields): Partial<ModelFiel
   );
 }
 
-/** The fields alone: a model from the API has more. */
+/** Returns only the fields of the form; a model from the API has more. */
 function fieldsOf(model: WholeModel): ModelFields {
   const targets = model.targets.map(({ state: _state, ...target }) => target);
   return Object.fromEntries(
@@ -311,7 +311,7 @@ function Choices<W extends string>({
   );
 }
 
-/** Returns the number that was typed; undefined for none, which means the default. */
+/** Returns the typed number; undefined if empty, which means the default. */
 const numberOf = (value: string): number | undefined => (value === '' ? undefined : Math.trunc(Number(value)));
 
 function Targets({

@@ -39,7 +39,7 @@ describe('the rows of a target', () => {
     expect(others).toEqual([]);
   });
 
-  it('are followed by those of its credentials, which have states of their own', () => {
+  it('are followed by the rows of its credentials, each with its own state', () => {
     const rows = targetRows([target([health(), health({ credential: 'second', state: 'cooling' }), health({ credential: 'first' })])]);
     expect(rows.map(({ credential, state }) => [credential, state])).toEqual([
       [null, 'available'],
@@ -48,7 +48,7 @@ describe('the rows of a target', () => {
     ]);
   });
 
-  it('say that it is drained, or that no process has called it', () => {
+  it('show that it is drained, or that no process has called it', () => {
     expect(targetRows([target([health()], true), target([])]).map(({ state }) => state)).toEqual(['drained', 'unknown']);
     const rows = targetRows([{ ...target([health({ credential: 'second' })]), drained_credentials: ['second', 'third'] }]);
     expect(rows.map(({ credential, state }) => [credential, state])).toEqual([

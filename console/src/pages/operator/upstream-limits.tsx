@@ -1,4 +1,4 @@
-// The limits that an upstream has of its own, in its form.
+// The fields for an upstream's own limits, in its form.
 import type { UpstreamFields } from '../../api/operator-catalog.js';
 import { targetsText } from '../../i18n/operator-targets.js';
 import { useText } from '../../i18n/text.js';

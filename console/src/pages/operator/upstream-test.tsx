@@ -16,7 +16,7 @@ import { FormError } from '../../ui/notice.js';
 import { DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
 
-/** Asks whether to make a test call too, and says what it costs. */
+/** Offers to make a test call too, and shows what it costs. */
 export function TestDialog({ upstream, onClose }: { upstream: Upstream; onClose: () => void }) {
   const t = useText(upstreamsText);
   const common = useText(commonText);

@@ -1,4 +1,4 @@
-// The conversation with one model: what was said, what is being said, and what it cost. Kept in memory alone.
+// The conversation with one model: its messages, the current answer, and the cost. Kept only in memory.
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { api } from '../../api/client.js';
@@ -14,11 +14,11 @@ export interface Exchange {
   readonly state: 'waiting' | 'streaming' | 'done' | 'stopped' | 'failed';
   readonly error?: unknown;
   readonly requestId?: string;
-  /** The call as it was sent, to be copied. */
+  /** The call as sent, for copying. */
   readonly call: PlaygroundCall;
 }
 
-/** What is asked of a model beside the messages. */
+/** The parameters of a call in addition to its messages. */
 export interface CallSettings {
   readonly system: string;
   readonly maxTokens: string;

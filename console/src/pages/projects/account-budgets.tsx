@@ -69,7 +69,7 @@ function EditDialog({ present, onClose }: { present: AccountBudgets; onClose: ()
   const account = useAccount();
   const [t, common] = [useText(budgetsText), useText(commonText)];
   const [before] = useState(() => budgetRowsOf(present.budgets));
-  // To begin with a field for an amount; left as it is, it is no budget, so that the time zone can be changed alone.
+  // Begins with an empty amount. It counts as no budget until it is filled, so that only the time zone can be changed.
   const [suggested] = useState(() => (before.length === 0 ? newBudgetRow([], budgetPeriods) : undefined));
   const [rows, setRows] = useState<readonly BudgetRow[]>(suggested === undefined ? before : [suggested]);
   const limitRef = useRef<HTMLInputElement>(null);

@@ -56,7 +56,7 @@ function BudgetBar({ budget }: { budget: Budget }) {
   const time = useTime();
   const { limit_usd: limit, spent_usd: spent, held_usd: held, left_usd: left } = budget;
   const isKnown = spent !== null && held !== null && left !== null;
-  // The ledger says what is left; the bar is the other part.
+  // The ledger reports what is left; the bar shows the used part.
   const share = isKnown ? 1 - shareOf(left, limit) : 0;
   return (
     <>

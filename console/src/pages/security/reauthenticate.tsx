@@ -13,7 +13,7 @@ import { Fetched } from '../../ui/query.js';
 import { SignInFault } from '../users/fault.js';
 import { ProofForm } from './proof-form.js';
 
-/** Whether the API asks for it. */
+/** Whether the API requires it. */
 export const needsReauthentication = (error: unknown): boolean => error instanceof ApiError && error.rule === 'reauthenticate';
 
 /** `onDone` is called once the user has authenticated. */

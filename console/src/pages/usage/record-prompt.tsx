@@ -97,7 +97,7 @@ function Body({ title, text, isCut }: { title: string; text: string; isCut: bool
   );
 }
 
-/** Returns JSON with a line per field; a text that was cut as it is. */
+/** Returns JSON with one line per field, and a truncated text unchanged. */
 function indented(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);

@@ -75,7 +75,10 @@ export function useCalledModels(): readonly string[] | undefined {
   return data?.data.map(({ name }) => name ?? '');
 }
 
-/** Returns the members, and a function that names one by the id of the user; `noMember` and "" are nobody, and a user who is no longer a member has only an id. */
+/**
+ * Returns the members, and a function that returns the name for a user id. `noMember` and "" mean no member; for a former member, only the id is
+ * known.
+ */
 export function useMembers(): { readonly members: readonly Member[]; memberName(userId: string): string } {
   const account = useAccount();
   const t = useText(usageText);

@@ -17,7 +17,7 @@ describe('the view of the usage pages', () => {
     '?range=30d&project=proj_1&key=key_1&member=none&model=sandbox%2Fecho&outcome=timeout&group=key&measure=calls&by=hour',
     '?from=2026-11-01T00%3A00%3A00.000Z&until=2026-11-02T00%3A00%3A00.000Z&request_id=req_1',
     '?range=all',
-  ])('comes back from the address as it was: %s', (address) => expect(writeView(readView(address))).toBe(address));
+  ])('is restored from the address unchanged: %s', (address) => expect(writeView(readView(address))).toBe(address));
 
   it('ignores invalid values in the address', () => {
     expect(writeView(readView('?range=8d&from=yesterday&by=week&group=nobody&measure=joy'))).toBe('');

@@ -4,7 +4,7 @@ import { detailText, targetText } from './audit-detail.js';
 const id = `key_${'0123456789abcdef'.repeat(2)}`;
 
 describe('an entry of the audit log', () => {
-  it('names what was acted on as well as it can', () => {
+  it('names the target by the best name that is known', () => {
     expect(targetText({ target_id: id, detail: { name: 'server' } }, undefined)).toBe('server');
     expect(targetText({ target_id: id, detail: { email: 'ada@example.com' } }, undefined)).toBe('ada@example.com');
     expect(targetText({ target_id: id, detail: { name: 'x' } }, 'ada@example.com')).toBe('ada@example.com');

@@ -5,14 +5,14 @@ const charsMax = 300;
 const tailChars = 8;
 const longId = /^[a-z]+_[0-9a-f]{32}$/;
 
-/** What was acted on: a member by their address, else by the name or address that the entry gives, else by the end of its id. */
+/** Returns the name of the target: the address of a member, otherwise the name or address in the entry, otherwise the end of the id. */
 export function targetText({ target_id: id, detail }: Pick<AuditEvent, 'target_id' | 'detail'>, email: string | undefined): string {
   const named = [email, detail['name'], detail['email']].find((text): text is string => typeof text === 'string' && text !== '');
   if (named !== undefined) return named;
   return longId.test(id) ? `…${id.slice(-tailChars)}` : id;
 }
 
-/** For example `role: developer · state: active → disabled`; what is said already is left out. */
+/** For example `role: developer · state: active → disabled`; details that are shown elsewhere are omitted. */
 export function detailText(detail: Readonly<Record<string, unknown>>, said: string): string {
   const { before, after, ...others } = detail;
   const changes = isFields(before) && isFields(after) ? [...new Set([...Object.keys(before), ...Object.keys(after)])] : [];

@@ -111,7 +111,7 @@ function Entries({ account }: { account: AccountInUse }) {
   );
 }
 
-/** What was acted on: by its name where the log knows one, else by the end of its id; a key with a way to it. */
+/** The target: its name if the log has one, otherwise the end of its id; a key with a link. */
 function Target({ entry, account, text }: { entry: AuditEvent; account: AccountInUse; text: string }) {
   const id = entry.target_id;
   if (id.startsWith('key_')) {

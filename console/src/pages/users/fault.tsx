@@ -7,7 +7,7 @@ import { FormError, Notice } from '../../ui/notice.js';
 /** Minutes to wait, at least one. */
 export const waitMinutes = (error: ApiError): number => Math.max(1, Math.ceil((error.retryAfter ?? 60) / 60));
 
-/** `refused` says what a wrong password or an ended link means here. */
+/** `refused` is the text for a wrong password or an expired link. */
 export function SignInFault({ error, refused, fields = [] }: { error: unknown; refused?: string; fields?: readonly string[] }) {
   const t = useText(signInText);
   if (!(error instanceof ApiError)) return <FormError error={error} />;

@@ -76,7 +76,7 @@ export function RemoveDialog({
       onClose();
       toast(t.removed({ email: member.email }));
       if (!isSelf) return refreshMembers(account.id);
-      // Known to be gone first, so that the start page does not lead back here.
+      // Updates the memberships first, so that the start page does not lead back here.
       await queryClient.invalidateQueries({ queryKey: meKey, exact: true });
       go('/', { replace: true });
     },

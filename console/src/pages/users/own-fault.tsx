@@ -6,7 +6,7 @@ import { TextField } from '../../ui/field.js';
 import { FormError, Notice } from '../../ui/notice.js';
 import { waitMinutes } from './fault.js';
 
-/** Whether the present password was wrong, which is said at its field. */
+/** Whether the current password was wrong; the error is shown at its field. */
 export const isWrongPassword = (error: unknown): boolean => error instanceof ApiError && error.code === 'sign_in_refused';
 
 /** What no field says. */

@@ -1,4 +1,4 @@
-// A choice of role that says what each allows, and of roles in single projects.
+// A choice of role with what each role permits, and of roles in single projects.
 import { useId } from 'react';
 import { type ProjectRole, type Role, roles } from '../../api/session.js';
 import { membersText } from '../../i18n/members.js';

@@ -21,7 +21,7 @@ import { useSignInOptions } from './sign-in-options.js';
 export default function SignIn() {
   const t = useText(signInText);
   const factorText = useText(secondFactorText);
-  // As it stands: wouter decodes once, and the page to go on to has values of its own.
+  // Not decoded here: wouter decodes once, and the address of the next page has encoded values too.
   const search = new URLSearchParams(location.search);
   const next = pageOf(search.get('next'));
   const problem = search.get('problem');

@@ -1,4 +1,4 @@
-// The health of the whole system, for operators. Each service is asked separately, and one that does not answer is shown as such.
+// The health of the whole system, for operators. Each service is queried separately; one that does not respond is shown as unavailable.
 import { toAppError } from '#client/errors/app-error.js';
 import { thisProcess } from '#kit/process/process-info.js';
 import type { GetDeliveryStatusResponse } from '#proto/auth/v1/notifications.js';

@@ -11,8 +11,8 @@ export interface Letter {
 const nameCharsMax = 60;
 
 /**
- * Returns a name for use in a mail: one short line without control and direction characters, and without anything that mail programs turn
- * into links, so that nobody can have a text of their own sent to strangers as an invitation.
+ * Returns a name for use in a mail: one short line without control and direction characters, and without anything that mail programs turn into links,
+ * so that invitations cannot be abused to send arbitrary texts to strangers.
  */
 export function plainName(name: string): string {
   const words = name
@@ -146,7 +146,7 @@ export function signUpLetter({ link, expiresAtMs }: { link: string; expiresAtMs:
   }[mailLanguage(language)];
 }
 
-/** Returns the mail that tells a user that their address was used to sign up again. */
+/** Returns the mail that informs a user that their address was used to sign up again. */
 export function knownAddressLetter({ signIn, forgot }: { signIn: string; forgot: string }, language: string): Letter {
   return {
     en: {

@@ -1,4 +1,4 @@
-// RevokeManagementKey: revokes a management key for good.
+// RevokeManagementKey: revokes a management key permanently.
 import type { CallContext } from '#client/call-context.js';
 import type { RevokeManagementKeyRequest, RevokeManagementKeyResponse } from '#proto/auth/v1/users.js';
 import { accountIdBytes } from '../../requests/fields.js';

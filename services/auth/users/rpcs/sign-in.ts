@@ -1,4 +1,4 @@
-// SignIn: begins a session with an email address and a password, or asks for the second factor.
+// SignIn: begins a session with an email address and a password, or requests the second factor.
 import type { CallContext } from '#client/call-context.js';
 import { SignInMethod, type SignInRequest, type SignInResponse } from '#proto/auth/v1/users.js';
 import { beginSessionOrChallenge, signInRefused } from '../begin-session.js';

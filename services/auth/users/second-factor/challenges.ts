@@ -8,7 +8,7 @@ import { hashToken } from '../token.js';
 import type { PasskeyData, Passkeys } from './passkeys.js';
 import { factorPurpose, type SecondFactorStore, type StoredFactor } from './store.js';
 
-/** How long a challenge can be met, in milliseconds. */
+/** How long a challenge is valid, in milliseconds. */
 export const challengeLifeMs = 10 * 60_000;
 const purpose = 'sign-in challenge';
 
@@ -38,7 +38,7 @@ export interface ChallengesDeps {
 export class Challenges {
   constructor(private readonly deps: ChallengesDeps) {}
 
-  /** Returns a challenge that any second factor of the user meets. */
+  /** Returns a challenge that any second factor of the user can answer. */
   async ofUser(about: ChallengeFor & { readonly userId: string }): Promise<SecondFactorChallenge> {
     const { store, passkeys } = this.deps;
     const userId = idToBytes('user', about.userId)!;
@@ -52,7 +52,7 @@ export class Challenges {
     };
   }
 
-  /** Returns a challenge that a passkey of any user meets. Raises failed_precondition where passkeys cannot be used. */
+  /** Returns a challenge that a passkey of any user can answer. Raises failed_precondition where passkeys cannot be used. */
   async ofAnyPasskey(method: SignInMethod): Promise<SecondFactorChallenge> {
     return { ...this.sealed({ method }, await this.deps.passkeys.requestOptions([])), totp: false, recoveryCodes: false };
   }

@@ -14,7 +14,7 @@ import { hashRecoveryCode } from './recovery-codes.js';
 import { stepOfCode } from './totp.js';
 
 /**
- * Returns the user and the challenge that the proof meets, which is then used up. `sessionId`: the session that authenticates again; undefined for a
+ * Returns the user and the challenge that the proof answers, which is then used up. `sessionId`: the session that authenticates again; undefined for a
  * sign-in. Raises sign_in_refused, sign_in_throttled, and failed_precondition for a passkey where none can be used.
  */
 export async function proveSecondFactor(

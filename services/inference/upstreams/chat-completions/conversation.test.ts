@@ -182,7 +182,7 @@ describe('results of tools', () => {
 });
 
 describe('a turn of the assistant', () => {
-  it('has null for content beside calls, and text for anything else', () => {
+  it('has null for content alongside calls, and text for anything else', () => {
     expect(messagesOf([{ role: assistant, parts: [call('a')] }])[0]).toMatchObject({ content: null });
     expect(messagesOf([{ role: assistant, parts: [text(''), call('a')] }])[0]).toMatchObject({ content: null });
     expect(messagesOf([{ role: assistant, parts: [] }])[0]).toEqual({ role: 'assistant', content: '' });

@@ -26,7 +26,7 @@ export function errorOf(payload: unknown): unknown {
   const { error } = payload;
   // Like clients of this format, treats only a non-empty value as an error.
   if (error) {
-    // Hugging Face's servers put the error type beside the text.
+    // Hugging Face's servers put the error type alongside the text.
     return typeof error === 'string' && typeof payload['error_type'] === 'string' ? { message: error, type: payload['error_type'] } : error;
   }
   const isBare =

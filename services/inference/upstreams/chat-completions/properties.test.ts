@@ -186,7 +186,7 @@ describe('decoding what was encoded', () => {
     );
   });
 
-  it('keeps them of an answer that comes whole', () => {
+  it('keeps them in an answer that arrives whole', () => {
     fc.assert(
       fc.property(script, fc.boolean(), (value, isNative) => {
         expect(meaningOf([JSON.stringify(completionBody(value, request))], isNative)).toEqual(expected(value));
@@ -195,7 +195,7 @@ describe('decoding what was encoded', () => {
     );
   });
 
-  it('keeps them however the bytes are cut', () => {
+  it('keeps them however the bytes are split', () => {
     fc.assert(
       fc.property(script, fc.array(fc.nat(), { maxLength: 40 }), (value, cuts) => {
         const bytes = Buffer.from(completionFrames(value, request).join(''));

@@ -129,7 +129,7 @@ describe.each([
   ['OpenAI', { isOpenAi: true }, 'gpt-5.6'],
   ['another server', { isOpenAi: false }, 'm'],
 ])('any conversation of a messages caller, to %s', (_server, flavour, model) => {
-  it('is a request that a strict vendor takes, with every text, call and result in its place', () => {
+  it('becomes a request that a strict vendor accepts, with every text, call and result in its place', () => {
     fc.assert(
       fc.property(request, (value) => {
         const body = JSON.parse(chatCompletionsBody(value, model, flavour).json) as { messages: ChatMessage[] };

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Event } from '#proto/inference/v1/inference.js';
 import { ChatCompletionsDecoder } from './stream.js';
 
-/** Returns what callers receive beside the meaning: [kind of event, JSON], and the rest beside the end. */
+/** Returns what callers receive alongside the meaning: [kind of event, JSON], and the rest alongside the end. */
 function restOf(payloads: readonly unknown[], isNative = true): { rests: [string, unknown][]; end: unknown; events: Event[] } {
   let ids = 0;
   const decoder = new ChatCompletionsDecoder({
@@ -133,7 +133,7 @@ describe('the rest of an answer', () => {
     ]);
   });
 
-  it('has what came beside the finish reason and the usage at the end', () => {
+  it('has what came alongside the finish reason and the usage at the end', () => {
     const { rests, end } = restOf([
       chunk({ role: 'assistant', content: 'x' }),
       finish({ stop_reason: 'END', logprobs: { content: [] } }),

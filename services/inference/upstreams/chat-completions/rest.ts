@@ -1,4 +1,4 @@
-// What a chat-completions upstream sends beside the meaning of its chunks, for callers of the same format (README of gateway/formats).
+// What a chat-completions upstream sends alongside the meaning of its chunks, for callers of the same format (README of gateway/formats).
 import type { BlockWriter } from '../block-writer.js';
 import { accountName } from '../rest.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
@@ -97,7 +97,7 @@ export class Rest {
     });
   }
 
-  /** Returns the rest beside the end and the usage, as the extra_json of `finished`; undefined if there is none. */
+  /** Returns the rest alongside the end and the usage, as the extra_json of `finished`; undefined if there is none. */
   end(usage: unknown): string | undefined {
     const { top, choice } = this.#end;
     const late = this.#takeChoice();

@@ -518,7 +518,7 @@ describe('usage of a chat-completions stream', () => {
     expect(decode([finish('stop'), { choices: [], usage: raw }]).decoder.report.input).toMatchObject(expected);
   });
 
-  it('counts reasoning as output where a vendor has it beside the completion, as the total shows', () => {
+  it('counts reasoning as output where a vendor has it alongside the completion, as the total shows', () => {
     const raw = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 34, completion_tokens_details: { reasoning_tokens: 20 } };
     expect(decode([finish('stop'), { choices: [], usage: raw }]).decoder.report.output).toEqual({ outputTokens: 24, reasoningTokens: 20 });
     expect(decode([finish('stop'), { choices: [], usage: { ...raw, completion_tokens: 24 } }]).decoder.report.output).toEqual({

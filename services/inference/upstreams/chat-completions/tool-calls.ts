@@ -22,7 +22,7 @@ interface Call {
   isCustom: boolean;
   /** Fragments that wait until the block can be written. */
   readonly waiting: string[];
-  /** What fragments carried beside their meaning while the block could not be written. */
+  /** What fragments carried alongside their meaning while the block could not be written. */
   readonly rests: JsonObject[];
   readonly boundary: JsonBoundary;
   hasArguments: boolean;
@@ -44,7 +44,7 @@ export class ToolCalls {
 
   /**
    * `toCallerName` restores the tool name that was changed for the upstream; `newId` creates ids for upstreams that send none; `onRest` receives
-   * what a fragment carried beside its meaning, once its call has begun.
+   * what a fragment carried alongside its meaning, once its call has begun.
    */
   constructor(
     private readonly writer: BlockWriter,

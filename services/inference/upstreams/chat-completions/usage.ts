@@ -44,7 +44,7 @@ type Usage = Readonly<Record<string, unknown>>;
 function readInput(usage: Usage): UsageReport['input'] {
   const prompt = usage['prompt_tokens'];
   if (prompt === undefined || prompt === null) return noReport.input;
-  // DeepSeek and Moonshot report (or used to report) the count of cached tokens beside the prompt's.
+  // DeepSeek and Moonshot report (or used to report) the count of cached tokens alongside the prompt's.
   const cached = detail(usage['prompt_tokens_details'], 'cached_tokens') ?? usage['prompt_cache_hit_tokens'] ?? usage['cached_tokens'] ?? 0;
   const written = detail(usage['prompt_tokens_details'], 'cache_write_tokens') ?? 0;
   if (!isCount(prompt) || !isCount(cached) || !isCount(written)) return 'not_a_count';

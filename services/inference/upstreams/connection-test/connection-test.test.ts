@@ -130,7 +130,7 @@ describe('a test of an upstream that works', () => {
     expect(JSON.stringify(test.steps)).not.toContain('wrongk');
   });
 
-  describe('with what a model is said to do', () => {
+  describe('with the capabilities of a model', () => {
     const [tools, schemas, images, answers, embeddings] = [
       CapabilityProbe.CAPABILITY_PROBE_TOOLS,
       CapabilityProbe.CAPABILITY_PROBE_STRUCTURED_OUTPUT,
@@ -154,7 +154,7 @@ describe('a test of an upstream that works', () => {
       expect(stub.refused).toEqual([]);
     });
 
-    it('reports each that does not hold, and goes on', async () => {
+    it('reports each that fails, and tests the others', async () => {
       stub.script('text', block('Hi'), block('It is sunny.'), block('21 degrees in Paris'), block('A dog.'));
       const test = await tryIt({ baseUrl: stub.baseUrl, model: 'text', probes: [tools, schemas, images] });
       expect(words(test).slice(6)).toEqual([
@@ -172,7 +172,7 @@ describe('a test of an upstream that works', () => {
       expect(found(test, 'tools')).toMatch(/^the model did not call the tool; it answered "x x/);
     });
 
-    it('makes none after its time is over', async () => {
+    it('makes no calls after the time limit', async () => {
       stub.script('text', block('Hi'), { ...block('It is sunny.'), fault: { kind: 'slow-headers', delayMs: 1000 } });
       const test = await tryIt({ baseUrl: stub.baseUrl, model: 'text', probes: [tools, schemas, images], timeoutMs: 500 });
       expect(words(test).slice(6)).toEqual([

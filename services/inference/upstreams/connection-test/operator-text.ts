@@ -49,7 +49,7 @@ export function partsOf(error: unknown): { message: string; code: string; cause:
   const text = (name: string): string => (name in error ? String((error as Record<string, unknown>)[name] ?? '') : '');
   return {
     message: text('message'),
-    // The number of a gRPC status says nothing to an operator.
+    // The number of a gRPC status means nothing to an operator.
     code: error instanceof AppError ? '' : text('code'),
     cause: 'cause' in error ? error.cause : undefined,
     errors: 'errors' in error && Array.isArray(error.errors) ? error.errors : [],

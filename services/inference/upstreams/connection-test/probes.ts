@@ -1,4 +1,4 @@
-// Calls that show whether a model can do what the catalog says of it, through the same code as all calls.
+// Calls that test whether a model has the capabilities that the catalog lists, through the same code as all calls.
 import { ApiFormat, CapabilityProbe, GenerateRequest, Role } from '#proto/inference/v1/inference.js';
 import { probeInputTokens, probeOutputTokens } from '#rules/capability-probes.js';
 import { finding } from '#rules/finding-sentences.js';

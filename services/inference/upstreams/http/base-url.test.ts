@@ -34,7 +34,7 @@ describe('a base url', () => {
     expect(() => parseBaseUrl('http://169.254.169.254/latest', true)).toThrow('is link-local');
   });
 
-  it("of a vendor's library gets the version that it leaves away", () => {
+  it("of a vendor's library gets the version segment that it omits", () => {
     expect(withVersionSegment('https://api.anthropic.com')).toBe('https://api.anthropic.com/v1');
     expect(withVersionSegment('https://proxy.example.com/anthropic/v1')).toBe('https://proxy.example.com/anthropic/v1');
   });

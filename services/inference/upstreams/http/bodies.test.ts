@@ -85,7 +85,7 @@ describe('what an upstream may send in place of a stream', () => {
     expect(finishedOf(messages)).toMatchObject({ usage: { inputTokens: 3, outputTokens: 2 }, usageReported: true });
   });
 
-  it('a compressed stream is passed on as it comes', async () => {
+  it('a compressed stream is passed on as it arrives', async () => {
     expect((await ask('gzip-flushed')).length).toBeGreaterThan(1);
   });
 

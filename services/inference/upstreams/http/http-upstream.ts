@@ -42,7 +42,7 @@ export interface HttpUpstreamSettings {
   readonly wholeAnswers: boolean;
   /** Its own limits, in place of those in the configuration. */
   readonly limits?: UpstreamLimits;
-  /** Request fields that callers of its format may send beside the published ones: names, or paths with dots. */
+  /** Request fields that callers of its format may send in addition to the published ones: names, or paths with dots. */
   readonly allowedFields: readonly string[];
 }
 

@@ -37,7 +37,7 @@ export interface Wire {
   readonly replacesCustomTools?: boolean;
   /** Path of a generation below base_url. */
   readonly generatePath: string;
-  /** Returns the headers beside content-type: authentication, version and beta flags. */
+  /** Returns the headers other than content-type: authentication, version and beta flags. */
   headers(secret: string | undefined, request: Pick<GenerateRequest, 'messagesVersion' | 'native'>): Record<string, string>;
   /** Returns the body of a generation, by default of a stream. Raises unsupported_field or invalid_request for what the format cannot express. */
   generateBody(request: GenerateRequest, model: string, streams?: boolean): UpstreamBody;

@@ -40,7 +40,7 @@ describe('reasoning', () => {
     expect(plan(model, reasoning)).toEqual({ ...nothing, ...expected });
   });
 
-  it('that was only an effort gives way to a forced tool', () => {
+  it('that was only requested as an effort is dropped for a forced tool', () => {
     const choice = { tool_choice: { type: 'tool', name: 'f' } };
     expect(plan('claude-sonnet-4-5', { effort: 'high' }, { prompt: named })).toEqual({
       ...nothing,
@@ -54,7 +54,7 @@ describe('reasoning', () => {
     });
   });
 
-  it('with a budget of the caller’s own frees a forced tool, and the caller is told', () => {
+  it('with a budget set by the caller makes a forced tool optional, which is reported to the caller', () => {
     const budget = { thinking: { type: 'enabled', budget_tokens: 2000 } };
     expect(plan('claude-sonnet-4-5', { budgetTokens: 2000 }, { prompt: named })).toEqual({
       ...nothing,
@@ -72,7 +72,7 @@ describe('reasoning', () => {
     expect(plan('claude-sonnet-4-5', { effort: 'high' }, { maxOutputTokens: 1500 })).toEqual({ ...nothing, dropped: ['reasoning_effort'] });
   });
 
-  it('is left out in a turn of tools whose thoughts the caller did not keep', () => {
+  it('is left out in a turn with tool calls whose reasoning the caller did not keep', () => {
     const messages = [hi, says(assistant, call('a')), says(user, result('a'))];
     expect(plan('claude-sonnet-4-5', { effort: 'high' }, { prompt: { messages, tools } })).toEqual({
       ...nothing,

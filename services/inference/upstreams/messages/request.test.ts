@@ -51,7 +51,7 @@ const sent = (request: GenerateRequest, version = oldVersion) => messagesBody({ 
 const bodyOf = (request: GenerateRequest, version = oldVersion) => JSON.parse(sent(request, version).json) as Record<string, unknown>;
 
 describe('a messages request', () => {
-  it('says all that the canonical one says', () => {
+  it('expresses everything in the canonical one', () => {
     expect(bodyOf(full)).toEqual({
       model: 'm',
       max_tokens: 5000,
@@ -96,12 +96,12 @@ describe('a messages request', () => {
     });
   });
 
-  it('names what it leaves out', () => {
+  it('names the fields that it drops', () => {
     expect(sent(full).dropped).toEqual(['seed', 'frequency_penalty']);
     expect(sent(full, newVersion).dropped).toEqual(['seed', 'frequency_penalty', 'temperature', 'top_p', 'top_k']);
   });
 
-  it('in the newer version holds no sampling parameter', () => {
+  it('has no sampling parameters in the newer version', () => {
     const body = bodyOf(full, newVersion);
     for (const field of ['temperature', 'top_p', 'top_k']) expect(body).not.toHaveProperty(field);
   });
@@ -116,7 +116,7 @@ describe('a messages request', () => {
     ).not.toThrow();
   });
 
-  it('leaves away what was not asked for', () => {
+  it('leaves out what was not requested', () => {
     expect(bodyOf(textRequest('Hi'))).toEqual({
       model: 'm',
       max_tokens: 1000,
@@ -125,11 +125,11 @@ describe('a messages request', () => {
     });
   });
 
-  it('may ask for no output at all, to warm a cache', () => {
+  it('may request no output at all, to warm a cache', () => {
     expect(bodyOf(textRequest('Hi', { maxOutputTokens: 0 }))['max_tokens']).toBe(0);
   });
 
-  it('is refused when nothing is left of the conversation', () => {
+  it('is refused if nothing is left of the conversation', () => {
     expect(() => bodyOf(textRequest(''))).toThrow('The conversation is empty.');
   });
 
@@ -157,7 +157,7 @@ describe('a messages request', () => {
 });
 
 describe('tool call ids', () => {
-  it('of other vendors become acceptable and stay apart', () => {
+  it('of other vendors are made acceptable and stay distinct', () => {
     expect(toMessagesToolId('toolu_1-A')).toBe('toolu_1-A');
     expect(toMessagesToolId('f:0')).toMatch(/^[A-Za-z0-9_-]+$/);
     expect(toMessagesToolId('f:0')).not.toBe(toMessagesToolId('f.0'));

@@ -1,4 +1,4 @@
-// The rest of a messages answer: what its upstream sends beside the meaning, for callers of the same format. Pure.
+// The rest of a messages answer: what its upstream sends alongside the meaning, for callers of the same format. Pure.
 import { merged, restJson, restOf, withoutAccount } from '../rest.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 
@@ -49,7 +49,7 @@ export function deltaRest(delta: JsonObject, type: string): string | undefined {
   return restJson(delta, inDelta[type] ?? none);
 }
 
-/** Returns the rest of message_start, content_block_start and content_block_delta, beside the message, block or delta in them. */
+/** Returns the rest of message_start, content_block_start and content_block_delta, alongside the message, block or delta in them. */
 export function besideRest(event: JsonObject): string | undefined {
   const rest = withoutAccount(restOf(event, inAroundEvent));
   return rest === undefined ? undefined : JSON.stringify(rest);

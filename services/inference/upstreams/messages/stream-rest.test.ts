@@ -1,4 +1,4 @@
-// What a messages upstream sends beside the meaning, for callers of the same format.
+// What a messages upstream sends alongside the meaning, for callers of the same format.
 import { describe, expect, it } from '@jest/globals';
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { MessagesDecoder } from './stream.js';
@@ -70,7 +70,7 @@ describe('the rest of a messages answer', () => {
     expect(decoder.outcome?.extraJson).toBeUndefined();
   });
 
-  it('of the message goes with its start, usage that is not counted in tokens of a class included', () => {
+  it('of the message is on its start, including usage that belongs to no class of tokens', () => {
     const usage = {
       ...plainUsage,
       service_tier: 'standard',
@@ -143,7 +143,7 @@ describe('the rest of a messages answer', () => {
     ]);
   });
 
-  it('is also what stands in an event beside its message, block or delta, empty deltas included', () => {
+  it('also has the other fields of an event next to its message, block or delta, even if the delta is empty', () => {
     const around = (event: object, value: number): object => ({ ...event, around: value, cost: 1 });
     const payloads = [
       around(start, 1),

@@ -60,7 +60,7 @@ describe('a messages stream', () => {
     });
   });
 
-  it('carries text, with pings and events of the future in between', () => {
+  it('carries text, with pings and unknown events in between', () => {
     expect(words(start(), { type: 'ping' }, ...text.slice(0, 1), { type: 'news' }, ...text.slice(1), outcome('end_turn'), stop)).toEqual([
       'started',
       '0:text',
@@ -127,7 +127,7 @@ describe('a messages stream', () => {
     expect(words(start(), whole, close(0), outcome('tool_use'), stop)).toEqual(['started', '0:toolCall(a,f)', '{"x":1}', '0.']);
   });
 
-  it('passes over blocks of server tools, and numbers the others without gaps', () => {
+  it('skips blocks of server tools, and numbers the others without gaps', () => {
     const search = [
       open(0, { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }),
       delta(0, { type: 'input_json_delta', partial_json: '{}' }),
@@ -169,7 +169,7 @@ describe('the end of a messages stream', () => {
     expect(decode([start(), ...text, outcome(label), stop]).decoder.outcome?.stopReason).toBe(expected);
   });
 
-  it('tells which stop sequence was met', () => {
+  it('reports which stop sequence was reached', () => {
     expect(decode([start(), ...text, outcome('stop_sequence', undefined, 'END'), stop]).decoder.outcome).toEqual({
       stopReason: StopReason.STOP_REASON_STOP_SEQUENCE,
       stopSequence: 'END',
@@ -211,7 +211,7 @@ describe('usage of a messages stream', () => {
     });
   });
 
-  it('takes totals in place of earlier ones, but no later zero in place of real input', () => {
+  it('replaces earlier totals by later ones, but never real input by a later zero', () => {
     const early = { type: 'message_delta', delta: {}, usage: { input_tokens: 100, output_tokens: 3 } };
     expect(reported(start(), early, outcome('end_turn', { input_tokens: 0, cache_read_input_tokens: null, output_tokens: 8 }))).toEqual({
       input: { inputTokens: 100, cacheReadTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 },
@@ -225,7 +225,7 @@ describe('usage of a messages stream', () => {
     ).toMatchObject({ cacheWrite5mTokens: 6, cacheWrite1hTokens: 0 });
   });
 
-  it('does not take the placeholder of message_start for output', () => {
+  it('does not count the placeholder of message_start as output', () => {
     expect(reported(start(), outcome('end_turn')).output).toBeUndefined();
   });
 

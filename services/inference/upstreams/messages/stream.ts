@@ -199,7 +199,7 @@ export class MessagesDecoder implements StreamDecoder {
     if (openKind === 'foreign' && as !== 'argumentsJson') return this.#writeForeign(delta, beside);
     if (openKind !== kind && openKind !== 'foreign') throw malformed('a delta that does not belong to its block');
     const rest = this.options.isNative ? deltaRest(delta, delta['type'] as string) : undefined;
-    // A delta with something beside it is written even if it is empty.
+    // A delta with something alongside it is written even if it is empty.
     this.#writer.delta({ $case: as, value: optionalTextField(delta, field) }, rest ?? (beside === undefined ? undefined : '{}'));
     if (beside !== undefined) this.#writer.attachBeside(beside);
   }

@@ -45,7 +45,7 @@ describe('a conversation of another format', () => {
     expect(bare.messages.at(-1)).toEqual({ role: 'user', content: [{ type: 'text', text: reminder }] });
   });
 
-  it('never has an instruction in the first place, also where what was before it is empty', () => {
+  it('never begins with an instruction, even if everything before it is empty', () => {
     const body = asked([says(user, text(' ')), says(system, text('one')), hi]);
     expect(body.system).toEqual([{ type: 'text', text: 'one' }]);
     expect(body.messages.map(({ role }) => role)).toEqual(['user']);
@@ -95,7 +95,7 @@ describe('a conversation of another format', () => {
     });
   });
 
-  it('lets the answer continue what the caller began, without trailing space', () => {
+  it('lets the answer continue the caller’s beginning, without trailing space', () => {
     expect(asked([hi, says(assistant, text('Once \n'))]).messages.at(-1)).toEqual({
       role: 'assistant',
       content: [{ type: 'text', text: 'Once' }],
@@ -242,7 +242,7 @@ describe('structured output', () => {
     });
   });
 
-  it('stands beside an effort', () => {
+  it('can be combined with an effort', () => {
     expect(asked([hi], { responseFormat: jsonSchema, reasoning: { effort: 'low' } })['output_config']).toMatchObject({
       effort: 'low',
       format: {},

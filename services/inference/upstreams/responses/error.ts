@@ -3,7 +3,7 @@ import type { AppError } from '#client/errors/app-error.js';
 import { frameError } from '../chat-completions/error.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 
-/** Returns the error for an `error` event. The vendor puts its fields beside the type or into an object of their own. */
+/** Returns the error for an `error` event. The vendor puts its fields alongside the type or into an object of their own. */
 export function eventError(event: JsonObject, model: string): AppError {
   if (isObject(event['error'])) return frameError(event['error'], model);
   const { type: _type, ...fields } = event;

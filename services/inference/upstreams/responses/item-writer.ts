@@ -99,7 +99,7 @@ export class ItemWriter {
     else if (!silent.test(type)) this.#writeForeign(event, item);
   }
 
-  /** Writes another piece of the text of the item that was written last, without anything beside it. */
+  /** Writes another piece of the text of the item that was written last, without anything alongside it. */
   append(item: Item, text: string): void {
     this.writer.delta({ $case: 'text', value: text });
     item.written.set(item.piece!, (item.written.get(item.piece!) ?? 0) + text.length);

@@ -1,4 +1,4 @@
-// The rest of a responses answer: what its upstream sends beside the meaning, for callers of the same format (README of gateway/formats). Pure.
+// The rest of a responses answer: what its upstream sends alongside the meaning, for callers of the same format (README of gateway/formats). Pure.
 import { restOf, withoutAccount } from '../rest.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 
@@ -20,7 +20,7 @@ const inDelta = words('type sequence_number output_index content_index summary_i
 
 const inPlainDelta: ReadonlySet<string> = new Set([...inDelta, 'logprobs']);
 
-/** Returns the rest of a response, beside its usage and its end. */
+/** Returns the rest of a response, alongside its usage and its end. */
 export function responseRest(response: JsonObject): JsonObject | undefined {
   return withoutAccount(present(restOf(response, inResponse)));
 }

@@ -110,7 +110,7 @@ describe('the rest of a responses answer', () => {
     expect(JSON.parse(events[3]!.extraJson!)).toEqual({ item: { ...search, status: 'completed', action: { query: 'q' } } });
   });
 
-  it('keeps what a call has beside its meaning, and gives an item without an id its own', () => {
+  it('keeps what a call has alongside its meaning, and gives an item without an id its own', () => {
     const call = { type: 'function_call', call_id: 'a', name: 'f', arguments: '', namespace: 'n' };
     const { events } = decode(
       created,

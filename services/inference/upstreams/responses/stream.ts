@@ -206,7 +206,7 @@ export class ResponsesDecoder implements StreamDecoder {
     return { stopReason: stopReasonOf(label, this.#writer.written), stopSequence: '', ...(extraJson === undefined ? {} : { extraJson }) };
   }
 
-  /** Returns what came with the end beside its meaning and what the start had; undefined if nothing did. */
+  /** Returns what came with the end alongside its meaning and what the start had; undefined if nothing did. */
   #endRest(response: JsonObject, details: JsonObject, label: string): string | undefined {
     const { reason: _reason, ...more } = details;
     const known = this.#startedRest ?? {};

@@ -38,7 +38,7 @@ export function unpackResponse(info: MethodInfo, [form, content]: Packed): unkno
   return form === encoded ? decodeResponse(info, content as Uint8Array) : restored(form, content);
 }
 
-/** Returns the memory that changes hands with an encoded message. Bytes that somebody else encoded remain theirs. */
+/** Returns the memory that changes hands with an encoded message. Bytes that other code encoded are not transferred. */
 export function transferOf([form, content]: Packed): ArrayBuffer | undefined {
   if (form !== encoded) return undefined;
   const { buffer, byteLength } = content as Uint8Array<ArrayBuffer>;

@@ -53,7 +53,7 @@ export function dialThread(port: MessagePort, { caller }: { caller: string }): T
     },
   });
 
-  /** Sends the call; tells the other thread when the caller gives up. */
+  /** Sends the call; notifies the other thread when the caller gives up. */
   function begin(info: MethodInfo, request: Packed | undefined, context: CallContext, call: OpenCall): number {
     if (isClosed) throw broken();
     const id = (lastId += 1);

@@ -36,7 +36,7 @@ export function inChildSpan<T>(name: string, work: () => Promise<T>): Promise<T>
   return activeContext.with(trace.setSpan(activeContext.active(), span), () => inSpan(span, work));
 }
 
-/** Notes that what the active span stands for has failed. */
+/** Records that the operation of the active span has failed. */
 export function failActiveSpan(error: unknown): void {
   const span = recordedSpan();
   if (span !== undefined) fail(span, error);
