@@ -138,7 +138,7 @@ export function searchHtml(query: string, found: readonly Found[], readable: rea
       <div id="results" class="found">
         ${
           query === ''
-            ? ''
+            ? html`<p>Enter a word, the reason of an error or the name of a setting.</p>`
             : found.length === 0
               ? html`<p role="status">Nothing matches “${query}”.</p>`
               : html`<ol>

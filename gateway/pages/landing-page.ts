@@ -12,10 +12,18 @@ import { count } from './words.js';
 /** Whole calls per second on one core, as docs/capacity.md has it; a test compares them. */
 export const measuredCallsPerSecond = 1566;
 
-/** Returns the model that samples use: the cheapest that can be called and answers in text, the echo of the sandbox if there is no other. */
+/**
+ * Returns the model that samples use: the cheapest that can be called, answers in text and is not free, so that its cost can be seen. The echo of
+ * the sandbox if there is no other.
+ */
 export function sampleModel(models: readonly CatalogModel[]): CatalogModel | undefined {
   const callable = models.filter(
-    (model) => model.available && model.lifecycle === 'active' && model.output_modalities.includes('text') && !isOfSandbox(model),
+    (model) =>
+      model.available &&
+      model.lifecycle === 'active' &&
+      model.output_modalities.includes('text') &&
+      model.usd_per_million_tokens?.output !== '0' &&
+      !isOfSandbox(model),
   );
   const cheapest = selectModels(callable, readCatalogQuery({ sort: 'output' }));
   return cheapest[0] ?? models.find(({ id }) => id === 'sandbox/echo');

@@ -8,10 +8,11 @@ import { ModelPerformance } from '#proto/metering/v1/metering.js';
 import type { CatalogModel } from '../formats/models-schema.js';
 import { catalogFile, type PageDeps } from '../routes/pages.js';
 import { catalogCsv } from './catalog/catalog-csv.js';
+import { comparePage } from './catalog/compare-page.js';
 import { estimate, readSize, sizeDefault } from './catalog/estimate.js';
 import { html } from './html.js';
 import { speechOf } from './language.js';
-import { measuredCallsPerSecond } from './landing-page.js';
+import { measuredCallsPerSecond, sampleModel } from './landing-page.js';
 import { page } from './page.js';
 import { colours, contentSecurityPolicy } from './style.js';
 
@@ -49,6 +50,40 @@ describe('the public pages', () => {
   it('show the figure that the page of capacity has', () => {
     const [, figure] = /one core, 32 callers \| ([\d,]+) \|/.exec(readFileSync(new URL('docs/capacity.md', root), 'utf8'))!;
     expect(measuredCallsPerSecond.toLocaleString('en-US')).toBe(figure);
+  });
+});
+
+/** A model of the catalog with one price for all input. */
+function priced(id: string, input: string, output: string, fields: Partial<CatalogModel> = {}): CatalogModel {
+  return {
+    ...{ id, display_name: id, description: '', owned_by: 'acme', lifecycle: 'active', available: true, aliases: [], features: [] },
+    ...{ max_input_tokens: 1, max_tokens: 1, input_modalities: ['text'], output_modalities: ['text'], unit_prices: [] },
+    usd_per_million_tokens: { input, cache_read: input, cache_write_5m: input, cache_write_1h: input, output },
+    ...fields,
+  } as unknown as CatalogModel;
+}
+
+describe('a comparison', () => {
+  it('has as many decimals in all amounts of a row', () => {
+    const text = comparePage({
+      models: [priced('a', '3', '0.34125'), priced('b', '0.0855', '10')],
+      place: { root: './', site: 'https://ai.example.com', path: 'models' },
+      speech: speechOf({}, 'en'),
+    }).replaceAll(/<[^>]*>|\s/g, '');
+    expect(text).toContain('$3.0000$0.0855');
+    expect(text).toContain('$0.34125$10.00000');
+  });
+});
+
+describe('the model of the samples', () => {
+  const echo = priced('sandbox/echo', '0.1', '0.4', { owned_by: 'tollgate' });
+
+  it('is the cheapest that costs something', () => {
+    expect(sampleModel([echo, priced('dear', '1', '5'), priced('cheap', '1', '0.2'), priced('free', '0', '0')])?.id).toBe('cheap');
+  });
+
+  it('is the echo of the sandbox without any other', () => {
+    expect(sampleModel([priced('free', '0', '0'), priced('away', '1', '1', { available: false }), echo])).toBe(echo);
   });
 });
 

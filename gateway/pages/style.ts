@@ -45,7 +45,7 @@ main,footer,.bar{max-width:76rem;margin:0 auto;padding:0 1rem}
 main{padding-top:1.5rem}
 footer{color:var(--soft);padding-top:3rem;padding-bottom:2rem;font-size:.875rem}
 a{color:var(--accent);text-underline-offset:2px}
-h1{font-size:1.6rem;font-weight:650;line-height:1.25;margin:0 0 .5rem}
+h1{font-size:1.6rem;font-weight:650;line-height:1.25;margin:0 0 .5rem;overflow-wrap:anywhere}
 h2{font-size:1.2rem;font-weight:620;margin:2.2rem 0 .5rem;line-height:1.35}
 h3{font-size:1rem;font-weight:600;margin:1.4rem 0 .3rem}
 p{margin:.5rem 0;max-width:46rem}
@@ -96,7 +96,7 @@ output{font-weight:700;font-size:1.2rem}
 .tabs>label input{position:absolute;opacity:0;pointer-events:none}
 .tabs>div{display:none;flex-basis:100%;min-width:0}
 .tabs:has(>label:nth-of-type(1)>:checked)>div:nth-of-type(1),.tabs:has(>label:nth-of-type(2)>:checked)>div:nth-of-type(2),.tabs:has(>label:nth-of-type(3)>:checked)>div:nth-of-type(3),.tabs:has(>label:nth-of-type(4)>:checked)>div:nth-of-type(4),.tabs:has(>label:nth-of-type(5)>:checked)>div:nth-of-type(5),.tabs:has(>label:nth-of-type(6)>:checked)>div:nth-of-type(6){display:block}
-.cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(17rem,100%),1fr));gap:.9rem;margin:1rem 0;padding:0;list-style:none}
+.cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(22rem,100%),1fr));gap:.9rem;margin:1rem 0;padding:0;list-style:none}
 .cards>li{border:1px solid var(--line);border-radius:.5rem;padding:.9rem}
 .cards a{font-weight:600}
 .cards p{margin:.25rem 0 0;font-size:.875rem;color:var(--soft)}
@@ -138,13 +138,17 @@ output{font-weight:700;font-size:1.2rem}
 .compare{background:var(--ground);padding:.6rem 0;display:flex;gap:.8rem;align-items:center}
 body:has([name=compare]:checked) .compare{position:sticky;bottom:0;border-top:1px solid var(--line)}
 .pairs{max-width:34rem}
-th .check{font-weight:400}
-.models .check{display:inline-flex;margin-left:.75rem;vertical-align:middle}
+th .soft{font-weight:400}
+.id{display:flex;flex-wrap:wrap;gap:0 .75rem;align-items:center;margin-bottom:.15rem;font-weight:400}
 @media(min-width:48.01rem){.docs td code{overflow-wrap:break-word}.docs table:has(th:nth-child(6)) code{font-size:.75rem}}
 @media(min-width:62rem){
-.models{table-layout:fixed}
+.models,.compared{table-layout:fixed}
 .models thead th{width:10%}
-.models thead th:first-child{width:40%}
+.models thead th:first-child{width:36%}
+.models thead th:last-child{width:14%}
+.compared thead td{width:11rem}
+#calculation table{max-width:46rem}
+.downloads{float:right;margin-top:-2rem}
 .docs{display:grid;grid-template:'search article' auto 'pages article' 1fr/14rem minmax(0,1fr);column-gap:2.5rem}
 .docs .search{grid-area:search}
 .docs article{grid-area:article}

@@ -1,7 +1,7 @@
 // The public catalog in a browser: it works without JavaScript, violates no axe rule in either theme, and fits a phone.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { accessibilityFaults, newPerson, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
+import { accessibilityFaults, newPerson, overflows, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
 import { eventually } from '../support/process.js';
 import { startSystem, type System } from '../support/system.js';
 
@@ -14,6 +14,7 @@ describe('the public catalog in a browser', () => {
       startSystem('single', { TOLLGATE_GATEWAY_PUBLIC_URL: 'https://ai.example.com/tollgate' }),
       startChromium(),
     ]);
+    await system.cli('price', 'publish', 'sandbox/reason', '--input', '0.1', '--output', '15', '--reasoning', '18.12575');
     await system.cli('price', 'publish', 'sandbox/tool', '--input', '0', '--output', '0');
     await system.cli('price', 'publish', 'sandbox/story', '--input', '0.5', '--output', '3', '--cache-write-1h', '0.75', '--from', '30d');
     // A price that replaces another takes effect a moment after it is published.
@@ -111,7 +112,7 @@ describe('the public catalog in a browser', () => {
         const faults = await accessibilityFaults(page, theme === 'light' ? 'all' : 'colours');
         expect({ width, theme, faults }).toEqual({ width, theme, faults: [] });
       }
-      expect([width, await sidewaysScroll(page)]).toEqual([width, 0]);
+      expect([width, await sidewaysScroll(page), await overflows(page)]).toEqual([width, 0, []]);
       expect(person.faults).toEqual([]);
       await person.close();
     }

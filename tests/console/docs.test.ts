@@ -61,7 +61,7 @@ describe('the docs in a browser', () => {
     const names = [...list.matchAll(/\(docs\/([\w/-]+)\.md\)/g)].map((match) => match[1]!);
     expect(names).toContain('console-api');
     const page = await person.context.newPage();
-    for (const path of ['docs', 'docs/errors/balance_empty', 'docs/search?q=key', ...names.map((name) => `docs/${name}`)]) {
+    for (const path of ['docs', 'docs/errors/idempotency_answer_gone', 'docs/search?q=key', ...names.map((name) => `docs/${name}`)]) {
       await page.goto(path);
       for (const width of [1280, 375]) {
         await page.setViewportSize({ width, height: 800 });

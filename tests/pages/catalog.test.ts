@@ -95,7 +95,9 @@ describe.each(browserModes)('the public catalog, %s', (mode) => {
       .split('\r\n')
       .slice(1)
       .map((line) => line.split(',')[0]);
-    const page = [...tidy(await (await browse(`/models${query}`)).text()).matchAll(/<br><code>([^<]+)<\/code>/g)].map((match) => match[1]);
+    const page = [...tidy(await (await browse(`/models${query}`)).text()).matchAll(/<span class="id"><code>([^<]+)<\/code>/g)].map(
+      (match) => match[1],
+    );
     expect(data.length).toBeGreaterThan(0);
     expect(data.length).toBeLessThan(listed.length);
     expect(csv).toEqual(data.map(({ id }) => id));

@@ -160,6 +160,15 @@ export function sidewaysScroll(page: Page): Promise<number> {
   return page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - innerWidth));
 }
 
+/** Returns the text of table cells and code that pass the edge of their column or block. */
+export function overflows(page: Page): Promise<string[]> {
+  return page.evaluate(() =>
+    [...document.querySelectorAll('main :is(td, th, pre)')]
+      .filter((each) => each.clientWidth > 1 && each.scrollWidth > each.clientWidth)
+      .map((each) => `${each.textContent.trim().slice(0, 80)}: ${each.scrollWidth} > ${each.clientWidth}`),
+  );
+}
+
 /** Saves a screenshot of the page in the folder screens/, which git ignores, if TOLLGATE_TEST_SCREENS=1. */
 export async function screenshot(page: Page, name: string): Promise<void> {
   if (process.env['TOLLGATE_TEST_SCREENS'] !== '1') return;

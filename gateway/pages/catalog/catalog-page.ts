@@ -36,7 +36,7 @@ export function catalogPage(options: {
       ${filters(all, query, t)}
       <p id="count" role="status">${t.modelsOf(count(shown.length), count(all.length))}</p>
       <div id="models">
-        <p>
+        <p class="downloads">
           <a href="${root}models.json${writeCatalogQuery(query, { language: undefined })}">JSON</a> ·
           <a href="${root}models.csv${writeCatalogQuery(query, { language: undefined })}">CSV</a>
         </p>
@@ -123,7 +123,7 @@ function table(models: readonly CatalogModel[], query: CatalogQuery, link: Link,
   };
   return html`<table class="models">
     <caption>
-      ${t.catalogCaption}
+      <span class="hidden">${t.catalogCaption}</span>
     </caption>
     <thead>
       <tr>
@@ -150,12 +150,16 @@ function row(model: CatalogModel, digits: Digits, link: Link, t: Texts): Html {
     html`<td class="n" data-label="${label}">${value === undefined ? noPrice(t) : usd(value, decimals)}</td>`;
   return html`<tr>
     <th scope="row">
-      <a href="${modelAddress(link.root, model.id)}${link.suffix}">${model.display_name}</a><br /><code>${model.id}</code>
-      <label class="check soft"
-        ><input type="checkbox" name="compare" value="${model.id}" form="compare" />${t.compare}<span class="hidden"
-          >: ${model.display_name}</span
-        ></label
-      ><br />${tags(model, t)}${unitPrices(model, t)}
+      <a href="${modelAddress(link.root, model.id)}${link.suffix}">${model.display_name}</a>
+      <span class="id"
+        ><code>${model.id}</code
+        ><label class="check soft"
+          ><input type="checkbox" name="compare" value="${model.id}" form="compare" />${t.compare}<span class="hidden"
+            >: ${model.display_name}</span
+          ></label
+        ></span
+      >
+      ${tags(model, t)}${unitPrices(model, t)}
     </th>
     <td class="n" data-label="${t.context}">${count(model.max_input_tokens)}</td>
     <td class="n" data-label="${t.outputLimit}">${model.max_tokens === 0 ? '–' : count(model.max_tokens)}</td>
@@ -185,13 +189,13 @@ function cacheWrite(prices: Prices, digits: number, t: Texts): Html {
   const hour =
     prices === null || prices.cache_write_1h === prices.cache_write_5m
       ? ''
-      : html`<br />${usd(prices.cache_write_1h, digits)} <span class="soft">${t.forAnHour}</span>`;
+      : html`<br /><span class="soft">${t.anHour}</span> ${usd(prices.cache_write_1h, digits)}`;
   return html`<td class="n" data-label="${t.cacheWrite}">${prices === null ? noPrice(t) : usd(prices.cache_write_5m, digits)}${hour}</td>`;
 }
 
 function output(prices: Prices, digits: number, t: Texts): Html {
   const reasoning =
-    prices?.reasoning === undefined ? '' : html`<br />${usd(prices.reasoning, digits)} <span class="soft">${t.ofReasoning}</span>`;
+    prices?.reasoning === undefined ? '' : html`<br /><span class="soft">${t.ofReasoning}</span> ${usd(prices.reasoning, digits)}`;
   return html`<td class="n" data-label="${t.output}">${prices === null ? noPrice(t) : usd(prices.output, digits)}${reasoning}</td>`;
 }
 

@@ -7,7 +7,7 @@ import { type Html, html } from '../html.js';
 import type { Speech } from '../language.js';
 import { page, type Place } from '../page.js';
 import { textsOf } from '../texts.js';
-import { count, unitName, usd } from '../words.js';
+import { count, digitsOf, unitName, usd } from '../words.js';
 
 /** The most models that are compared at once. */
 export const comparedMax = 4;
@@ -20,17 +20,21 @@ export function comparePage({ models, place, speech }: { models: readonly Catalo
       <th scope="row">${label}</th>
       ${models.map((model) => html`<td data-label="${model.display_name}">${value(model)}</td>`)}
     </tr>`;
-  const price = (pick: (prices: NonNullable<CatalogModel['usd_per_million_tokens']>) => string | undefined) => (model: CatalogModel) => {
-    const { usd_per_million_tokens: prices } = model;
-    return prices === null ? html`<span class="soft">${t.noPrice}</span>` : usd(pick(prices) ?? prices.output);
+  /** A row of amounts, which have as many decimals. */
+  const amounts = (label: string, amount: (model: CatalogModel) => string | undefined, missing: Html | string): Html => {
+    const digits = digitsOf(models.map((model) => amount(model) ?? '0'));
+    return row(label, (model) => {
+      const decimal = amount(model);
+      return decimal === undefined ? missing : usd(decimal, digits);
+    });
   };
+  const price = (label: string, pick: (prices: NonNullable<CatalogModel['usd_per_million_tokens']>) => string): Html =>
+    amounts(
+      label,
+      ({ usd_per_million_tokens: prices }) => (prices === null ? undefined : pick(prices)),
+      html`<span class="soft">${t.noPrice}</span>`,
+    );
   const units = [...new Set(models.flatMap((model) => model.unit_prices.map(({ unit }) => unit)))];
-  const unitPrice =
-    (unit: string) =>
-    (model: CatalogModel): string => {
-      const priced = model.unit_prices.find((each) => each.unit === unit);
-      return priced === undefined ? '–' : usd(priced.usd);
-    };
   return page({
     title: `${t.compareTitle} · Tollgate`,
     description: t.compareDescription,
@@ -38,7 +42,7 @@ export function comparePage({ models, place, speech }: { models: readonly Catalo
     speech,
     content: html`<h1>${t.compareTitle}</h1>
       <p><a href="${place.root}models${speech.suffix}">${t.allModels}</a></p>
-      <table>
+      <table class="compared">
         <caption>
           ${t.catalogCaption}
         </caption>
@@ -52,28 +56,19 @@ export function comparePage({ models, place, speech }: { models: readonly Catalo
           </tr>
         </thead>
         <tbody>
-          ${row(t.model, ({ id }) => html`<code>${id}</code>`)}${row(t.description, ({ description }) => description || '–')}${row(t.provider, ({ owned_by: provider }) => provider || '–')}${row(t.capabilities, (model) => tags(model, t))}${row(t.context, (model) => count(model.max_input_tokens))}${row(t.outputLimit, (model) => (model.max_tokens === 0 ? '–' : count(model.max_tokens)))}${row(
-            t.input,
-            price(({ input }) => input),
-          )}${row(
+          ${row(t.model, ({ id }) => html`<code>${id}</code>`)}${row(t.description, ({ description }) => description || '–')}${row(t.provider, ({ owned_by: provider }) => provider || '–')}${row(t.capabilities, (model) => tags(model, t))}${row(t.context, (model) => count(model.max_input_tokens))}${row(t.outputLimit, (model) => (model.max_tokens === 0 ? '–' : count(model.max_tokens)))}${price(t.input, ({ input }) => input)}${price(
             t.cacheRead,
-            price(({ cache_read: read }) => read),
-          )}${row(
-            t.cacheWrite5m,
-            price(({ cache_write_5m: write }) => write),
-          )}${row(
-            t.cacheWrite1h,
-            price(({ cache_write_1h: write }) => write),
-          )}${row(
+            (prices) => prices.cache_read,
+          )}${price(t.cacheWrite5m, (prices) => prices.cache_write_5m)}${price(t.cacheWrite1h, (prices) => prices.cache_write_1h)}${price(
             t.output,
-            price(({ output }) => output),
-          )}${row(
-            t.reasoning,
-            price(({ reasoning }) => reasoning),
-          )}${units.map((unit) => row(unitName(unit, t), unitPrice(unit)))}${row(
+            (prices) => prices.output,
+          )}${price(t.reasoning, (prices) => prices.reasoning ?? prices.output)}${units.map((unit) =>
+            amounts(unitName(unit, t), (model) => model.unit_prices.find((each) => each.unit === unit)?.usd, '–'),
+          )}${amounts(
             t.exampleCostOf(count(sizeDefault.input), count(sizeDefault.output)),
             ({ usd_per_million_tokens: prices, unit_prices: others }) =>
-              prices === null ? '–' : usd(formatUsd(estimate(prices, others, sizeDefault).call)),
+              prices === null ? undefined : formatUsd(estimate(prices, others, sizeDefault).call),
+            '–',
           )}
         </tbody>
       </table>`,

@@ -131,6 +131,7 @@ function priceTable(prices: Prices, t: Texts): Html {
     [classes.output, prices.output],
     [classes.reasoning, prices.reasoning ?? prices.output, prices.reasoning === undefined],
   ];
+  const digits = digitsOf(rows.map(([, price]) => price));
   return html`<table class="pairs">
     <caption>
       ${t.perMillion}
@@ -146,7 +147,7 @@ function priceTable(prices: Prices, t: Texts): Html {
         ([label, price, isOutputs]) =>
           html`<tr>
             <th scope="row">${label}</th>
-            <td class="n">${usd(price)}${isOutputs === true ? html` <span class="soft">${t.asOutput}</span>` : ''}</td>
+            <td class="n">${isOutputs === true ? html`<span class="soft">${t.asOutput}</span> ` : ''}${usd(price, digits)}</td>
           </tr>`,
       )}
     </tbody>
@@ -156,6 +157,7 @@ function priceTable(prices: Prices, t: Texts): Html {
 /** Returns the prices of units that are not tokens. */
 function unitTable(unitPrices: UnitPrices, t: Texts): Html | string {
   if (unitPrices.length === 0) return '';
+  const digits = digitsOf(unitPrices.map((each) => each.usd));
   return html`<table class="pairs">
     <caption>
       ${t.perUnit}
@@ -171,7 +173,9 @@ function unitTable(unitPrices: UnitPrices, t: Texts): Html | string {
         ({ unit, usd: price, max_per_call: max }) =>
           html`<tr>
             <th scope="row">${unitName(unit, t)}</th>
-            <td class="n">${usd(price)}${unit === requestUnit ? '' : html` <span class="soft">${t.atMostPerCall(count(max))}</span>`}</td>
+            <td class="n">
+              ${unit === requestUnit ? '' : html`<span class="soft">${t.atMostPerCall(count(max))}</span> `}${usd(price, digits)}
+            </td>
           </tr>`,
       )}
     </tbody>
@@ -181,6 +185,7 @@ function unitTable(unitPrices: UnitPrices, t: Texts): Html | string {
 function calculator(prices: Prices, unitPrices: UnitPrices, size: Size, { suffix, language }: Speech, t: Texts): Html {
   const { lines, call, all } = estimate(prices, unitPrices, size);
   const digits = digitsOf([...lines.map(({ nanoUsd }) => nanoUsd), call].map(formatUsd));
+  const priceDigits = digitsOf(lines.map((line) => line.usd));
   const unitInput = ({ unit, max_per_call: max }: UnitPrices[number]): Html | string =>
     unit === requestUnit
       ? ''
@@ -226,7 +231,7 @@ function calculator(prices: Prices, unitPrices: UnitPrices, size: Size, { suffix
               html`<tr>
                 <th scope="row">${nameOf(line.kind)}</th>
                 <td class="n" data-label="${t.howMany}">${count(line.quantity)}</td>
-                <td class="n" data-label="${t.usdPerMillion}">${usd(line.usd)}</td>
+                <td class="n" data-label="${t.usdPerMillion}">${usd(line.usd, priceDigits)}</td>
                 <td class="n" data-label="${t.cost}">${usd(formatUsd(line.nanoUsd), digits)}</td>
               </tr>`,
           )}
@@ -245,15 +250,26 @@ function calculator(prices: Prices, unitPrices: UnitPrices, size: Size, { suffix
 function historyOf(history: readonly PriceVersion[] | undefined, nowMs: number, t: Texts): Html | string {
   if (history === undefined || history.length === 0) return '';
   const inForce = history.find((price) => Number(price.effectiveFromMs) <= nowMs);
-  const cell = (label: string, nanoUsd: bigint | undefined): Html =>
-    html`<td class="n" data-label="${label}">
-      ${nanoUsd === undefined ? html`<span class="soft">${t.asOutput}</span>` : usd(formatUsd(nanoUsd))}
-    </td>`;
   const units = [...new Set(history.flatMap((price) => price.units.map(({ unit }) => unit)))];
-  const unitCell = (unit: string, price: PriceVersion): Html => {
-    const priced = price.units.find((each) => each.unit === unit);
-    return html`<td class="n" data-label="${unitName(unit, t)}">${priced === undefined ? '' : usd(formatUsd(priced.nanoUsd))}</td>`;
-  };
+  const unitOf = (unit: string, price: PriceVersion): bigint | undefined => price.units.find((each) => each.unit === unit)?.nanoUsd;
+  const columns: { name: string; of(price: PriceVersion): bigint | undefined; missing: string }[] = [
+    { name: t.input, of: (price) => price.inputNanoUsdPerMtok, missing: '' },
+    { name: t.cacheRead, of: (price) => price.cacheReadNanoUsdPerMtok, missing: '' },
+    { name: t.cacheWrite5m, of: (price) => price.cacheWrite5mNanoUsdPerMtok, missing: '' },
+    { name: t.cacheWrite1h, of: (price) => price.cacheWrite1hNanoUsdPerMtok, missing: '' },
+    { name: t.output, of: (price) => price.outputNanoUsdPerMtok, missing: '' },
+    { name: t.reasoning, of: (price) => price.reasoningNanoUsdPerMtok, missing: t.asOutput },
+    ...units.map((unit) => ({ name: unitName(unit, t), of: (price: PriceVersion) => unitOf(unit, price), missing: '–' })),
+  ];
+  const cellsOf = columns.map(({ name, of, missing }) => {
+    const digits = digitsOf(history.map((price) => formatUsd(of(price) ?? 0n)));
+    return (price: PriceVersion): Html => {
+      const nanoUsd = of(price);
+      return html`<td class="n" data-label="${name}">
+        ${nanoUsd === undefined ? html`<span class="soft">${missing}</span>` : usd(formatUsd(nanoUsd), digits)}
+      </td>`;
+    };
+  });
   const row = (price: PriceVersion): Html => {
     const from = new Date(Number(price.effectiveFromMs)).toISOString();
     const mark =
@@ -264,18 +280,9 @@ function historyOf(history: readonly PriceVersion[] | undefined, nowMs: number, 
           : '';
     return html`<tr>
       <th scope="row"><time datetime="${from}">${from.slice(0, 16).replace('T', ' ')} UTC</time>${mark}</th>
-      ${cell(t.input, price.inputNanoUsdPerMtok)}${cell(t.cacheRead, price.cacheReadNanoUsdPerMtok)}${cell(t.cacheWrite5m, price.cacheWrite5mNanoUsdPerMtok)}${cell(t.cacheWrite1h, price.cacheWrite1hNanoUsdPerMtok)}${cell(t.output, price.outputNanoUsdPerMtok)}${cell(t.reasoning, price.reasoningNanoUsdPerMtok)}${units.map((unit) => unitCell(unit, price))}
+      ${cellsOf.map((cell) => cell(price))}
     </tr>`;
   };
-  const heads = [
-    t.input,
-    t.cacheRead,
-    t.cacheWrite5m,
-    t.cacheWrite1h,
-    t.output,
-    t.reasoning,
-    ...units.map((unit) => unitName(unit, t)),
-  ].map((head) => html`<th scope="col" class="n">${head}</th>`);
   return html`<h2>${t.history}</h2>
     <table>
       <caption>
@@ -284,7 +291,7 @@ function historyOf(history: readonly PriceVersion[] | undefined, nowMs: number, 
       <thead>
         <tr>
           <th scope="col">${t.from}</th>
-          ${heads}
+          ${columns.map(({ name }) => html`<th scope="col" class="n">${name}</th>`)}
         </tr>
       </thead>
       <tbody>
