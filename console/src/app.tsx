@@ -133,7 +133,7 @@ function SignedIn() {
   const [path] = useLocation();
   return (
     <>
-      {/* Without a user there is no frame to show it in. */}
+      {/* Without a signed-in user there is no frame around it. */}
       {query.data === undefined && <NotFresh />}
       <Fetched query={query}>
         {(known) => {

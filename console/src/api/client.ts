@@ -16,16 +16,16 @@ export class ApiError extends Error {
     readonly requestId: string | null = null,
     /** Seconds after which to try again. */
     readonly retryAfter: number | null = null,
-    /** What exactly is wrong, where one code has many causes. */
+    /** The exact cause, if one code has several. */
     readonly rule: string | null = null,
-    /** The facts by which the error is worded. */
+    /** The parameters of the error's text. */
     readonly params: Readonly<Record<string, string>> = {},
   ) {
     super(message);
   }
 }
 
-/** Whether an error may pass by itself: there was no answer, or a service is unavailable. */
+/** Whether an error may be transient: there was no answer, or a service is unavailable. */
 export function mayPass(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 0 || error.status >= 502);
 }

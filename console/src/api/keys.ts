@@ -35,9 +35,7 @@ export const listKeys = (accountId: string, { q, state, project, limit, cursor }
 export const getKey = (accountId: string, keyId: string, signal?: AbortSignal): Promise<ApiKey> =>
   api.get(`${keysOf(accountId)}/${keyId}`, { signal });
 
-/**
- * Creates a key. A repeat with the same idempotency key creates no second one, and its answer has no secret: the first answer with it was
- * lost, so the key is rotated.
+/** Creates a key. A repeat with the same idempotency key creates no second key, and its answer has no secret. The first answer, which had it, was lost, so the key is rotated.
  */
 export async function createKey(accountId: string, fields: CreateKey, idempotencyKey: string): Promise<KeyRotated> {
   const { key, secret } = await api.post<KeyCreated>(keysOf(accountId), { body: fields, idempotencyKey });
@@ -47,7 +45,7 @@ export async function createKey(accountId: string, fields: CreateKey, idempotenc
 export const updateKey = (accountId: string, keyId: string, changes: UpdateKey): Promise<ApiKey> =>
   api.patch(`${keysOf(accountId)}/${keyId}`, { body: changes });
 
-/** Rotates the secret; the previous one remains valid for so many seconds. */
+/** Rotates the secret; the previous one remains valid for this many seconds. */
 export const rotateKey = (accountId: string, keyId: string, overlapSeconds: number): Promise<KeyRotated> =>
   api.post(`${keysOf(accountId)}/${keyId}/rotate`, { body: { overlap_seconds: overlapSeconds } });
 

@@ -31,7 +31,7 @@ export type {
   SignInLink,
 };
 
-/** What query keys begin with. */
+/** The beginning of the query keys. */
 export const operatorKeys = {
   accounts: ['operator', 'accounts'],
   account: (id: string) => ['operator', 'account', id] as const,

@@ -1,4 +1,4 @@
-// Adding money by a payment provider. Amounts are decimal-string USD.
+// Adding funds through a payment provider. Amounts are decimal-string USD.
 import type { Payment, PaymentBegun, PaymentOptions } from '../../../gateway/console/schemas/payments.js';
 import { api } from './client.js';
 

@@ -1,4 +1,4 @@
-// Who is signed in.
+// The signed-in user.
 import type { ProjectRole, Role } from '../../../gateway/console/schemas/members.js';
 import type { AccountOfMine, Me, Permission } from '../../../gateway/console/schemas/profile.js';
 import { api } from './client.js';

@@ -20,7 +20,7 @@ export type { Attempt, Outcome, PromptLog, RecordHold, TokenSums, UsagePerforman
 
 // An address can hold any text.
 type FromAddress<F> = Omit<F, 'outcome'> & { readonly outcome?: string };
-/** Parts that are given must all match; `from` and `until` are instants. */
+/** All parts that are set must match; `from` and `until` are instants. */
 export type UsageFilter = FromAddress<Filter>;
 /** The records of a filter, or one by its whole id if it matches the rest. */
 export type RecordSearch = FromAddress<Search>;
@@ -43,7 +43,7 @@ export type LineItem = UsageRecord['line_items'][number];
 /** The possible outcomes of an attempt at an upstream. */
 export type AttemptOutcome = Attempt['outcome'];
 
-/** By what sums are grouped; days and hours begin so many minutes east of UTC. */
+/** How sums are grouped; days and hours have an offset in minutes east of UTC. */
 export type UsageGrouping = Omit<Grouping, 'tz_offset'> & { readonly tz_offset?: number };
 
 const usageOf = (accountId: string): string => `/accounts/${accountId}/usage`;
@@ -76,7 +76,7 @@ export const deletePrompt = (accountId: string, requestId: string): Promise<void
 export const listErrors = (accountId: string, limit: number, signal?: AbortSignal): Promise<{ readonly data: readonly UsageRecord[] }> =>
   api.get(`${usageOf(accountId)}/errors`, { query: { limit }, signal });
 
-/** Days and hours in order, other groups dearest first; ungrouped, one. */
+/** Days and hours in order, other groups most expensive first; without grouping, one sum. */
 export const getTotals = (
   accountId: string,
   filter: UsageFilter & UsageGrouping,

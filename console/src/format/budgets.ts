@@ -9,7 +9,7 @@ const percentsMax = 10;
 
 /** A budget as typed by the user. */
 export interface BudgetRow {
-  /** Tells rows apart while they are edited. */
+  /** Identifies the row while it is edited. */
   readonly row: number;
   readonly period: BudgetPeriod;
   readonly limit: string;
@@ -25,7 +25,7 @@ export interface BudgetFaults {
   readonly alerts?: 'form' | 'none';
 }
 
-/** Returns the rows of budgets as they are. */
+/** Returns the rows for existing budgets. */
 export const budgetRowsOf = (budgets: readonly Budget[]): BudgetRow[] =>
   budgets.map(({ period, limit_usd: limit, soft, alert_at: alerts }, row) => ({ row, period, limit, soft, alerts: alerts.join(', ') }));
 

@@ -37,13 +37,13 @@ export function digitsOf(amounts: readonly (string | null)[]): number {
   return Math.min(columnDigitsMax, exactDigitsOf(amounts));
 }
 
-/** Returns how many decimals an amount by itself has: two, and four below a cent. */
+/** Returns how many decimals a single amount has: two, or four below a cent. */
 export function digitsAlone(usd: string): number {
   const nano = nanoUsdOf(usd);
   return nano !== 0n && nano > -10_000_000n && nano < 10_000_000n ? 4 : 2;
 }
 
-/** Returns an amount by itself, rounded. */
+/** Returns a single amount, rounded. */
 export const shortUsd = (usd: string): string => roundedUsd(usd, digitsAlone(usd));
 
 /** Rounds an amount half away from zero to this many decimals; an amount that would look like zero is shown as less than the smallest amount. */

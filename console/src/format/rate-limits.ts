@@ -1,7 +1,7 @@
 // The rate limits in forms, and the requests built from them. Pure.
 import type { RateLimits } from '../../../gateway/console/schemas/rate-limits.js';
 
-/** The limits as they were typed. */
+/** The limits as typed by the user. */
 export interface RateLimitForm {
   readonly rpm: string;
   readonly tpm: string;
@@ -15,7 +15,7 @@ export const emptyRateLimits: RateLimitForm = { rpm: '', tpm: '', concurrency: '
 
 const maxima: Readonly<Record<RateLimitName, number>> = { rpm: 1_000_000, tpm: 1_000_000_000, concurrency: 1_000_000 };
 
-/** The form of limits as they are. */
+/** Returns the form for existing limits. */
 export function rateLimitFormOf(limits: RateLimits): RateLimitForm {
   const text = (value: number | null): string => (value === null ? '' : String(value));
   return { rpm: text(limits.rpm), tpm: text(limits.tpm), concurrency: text(limits.concurrency) };

@@ -15,7 +15,7 @@ export interface AccountInUse extends AccountOfMine {
   path(page: string): string;
 }
 
-/** Queries who is signed in; null if no user is. */
+/** Queries the signed-in user; null if there is none. */
 export const useMeQuery = () => useQuery({ queryKey: meKey, queryFn: fetchMe, staleTime: 60_000 });
 
 export function MeProvider({ me, children }: { me: Me; children: ReactNode }) {
@@ -77,6 +77,6 @@ export function rememberAccount(accountId: string): void {
   try {
     localStorage.setItem(rememberedName, accountId);
   } catch {
-    // A convenience only.
+    // Failure is ignored, because this is only a convenience.
   }
 }

@@ -32,7 +32,7 @@ export const queryClient = new QueryClient({
       staleTime: 2000,
       // Only transient errors are retried: no response, or an unavailable service.
       retry: (failures, error) => failures < 2 && mayPass(error),
-      // The gateway may be reached without the internet; whether it can is seen by asking.
+      // The gateway may be reachable without the internet, so requests are made even when the browser is offline.
       networkMode: 'always',
       refetchOnReconnect: true,
     },

@@ -1,5 +1,5 @@
-// Forms with data-live act when a field changes: the contents of the elements that the attribute names are replaced by those of the page that the
-// form would open.
+// Forms with data-live apply each change of a field immediately: the contents of the elements that the attribute names are replaced by those of the page that
+// the form would open.
 
 const pauseMs = 200;
 
@@ -42,7 +42,7 @@ export function liveForms(): void {
   }
 }
 
-/** "/" goes to the search, Escape closes what it has found. */
+/** "/" focuses the search, Escape closes its results. */
 function addSearchKeys(form: HTMLFormElement, found: HTMLElement): void {
   const field = form.querySelector<HTMLInputElement>('[type=search]')!;
   document.addEventListener('keydown', (event) => {

@@ -1,4 +1,4 @@
-// A long id, shortened, with a button that copies the whole of it.
+// A shortened id, with a button that copies the whole id.
 import { Copy } from 'lucide-react';
 import { Link } from 'wouter';
 import { commonText } from '../i18n/common.js';

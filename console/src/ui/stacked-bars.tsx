@@ -47,7 +47,7 @@ interface Props {
   readonly combined?: ((bar: number) => readonly { readonly name: string; readonly value: number; readonly text: string }[]) | undefined;
   /** Called with the first and the last bar of a part that was dragged over, or chosen with Shift, the arrows and Enter. */
   readonly onZoom?: (first: number, last: number) => void;
-  /** Little more than the bars: for the histogram above a list. */
+  /** Shows little more than the bars, for the histogram above a list. */
   readonly small?: boolean;
 }
 

@@ -10,7 +10,7 @@ export interface Column<Row> {
   readonly name: string;
   /** What a cell shows; `digits` are the decimals of the column's amounts. By default the amount. */
   readonly cell?: (row: Row, digits: number) => ReactNode;
-  /** The amount of a row, in a column of amounts, which all have as many decimals. */
+  /** The amount of a row; all amounts of a column have the same number of decimals. */
   readonly usd?: (row: Row) => string | null;
   /** Whether the column has figures, which are right-aligned. */
   readonly numeric?: boolean;

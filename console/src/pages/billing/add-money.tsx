@@ -35,7 +35,7 @@ export function AddMoney() {
   );
 }
 
-/** What the address says about the payment from which the user has just returned. */
+/** The result of the payment from which the user has just returned, as in the address. */
 function Returned() {
   const t = useText(alertsText);
   const account = useAccount();

@@ -1,4 +1,4 @@
-// Balance and billing: what there is at this moment, what calls in flight hold, months, deposits, and codes.
+// Balance and billing: the current balance, holds of calls in flight, statements, deposits, and codes.
 import { billingText } from '../../i18n/billing.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';

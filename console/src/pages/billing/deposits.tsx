@@ -1,4 +1,4 @@
-// What was paid in, each with its receipt.
+// The deposits, each with its receipt.
 import { Link } from 'wouter';
 import { listDeposits } from '../../api/billing.js';
 import { usdText } from '../../format/money.js';

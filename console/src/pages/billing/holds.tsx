@@ -1,4 +1,4 @@
-// Money that calls in flight have set aside, live.
+// The funds held by calls in flight, live.
 import { useQuery } from '@tanstack/react-query';
 import { listHolds } from '../../api/billing.js';
 import { billingText } from '../../i18n/billing.js';

@@ -1,4 +1,4 @@
-// The months of an account: each opens with what the one before closed with.
+// The monthly statements of an account: each opens with the closing balance of the previous month.
 import { Download } from 'lucide-react';
 import { Link } from 'wouter';
 import { listStatements, type Statement, statementCsvUrl } from '../../api/billing.js';

@@ -1,4 +1,4 @@
-// What the pages of billing share: months, effects, pages of a list, links to keys.
+// Components that the billing pages share: months, changes of the balance, pages of a list, links to keys.
 import { type InfiniteData, type QueryKey, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link } from 'wouter';
@@ -14,16 +14,16 @@ import { QueryFault } from '../../ui/query.js';
 import { ShortId } from '../../ui/short-id.js';
 import { Usd } from '../../ui/values.js';
 
-/** Leads the keys of what was fetched about an account's billing. */
+/** The beginning of the query keys of an account's billing. */
 export const billingKey = (accountId: string, ...rest: readonly (string | null)[]): QueryKey => ['billing', accountId, ...rest];
 
-/** Writes a month such as `2026-11` in words. Months are of UTC. */
+/** Returns a month such as `2026-11` in words. Months are in UTC. */
 export function useMonth(): (month: string) => string {
   const format = new Intl.DateTimeFormat(useLanguage(), { year: 'numeric', month: 'long', timeZone: 'UTC' });
   return (month) => format.format(new Date(`${month}-01T00:00:00Z`));
 }
 
-/** What an entry did to the balance, with its sign. */
+/** The change of the balance by an entry, with its sign. */
 export function Effect({ value, digits }: { value: string; digits?: number }) {
   return (
     <span className="whitespace-nowrap">

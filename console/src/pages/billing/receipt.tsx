@@ -1,4 +1,4 @@
-// The receipt of a deposit, to be printed.
+// The printable receipt of a deposit.
 import { useQuery } from '@tanstack/react-query';
 import { Printer } from 'lucide-react';
 import { Link, useParams } from 'wouter';

@@ -1,4 +1,4 @@
-// Redeeming a code.
+// Redeems a code.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Ticket } from 'lucide-react';
 import { type SyntheticEvent, useState } from 'react';

@@ -15,7 +15,7 @@ import { Card, Section } from '../../ui/layout.js';
 import { Notice } from '../../ui/notice.js';
 import { keyVariable, samplesFor } from '../keys/samples.js';
 
-/** How far an account is. */
+/** The progress of an account. */
 export interface Progress {
   /** The newest key that is not revoked. */
   readonly newest: ApiKey | undefined;

@@ -29,7 +29,7 @@ function Unfinished({ onHide }: { onHide: () => void }) {
   );
 }
 
-/** Undefined until it is known how far the account is, so that nothing flashes. */
+/** Undefined until the progress of the account is known, so that nothing flashes. */
 function useProgress(account: AccountInUse): Progress | undefined {
   const mayInvite = account.can('change members');
   const keys = useQuery({

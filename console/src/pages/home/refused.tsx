@@ -1,4 +1,4 @@
-// Says that calls were refused lately: of which keys, and why.
+// Shows recently refused calls: with which keys, and why.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { getRefusalTotals } from '../../api/refusals.js';

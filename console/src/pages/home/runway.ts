@@ -3,7 +3,7 @@ import { nanoUsdOf } from '../../format/money.js';
 
 const paceDays = 7n;
 
-/** Whole days that what is available lasts at the pace of seven days; null when nothing was spent in them. */
+/** Returns for how many whole days the available balance lasts at the pace of the last seven days; null when nothing was spent in them. */
 export function runwayDays(availableUsd: string, spentUsd: string): number | null {
   const [available, spent] = [nanoUsdOf(availableUsd), nanoUsdOf(spentUsd)];
   if (spent <= 0n) return null;

@@ -131,7 +131,7 @@ function Chart({ overview: { total, groups, chart, previous = [] }, isAdded }: {
           bars={ids.map((id, bar) => ({
             id,
             label: day.format(Date.parse(id)),
-            // The days to come are empty.
+            // Future days are empty.
             values: id > today ? series.map(() => 0) : rows[bar]!.map(({ nanoUsd }) => Number(nanoUsd)),
           }))}
           text={(bar, at) => text(rows[bar]![at]!.nanoUsd)}

@@ -1,4 +1,4 @@
-// Where the money goes: the models and the keys that cost the most.
+// The models and keys that cost the most.
 import { useQueries, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';

@@ -14,9 +14,7 @@ import { KeyFields, shownFields } from './key-fields.js';
 import { emptyForm, faultsOf, type KeyForm, type KeyFormFaults, newKeyOf } from './key-form.js';
 import { keysKey } from './queries.js';
 
-/**
- * `project` is chosen to begin with; empty for the default project, or the first in which the user may create keys. `isFirst`: the key has a name
- * to begin with.
+/** `project` is selected initially; empty for the default project, or the first in which the user may create keys. `isFirst`: a name is filled in initially.
  */
 export function CreateKeyDialog({
   project = '',

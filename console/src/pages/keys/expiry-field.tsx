@@ -6,7 +6,7 @@ import { useText } from '../../i18n/text.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { expiryChoices, type ExpiryForm, expiryOf } from './key-form.js';
 
-/** A choice of terms, and a field for a time of one's own. */
+/** A choice of durations, and a field for a custom time. */
 export function ExpiryField({
   form,
   onChange,

@@ -1,4 +1,4 @@
-// What can be done with a key, in the list and on its page. The dialogs that it opens are in key-dialogs.tsx.
+// The actions for a key, in the list and on its page. Their dialogs are in key-dialogs.tsx.
 import { useMutation } from '@tanstack/react-query';
 import { useLocation } from 'wouter';
 import { type ApiKey, updateKey } from '../../api/keys.js';
@@ -17,7 +17,7 @@ export interface OpenAction {
   readonly apiKey: ApiKey;
 }
 
-/** Enables or disables a key, with a way back. */
+/** Enables or disables a key, and offers to undo it. */
 export function useToggle() {
   const account = useAccount();
   const t = useText(keysText);
@@ -34,10 +34,10 @@ export function useToggle() {
   return toggle;
 }
 
-/** Whether the owner has turned the key off; a suspended account hides it. */
+/** Whether the key is disabled; the state of a suspended account hides this. */
 export const isOff = (apiKey: ApiKey): boolean => apiKey.state === 'disabled';
 
-/** The actions of a row. Those that would be refused are not there. */
+/** The actions of a row, without those that would be refused. */
 export function useKeyMenu(
   open: (action: OpenAction) => void,
   toggle: ReturnType<typeof useToggle>,

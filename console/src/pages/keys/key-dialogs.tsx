@@ -1,4 +1,4 @@
-// The dialogs of what can be done with a key that exists.
+// The dialogs of the actions for an existing key.
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type ApiKey, revokeKey, rotateKey } from '../../api/keys.js';

@@ -21,7 +21,7 @@ import { RateLimitFields } from './rate-limit-fields.js';
 /** The lifetime budget of a key is its limit. */
 const keyPeriods = ['month', 'week', 'day'] as const;
 
-/** `faults` are those found here, `error` is what the API refused. */
+/** `faults` are those found in the browser, `error` is the API's error. */
 export function KeyFields({
   form,
   onChange,

@@ -19,7 +19,7 @@ export type ExpiryChoice = (typeof expiryChoices)[number];
 /** The chosen expiry. */
 export interface ExpiryForm {
   readonly expiry: ExpiryChoice;
-  /** Of `custom`: date and time in the zone in use, as the browser's control has it. */
+  /** For `custom`: date and time in the selected zone, in the format of the browser's control. */
   readonly expiresAt: string;
 }
 
@@ -28,20 +28,20 @@ export interface KeyForm extends ExpiryForm {
   readonly name: string;
   /** The id of a project; empty for the default project. */
   readonly project: string;
-  /** As it was typed. */
+  /** As typed by the user. */
   readonly limit: string;
   readonly budgets: readonly BudgetRow[];
   readonly rateLimits: RateLimitForm;
   readonly access: 'all' | 'some';
   readonly models: readonly string[];
-  /** As they were typed, separated by white space or commas. */
+  /** As typed by the user, separated by white space or commas. */
   readonly addresses: string;
 }
 
 /** How many addresses and blocks a key may have. */
 export const addressesMax = 50;
 
-/** What is wrong with a form, by field. */
+/** The faults of a form, by field. */
 export interface KeyFormFaults {
   readonly name?: 'missing';
   readonly limit_usd?: 'form' | 'zero';
@@ -83,7 +83,7 @@ export function formOf(key: ApiKey, zone: Zone): KeyForm {
   };
 }
 
-/** When the key would expire; null is never, undefined is no time at all. */
+/** Returns when the key would expire; null for never, undefined for an invalid time. */
 export function expiryOf(form: ExpiryForm, zone: Zone, nowMs: number): Date | null | undefined {
   if (form.expiry === 'never') return null;
   if (form.expiry !== 'custom') return new Date(nowMs + Number(form.expiry) * dayMs);
@@ -91,7 +91,7 @@ export function expiryOf(form: ExpiryForm, zone: Zone, nowMs: number): Date | nu
   return Number.isNaN(date.getTime()) ? undefined : date;
 }
 
-/** Returns the faults found before anything is sent to the gateway. */
+/** Returns the faults that are found before the form is sent. */
 export function faultsOf(form: KeyForm, zone: Zone, nowMs: number): KeyFormFaults {
   const limit = limitOf(form);
   const expiry = expiryOf(form, zone, nowMs);
@@ -159,7 +159,7 @@ function limitOf({ limit }: KeyForm): string | null {
   return text === '' ? null : text;
 }
 
-/** An instant as the browser's control for date and time has it. */
+/** Returns an instant in the format of the browser's control for date and time. */
 export function controlText(date: Date, zone: Zone): string {
   const shown = zone === 'utc' ? date : new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
   return shown.toISOString().slice(0, 16);

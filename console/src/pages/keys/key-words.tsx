@@ -1,4 +1,4 @@
-// How keys are shown in the list and on their pages: state, models, spending.
+// The state, models and spend of keys, as shown in the list and on their pages.
 import { type ApiKey, type KeyState } from '../../api/keys.js';
 import { nanoUsdOf, shareOf, usdText } from '../../format/money.js';
 import { useTime } from '../../format/time.js';
@@ -71,7 +71,7 @@ export function ModelsInBrief({ models }: { models: readonly string[] | null }) 
   );
 }
 
-/** What a key has spent, in a column whose amounts have so many digits, and what is held. */
+/** What a key has spent, with the number of digits of its column, and what is held. */
 export function Spend({ apiKey: { spent_usd: spent, held_usd: held }, digits }: { apiKey: ApiKey; digits: number }) {
   const t = useText(keysText);
   return (

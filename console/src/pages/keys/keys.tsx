@@ -28,7 +28,7 @@ import type { Revealed } from './reveal-key.js';
 const pageSize = 50;
 const inUse = keyStates.filter((state) => state !== 'revoked').join(',');
 const typingMs = 250;
-/** Spending and last use move by themselves; slower than a single key, for there may be many. */
+/** Spend and last use change without user action. Refreshed less often than on the page of a key, because there may be many keys. */
 const refetchMs = 5000;
 
 export default function KeysPage() {

@@ -30,7 +30,7 @@ export function ChangeKey(props: ComponentProps<typeof KeyDialogs>) {
   );
 }
 
-/** Shows a secret, once only. */
+/** Shows a secret once. */
 export function RevealKey(props: ComponentProps<typeof RevealKeyDialog>) {
   return (
     <Suspense>

@@ -1,4 +1,4 @@
-// Some models of the catalog, searched and ticked.
+// A searchable list of models with checkboxes.
 import { X } from 'lucide-react';
 import { useState } from 'react';
 import { keysText } from '../../i18n/keys.js';

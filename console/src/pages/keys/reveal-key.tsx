@@ -16,7 +16,7 @@ import { suggestedModel } from './suggested-model.js';
 
 /** A secret that has just been created. */
 export interface Revealed extends KeyRotated {
-  /** Of a rotation, when it was; absent for a new key. */
+  /** When the key was rotated; absent for a new key. */
   readonly since?: string;
 }
 
@@ -79,7 +79,7 @@ function Samples({ secret, model, onCopied }: { secret: string; model: string; o
 /** A model for the samples and the test call: one that the key may call, the free one first. */
 function useSampleModel(allowed: readonly string[] | null): string {
   const available = (useCatalog().data ?? []).filter((model) => model.available).map(({ id }) => id);
-  // As it was when the dialog opened: samples that are being copied must not change.
+  // Fixed when the dialog opens, because samples must not change while the user copies them.
   const [chosen, choose] = useState<string>();
   const candidates = allowed === null ? available : allowed.filter((id) => available.length === 0 || available.includes(id));
   const best = suggestedModel(candidates) ?? allowed?.[0];

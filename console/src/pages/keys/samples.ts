@@ -1,14 +1,14 @@
-// Ready samples for one key: each client with the address it wants (with or without /v1) and the key in its environment, never in code.
+// Samples for one key that are ready to run: each client with its form of the address (with or without /v1) and the key in the environment, never in code.
 // docs/clients.md describes the same clients; tests/console/samples.test.ts runs what is here. Pure.
 
-/** A piece to copy as a whole. */
+/** A block of code to copy. */
 export interface SampleBlock {
-  /** A file name, or undefined for what is typed into a shell. */
+  /** The name of the file, or undefined for a shell command. */
   readonly file: string | undefined;
   readonly code: string;
 }
 
-/** How one client is pointed here. */
+/** The configuration of one client. */
 export interface Sample {
   readonly id: SampleId;
   /** The client's own name, the same in every language. */
@@ -31,14 +31,14 @@ export type SampleId = (typeof sampleIds)[number];
 
 /** The values that the samples contain. */
 export interface SampleOptions {
-  /** Where this gateway is, as the reader's machine sees it; without /v1 and without a slash at the end. */
+  /** The address of this gateway as seen from the user's machine, without /v1 and without a trailing slash. */
   readonly baseAddress: string;
   readonly secret: string;
   /** A catalog id that the key may call. */
   readonly model: string;
 }
 
-/** The name of the variable that the samples keep the key in. */
+/** The name of the environment variable for the key in the samples. */
 export const keyVariable = 'TOLLGATE_API_KEY';
 
 /** All samples, in the order of `sampleIds`. */
@@ -169,7 +169,7 @@ claude`),
     ],
   }),
 
-  // The names that the libraries read by themselves.
+  // The variables that the libraries read by default.
   env: ({ baseAddress, secret }) => ({
     title: '.env',
     blocks: [
@@ -195,12 +195,12 @@ function exported(name: string, value: string): string {
   return `export ${name}=${quoted(value)}`;
 }
 
-/** As one word of a shell. */
+/** Quotes a text as one word of a shell. */
 function quoted(value: string): string {
   return /^[\w./:@%+=,-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
 }
 
-/** As a literal of JavaScript, and of Python too. */
+/** Quotes a text as a literal of JavaScript and Python. */
 function text(value: string): string {
   return JSON.stringify(value);
 }

@@ -1,4 +1,4 @@
-// What the page about management keys fetches.
+// The query of the page about management keys.
 
 /** All management keys of an account. */
 export const managementKeysKey = (accountId: string) => ['management-keys', accountId] as const;

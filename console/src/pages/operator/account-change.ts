@@ -1,4 +1,4 @@
-// Changes of an account by an operator.
+// Changes an account on behalf of an operator.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { operatorKeys } from '../../api/operator.js';
 import { toast } from '../../ui/toast.js';

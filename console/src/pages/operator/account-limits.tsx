@@ -28,7 +28,7 @@ export function AccountRateLimits({ limits }: { limits: OperatorAccountDetail['r
 }
 
 interface ModelRow extends RateLimitForm {
-  /** Tells rows apart while their ids are typed. */
+  /** Identifies the row while its model id is typed. */
   readonly row: number;
   readonly model: string;
 }

@@ -106,7 +106,7 @@ function AccountTable({ accounts }: { accounts: readonly OperatorAccount[] }) {
               ),
             },
             { name: t.state, className: 'line-2', cell: ({ state }) => <AccountState state={state} /> },
-            // To the cent, which is enough to compare balances; the account's page has the exact ones.
+            // To the cent, which is enough for comparisons; the account's page has the exact amounts.
             {
               name: t.available,
               numeric: true,
@@ -123,7 +123,7 @@ function AccountTable({ accounts }: { accounts: readonly OperatorAccount[] }) {
   );
 }
 
-/** Says why there are no balances. */
+/** Explains why there are no balances. */
 export function LedgerAway({ onRetry }: { onRetry: () => Promise<unknown> }) {
   const t = useText(accountsText);
   const common = useText(commonText);

@@ -20,7 +20,7 @@ import { Listed } from '../billing/parts.js';
 import { MadeCodesDialog, MakeCodesDialog } from './make-codes.js';
 
 const codesKey = ['codes'] as const;
-/** What the API can look for; an expired code is an open one. */
+/** The states that the API can filter by; an expired code is open there. */
 const searchable = codeStates.filter((state) => state !== 'expired');
 
 /** The code or batch to be voided. */

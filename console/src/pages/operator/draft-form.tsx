@@ -1,4 +1,4 @@
-// The figures of a draft. Saving it shows what it would change, and publishing it is the next step; nothing is in force before.
+// The prices of a draft. Saving shows what the draft would change; it has no effect until it is published.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useId, useState } from 'react';
 import { catalogKeys, type TokenClass, putDraft, type WholeModel } from '../../api/operator-catalog.js';
@@ -104,7 +104,7 @@ export function DraftDialog({ model, onClose, onReview }: { model: WholeModel; o
           </div>
           {isLater && (
             <TextField
-              // With the offset that the zone has then, which may be another one than today's.
+              // With the offset of the zone at that time, which may differ from the current one.
               label={t.startAt({ zone: zoneName(zone, new Date(instantOf(start, zone) ?? Date.now())) })}
               type="datetime-local"
               value={start}

@@ -17,7 +17,7 @@ import { toast } from '../../ui/toast.js';
 import { Usd } from '../../ui/values.js';
 import { useWarningText } from './price-words.js';
 
-/** A start within this is the start of a price that was published for now. */
+/** A start within this time means that the price was published to take effect immediately. */
 const soonMs = 5000;
 const marginMs = 200;
 

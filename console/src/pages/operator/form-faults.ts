@@ -1,4 +1,4 @@
-// Puts an error about a field of a nested body at the control of that field. Pure.
+// Assigns an error about a field of a nested body to the control of that field. Pure.
 import type { ApiFault } from '../../i18n/errors.js';
 
 /** The fault at a field below `prefix`, in the words of `word`; and the whole name of the field that has one. */
@@ -10,7 +10,7 @@ export function formFaults(
   const fault = typeof error === 'object' && error !== null && 'field' in error ? (error as ApiFault) : undefined;
   if (fault?.field?.startsWith(`${prefix}.`) !== true) return { at: () => undefined, shown: [] };
   const field = fault.field.slice(prefix.length + 1);
-  // Of a list that is typed as one text, the fault of an entry is the fault of the list.
+  // If a list is typed as one text, the fault of an entry is shown at the list.
   const list = field.startsWith('aliases[') ? 'aliases' : field;
   return { at: (name) => (name === list ? word(fault) : undefined), shown: [fault.field] };
 }

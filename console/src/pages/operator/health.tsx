@@ -14,7 +14,7 @@ import { When } from '../../ui/values.js';
 
 const unsettledCommand = 'tollgate usage unsettled';
 const refreshMs = 5000;
-/** More are in the gateway's log and in the answer of the API. */
+/** The gateway's log and the API have the others. */
 const driftsShown = 10;
 
 export default function HealthPage() {
@@ -37,7 +37,7 @@ export default function HealthPage() {
   );
 }
 
-/** Good or bad, in a word. */
+/** A word for a good or a bad state. */
 function Verdict({ good, children }: { good: boolean; children: ReactNode }) {
   return (
     <Badge tone={good ? 'good' : 'bad'} icon={good ? 'ok' : 'fault'}>

@@ -98,7 +98,7 @@ export function MakeCodesDialog({ open, onClose, onMade }: { open: boolean; onCl
   );
 }
 
-/** What the codes are worth together; undefined while that is not written yet. */
+/** The total value of the codes; undefined until value and number are filled in. */
 function togetherNano({ amount, count }: { readonly amount: string; readonly count: string }): bigint | undefined {
   return amountForm.test(amount.trim()) && /^\d{1,3}$/.test(count) ? nanoUsdOf(amount.trim()) * BigInt(count) : undefined;
 }

@@ -96,7 +96,7 @@ export function EditModel({ model }: { model: WholeModel }) {
   const client = useQueryClient();
   const [saved, setSaved] = useState(() => fieldsOf(model));
   const save = useMutation({
-    // Only what was changed here: the rest may have been changed elsewhere since.
+    // Only the fields changed in this form: others may have been changed elsewhere since.
     mutationFn: (fields: ModelFields) => updateModel(model.id, differences(saved, fields)),
     onSuccess: async (changed) => {
       setSaved(fieldsOf(changed));

@@ -150,7 +150,7 @@ function ModelList({
 
 function Name({ model: { id, display_name, aliases } }: { model: OperatorModel }) {
   const t = useText(modelsText);
-  // That an id is also known without its first part goes without saying.
+  // The alias without the first part of the id is obvious and not shown.
   const others = aliases.filter((alias) => !id.endsWith(`/${alias}`));
   return (
     <>

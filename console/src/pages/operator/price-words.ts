@@ -1,4 +1,4 @@
-// What the warnings of a draft say.
+// The texts of the warnings about a draft.
 import type { ComparedDraft } from '../../api/operator-catalog.js';
 import { modelsText } from '../../i18n/operator-models.js';
 import { useText } from '../../i18n/text.js';

@@ -1,4 +1,4 @@
-// A search that acts a moment after the last key.
+// A search field that searches shortly after the last key press.
 import { useEffect, useState } from 'react';
 
 const pauseMs = 250;

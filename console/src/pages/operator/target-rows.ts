@@ -9,11 +9,11 @@ export interface TargetRow {
   readonly target: RoutedTarget;
   /** Null: the target itself. */
   readonly credential: string | null;
-  /** The worst in any process; `unknown` before any process has called it. */
+  /** The worst state in any process; `unknown` until a process has called it. */
   readonly state: Health['state'] | 'drained' | 'unknown';
   /** The processes in that state, and all that report. */
   readonly processes: { readonly affected: number; readonly all: number };
-  /** Of the process that is in that state for the longest time to come. */
+  /** From the process that stays in that state the longest. */
   readonly worst: Health | undefined;
   readonly calls: number;
   readonly failures: number;

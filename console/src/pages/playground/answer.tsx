@@ -1,4 +1,4 @@
-// One question and its answer, with what it cost and how long it took.
+// One message and its answer, with its cost and duration.
 import { Link } from 'wouter';
 import { clientBaseUrl } from '../../base.js';
 import { bodyOf } from '../../api/playground.js';

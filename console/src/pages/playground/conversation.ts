@@ -41,7 +41,7 @@ export function useConversation(accountId: string) {
   const [exchanges, setExchanges] = useState<readonly Exchange[]>([]);
   const aborts = useRef(new Map<number, AbortController>());
   const nextId = useRef(0);
-  // Leaving the page stops its calls.
+  // Calls are stopped when the user leaves the page.
   useEffect(() => {
     const running = aborts.current;
     return () => running.forEach((each) => each.abort());

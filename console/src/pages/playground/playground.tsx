@@ -95,7 +95,7 @@ function Table({ keys, models }: { keys: readonly CallableKey[]; models: readonl
   const isRunning = shown.some((side) => side.isRunning);
   const ids = callable.map(({ id }) => id);
   const first = ids.find((id) => id === wanted) ?? suggestedModel(ids) ?? '';
-  // The second side begins with another model than the first, where there is one.
+  // The second side begins with a different model than the first, if there is one.
   const second = ids.find((id) => id === chosenSecond) ?? suggestedModel(ids.filter((id) => id !== first)) ?? first;
   const modelOf = (side: number): string => (side === 0 ? first : second);
   const setWanted = (model: string): void => setParams({ model }, { replace: true });

@@ -1,13 +1,13 @@
-// What the pages about projects fetch, and how a change shows everywhere.
+// The queries of the pages about projects, and how they are refreshed after a change.
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { listProjects } from '../../api/projects.js';
 import { useAccount } from '../../session/account.js';
 
-/** Spending moves by itself; slower than a single project, for there may be many. */
+/** Spend changes without user action. Refreshed less often than on the page of a project, because there may be many projects. */
 const refetchMs = 5000;
 const namesMs = 30_000;
 
-/** All that is fetched of an account's projects and budgets. */
+/** The beginning of the query keys of an account's projects and budgets. */
 export const projectsKey = (accountId: string) => ['projects', accountId] as const;
 /** One project. */
 export const projectKey = (accountId: string, projectId: string) => ['projects', accountId, 'one', projectId] as const;

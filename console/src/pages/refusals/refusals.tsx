@@ -214,7 +214,7 @@ function Filter({ fields, error, onShow }: { fields: Fields; error: unknown; onS
   const reasonName = useReasonName();
   const models = useCatalog().data?.map(({ id }) => id) ?? [];
   const [requestId, setRequestId] = useState(fields.request_id);
-  /** On a phone. The form is a new one after each change, and stays open. */
+  /** On a phone. The form is recreated after each change, and stays open. */
   const [isShown, setShown] = useState(names.some((name) => name !== 'group' && fields[name] !== ''));
   const set = (change: Partial<Fields>): void => onShow({ ...fields, ...change });
   return (

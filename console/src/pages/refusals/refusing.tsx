@@ -1,4 +1,4 @@
-// Says that calls of a key are being refused, since when and why, with the action that ends it.
+// Shows that calls with a key are being refused, since when and why, with the action that fixes it.
 import { Link } from 'wouter';
 import type { ApiKey } from '../../api/keys.js';
 import { nanoUsdOf } from '../../format/money.js';
@@ -18,7 +18,7 @@ function useSentence(): (refusing: NonNullable<ApiKey['refusing']>) => string {
   return ({ reason, since }) => t.since({ when: time.short(since), why: reasonName(reason) });
 }
 
-/** Returns the page that mends the cause, and what the user does there; undefined if the user cannot mend it. */
+/** Returns the page on which the user can fix the cause, and the action there; undefined if the user cannot fix it. */
 function useMend(): (apiKey: ApiKey) => { readonly name: string; readonly to: string } | undefined {
   const t = useText(refusingText);
   const account = useAccount();

@@ -1,4 +1,4 @@
-// Asks for a second factor: a code of an app, a passkey, or a recovery code.
+// Requests a second factor: a code of an app, a passkey, or a recovery code.
 import { type FormEvent, useState } from 'react';
 import type { Proof, SecondFactorChallenge } from '../../api/second-factor.js';
 import { secondFactorText } from '../../i18n/second-factor.js';

@@ -2,7 +2,7 @@
 import type { Me } from '../../api/session.js';
 import { fetchMe, meKey, queryClient } from '../../session/queries.js';
 
-/** Drops what was fetched for the previous user, and queries who is signed in now. */
+/** Drops what was fetched for the previous user, and queries the new user. */
 export async function arrive(): Promise<Me | null> {
   queryClient.clear();
   return queryClient.fetchQuery({ queryKey: meKey, queryFn: fetchMe });

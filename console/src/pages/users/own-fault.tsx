@@ -9,7 +9,7 @@ import { waitMinutes } from './fault.js';
 /** Whether the current password was wrong; the error is shown at its field. */
 export const isWrongPassword = (error: unknown): boolean => error instanceof ApiError && error.code === 'sign_in_refused';
 
-/** What no field says. */
+/** Errors that are not shown at a field. */
 export function OwnFault({ error, fields }: { error: unknown; fields: readonly string[] }) {
   const t = useText(settingsText);
   if (isWrongPassword(error)) return null;
@@ -23,7 +23,7 @@ export function OwnFault({ error, fields }: { error: unknown; fields: readonly s
   return <FormError error={error} fields={fields} />;
 }
 
-/** The field of the present password. `error` is that of the change. */
+/** The field for the current password. `error` is the error of the change. */
 export function CurrentPassword({
   value,
   onChange,

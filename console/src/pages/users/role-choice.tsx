@@ -7,12 +7,12 @@ import { Disclosure } from '../../ui/disclosure.js';
 import { SelectField } from '../../ui/field.js';
 import { useProjects } from '../projects/queries.js';
 
-/** At the beginning of a line; within a sentence roles are in lower case. */
+/** For the beginning of a line; within a sentence, roles are in lower case. */
 export function RoleName({ role }: { role: Role }) {
   return <span className="inline-block first-letter:uppercase">{useText(membersText)[role]}</span>;
 }
 
-/** Owners are offered only where one may make them. */
+/** The role of owner is offered only to users who may add owners. */
 export function RoleChoice({ value, onChange, withOwner }: { value: Role; onChange: (role: Role) => void; withOwner: boolean }) {
   const t = useText(membersText);
   const name = useId();

@@ -1,4 +1,4 @@
-// The user's settings: profile, and the look of the console.
+// The user's settings: profile and appearance.
 import { settingsText } from '../../i18n/settings.js';
 import { useText } from '../../i18n/text.js';
 import { LookSettings } from '../../shell/look-settings.js';

@@ -22,7 +22,7 @@ import { EndpointDialog, SecretDialog } from './endpoint-dialog.js';
 
 const refetchMs = 5000;
 
-/** What the user is doing with an endpoint. */
+/** The current action on an endpoint. */
 type Doing = { readonly what: 'edit' | 'test' | 'rotate' | 'delete'; readonly endpoint: WebhookEndpoint } | { readonly what: 'add' };
 
 export default function Webhooks() {
@@ -116,7 +116,7 @@ function EndpointTable({
   onChanged,
 }: {
   endpoints: readonly WebhookEndpoint[];
-  /** Undefined for members who may only look. */
+  /** Undefined for members who may only view endpoints. */
   onDo: ((doing: Doing) => void) | undefined;
   onChanged: () => void;
 }) {
