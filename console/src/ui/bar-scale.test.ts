@@ -19,7 +19,14 @@ describe('the axis of a chart', () => {
 
 describe('the parts of a bar', () => {
   it('are all visible, without making the bar higher', () => {
-    expect(heightsOf([1000, 1, 0], 1000, 200)).toEqual([198.2, 2, 0]);
+    expect(heightsOf([1000, 1, 0], 1001, 200)).toEqual([198, 2, 0]);
     expect(heightsOf([50, 50], 100, 200)).toEqual([100, 100]);
+  });
+
+  it('never make a small bar look larger than it is', () => {
+    expect(heightsOf([1, 3, 2, 1, 0.5], 1000, 200)).toEqual([0, 2, 0, 0, 0]);
+    expect(heightsOf([10, 30, 0, 1, 0.5], 1000, 200).reduce((sum, each) => sum + each, 0)).toBeCloseTo(8.3);
+    expect(heightsOf([0, 0], 1000, 200)).toEqual([0, 0]);
+    expect(heightsOf([0.001], 1000, 200)).toEqual([2]);
   });
 });

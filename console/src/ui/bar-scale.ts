@@ -9,14 +9,24 @@ export function marksOf(largest: number): number[] {
   return Array.from({ length: Math.ceil(largest / step - 1e-9) + 1 }, (_, index) => index * step);
 }
 
-/** The least height of a value that is not zero, so that it can be seen. */
+/** The least height of a bar that is not zero, and of its parts, so that they can be seen. */
 const leastHeight = 2;
 
-/** Returns the heights of the parts of a bar. Small parts are made visible at the expense of the largest one. */
+/**
+ * Returns the heights of the parts of a bar, whose sum is the height of the bar. Small parts are made visible at the expense of larger ones; where there is no
+ * room for all parts, the smallest are left out.
+ */
 export function heightsOf(values: readonly number[], top: number, height: number): number[] {
-  const heights = values.map((value) => (value <= 0 || top <= 0 ? 0 : Math.max(leastHeight, (value / top) * height)));
-  const excess = heights.reduce((sum, each) => sum + each, 0) - (values.reduce((sum, each) => sum + Math.max(0, each), 0) / top) * height;
-  const largest = heights.indexOf(Math.max(...heights));
-  if (excess > 0 && heights[largest]! - excess >= leastHeight) heights[largest]! -= excess;
+  const heights = values.map(() => 0);
+  const bySize = values.map((value, part) => ({ value, part })).filter(({ value }) => value > 0 && top > 0);
+  const total = bySize.reduce((sum, { value }) => sum + value, 0);
+  let room = Math.max(leastHeight, (total / top) * height);
+  const visible = bySize.toSorted((one, other) => other.value - one.value).slice(0, Math.floor(room / leastHeight));
+  let left = visible.reduce((sum, { value }) => sum + value, 0);
+  for (const { value, part } of visible.toReversed()) {
+    heights[part] = Math.max(leastHeight, (room * value) / left);
+    room -= heights[part];
+    left -= value;
+  }
   return heights;
 }
