@@ -1,12 +1,11 @@
 // The dialog in which a user renames a second factor.
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useId, useState } from 'react';
+import { useState } from 'react';
 import { renameSecondFactor, type SecondFactor } from '../../api/second-factor.js';
 import { commonText } from '../../i18n/common.js';
 import { secondFactorText } from '../../i18n/second-factor.js';
 import { useText } from '../../i18n/text.js';
-import { Button } from '../../ui/button.js';
-import { Dialog } from '../../ui/dialog.js';
+import { FormDialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { fieldError, FormError } from '../../ui/notice.js';
 import { toast } from '../../ui/toast.js';
@@ -23,7 +22,6 @@ export function RenameFactorDialog({
   const t = useText(secondFactorText);
   const common = useText(commonText);
   const [name, setName] = useState(factor.name);
-  const form = useId();
   const rename = useMutation({
     mutationFn: () => renameSecondFactor(factor.id, name),
     async onSuccess() {
@@ -32,37 +30,26 @@ export function RenameFactorDialog({
       onClose();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    rename.mutate();
-  };
   return (
-    <Dialog
+    <FormDialog
       open
       onClose={onClose}
       title={t.renameOf({ name: factor.name })}
-      footer={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button type="submit" form={form} look="primary" busy={rename.isPending}>
-            {common.save}
-          </Button>
-        </>
-      }
+      submit={common.save}
+      onSubmit={() => rename.mutate()}
+      busy={rename.isPending}
     >
       <FormError error={rename.error} fields={['name']} />
-      <form id={form} onSubmit={submit}>
-        <TextField
-          label={t.name}
-          hint={t.nameHint}
-          name="name"
-          required
-          maxLength={200}
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-          error={fieldError(rename.error, 'name')}
-        />
-      </form>
-    </Dialog>
+      <TextField
+        label={t.name}
+        hint={t.nameHint}
+        name="name"
+        required
+        maxLength={200}
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+        error={fieldError(rename.error, 'name')}
+      />
+    </FormDialog>
   );
 }
