@@ -58,6 +58,7 @@ export function reportOf(
     storedAnswer,
     storedResponse,
     neverCheckpointed: false,
+    chargeOnly: true,
   };
 }
 

@@ -45,6 +45,17 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     });
   });
 
+  it('sends the response of a hold before it is durable, where the database shows that', async () => {
+    const customer = await fundedCustomer(ledger.service, 100n);
+    const provisional: unknown[] = [];
+    const context = callContext({ caller: 'gateway', onProvisional: (response) => provisional.push(response) });
+    const response = await ledger.service.hold(holdRequest(customer, 100n), context);
+    expect(response.hold).toMatchObject({ amountNanoUsd: 100n });
+    // The same object, which a transport need not send twice.
+    if (engine === 'sqlite') expect(provisional[0]).toBe(response);
+    else expect(provisional).toEqual([]);
+  });
+
   it('books every transfer with both of its sides', async () => {
     const customer = await fundedCustomer(ledger.service, 100n);
     const { hold } = await ledger.service.hold(holdRequest(customer, 100n));

@@ -11,13 +11,15 @@ export class LocalCall implements CallContext {
   /** The deadline for the serving side. */
   declare deadlineMs?: number;
   declare onProvisional?: (response: unknown) => void;
+  /** Called once when the signal aborts, or would have. Costs less than a listener of the signal. */
+  onAbort: ((reason: AppError) => void) | undefined;
   /** Set when the caller's own requests have failed. */
   ownFailure: { readonly error: unknown } | undefined;
   /** Set when the serving side has used up its own time, which ends before that of its caller. */
   late: AppError | undefined;
   #controller: AbortController | undefined;
   readonly #outer: CallContext;
-  readonly #onAbort: (() => void) | undefined;
+  readonly #onOuterAbort: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   /** How much earlier than the caller's deadline that of the serving side is. */
   #reservedMs = 0;
@@ -38,8 +40,8 @@ export class LocalCall implements CallContext {
     if (deadlineMs !== undefined) this.deadlineMs = deadlineMs;
     if (actorToken !== undefined) this.actorToken = actorToken;
     if (signal === neverAborted) return;
-    this.#onAbort = () => this.#end(abortError(signal));
-    signal.addEventListener('abort', this.#onAbort, { once: true });
+    this.#onOuterAbort = () => this.cancel(abortError(signal));
+    signal.addEventListener('abort', this.#onOuterAbort, { once: true });
   }
 
   /** The signal for the serving side. */
@@ -60,8 +62,8 @@ export class LocalCall implements CallContext {
   reserve(ms: number, late: () => AppError): void {
     this.#reservedMs = ms;
     this.deadlineMs! -= ms;
-    if (this.#timer !== undefined) this.#startTimer();
     this.#lateError = late;
+    this.#startTimer();
   }
 
   /** Returns the outcome of a step of the service, or rejects when the call ends first. */
@@ -70,10 +72,17 @@ export class LocalCall implements CallContext {
       if (this.#ended !== undefined) return reject(this.#ended);
       this.#failPending = reject;
       const outcome = begin().then(resolve, reject);
-      // After the step has begun, when it is known how much is reserved.
+      // After the step has begun, which may have started it.
       if (this.#timer === undefined && this.deadlineMs !== undefined) this.#startTimer();
       return outcome;
     });
+  }
+
+  /** Ends the call with this error. */
+  cancel(error: AppError): void {
+    this.#ended = error;
+    this.#abort(error);
+    this.#failPending?.(error);
   }
 
   /** Ends the call because the caller's own requests failed: the caller gets that error, the service sees a disconnect. */
@@ -87,7 +96,7 @@ export class LocalCall implements CallContext {
   /** Ends the call; a service that is still running learns that its consumer disconnected. */
   close(isDone: boolean): void {
     clearTimeout(this.#timer);
-    if (this.#onAbort !== undefined) this.#outer.signal.removeEventListener('abort', this.#onAbort);
+    if (this.#onOuterAbort !== undefined) this.#outer.signal.removeEventListener('abort', this.#onOuterAbort);
     if (!isDone && this.#ended === undefined) this.#abort(consumerLeft);
   }
 
@@ -104,18 +113,13 @@ export class LocalCall implements CallContext {
       this.#timer = setTimeout(() => this.#onTime(), this.#reservedMs);
       return;
     }
-    this.#end(new AppError('deadline_exceeded', `${this.rpc}: the service did not answer in time.`));
-  }
-
-  #end(error: AppError): void {
-    this.#ended = error;
-    this.#abort(error);
-    this.#failPending?.(error);
+    this.cancel(new AppError('deadline_exceeded', `${this.rpc}: the service did not answer in time.`));
   }
 
   #abort(reason: AppError): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
     this.#controller?.abort(reason);
+    this.onAbort?.(reason);
   }
 }

@@ -13,8 +13,14 @@ import { holdOperation } from '../requests/operations.js';
  */
 export async function hold(request: HoldRequest, context: CallContext, deps: RpcDeps): Promise<HoldResponse> {
   const { onProvisional } = context;
-  const tell = onProvisional && ((reply: HoldReply) => onProvisional(responseOf(reply)));
-  return responseOf(await perform(holdOperation(request, deps.clock.nowMs()), context, deps, tell));
+  let told: { readonly reply: HoldReply; readonly response: HoldResponse } | undefined;
+  const tell = (reply: HoldReply): void => {
+    told = { reply, response: responseOf(reply) };
+    onProvisional!(told.response);
+  };
+  const reply = await perform(holdOperation(request, deps.clock.nowMs()), context, deps, onProvisional && tell);
+  // The same object, so that a transport need not send it again.
+  return reply === told?.reply ? told.response : responseOf(reply);
 }
 
 function responseOf({ hold, replayed, projectShare }: HoldReply): HoldResponse {

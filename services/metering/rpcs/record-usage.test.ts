@@ -3,7 +3,14 @@ import { idToBytes, newId } from '#kit/id.js';
 import { callContext } from '#client/call-context.js';
 import { testEngines } from '#kit/testing/database.js';
 import { TargetChoice } from '#proto/inference/v1/inference.js';
-import { type Attempt, Outcome, type MeteringService, type RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
+import {
+  type Attempt,
+  Outcome,
+  type MeteringService,
+  type RecordUsageRequest,
+  UsageRecord,
+  UsageSource,
+} from '#proto/metering/v1/metering.js';
 import { call, price, report, tokens } from '../testing/calls.js';
 import { checkpoint, find, Harness, outboxOf, record, until } from '../testing/harness.js';
 
@@ -201,6 +208,13 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
     expect(repeated).toMatchObject({ tokens: { inputTokens: 100 }, chargeNanoUsd: 200_000n });
     await until(() => harness.ledger.settled.has(request.call!.id));
     expect(harness.ledger.settled.get(request.call!.id)?.costNanoUsd).toBe(200_000n);
+  });
+
+  it('is returned as its charge and tokens alone if the caller wants no more', async () => {
+    const request = report({ chargeOnly: true });
+    const { record: first } = await service.recordUsage(request);
+    expect(first).toEqual(UsageRecord.fromPartial({ tokens: request.tokens!, chargeNanoUsd: 200_000n }));
+    expect(await service.recordUsage(request)).toMatchObject({ replayed: true, record: first });
   });
 
   it('is not shown to another account that uses its id', async () => {

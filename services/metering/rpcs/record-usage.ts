@@ -10,6 +10,7 @@ import {
   ResponseStorage,
   type Settlement,
   type StoredResponse,
+  UsageRecord,
   UsageSource,
 } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
@@ -56,7 +57,7 @@ export async function recordUsage(request: RecordUsageRequest, context: CallCont
     // The key of a call that is on record may have expired, or have been released with it.
     if (!isDuplicate(error) && !hasReason(error, 'call_closed')) throw error;
     const replayed = await replay(priced, deps, error);
-    if (replayed !== undefined) return replayed;
+    if (replayed !== undefined) return answerTo(request, replayed);
     effects = { settlement: undefined, storage: await storageOf(priced, deps) };
     log.info({ call_id: priced.record.call.id }, 'a call that was considered lost was reported after all; its report is used');
   }
@@ -73,7 +74,15 @@ export async function recordUsage(request: RecordUsageRequest, context: CallCont
   }
   const isTooLarge = request.storedResponse !== undefined && priced.storedResponse === undefined;
   const responseStorage = isTooLarge ? ResponseStorage.RESPONSE_STORAGE_TOO_LARGE : (storage ?? unspecified);
-  return { record, replayed: false, responseStorage };
+  return answerTo(request, { record, replayed: false, responseStorage });
+}
+
+const emptyRecord = UsageRecord.fromPartial({});
+
+function answerTo({ chargeOnly }: RecordUsageRequest, response: RecordUsageResponse): RecordUsageResponse {
+  if (!chargeOnly) return response;
+  const { tokens, chargeNanoUsd } = response.record!;
+  return { ...response, record: { ...emptyRecord, tokens, chargeNanoUsd } };
 }
 
 /** Returns whether the response of a call is stored that is on record already. */

@@ -1,8 +1,7 @@
 // One end of the connection between two threads: everything that is sent in one turn of the event loop travels as one array.
 import type { MessagePort } from 'node:worker_threads';
 import type { Reason } from '#rules/reasons.js';
-import type { Packed } from './packing.js';
-import { transferOf } from './packing.js';
+import { type Packed, Packer, Unpacker } from './packing.js';
 
 /** What travels with a call besides its request. */
 export interface CallHeader {
@@ -40,13 +39,15 @@ export const Kind = {
   failure: 6,
   /** From the server: the response that a unary call will have, if nothing prevents it. */
   provisional: 7,
+  /** From the server: the last provisional response is the response. */
+  confirmed: 8,
 } as const;
 
 /** One step of one call. */
 export type Frame =
-  | readonly [kind: typeof Kind.call, id: number, method: string, request: Packed | undefined, header: CallHeader]
-  | readonly [kind: typeof Kind.message | typeof Kind.result | typeof Kind.provisional, id: number, message: Packed]
-  | readonly [kind: typeof Kind.end, id: number]
+  | [kind: typeof Kind.call, id: number, request: Uint8Array | undefined, method: string, header: CallHeader]
+  | [kind: typeof Kind.message | typeof Kind.result | typeof Kind.provisional, id: number, message: Uint8Array]
+  | readonly [kind: typeof Kind.end | typeof Kind.confirmed, id: number]
   | readonly [kind: typeof Kind.credit, id: number, messages: number]
   | readonly [kind: typeof Kind.cancel, id: number, isLate: boolean]
   | readonly [kind: typeof Kind.failure, id: number, failure: Failure];
@@ -61,15 +62,18 @@ export interface LinkEnd {
 /** Sends and receives frames over a port. */
 export class ThreadLink {
   private waiting: Frame[] = [];
-  private transfers: ArrayBuffer[] = [];
   private isClosed = false;
 
   constructor(
     private readonly port: MessagePort,
     end: LinkEnd,
   ) {
-    port.on('message', (frames: readonly Frame[]) => {
-      for (const frame of frames) end.receive(frame);
+    port.on('message', ([frames, block]: readonly [frames: readonly Frame[], block: Uint8Array]) => {
+      const messages = new Unpacker(block);
+      for (const frame of frames) {
+        if (hasMessage(frame)) frame[2] = messages.next(frame[2] as Packed);
+        end.receive(frame);
+      }
     });
     port.once('close', () => {
       this.isClosed = true;
@@ -82,9 +86,6 @@ export class ThreadLink {
     if (this.isClosed) return;
     if (this.waiting.length === 0) setImmediate(() => this.flush());
     this.waiting.push(frame);
-    const packed = packedOf(frame);
-    const transfer = packed === undefined ? undefined : transferOf(packed);
-    if (transfer !== undefined) this.transfers.push(transfer);
   }
 
   /** Sends what waits, then closes the port. */
@@ -96,14 +97,18 @@ export class ThreadLink {
 
   private flush(): void {
     if (this.waiting.length === 0 || this.isClosed) return;
-    const [frames, transfers] = [this.waiting, this.transfers];
+    const frames = this.waiting;
     this.waiting = [];
-    this.transfers = [];
-    this.port.postMessage(frames, transfers);
+    const messages = new Packer();
+    for (const frame of frames) if (hasMessage(frame)) frame[2] = messages.add(frame[2]) as never;
+    this.port.postMessage([frames, messages.block()], messages.transfers);
   }
 }
 
-function packedOf(frame: Frame): Packed | undefined {
-  if (frame[0] === Kind.call) return frame[3];
-  return frame[0] === Kind.message || frame[0] === Kind.result || frame[0] === Kind.provisional ? frame[2] : undefined;
+/** A frame that carries a message. */
+type MessageFrame = Frame & [kind: number, id: number, message: Uint8Array, ...rest: unknown[]];
+
+function hasMessage(frame: Frame): frame is MessageFrame {
+  const [kind] = frame;
+  return kind === Kind.message || kind === Kind.result || kind === Kind.provisional || (kind === Kind.call && frame[2] !== undefined);
 }

@@ -1,21 +1,20 @@
 // The two ends of one direction of a stream between threads. The sender is ahead of the consumer by a limited number of messages.
 import { EventEmitter } from 'node:events';
 import type { Sink } from '#client/grpc/stream-pump.js';
-import type { Packed } from './packing.js';
 
 /** Messages that a sender may be ahead of its consumer. */
 export const aheadMax = 32;
 
 /** The sending end, as `pump` writes to it. */
-export class Outlet extends EventEmitter implements Sink<Packed> {
+export class Outlet extends EventEmitter implements Sink<Uint8Array> {
   private credit = aheadMax;
 
-  constructor(private readonly post: (message: Packed) => void) {
+  constructor(private readonly post: (message: Uint8Array) => void) {
     super();
   }
 
   /** Sends a message; returns whether the next one may follow now, rather than after the event `drain`. */
-  write(message: Packed): boolean {
+  write(message: Uint8Array): boolean {
     this.post(message);
     this.credit -= 1;
     return this.credit > 0;
@@ -30,16 +29,16 @@ export class Outlet extends EventEmitter implements Sink<Packed> {
 }
 
 /** The receiving end: what has arrived and is not consumed. */
-export class Inlet implements AsyncIterableIterator<Packed> {
-  private readonly arrived: Packed[] = [];
+export class Inlet implements AsyncIterableIterator<Uint8Array> {
+  private readonly arrived: Uint8Array[] = [];
   private over: { readonly error?: unknown } | undefined;
   private taken = 0;
-  private waiting: { resolve(result: IteratorResult<Packed>): void; reject(error: unknown): void } | undefined;
+  private waiting: { resolve(result: IteratorResult<Uint8Array>): void; reject(error: unknown): void } | undefined;
 
   /** `grant` permits the sender more messages. */
   constructor(private readonly grant: (messages: number) => void) {}
 
-  push(message: Packed): void {
+  push(message: Uint8Array): void {
     if (this.over !== undefined) return;
     if (this.waiting === undefined) this.arrived.push(message);
     else this.settle()!.resolve(this.take(message));
@@ -59,14 +58,14 @@ export class Inlet implements AsyncIterableIterator<Packed> {
     return this;
   }
 
-  next(): Promise<IteratorResult<Packed>> {
+  next(): Promise<IteratorResult<Uint8Array>> {
     const message = this.arrived.shift();
     if (message !== undefined) return Promise.resolve(this.take(message));
     if (this.over === undefined) return new Promise((resolve, reject) => (this.waiting = { resolve, reject }));
     return 'error' in this.over ? Promise.reject(this.over.error) : Promise.resolve({ done: true, value: undefined });
   }
 
-  return(): Promise<IteratorResult<Packed>> {
+  return(): Promise<IteratorResult<Uint8Array>> {
     this.arrived.length = 0;
     this.end();
     return Promise.resolve({ done: true, value: undefined });
@@ -78,7 +77,7 @@ export class Inlet implements AsyncIterableIterator<Packed> {
     return waiting;
   }
 
-  private take(message: Packed): IteratorResult<Packed> {
+  private take(message: Uint8Array): IteratorResult<Uint8Array> {
     this.taken += 1;
     // Half of them at once, so that credit does not double the frames.
     if (this.taken >= aheadMax / 2) {

@@ -2,6 +2,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
+import { decodeResponse, encodeRequest } from '#client/codec.js';
 import {
   type MethodInfo,
   methodsOf,
@@ -14,9 +15,9 @@ import {
 import { pump } from '#client/grpc/stream-pump.js';
 import { injectTraceContext } from '#client/traceparent.js';
 import type { Crossing } from '../crossing.js';
+import type { LocalCall } from '../local-call.js';
 import { localClient } from '../local-client.js';
 import { type CallHeader, type Failure, type Frame, Kind, ThreadLink } from './link.js';
-import { type Packed, packRequest, unpackResponse } from './packing.js';
 import { Inlet, Outlet } from './stream-ends.js';
 
 /** A connection to the thread that serves at the other end of a port. */
@@ -37,7 +38,7 @@ interface OpenCall {
 }
 
 // A local client does the rest: deadlines, cancellation and errors are the same on this side of every call.
-const crossing: Crossing = { request: packRequest, response: (info, sent) => unpackResponse(info, sent as Packed) };
+const crossing: Crossing = { request: encodeRequest, response: (info, sent) => decodeResponse(info, sent as Uint8Array) };
 
 /** Returns a connection over a port. `caller` is for errors only: the serving thread knows its caller. */
 export function dialThread(port: MessagePort, { caller }: { caller: string }): ThreadConnection {
@@ -54,15 +55,15 @@ export function dialThread(port: MessagePort, { caller }: { caller: string }): T
   });
 
   /** Sends the call; notifies the other thread when the caller gives up. */
-  function begin(info: MethodInfo, request: Packed | undefined, context: CallContext, call: OpenCall): number {
+  function begin(info: MethodInfo, request: Uint8Array | undefined, context: CallContext, call: OpenCall): number {
     if (isClosed) throw broken();
     const id = (lastId += 1);
     calls.set(id, call);
-    const onAbort = (): void => {
-      if (calls.delete(id)) link.send([Kind.cancel, id, (context.signal.reason as AppError).reason === 'deadline_exceeded']);
+    link.send([Kind.call, id, request, info.fullName, headerOf(context)]);
+    // The local client's own context.
+    (context as LocalCall).onAbort = ({ reason }) => {
+      if (calls.delete(id)) link.send([Kind.cancel, id, reason === 'deadline_exceeded']);
     };
-    link.send([Kind.call, id, info.fullName, request, headerOf(context)]);
-    context.signal.addEventListener('abort', onAbort, { once: true });
     return id;
   }
 
@@ -70,11 +71,13 @@ export function dialThread(port: MessagePort, { caller }: { caller: string }): T
     (info: MethodInfo): UnaryHandler =>
     (request, context) =>
       new Promise((resolve, reject) => {
-        begin(info, request as Packed, context, {
+        let provisional: Uint8Array | undefined;
+        begin(info, request as Uint8Array, context, {
           receive(frame) {
-            if (frame[0] === Kind.provisional) return context.onProvisional?.(frame[2]);
+            if (frame[0] === Kind.provisional) return context.onProvisional?.((provisional = frame[2]));
             calls.delete(frame[1]);
             if (frame[0] === Kind.result) resolve(frame[2]);
+            else if (frame[0] === Kind.confirmed) resolve(provisional);
             else if (frame[0] === Kind.failure) reject(errorOf(frame[2]));
             return undefined;
           },
@@ -95,7 +98,7 @@ export function dialThread(port: MessagePort, { caller }: { caller: string }): T
         sending.abort();
         responses.end(failure);
       };
-      const id = begin(info, requests === undefined ? (request as Packed) : undefined, context, {
+      const id = begin(info, requests === undefined ? (request as Uint8Array) : undefined, context, {
         receive(frame) {
           if (frame[0] === Kind.message) responses.push(frame[2]);
           else if (frame[0] === Kind.credit) requests?.grant(frame[2]);
@@ -106,7 +109,7 @@ export function dialThread(port: MessagePort, { caller }: { caller: string }): T
       });
       if (requests !== undefined) {
         context.signal.addEventListener('abort', () => sending.abort(), { once: true });
-        pump(request as AsyncIterable<Packed>, requests, sending.signal, (message) => message as Packed).then(
+        pump(request as AsyncIterable<Uint8Array>, requests, sending.signal, (message) => message as Uint8Array).then(
           () => link.send([Kind.end, id]),
           // The call has ended: the local client has seen why.
           () => undefined,

@@ -3,15 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
 import { defaultTextMapGetter } from '@opentelemetry/api';
 import { AppError, toAppError } from '#client/errors/app-error.js';
-import { type CallContext, consumerLeft } from '#client/call-context.js';
+import { callContext, consumerLeft } from '#client/call-context.js';
+import { decodeRequest, encodeResponse } from '#client/codec.js';
 import { handlerOf, type MethodInfo, methodsOf, type StreamHandler, type UnaryHandler } from '#client/definition.js';
 import { pump } from '#client/grpc/stream-pump.js';
 import { inTraceOf } from '#client/traceparent.js';
 import type { Logger } from '../../log.js';
 import type { ServedService } from '../served-service.js';
+import { LocalCall } from '../local-call.js';
 import { RequestStream } from '../request-stream.js';
 import { type CallHeader, type Failure, type Frame, Kind, ThreadLink } from './link.js';
-import { type Packed, packResponse, unpackRequest } from './packing.js';
 import { Inlet, Outlet } from './stream-ends.js';
 
 /** Options of `serveThread`. */
@@ -38,9 +39,10 @@ interface Served {
 
 /** A call in flight. */
 interface OpenCall {
-  readonly abort: AbortController;
+  readonly context: LocalCall;
   readonly isWatch: boolean;
-  readonly responses: Outlet;
+  /** The responses of a call that streams them. */
+  readonly responses?: Outlet;
   /** The requests of a call that streams them: as they arrive, and as the service reads them. */
   readonly requests?: { readonly arriving: Inlet; readonly read: RequestStream };
 }
@@ -58,22 +60,22 @@ export function serveThread(port: MessagePort, options: ServeThreadOptions): Thr
   const link = new ThreadLink(port, { receive, closed: () => abortAll(consumerLeft) });
 
   function abortAll(error: AppError): void {
-    for (const { abort } of calls.values()) abort.abort(error);
+    for (const { context } of calls.values()) context.cancel(error);
   }
 
   function receive(frame: Frame): void {
-    if (frame[0] === Kind.call) return begin(frame[1], frame[2], frame[3], frame[4]);
+    if (frame[0] === Kind.call) return begin(frame[1], frame[3], frame[2], frame[4]);
     const call = calls.get(frame[1]);
     if (frame[0] === Kind.cancel) {
       calls.delete(frame[1]);
-      call?.abort.abort(frame[2] ? new AppError('deadline_exceeded', 'There was no response in time.') : consumerLeft);
+      call?.context.cancel(frame[2] ? new AppError('deadline_exceeded', 'There was no response in time.') : consumerLeft);
     } else if (frame[0] === Kind.message) call?.requests?.arriving.push(frame[2]);
     else if (frame[0] === Kind.end) call?.requests?.arriving.end();
-    else if (frame[0] === Kind.credit) call?.responses.grant(frame[2]);
+    else if (frame[0] === Kind.credit) call?.responses?.grant(frame[2]);
     return undefined;
   }
 
-  function begin(id: number, method: string, packed: Packed | undefined, header: CallHeader): void {
+  function begin(id: number, method: string, message: Uint8Array | undefined, header: CallHeader): void {
     const served = methods.get(method);
     if (served === undefined || isStopping) {
       const error = isStopping
@@ -83,27 +85,34 @@ export function serveThread(port: MessagePort, options: ServeThreadOptions): Thr
       return;
     }
     const { info, handler } = served;
-    const call = openCall(id, info);
+    const call = openCall(id, info, header);
     calls.set(id, call);
-    const onProvisional = (response: unknown): void => {
-      if (calls.has(id)) link.send([Kind.provisional, id, packResponse(info, response)]);
-    };
-    const context = { ...contextOf(header, call.abort.signal), ...(header.wantsProvisional === true ? { onProvisional } : {}) };
+    const { context, responses } = call;
+    let provisional: unknown;
+    if (header.wantsProvisional === true) {
+      context.onProvisional = (response) => {
+        provisional = response;
+        if (calls.has(id)) link.send([Kind.provisional, id, encodeResponse(info, response)]);
+      };
+    }
     const serve = async (): Promise<void> => {
+      let isDone = false;
       try {
-        const request = call.requests?.read ?? unpackRequest(info, packed!);
-        if (info.definition.responseStream) {
-          const responses = (handler as StreamHandler)(request, context);
-          await pump(responses, call.responses, call.abort.signal, (response) => packResponse(info, response));
+        const request = call.requests?.read ?? decodeRequest(info, message!);
+        if (responses !== undefined) {
+          await pump((handler as StreamHandler)(request, context), responses, context.signal, (each) => encodeResponse(info, each));
           if (calls.has(id)) link.send([Kind.end, id]);
         } else {
-          const response = packResponse(info, await (handler as UnaryHandler)(request, context));
-          if (calls.has(id)) link.send([Kind.result, id, response]);
+          const response = await context.step(() => handler(request, context) as Promise<unknown>);
+          // A response that was sent already need not be sent again.
+          if (calls.has(id)) link.send(response === provisional ? [Kind.confirmed, id] : [Kind.result, id, encodeResponse(info, response)]);
         }
+        isDone = true;
       } catch (error) {
         if (calls.has(id)) link.send([Kind.failure, id, failureOf(logged(error, info))]);
       } finally {
         calls.delete(id);
+        context.close(isDone);
         call.requests?.arriving.end();
       }
     };
@@ -111,19 +120,18 @@ export function serveThread(port: MessagePort, options: ServeThreadOptions): Thr
     else void inTraceOf(header.trace, defaultTextMapGetter, serve);
   }
 
-  function openCall(id: number, info: MethodInfo): OpenCall {
-    const abort = new AbortController();
+  function openCall(id: number, info: MethodInfo, { deadlineMs, actorToken }: CallHeader): OpenCall {
+    const given = callContext({ caller, actorToken });
+    const context = new LocalCall(info.fullName, caller, deadlineMs === undefined ? given : { ...given, deadlineMs });
+    const { requestStream, responseStream, name } = info.definition;
+    if (!responseStream) return { context, isWatch: false };
     const responses = new Outlet((message) => calls.has(id) && link.send([Kind.message, id, message]));
     // By convention of our contracts a stream named Watch… never ends by itself.
-    const call = { abort, responses, isWatch: info.definition.responseStream && info.definition.name.startsWith('Watch') };
-    if (!info.definition.requestStream) return call;
+    const call = { context, responses, isWatch: name.startsWith('Watch') };
+    if (!requestStream) return call;
     const arriving = new Inlet((messages) => calls.has(id) && link.send([Kind.credit, id, messages]));
-    const read = new RequestStream(arriving, abort.signal, (sent) => unpackRequest(info, sent as Packed));
+    const read = new RequestStream(arriving, context.signal, (sent) => decodeRequest(info, sent as Uint8Array));
     return { ...call, requests: { arriving, read } };
-  }
-
-  function contextOf({ deadlineMs, actorToken }: CallHeader, signal: AbortSignal): CallContext {
-    return { caller, signal, ...(deadlineMs === undefined ? {} : { deadlineMs }), ...(actorToken === undefined ? {} : { actorToken }) };
   }
 
   /** A decorated service has logged its own errors; this logs errors outside it, such as a response that cannot be encoded. */
@@ -136,8 +144,8 @@ export function serveThread(port: MessagePort, options: ServeThreadOptions): Thr
   return {
     async stop(graceMs) {
       isStopping = true;
-      for (const { abort, isWatch, requests } of calls.values()) {
-        if (isWatch) abort.abort(new AppError('service_unavailable', 'This server is stopping; another one can be watched.'));
+      for (const { context, isWatch, requests } of calls.values()) {
+        if (isWatch) context.cancel(new AppError('service_unavailable', 'This server is stopping; another one can be watched.'));
         requests?.read.end();
       }
       for (let waitedMs = 0; calls.size > 0 && waitedMs < graceMs; waitedMs += stopPollMs) await sleep(stopPollMs);

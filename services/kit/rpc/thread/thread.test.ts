@@ -8,7 +8,7 @@ import { recordingLogger } from '../../testing/log.js';
 import { type Probe, probe, type ProbeService, probeService, ProbeServiceDefinition } from '../../testing/probe-service.js';
 import { failureOf, promised } from '../../testing/waiting.js';
 import { decorateService } from '../standard-chain.js';
-import { packRequest, unpackRequest } from './packing.js';
+import { Packer, Unpacker } from './packing.js';
 import { dialThread } from './thread-client.js';
 import { serveThread } from './thread-server.js';
 
@@ -36,8 +36,8 @@ describe('a connection between threads', () => {
   it('posts the calls of one turn, and their results, as one array each', async () => {
     const { client, ports } = connected({ echo });
     const arrays = { server: [] as number[], client: [] as number[] };
-    ports.server.on('message', (frames: unknown[]) => arrays.server.push(frames.length));
-    ports.client.on('message', (frames: unknown[]) => arrays.client.push(frames.length));
+    ports.server.on('message', ([frames]: [unknown[]]) => arrays.server.push(frames.length));
+    ports.client.on('message', ([frames]: [unknown[]]) => arrays.client.push(frames.length));
     const texts = Array.from({ length: 50 }, (_, index) => String(index));
     const results = await Promise.all(texts.map((text) => client.echo(probe(text), context())));
     expect(results.map(({ text }) => text)).toEqual(texts);
@@ -113,19 +113,39 @@ describe('a server that stops', () => {
   });
 });
 
-describe('a message between threads', () => {
-  const info = { key: 'echo', fullName: 'tollgate.test.v1.ProbeService/Echo', definition: ProbeServiceDefinition.methods.echo };
-  const crossed = (message: unknown): unknown => unpackRequest(info, structuredClone(packRequest(info, message)));
+describe('messages between threads', () => {
+  const bytesOf = (size: number, value: number): Uint8Array<ArrayBuffer> => new Uint8Array(size).fill(value);
 
-  it('arrives as it was sent, with Buffers for its bytes', () => {
-    const sent = { own: Buffer.from(new Uint8Array([1, 2, 255]).buffer), list: [Buffer.alloc(1)], amount: 5n, absent: undefined };
-    const received = crossed(sent) as typeof sent;
-    expect(received).toEqual(sent);
-    expect(received.own.toString('hex')).toBe('0102ff');
+  it('arrive in order, small and large ones', () => {
+    const sent = [bytesOf(3, 1), bytesOf(100_000, 2), bytesOf(0, 3), bytesOf(2, 4)];
+    const packer = new Packer();
+    const posted = structuredClone([sent.map((each) => packer.add(each)), packer.block()] as const);
+    const unpacker = new Unpacker(posted[1]);
+    expect(posted[0].map((each) => unpacker.next(each))).toEqual(sent);
   });
 
-  it('does not carry the memory that its bytes share with others', () => {
-    const [, content] = packRequest(info, { text: 'x', parts: [Buffer.from('a slice of the pool of small Buffers')] });
-    expect((content as Uint8Array).byteLength).toBeLessThan(1000);
+  it('do not carry the memory that small Buffers share, and hand over that of large ones', () => {
+    const packer = new Packer();
+    const large = bytesOf(100_000, 2);
+    packer.add(Buffer.from('a slice of the pool of small Buffers'));
+    packer.add(large);
+    expect(packer.block().buffer.byteLength).toBe(36);
+    expect(packer.transfers).toEqual([large.buffer]);
+  });
+
+  it('are posted once if the response was sent provisionally', async () => {
+    const { client, ports } = connected({
+      async echo(request, callee) {
+        callee?.onProvisional?.(request);
+        await new Promise((resolve) => setImmediate(resolve));
+        return request;
+      },
+    });
+    const blocks: number[] = [];
+    ports.client.on('message', ([, { byteLength }]: [unknown, Uint8Array]) => blocks.push(byteLength));
+    const received: unknown[] = [];
+    const response = await client.echo(probe('held'), callContext({ caller: 'gateway', onProvisional: (each) => received.push(each) }));
+    expect([received, response]).toEqual([[probe('held')], probe('held')]);
+    expect(blocks.filter((bytes) => bytes > 0)).toHaveLength(1);
   });
 });
