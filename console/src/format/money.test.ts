@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { axisUsd, digitsAlone, digitsOf, nanoUsdOf, roundedUsd, shareOf, showUsd, usdOfNano, usdText } from './money.js';
+import { axisUsd, digitsAlone, digitsOf, fewDigitsOf, nanoUsdOf, roundedUsd, shareOf, showUsd, usdOfNano, usdText } from './money.js';
 
 describe('displayed amounts', () => {
   it('show cents first and lose no digit', () => {
@@ -24,6 +24,10 @@ describe('displayed amounts', () => {
     expect(digitsOf(['5', null, '0.25'])).toBe(2);
     expect(digitsOf(['5', '0.0123'])).toBe(4);
     expect(digitsOf(['0.000000001'])).toBe(6);
+    expect(fewDigitsOf(['135.265966', '0', null, '-1.28'])).toBe(2);
+    expect(fewDigitsOf(['135.265966', '0.08539'])).toBe(4);
+    expect(fewDigitsOf(['135.265966', '0.000007'])).toBe(6);
+    expect(fewDigitsOf(['0.05', '0'])).toBe(2);
     expect(['1234.5', '0.0123456', '0.000000001', '0', '-2.9999996'].map((usd) => roundedUsd(usd, 6))).toEqual([
       '$1,234.500000',
       '$0.012346',

@@ -37,6 +37,13 @@ export function digitsOf(amounts: readonly (string | null)[]): number {
   return Math.min(columnDigitsMax, exactDigitsOf(amounts));
 }
 
+/** Returns how many decimals show the smallest of these amounts to two digits: 2, 4 or 6, and no more than show every digit of all. */
+export function fewDigitsOf(amounts: readonly (string | null)[]): number {
+  const sizes = amounts.map((usd) => nanoUsdOf(usd ?? '0')).map((nano) => (nano < 0n ? -nano : nano));
+  const smallest = sizes.filter((nano) => nano > 0n).reduce((one, other) => (other < one ? other : one), 1_000_000_000n);
+  return Math.min(digitsOf(amounts), smallest >= 100_000_000n ? 2 : smallest >= 1_000_000n ? 4 : columnDigitsMax);
+}
+
 /** Returns how many decimals a single amount has: two, or four below a cent. */
 export function digitsAlone(usd: string): number {
   const nano = nanoUsdOf(usd);

@@ -1,7 +1,7 @@
 // A table that becomes one card per row on narrow screens.
 import { ArrowDown } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { digitsOf } from '../format/money.js';
+import { digitsOf, fewDigitsOf } from '../format/money.js';
 import { classNames } from './class-names.js';
 import { Usd } from './values.js';
 
@@ -12,6 +12,8 @@ export interface Column<Row> {
   readonly cell?: (row: Row, digits: number) => ReactNode;
   /** The amount of a row; all amounts of a column have the same number of decimals. */
   readonly usd?: (row: Row) => string | null;
+  /** The amounts are compared rather than added up, so that they may be rounded to the digits that the smallest needs. */
+  readonly rounded?: boolean;
   /** Whether the column has figures, which are right-aligned. */
   readonly numeric?: boolean;
   /** For columns of actions: only screen readers get the name. */
@@ -43,7 +45,7 @@ interface Props<Row> {
 }
 
 export function DataTable<Row>({ caption, columns, rows, rowKey, room = 'some', dense = false, plain = false, className }: Props<Row>) {
-  const digits = columns.map(({ usd }) => (usd === undefined ? 2 : digitsOf(rows.map(usd))));
+  const digits = columns.map(({ usd, rounded = false }) => (usd === undefined ? 2 : (rounded ? fewDigitsOf : digitsOf)(rows.map(usd))));
   const content = (column: Column<Row>, row: Row, at: number): ReactNode =>
     column.cell === undefined ? <Usd value={column.usd?.(row) ?? null} digits={digits[at]} /> : column.cell(row, digits[at]!);
   // Roles are explicit because rows and cells lose theirs when displayed as blocks.

@@ -99,7 +99,7 @@ function Top({
                 columns={[
                   { name, cell: (total) => cell(total.name ?? '') },
                   { name: t.calls, numeric: true, cell: ({ calls }) => count(calls) },
-                  { name: t.spend, usd: (total) => total.charge_usd },
+                  { name: t.spend, usd: (total) => total.charge_usd, rounded: true },
                 ]}
               />
             </Card>

@@ -2,7 +2,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useId, useState } from 'react';
 import { catalogKeys, type TestStep, testUpstream, type Upstream, type UpstreamTest } from '../../api/operator-catalog.js';
-import { durationText } from '../../format/number.js';
+import { durationText } from '../../format/duration.js';
 import { usdText } from '../../format/money.js';
 import { commonText } from '../../i18n/common.js';
 import { useFindingText } from '../../i18n/finding-text.js';

@@ -2,7 +2,8 @@
 import { Link } from 'wouter';
 import { clientBaseUrl } from '../../base.js';
 import { bodyOf } from '../../api/playground.js';
-import { durationText, useNumber } from '../../format/number.js';
+import { durationText } from '../../format/duration.js';
+import { useNumber } from '../../format/number.js';
 import { playgroundText } from '../../i18n/playground.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';

@@ -75,6 +75,7 @@ describe('figures of a chart', () => {
     expect(figureText(figuresOf(total('', '', '1', 5)), 'calls', String)).toBe('5');
     expect(figureText(figuresOf(total('', '', '1', 5)), 'tokens', String)).toBe('7');
     expect(figureText(figuresOf(total('', '', '1', 5)), 'errors', String)).toBe('1');
+    expect([shareText(1n, 10_000n), shareText(0n, 3n)]).toEqual(['<0.1%', '0.0%']);
     expect([shareText(1n, 3n), shareText(2n, 3n), shareText(0n, 0n), shareText(5n, 5n)]).toEqual(['33.3%', '66.7%', '–', '100.0%']);
   });
 });

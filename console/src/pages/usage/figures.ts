@@ -103,9 +103,9 @@ export function chartOf(slots: Slots, ids: readonly string[], groups: readonly s
     : { series: [...shown, undefined], rows: rows.map((row, at) => [...row, sumOf(others.rows[at]!)]), others };
 }
 
-/** Formats a share in tenths of a percent; `–` if the whole is zero. */
+/** Formats a share in tenths of a percent, without rounding a part to nothing; `–` if the whole is zero. */
 export function shareText(part: bigint, whole: bigint): string {
   if (whole <= 0n) return '–';
   const tenths = (part * 1000n + whole / 2n) / whole;
-  return `${tenths / 10n}.${tenths % 10n}%`;
+  return tenths === 0n && part > 0n ? '<0.1%' : `${tenths / 10n}.${tenths % 10n}%`;
 }

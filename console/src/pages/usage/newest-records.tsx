@@ -65,7 +65,7 @@ export function NewestRecords({ query, title, none, all, columns, withDetail = f
                       </>
                     ),
                   },
-                  { name: columns.charge, className: 'line-1', usd: (record) => record.charge_usd },
+                  { name: columns.charge, className: 'line-1', usd: (record) => record.charge_usd, rounded: true },
                 ]}
               />
             </Card>

@@ -4,7 +4,8 @@ import { lazy, type ReactNode, Suspense } from 'react';
 import { Link } from 'wouter';
 import type { UsageTotal } from '../../api/usage.js';
 import { nanoUsdOf, shareOf } from '../../format/money.js';
-import { durationText, useNumber } from '../../format/number.js';
+import { durationText } from '../../format/duration.js';
+import { useNumber } from '../../format/number.js';
 import { useOffsetAt, useTime, useZone } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
@@ -191,6 +192,7 @@ function Groups({ overview: { groups, total }, view }: { overview: OverviewData;
     {
       name: t.spend,
       usd: ({ charge_usd }) => charge_usd,
+      rounded: true,
       cell: (group, digits) => figure(group, <Usd value={group.charge_usd} digits={digits} />),
     },
     {

@@ -2,7 +2,8 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { getPerformance, type UsagePerformance } from '../../api/usage.js';
-import { durationText, useNumber } from '../../format/number.js';
+import { durationText } from '../../format/duration.js';
+import { useNumber } from '../../format/number.js';
 import { useOffsetAt } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';

@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react';
 import type { Attempt, AttemptOutcome, UsageRecordDetail } from '../../api/usage.js';
 import { gatewayUrl } from '../../base.js';
-import { durationText } from '../../format/number.js';
+import { durationText } from '../../format/duration.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
 import { Badge } from '../../ui/badge.js';
