@@ -373,6 +373,9 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await list.getByRole('searchbox').fill(requestId);
     await list.keyboard.press('Enter');
     await list.getByText('This call was refused: key disabled').waitFor();
+    await list.goto(`console/accounts/${accountId}/usage/records/${requestId}`);
+    await list.getByRole('heading', { level: 1, name: 'Call', exact: true }).waitFor();
+    await list.getByText(requestId, { exact: true }).waitFor();
     await list.goto(`console/accounts/${accountId}`);
     await list.getByText(/^\d+ calls? (was|were) refused in the last 24 hours$/).waitFor();
     await list.getByRole('link', { name: 'turning', exact: true }).first().click();

@@ -4,7 +4,7 @@ import { dictionary } from './text.js';
 export const refusingText = dictionary(
   {
     reason_account_suspended: 'account suspended',
-    reason_address_not_permitted: 'address not allowed for the key',
+    reason_address_not_permitted: 'address not allowed',
     reason_balance_empty: 'balance used up',
     reason_balance_held: 'balance held by calls in flight',
     reason_body_too_large: 'request too large',
@@ -17,7 +17,7 @@ export const refusingText = dictionary(
     reason_key_expired: 'key expired',
     reason_key_limit_reached: 'key limit reached',
     reason_key_revoked: 'key revoked',
-    reason_model_not_permitted: 'model not allowed for the key',
+    reason_model_not_permitted: 'model not allowed',
     reason_model_unavailable: 'model unavailable',
     reason_model_paused: 'model paused',
     reason_model_unknown: 'unknown model',

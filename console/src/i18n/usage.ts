@@ -153,6 +153,7 @@ export const usageText = dictionary(
     shown: ({ count }: { count: string }) => `${count} shown.`,
 
     record: 'Usage record',
+    call: 'Call',
     backToRecords: 'Usage records',
     copyJson: 'Copy as JSON',
     theCall: 'The call',
@@ -384,6 +385,7 @@ export const usageText = dictionary(
     shown: ({ count }) => `已显示 ${count} 条。`,
 
     record: '用量记录',
+    call: '调用',
     backToRecords: '用量记录',
     copyJson: '复制为 JSON',
     theCall: '调用',

@@ -83,7 +83,7 @@ function Key({ apiKey }: { apiKey: ApiKey }) {
         back={<ToKeys />}
         description={
           <>
-            <KeyStateBadge state={apiKey.state} /> {meaning(apiKey)}
+            <KeyStateBadge state={apiKey.state} /> {(apiKey.refusing === null || apiKey.state !== 'active') && meaning(apiKey)}
           </>
         }
         actions={

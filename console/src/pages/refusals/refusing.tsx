@@ -18,15 +18,15 @@ function useSentence(): (refusing: NonNullable<ApiKey['refusing']>) => string {
   return ({ reason, since }) => t.since({ when: time.short(since), why: reasonName(reason) });
 }
 
-/** Returns the page on which the user can fix the cause, and the action there; undefined if the user cannot fix it. */
-function useMend(): (apiKey: ApiKey) => { readonly name: string; readonly to: string } | undefined {
+/** Returns the page that mends why calls of a key are refused, and what the user does there; undefined if the user cannot mend it. */
+export function useMend(): (apiKey: ApiKey, reason?: string) => { readonly name: string; readonly to: string } | undefined {
   const t = useText(refusingText);
   const account = useAccount();
-  return (apiKey) => {
+  return (apiKey, reason = apiKey.refusing?.reason) => {
     const edit = account.path(`/keys/${apiKey.id}?edit`);
     const mayChange = account.can('change keys', apiKey.project_id);
     const byKey = (name: string) => (mayChange ? { name, to: edit } : undefined);
-    switch (apiKey.refusing?.reason) {
+    switch (reason) {
       case 'balance_empty':
       case 'balance_held':
         return account.can('look') ? { name: t.addFunds, to: account.path('/billing') } : undefined;

@@ -6,7 +6,8 @@ import { ApiError } from '../../api/client.js';
 import { getRecord, type Outcome, type UsageRecord, type UsageRecordDetail } from '../../api/usage.js';
 import { getSettings } from '../../api/settings.js';
 import { gatewayUrl } from '../../base.js';
-import { durationText, useNumber } from '../../format/number.js';
+import { durationText } from '../../format/duration.js';
+import { useNumber } from '../../format/number.js';
 import { commonText } from '../../i18n/common.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
@@ -34,7 +35,7 @@ export function RecordPage({ requestId }: { requestId: string }) {
   return (
     <>
       <PageHeader
-        title={t.record}
+        title={useRecordTitle(requestId)}
         back={
           <Link className="link" to={account.path(`/usage/records${search === '' ? '' : `?${search}`}`)}>
             {t.backToRecords}
@@ -48,17 +49,28 @@ export function RecordPage({ requestId }: { requestId: string }) {
   );
 }
 
-export function RecordDetails({ requestId }: { requestId: string }) {
+function useRecord(requestId: string) {
   const account = useAccount();
-  const query = useQuery({
+  return useQuery({
     queryKey: ['usage', account.id, 'record', requestId],
     queryFn: ({ signal }) => getRecord(account.id, requestId, signal),
     refetchInterval: ({ state }) =>
       state.data !== undefined && (state.data.settlement === null || state.data.prompt_log === 'pending') ? liveMs : false,
   });
+}
+
+const isMissing = (error: Error | null): boolean => error instanceof ApiError && error.code === 'not_found';
+
+/** Returns the title of the details: a refused call has no usage record. */
+export function useRecordTitle(requestId: string): string {
+  const t = useText(usageText);
+  return isMissing(useRecord(requestId).error) ? t.call : t.record;
+}
+
+export function RecordDetails({ requestId }: { requestId: string }) {
+  const query = useRecord(requestId);
   const fetched = <Fetched query={query}>{(record) => <Details record={record} />}</Fetched>;
-  const isMissing = query.error instanceof ApiError && query.error.code === 'not_found';
-  return isMissing ? <RefusedInstead requestId={requestId} otherwise={fetched} /> : fetched;
+  return isMissing(query.error) ? <RefusedInstead requestId={requestId} otherwise={fetched} /> : fetched;
 }
 
 /** The outcomes of whole answers of which nothing was delivered. */
