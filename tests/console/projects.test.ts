@@ -235,7 +235,7 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     await popup(page).getByLabel('Cheaper model').fill('sandbox/echo');
     await popup(page).getByLabel('From (%)').fill('75');
     await popup(page).getByRole('button', { name: 'Save' }).click();
-    await page.getByText('sandbox/echo (≥ 75 %)').waitFor();
+    await page.getByText('sandbox/echo, once 75% of a budget is spent').waitFor();
     expect(person.faults).toEqual([]);
   });
 });

@@ -282,7 +282,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await page.keyboard.press('Enter');
     await listed(page, 1);
     expect(filterOf(page)).toEqual({ request_id: failed.id });
-    expect((await rowsOf(page).allInnerTexts())[1]).toContain('Upstream failed');
+    expect((await rowsOf(page).allInnerTexts())[1]).toContain('Failed');
     await page.goto(`console${account}/usage/records?request_id=${failed.id}&outcome=completed`);
     await page.getByText('No calls match these filters').waitFor();
     await page.getByRole('button', { name: 'Clear filters' }).last().click();

@@ -29,7 +29,7 @@ export const budgetsText = dictionary(
     resets: ({ when }: { when: string }) => `Resets ${when}`,
     share: ({ percent, spent, held, limit }: { percent: number; spent: string; held: string; limit: string }) =>
       `${percent}% used: ${spent} spent and ${held} held of ${limit}`,
-    alertsAt: ({ percents }: { percents: string }) => `Alerts at ${percents}%`,
+    alertsAt: ({ percents }: { percents: string }) => `Alerts at ${percents}`,
 
     timeZone: 'Time zone',
     timeZoneHint: 'Months, weeks and days of all budgets of the account begin in this time zone.',
@@ -76,7 +76,7 @@ export const budgetsText = dictionary(
     unknown: '账本不可用，暂时无法显示已用金额。',
     resets: ({ when }) => `${when}重置`,
     share: ({ percent, spent, held, limit }) => `已用 ${percent}%：${limit} 中已用 ${spent}，冻结 ${held}`,
-    alertsAt: ({ percents }) => `达到 ${percents}% 时提醒`,
+    alertsAt: ({ percents }) => `达到 ${percents} 时提醒`,
 
     timeZone: '时区',
     timeZoneHint: '账户所有预算的月、周、日按此时区开始。',

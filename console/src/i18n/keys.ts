@@ -160,7 +160,7 @@ export const keysText = dictionary(
     calls: 'Calls',
     inputTokens: 'Input tokens',
     outputTokens: 'Output tokens',
-    spendByDay: ({ zone }: { zone: string }) => `Spend by day (${zone})`,
+    spendByDay: ({ zone }: { zone: string }) => `Spend by day, ${zone}`,
     day: 'Day',
     latestCalls: 'Latest calls',
     time: 'Time',

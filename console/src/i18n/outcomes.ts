@@ -12,6 +12,10 @@ export const outcomesText = dictionary(
     outcome_timeout: 'Timed out',
     outcome_gateway_error: 'Gateway error',
     outcome_gateway_lost: 'Gateway lost',
+    brief_max_tokens: 'Output cap',
+    brief_client_disconnected: 'Disconnected',
+    brief_upstream_error_before_output: 'Failed',
+    brief_upstream_error_after_output: 'Failed midway',
   },
   {
     outcome_completed: '已完成',
@@ -23,5 +27,9 @@ export const outcomesText = dictionary(
     outcome_timeout: '超时',
     outcome_gateway_error: '网关错误',
     outcome_gateway_lost: '网关失联',
+    brief_max_tokens: '输出上限',
+    brief_client_disconnected: '已断开',
+    brief_upstream_error_before_output: '失败',
+    brief_upstream_error_after_output: '中途失败',
   },
 );

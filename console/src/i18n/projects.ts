@@ -35,6 +35,7 @@ export const projectsText = dictionary(
     fallback: 'Cheaper model',
     fallbackHint: 'A model ID. Calls use this model instead of more expensive ones once this share of a budget is spent.',
     fallbackFrom: 'From (%)',
+    fallbackOnce: ({ model, percent }: { model: string; percent: number }) => `${model}, once ${percent}% of a budget is spent`,
   },
   {
     title: '项目与预算',
@@ -69,5 +70,6 @@ export const projectsText = dictionary(
     fallback: '较便宜的模型',
     fallbackHint: '模型 ID。预算使用达到此比例后，调用会改用此模型，而不用更贵的模型。',
     fallbackFrom: '起始比例（%）',
+    fallbackOnce: ({ model, percent }) => `${model}（预算用掉 ${percent}% 后使用）`,
   },
 );

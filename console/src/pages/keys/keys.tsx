@@ -134,6 +134,7 @@ function Search({ q, state, project, set }: { q: string; state: string; project:
       <SelectField
         label={t.stateLabel}
         hideLabel
+        className="max-w-60"
         value={state}
         onChange={(value) => set('state', value)}
         options={[
@@ -146,6 +147,7 @@ function Search({ q, state, project, set }: { q: string; state: string; project:
         <SelectField
           label={names.project}
           hideLabel
+          className="max-w-60"
           value={project}
           onChange={(value) => set('project', value)}
           options={[{ value: '', label: t.anyProject }, ...projects.map(({ id, name }) => ({ value: id, label: name }))]}
@@ -239,6 +241,7 @@ function KeyList({ q, state, project, onClear, create, open }: ListProps) {
                 name: t.spend,
                 className: 'line-1',
                 usd: ({ spent_usd }) => spent_usd,
+                rounded: true,
                 cell: (key, digits) => <Spend apiKey={key} digits={digits} />,
               },
               { name: t.limitShort, numeric: true, cell: (key) => <LimitInBrief apiKey={key} /> },

@@ -89,7 +89,7 @@ function BudgetBar({ budget }: { budget: Budget }) {
       <span className="text-sm text-soft">
         {[
           ...(budget.soft ? [] : [t.hard]),
-          ...(budget.alert_at.length === 0 ? [] : [t.alertsAt({ percents: budget.alert_at.join(', ') })]),
+          ...(budget.alert_at.length === 0 ? [] : [t.alertsAt({ percents: budget.alert_at.map((percent) => `${percent}%`).join(', ') })]),
         ].join(' · ')}
       </span>
     </>

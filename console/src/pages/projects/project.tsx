@@ -110,7 +110,7 @@ function One({ project }: { project: Project }) {
               [keys.models, <ModelChips key="models" models={project.models} all />],
               project.budget_fallback !== null && [
                 t.fallback,
-                `${project.budget_fallback.model} (≥ ${project.budget_fallback.from_percent} %)`,
+                t.fallbackOnce({ model: project.budget_fallback.model, percent: project.budget_fallback.from_percent }),
               ],
               [limits.title, <RateLimitWords key="limits" limits={project.rate_limits} />],
               [t.created, <When key="created" at={project.created_at} />],
@@ -172,6 +172,7 @@ function KeysOf({ project }: { project: Project }) {
                   {
                     name: keys.spend,
                     usd: ({ spent_usd }) => spent_usd,
+                    rounded: true,
                     cell: (key, digits) => <Spend apiKey={key} digits={digits} />,
                   },
                   { name: keys.limitShort, numeric: true, cell: (key) => <LimitInBrief apiKey={key} /> },

@@ -18,7 +18,7 @@ function useSentence(): (refusing: NonNullable<ApiKey['refusing']>) => string {
   return ({ reason, since }) => t.since({ when: time.short(since), why: reasonName(reason) });
 }
 
-/** Returns the page that mends why calls of a key are refused, and what the user does there; undefined if the user cannot mend it. */
+/** Returns the page on which the user can fix why calls of a key are refused, and the action there; undefined if the user cannot fix it. */
 export function useMend(): (apiKey: ApiKey, reason?: string) => { readonly name: string; readonly to: string } | undefined {
   const t = useText(refusingText);
   const account = useAccount();

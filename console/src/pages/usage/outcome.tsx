@@ -27,8 +27,9 @@ export function useOutcomeName(): (outcome: string) => string {
 
 const dots = { good: 'bg-good', info: 'bg-accent', warn: 'bg-warn', bad: 'bg-bad' } as const;
 
-/** In a table: a coloured dot and a word. */
-export function OutcomeDot({ outcome }: { outcome: string }) {
+/** In a table: a coloured dot and a word. `brief`: for a narrow column; the title has the whole name. */
+export function OutcomeDot({ outcome, brief = false }: { outcome: string; brief?: boolean }) {
+  const t: Readonly<Record<string, string>> = useText(outcomesText);
   const name = useOutcomeName()(outcome);
   return (
     <span className="inline-flex max-w-full items-center gap-1.5" title={name}>
@@ -36,7 +37,7 @@ export function OutcomeDot({ outcome }: { outcome: string }) {
         aria-hidden
         className={classNames('swatch size-2 shrink-0 rounded-full', isOutcome(outcome) ? dots[looks[outcome].tone] : 'bg-soft')}
       />
-      <span className="min-w-0 overflow-hidden text-ellipsis">{name}</span>
+      <span className="min-w-0 overflow-hidden text-ellipsis">{(brief && t[`brief_${outcome}`]) || name}</span>
     </span>
   );
 }

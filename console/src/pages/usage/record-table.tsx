@@ -1,7 +1,8 @@
 // The rows of usage records, which link to their details.
 import { Link } from 'wouter';
 import type { UsageRecord } from '../../api/usage.js';
-import { durationText, useNumber } from '../../format/number.js';
+import { durationText } from '../../format/duration.js';
+import { useNumber } from '../../format/number.js';
 import { useTime, useZone } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
 import { useLanguage, useText } from '../../i18n/text.js';
@@ -43,10 +44,10 @@ export function RecordTable({ rows }: { rows: readonly UsageRecord[] }) {
         </Link>
       ),
     },
-    outcome: { className: 'line-1 cut', cell: ({ outcome }) => <OutcomeDot outcome={outcome} /> },
-    model: { className: 'line-2 cut', cell: ({ model }) => <span title={model}>{model}</span> },
-    key: { className: 'line-2 cut narrow', cell: ({ key_id }) => <span title={nameOf(key_id)}>{nameOf(key_id)}</span> },
-    project: { className: 'cut', cell: ({ project_id }) => <span title={projectName(project_id)}>{projectName(project_id)}</span> },
+    outcome: { className: 'line-1 cut share', cell: ({ outcome }) => <OutcomeDot outcome={outcome} brief /> },
+    model: { className: 'line-2 cut share wide', cell: ({ model }) => <span title={model}>{model}</span> },
+    key: { className: 'line-2 cut share', cell: ({ key_id }) => <span title={nameOf(key_id)}>{nameOf(key_id)}</span> },
+    project: { className: 'cut share', cell: ({ project_id }) => <span title={projectName(project_id)}>{projectName(project_id)}</span> },
     input: { numeric: true, cell: ({ tokens }) => <span title={cachedTitle(tokens)}>{count(tokens.input + cachedOf(tokens))}</span> },
     cached: { numeric: true, cell: ({ tokens }) => count(cachedOf(tokens)) },
     output: { numeric: true, cell: ({ tokens }) => count(tokens.output) },
@@ -54,6 +55,7 @@ export function RecordTable({ rows }: { rows: readonly UsageRecord[] }) {
     cost: {
       className: 'line-1',
       usd: ({ charge_usd }) => charge_usd,
+      rounded: true,
       cell: ({ charge_usd, settlement }, digits) => (
         <>
           <Usd value={charge_usd} digits={digits} />

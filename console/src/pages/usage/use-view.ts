@@ -10,6 +10,7 @@ import { useZone, zoneName } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
+import { shortId } from '../../ui/short-id.js';
 import { membersKey } from '../users/query-keys.js';
 import { noMember, readView, type UsageView, writeView } from './view.js';
 
@@ -59,8 +60,8 @@ export function useKeyNames(): { readonly keys: readonly ApiKey[]; nameOf(keyId:
     const counts = new Map<string, number>();
     for (const { name } of keys) counts.set(name, (counts.get(name) ?? 0) + 1);
     const names = new Map(keys.map(({ id, name, last_four }) => [id, counts.get(name) === 1 ? name : `${name} …${last_four}`]));
-    // If there are very many keys, the oldest are not fetched and are shown by their ids.
-    return { keys, nameOf: (keyId) => names.get(keyId) ?? keyId };
+    // If there are very many keys, the oldest are not fetched and are shown by the ends of their ids.
+    return { keys, nameOf: (keyId) => names.get(keyId) ?? shortId(keyId) };
   }, [keys]);
 }
 

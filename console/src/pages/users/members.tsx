@@ -58,7 +58,7 @@ export default function MembersPage() {
         </>
       ),
     },
-    { name: t.since, cell: (member) => <When at={member.since} style="day" /> },
+    { name: t.since, className: 'md:whitespace-nowrap', cell: (member) => <When at={member.since} style="day" /> },
     {
       name: t.actionsOf({ email: '' }).trim(),
       hideName: true,
