@@ -62,12 +62,12 @@ async function holdWith(tools: readonly VendorTool[], request: HeldCall, { model
   const { parsed } = request;
   const unitCaps = unitCapsOf(tools, price);
   const quote = quoteCall(model, price, { ...parsed, choices: Math.max(1, parsed.request.choices), unitCaps });
-  let final: Promise<HoldResponse> | undefined;
-  const { hold: granted, projectShare } = await new Promise<HoldResponse>((resolve, reject) => {
-    final = requestHold(request, quote, deps, (response) => resolve(response as HoldResponse));
-    final.then(resolve, reject);
-  });
-  const durable = final!.then(() => undefined);
+  // A function of this scope would keep the request and its prompt in memory for as long as the ledger's side keeps the function.
+  let onProvisional!: (response: unknown) => void;
+  const provisional = new Promise<HoldResponse>((resolve) => (onProvisional = resolve as typeof onProvisional));
+  const final = requestHold(request, quote, deps, onProvisional);
+  const { hold: granted, projectShare } = await Promise.race([provisional, final]);
+  const durable = final.then(() => undefined);
   // Its failure is raised where it is awaited.
   durable.catch(() => undefined);
   const { amountNanoUsd } = granted!;
