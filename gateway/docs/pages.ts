@@ -55,7 +55,8 @@ const sources: Readonly<Record<Audience, readonly Source[]>> = {
     },
     {
       name: 'keys',
-      description: 'Platform keys and where they may be used from; management keys, with which programs create keys and read usage.',
+      description:
+        'Platform keys and where they may be used from, and management keys, with which programs create platform keys and read usage.',
     },
     { name: 'projects', description: 'Projects: keys that share models, limits and budgets, and how to set budgets.' },
     {
@@ -85,7 +86,7 @@ const sources: Readonly<Record<Audience, readonly Source[]>> = {
     { name: 'payments', description: 'How users add money by Stripe Checkout, what is credited when, and refunds.' },
     { name: 'configuration', description: 'Every setting with its default.' },
     { name: 'operations', description: 'How to size, deploy and scale several processes, and what the database needs.' },
-    { name: 'own-server', description: 'How to serve models of your own server: llama.cpp, vLLM, Ollama, SGLang.' },
+    { name: 'own-server', description: 'How to serve models from your own server: llama.cpp, vLLM, Ollama, SGLang.' },
     { name: 'model-files', description: 'Every field of a model, and every capability, modality and tokenizer.' },
     { name: 'routing', description: 'How calls are routed between upstreams, what happens when one fails, and its limits.' },
     {
@@ -98,7 +99,7 @@ const sources: Readonly<Record<Audience, readonly Source[]>> = {
     { name: 'metrics', description: 'Every metric with its labels.' },
     { name: 'slos', description: 'Service level objectives and how alerts watch them.' },
     { name: 'storage', description: 'How the databases grow, and what to do about it.' },
-    { name: 'capacity', description: 'What a machine serves, when to use several, and what is saturated first.' },
+    { name: 'capacity', description: 'How much a machine serves, when to use several, and what is saturated first.' },
   ],
 };
 

@@ -12,7 +12,7 @@ import { audiences, type Audience } from './doc-page.js';
 const introductions: Readonly<Record<Audience, string>> = {
   callers: 'For programmers: client libraries, the API, errors and limits.',
   owners: 'For owners and members of an account: users, projects, budgets and alerts.',
-  internal: 'For services in the same network, which call over gRPC.',
+  internal: 'For services on the same network, which call over gRPC.',
   operators: 'For operators: configuration, operation, metrics and runbooks.',
 };
 
@@ -40,7 +40,7 @@ export function quickStartHtml(model: CatalogModel | undefined, site: string, re
         ID from <a href="models">Models</a> works.
       </p>
       ${choices('call', 'First call', chatSamples(id, site))}
-      <p>For Anthropic’s client libraries the base URL is <code>${site}</code>.</p>
+      <p>For Anthropic’s client libraries, the base URL is <code>${site}</code>.</p>
       <h2 id="cost">3. See what it cost</h2>
       <p>
         A response that is not streamed has its cost in the header <code>x-tollgate-charge-usd</code> and its ID in

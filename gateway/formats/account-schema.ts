@@ -45,7 +45,7 @@ export const KeyView = Type.Object(
         models: nullable(Type.Array(Type.String(), { description: 'null: all current and future models.' })),
         rate_limits: KeyRateLimits,
       },
-      { description: 'A call needs the permission of the key and of its project, and counts against the limits of both.' },
+      { description: 'A call needs the permission of both the key and its project, and counts against the limits of both.' },
     ),
     state: Type.Enum(keyStateWords, {
       description: 'Calls are served while it is active or rotating (previous secrets remain valid).',
@@ -62,7 +62,7 @@ export const KeyView = Type.Object(
         scope: Type.Enum(['key', 'project', 'account']),
         period: Type.Enum(['lifetime', 'month', 'week', 'day']),
         limit_usd: Usd,
-        soft: Type.Boolean({ description: 'Calls are admitted even when the budget is spent; only alerts are sent.' }),
+        soft: Type.Boolean({ description: 'Whether calls are admitted even when the budget is spent, so that only alerts are sent.' }),
         spent_usd: Usd,
         held_usd: Usd,
         left_usd: Usd,
@@ -88,11 +88,14 @@ export const UsageRecordView = Type.Object(
     fallback_reason: nullable(
       Type.Object(
         { budget_id: Type.String(), spent_percent: Count },
-        { description: 'The budget of the project that was spent to the share from which its calls use the cheaper model.' },
+        {
+          description:
+            'The budget of the project because of which the cheaper model was used: so much of it was spent that calls use the cheaper model.',
+        },
       ),
     ),
     format: Type.String({
-      description: 'Of the client, or the name of the internal product that recorded the call.',
+      description: 'The user agent of the client, or the name of the internal product that recorded the call.',
       examples: ['chat-completions', 'messages', 'responses'],
     }),
     stream: Type.Boolean(),
@@ -102,7 +105,7 @@ export const UsageRecordView = Type.Object(
     outcome: Type.Enum(outcomes),
     outcome_detail: nullable(Type.String()),
     usage_source: Type.Enum(usageSources),
-    quarantined: Type.Boolean({ description: 'The upstream reported implausible figures; they were not used.' }),
+    quarantined: Type.Boolean({ description: 'Whether the upstream reported implausible figures, which were not used.' }),
     tokens: Type.Object({
       input: Count,
       cache_read: Count,
@@ -112,7 +115,7 @@ export const UsageRecordView = Type.Object(
       reasoning: Count,
     }),
     units: Type.Array(Type.Object({ unit: Type.String(), quantity: Count }), {
-      description: 'What was used in units that are not tokens. A call that is charged counts as one request where requests have a price.',
+      description: 'What was used in units other than tokens. If requests have a price, a call that is charged counts as one.',
     }),
     price_version: nullable(Type.String()),
     line_items: Type.Array(
@@ -144,22 +147,23 @@ export const UsageRecordView = Type.Object(
 export const attemptFields = {
   number: Type.Integer({ minimum: 1 }),
   started_at: Time,
-  duration_ms: Type.Integer({ minimum: 0, description: 'For the last attempt, until the call ended.' }),
+  duration_ms: Type.Integer({ minimum: 0, description: 'For the last attempt, the time until the call ended.' }),
   outcome: Type.Enum(attemptOutcomes, {
-    description: 'The answer came from it; it broke off; it failed before it answered; the call ended before any of these.',
+    description:
+      'In this order: the answer came from it; its answer broke off; it failed before it answered; the call ended before any of these.',
   }),
-  reason: nullable(Type.String({ description: 'Why it failed: a reason from the list of errors.' })),
+  reason: nullable(Type.String({ description: 'Why the attempt failed: a reason from the list of errors.' })),
 };
 
 /** Describes the attempts in a single record. */
 export const attemptsMean =
-  'The upstreams that were tried, in order. Empty if none had answered or failed when the call ended, or if attempts were not recorded yet.';
+  'The upstreams that were tried, in order. Empty if none had answered or failed when the call ended, or if the call was made before attempts were recorded.';
 
 /** The schema of what became of a call's prompt and answer. */
 export const PromptLogState = nullable(
   Type.Enum(['pending', 'kept', 'truncated', 'overloaded', 'full', 'replaced', 'lost'], {
     description:
-      'What became of the prompt and the answer, if the project logs them (docs/prompt-log.md); null: it does not, or they are deleted.',
+      'Whether the prompt and the answer were logged, if the project logs them (docs/prompt-log.md). Null: it does not, or they have been deleted.',
   }),
 );
 
@@ -186,16 +190,17 @@ export const RefusalView = Type.Object(
     key_id: Type.String(),
     model: nullable(Type.String({ description: 'The id in the catalog; null if the catalog has no such model.' })),
     requested_model: nullable(
-      Type.String({ description: 'As the caller named it; null if the call was refused before its body was read.' }),
+      Type.String({ description: 'The model as the caller named it. Null if the call was refused before its body was read.' }),
     ),
     endpoint: Type.String({ examples: [...endpoints] }),
     refused_at: Time,
-    status: Type.Integer({ description: 'Of the response.' }),
+    status: Type.Integer({ description: 'The status of the response.' }),
     reason: Type.String({ description: 'As in the error body: one of a closed list.' }),
     message: nullable(Type.String({ description: 'As in the error body; null if it could contain text of the request.' })),
     param: nullable(Type.String({ description: 'The invalid field.' })),
     figures: Type.Record(Type.String(), Type.String(), {
-      description: 'The figures of that moment, as in the error body, for example needed and available. Amounts are decimal USD.',
+      description:
+        'The figures at the time of the call, as in the error body, for example what was needed and available. Amounts are decimal USD.',
     }),
     retry_after_ms: nullable(Count),
     charge_usd: Type.Literal('0', { description: 'A refused call is free.' }),

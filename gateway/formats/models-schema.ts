@@ -14,8 +14,8 @@ export const ModelView = Type.Object(
     type: Type.Literal('model'),
     display_name: Type.String(),
     created_at: Type.String({ description: 'RFC 3339.' }),
-    max_input_tokens: Type.Integer({ description: 'Context limit: input and output together.' }),
-    max_tokens: Type.Integer({ description: 'Maximum output tokens of one answer.' }),
+    max_input_tokens: Type.Integer({ description: 'The context limit: the maximum of input and output tokens together.' }),
+    max_tokens: Type.Integer({ description: 'The maximum number of output tokens in one answer.' }),
     lifecycle: Type.Enum(['active', 'deprecated', 'retired']),
     description: Type.String(),
     aliases: Type.Array(Type.String()),
@@ -23,11 +23,14 @@ export const ModelView = Type.Object(
     output_modalities: Type.Array(Type.String()),
     features: Type.Array(
       Type.String({
-        description: 'What the model can do beside text, for example `tools` or `structured_output`; a request that needs more is refused.',
+        description:
+          'What the model can do besides text, for example `tools` or `structured_output`; a request that needs more is refused.',
       }),
     ),
     max_image_tokens: Type.Optional(
-      Type.Integer({ description: 'Maximum input tokens held for one image; only for models that read images.' }),
+      Type.Integer({
+        description: 'The maximum number of input tokens for which funds are held per image. Only for models that read images.',
+      }),
     ),
     usd_per_million_tokens: Type.Union([
       Type.Object(
@@ -39,7 +42,7 @@ export const ModelView = Type.Object(
           output: ExactUsd,
           reasoning: Type.Optional(Type.String({ description: 'Only if reasoning is priced separately from output.' })),
         },
-        { description: 'Prices in force now.' },
+        { description: 'The current prices.' },
       ),
       Type.Null(),
     ]),
@@ -53,12 +56,15 @@ export const ModelView = Type.Object(
         usd: ExactUsd,
         max_per_call: Type.Integer({ minimum: 1, description: 'The most that one call can use.' }),
       }),
-      { description: 'Prices in force now of units that are not tokens, each for one. A call pays for them besides its tokens.' },
+      { description: 'The current prices of units other than tokens, each for one unit. A call pays for them in addition to its tokens.' },
     ),
     paused: Type.Optional(
       Type.Object(
         { until: Type.Union([Type.String({ description: 'RFC 3339.' }), Type.Null()]), reason: Type.String() },
-        { description: 'Only while the operator has paused the model: its calls are refused until then; null if no end is known.' },
+        {
+          description:
+            'Present only while the operator has paused the model. Calls to it are refused until this time; null if no end is known.',
+        },
       ),
     ),
   },
@@ -96,7 +102,7 @@ export const PerformanceView = Type.Object(
   {
     title: 'ModelPerformance',
     description:
-      'Measured on this installation over all accounts, every few minutes; latencies of streamed calls. Null where there were fewer than 50 calls. Absent if the operator does not publish it, or nothing was measured.',
+      'Measured every few minutes over the calls of all accounts on this installation; latencies are those of streamed calls. Null if there were fewer than 50 calls. Absent if the operator does not publish it, or nothing was measured.',
   },
 );
 export type PerformanceView = Static<typeof PerformanceView>;

@@ -31,9 +31,9 @@ const responses = 'POST /v1/responses';
 
 /** All of them, in the order of the docs. */
 export const notOffered: readonly NotOffered[] = [
-  one('The format for text without messages', ['completions', 'engines'], chat, `Use ${chat} with the prompt as a user message.`),
-  one('The format for text without messages', ['complete'], messages, `Use ${messages} with the prompt as a user message.`),
-  one('The format for edits', ['edits'], chat, `Use ${chat} with the text and the instruction as messages.`),
+  many('Text completions', ['completions', 'engines'], chat, `Use ${chat} with the prompt as a user message.`),
+  many('Text completions', ['complete'], messages, `Use ${messages} with the prompt as a user message.`),
+  many('Edits', ['edits'], chat, `Use ${chat} with the text and the instruction as messages.`),
   many('Stored completions', ['chat/completions'], 'GET /v1/usage/{request id}', 'Use GET /v1/usage/{request id} for what one call cost.'),
   many(
     'Background responses, and stored ones where the operator has switched them off,',
@@ -47,8 +47,8 @@ export const notOffered: readonly NotOffered[] = [
     responses,
     `Send a shorter conversation to ${responses}, with a summary by the model if you need one.`,
   ),
-  many('Batches', ['batches'], chat, `Send each request by itself to ${chat}.`),
-  many('Batches', ['messages/batches'], messages, `Send each request by itself to ${messages}.`),
+  many('Batches', ['batches'], chat, `Send each request separately to ${chat}.`),
+  many('Batches', ['messages/batches'], messages, `Send each request separately to ${messages}.`),
   many(
     'Files and uploads',
     ['files', 'uploads'],
@@ -64,7 +64,7 @@ export const notOffered: readonly NotOffered[] = [
     'Fine-tuning',
     ['fine_tuning', 'fine-tunes'],
     'GET /v1/models',
-    'Ask the operator to add your tuned model; GET /v1/models lists the models of your key.',
+    'Ask the operator to add your fine-tuned model; GET /v1/models lists the models of your key.',
   ),
   many('Evaluations', ['evals', 'decisions'], chat, `Call the model with ${chat} and grade its answers yourself.`),
   many(
@@ -91,7 +91,7 @@ export const notOffered: readonly NotOffered[] = [
     `Run the agent in your own program, with tools in ${messages} or ${chat}.`,
   ),
   one('Chat for web pages', ['chatkit'], chat, `Use ${chat}.`),
-  many('Vector stores', ['vector_stores'], chat, `Keep a vector store of your own, and send what it finds to ${chat}.`),
+  many('Vector stores', ['vector_stores'], chat, `Run your own vector store, and send what it finds to ${chat}.`),
   many('Containers and skills', ['containers', 'skills'], chat, `Run code in your own program, as a tool in ${chat} or ${messages}.`),
   many(
     "The administration APIs of the vendors' organizations",
@@ -99,7 +99,12 @@ export const notOffered: readonly NotOffered[] = [
     '/docs/console-api',
     'Use the API of the console, which /docs/console-api describes.',
   ),
-  one('The balance by the path of old clients', ['dashboard/billing'], 'GET /v1/key', 'Use GET /v1/key for what the key can still spend.'),
+  one(
+    'The balance at the path that old clients use',
+    ['dashboard/billing'],
+    'GET /v1/key',
+    'Use GET /v1/key for what the key can still spend.',
+  ),
 ];
 
 const byPath = new Map(notOffered.flatMap((entry) => entry.paths.map((path) => [path, entry] as const)));

@@ -78,7 +78,7 @@ const queryParameter = (name: string, description: string): object => ({ name, i
 const versionHeaders = ['provider-version', 'anthropic-version'].map((name) => ({
   name,
   in: 'header',
-  description: 'Version of the format as a date; 2023-06-01 when absent.',
+  description: 'The version of the format, as a date; 2023-06-01 when absent.',
   schema: { type: 'string', format: 'date' },
 }));
 const messagesHeaders = [
@@ -86,7 +86,8 @@ const messagesHeaders = [
   {
     name: 'anthropic-beta',
     in: 'header',
-    description: 'Comma-separated flags for upstreams of this format; no effect on others. Flags that change the price are dropped.',
+    description:
+      'Comma-separated flags for upstreams of this format. They have no effect on others. Flags that change the price are dropped.',
     schema: { type: 'string' },
   },
 ];
@@ -95,7 +96,7 @@ const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
-    'A retry with the same key and body returns the recorded answer and is never charged again. Use a random UUID for each call.',
+    'A retry with the same key and body returns the recorded answer and is not charged again. Use a new random UUID for each call.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
 };
 
@@ -105,19 +106,19 @@ const generatedHeaders = {
     description: '"true" when the answer is that of an earlier request with the same Idempotency-Key.',
     schema: { type: 'string' },
   },
-  'x-tollgate-original-request-id': { description: 'The id of that request and of its usage record.', schema: { type: 'string' } },
+  'x-tollgate-original-request-id': { description: 'The id of the earlier request and of its usage record.', schema: { type: 'string' } },
   'x-tollgate-output-cap': {
-    description: 'Maximum output tokens of the answer, if that differs from the request.',
+    description: 'The maximum number of output tokens of the answer, if it differs from the request.',
     schema: { type: 'integer' },
   },
   'x-tollgate-model': { description: 'The model that was used, if it is not the requested one.', schema: { type: 'string' } },
   'x-tollgate-requested-model': { description: 'The requested model, if another one was used.', schema: { type: 'string' } },
   'x-tollgate-fallback-reason': {
-    description: 'Why: the budget of the project that is spent to the share from which its calls use a cheaper model.',
+    description: 'Why another model was used: the budget of the project of which so much is spent that calls use the cheaper model.',
     schema: { type: 'string' },
   },
   'x-tollgate-charge-usd': {
-    description: 'Cost of the call in decimal USD, for whole answers. For streams, see GET /v1/usage/{request_id}.',
+    description: 'The cost of the call in decimal USD, for answers that are not streamed. For streams, see GET /v1/usage/{request_id}.',
     schema: { type: 'string' },
   },
   'server-timing': {
@@ -129,7 +130,10 @@ const generatedHeaders = {
 };
 
 const estimatedHeader = {
-  'x-tollgate-estimated': { description: '"true" if the count is our estimate because the upstream has none.', schema: { type: 'string' } },
+  'x-tollgate-estimated': {
+    description: '"true" if the count is an estimate by Tollgate because the upstream cannot count tokens.',
+    schema: { type: 'string' },
+  },
 };
 
 function generation(
@@ -195,7 +199,7 @@ const paths = {
   },
   '/v1/embeddings': {
     post: {
-      summary: 'Embed texts: return a vector for each.',
+      summary: 'Embed texts: return a vector for each text.',
       parameters: [idempotencyKey],
       requestBody: { required: true, content: json(EmbeddingsRequest) },
       responses: { 200: { description: 'The vectors.', headers: generatedHeaders, content: json(EmbeddingList) }, ...generating },
@@ -253,9 +257,9 @@ const paths = {
     get: {
       summary: 'List the models that the key may call.',
       parameters: [
-        queryParameter('limit', '1 to 1000; without any of these parameters the whole list is returned.'),
+        queryParameter('limit', '1 to 1000. Without any of these parameters, the whole list is returned.'),
         queryParameter('after_id', 'Continue after this id.'),
-        queryParameter('before_id', 'The page before this id.'),
+        queryParameter('before_id', 'Return the page before this id.'),
       ],
       responses: { 200: ok('The models.', ModelList), 400: refusal('Invalid'), ...keyed },
     },
@@ -317,7 +321,7 @@ const refused = (description: string, headers: object = {}): object => ({
 const retryAfter = {
   'retry-after': { description: 'Seconds to wait, 1 to 60, before a retry may succeed.', schema: { type: 'integer' } },
   'x-should-retry': {
-    description: 'false: a retry cannot help. true: it can, although libraries do not retry this status by themselves.',
+    description: 'false: a retry cannot help. true: a retry can help, although libraries do not retry this status by themselves.',
     schema: { type: 'string', enum: ['true', 'false'] },
   },
 };
@@ -329,7 +333,7 @@ export const openapi = {
     title: 'Tollgate',
     version: '1',
     description:
-      'A metered gateway to text-generation models, in two request formats. Every route also accepts the other kind of credential.',
+      'A metered gateway to text-generation models. Every route accepts a key in either of two headers, `authorization` and `x-api-key`.',
     license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
   },
   security: [{ bearer: [] }, { apiKey: [] }],
@@ -344,7 +348,7 @@ export const openapi = {
       Invalid: refused('A field is missing, malformed or not supported; error.param names it.'),
       Unauthenticated: refused('The platform key is missing, unknown, revoked or expired.'),
       Unpaid: refused(
-        'The balance is empty, or held by calls in flight, or the limit of the key is reached; error.code says which.',
+        'The balance is empty or held by calls in flight, or the limit of the key is reached; error.code says which.',
         retryAfter,
       ),
       Forbidden: refused('The key may not do this.'),

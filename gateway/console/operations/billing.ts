@@ -52,7 +52,7 @@ export const billing: Area = {
     operation({
       method: 'GET',
       path: '/accounts/{account}/holds',
-      summary: 'List the funds that are held for calls in flight.',
+      summary: 'List the funds held for calls in flight.',
       who: 'look',
       scope: 'billing:read',
       query: ListHolds,

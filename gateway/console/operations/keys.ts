@@ -169,7 +169,7 @@ export const keys: Area = {
           types: ['text/event-stream'],
         },
       ],
-      errors: { key_disabled: 'Or any other reason for which a call with the key is rejected.' },
+      errors: { key_disabled: 'Or any other error with which calls with the key are refused.' },
       handle: async (call, deps) => {
         const { accountId, ctx } = call;
         const key = await ownKey(call, deps);

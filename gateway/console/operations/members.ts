@@ -23,7 +23,7 @@ import {
 } from '../schemas/members.js';
 import { type Area, type Call, created, done, ok, operation } from '../table/operation.js';
 
-const errors = { role_not_permitted: 'Also: only owners appoint, change and remove owners.' };
+const errors = { role_not_permitted: 'Also when someone who is not an owner appoints, changes or removes an owner.' };
 
 export const members: Area = {
   title: 'Members',
@@ -153,7 +153,7 @@ export const members: Area = {
     operation({
       method: 'PATCH',
       path: '/accounts/{account}/security',
-      summary: 'Require a second factor of the members of the account, or no longer. Only for owners.',
+      summary: 'Require a second factor of all members of the account, or stop requiring it. Only for owners.',
       who: 'change members',
       body: UpdateAccountSecurity,
       answers: [ok(AccountSecurity)],

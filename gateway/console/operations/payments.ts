@@ -27,7 +27,7 @@ export const payments: Area = {
     operation({
       method: 'POST',
       path: '/accounts/{account}/payments',
-      summary: 'Begin a payment.',
+      summary: 'Start a payment.',
       who: 'change money',
       idempotency: 'A repeat with the same amount leads to the same page of the provider.',
       body: BeginPayment,

@@ -37,7 +37,7 @@ export const profile: Area = {
     operation({
       method: 'PATCH',
       path: '/me',
-      summary: 'Change the user’s name, or with the current password the email address.',
+      summary: 'Change the user’s name or email address. The address can be changed only with the current password.',
       who: 'signed in',
       body: UpdateMe,
       answers: [ok(User)],
@@ -82,7 +82,7 @@ export const profile: Area = {
     operation({
       method: 'POST',
       path: '/me/identities',
-      summary: 'Begin to connect an identity.',
+      summary: 'Start connecting an identity.',
       who: 'signed in',
       body: ConnectIdentity,
       answers: [ok(IdentityBegun, 'The address of the provider; the browser returns to /oidc/callback.')],
@@ -140,7 +140,7 @@ export const profile: Area = {
     operation({
       method: 'GET',
       path: '/settings',
-      summary: 'Show the settings of this gateway that pages need.',
+      summary: 'Show the settings of this gateway that a client needs.',
       who: 'signed in',
       answers: [ok(GatewaySettings)],
       handle: (_call, { config }) => ({ trace_url: config.traceUrl ?? null }),

@@ -47,7 +47,7 @@ export const projects: Area = {
       idempotency: 'A repeat creates no second project.',
       body: CreateProject,
       answers: [created(Project)],
-      errors: { failed_precondition: 'The account has as many projects as it may have.' },
+      errors: { failed_precondition: 'The account has reached its maximum number of projects.' },
       handle: async (call, deps) => {
         const { accountId, body, idempotencyKey, context } = call;
         const request = CreateProjectRequest.fromPartial({
@@ -83,7 +83,7 @@ export const projects: Area = {
       answers: [ok(Project)],
       errors: {
         failed_precondition: 'The project is deleted, or its account never logs prompts.',
-        role_not_permitted: 'Also for an operator who is no admin or owner of the account and has prompts logged for longer.',
+        role_not_permitted: 'Also when an operator who is neither an admin nor an owner of the account has prompts logged for longer.',
       },
       handle: async (call, deps) => {
         const { accountId, body, params, context } = call;
@@ -172,7 +172,7 @@ export const projects: Area = {
       who: 'change projects',
       body: UpdatePrivacy,
       answers: [ok(Privacy)],
-      errors: { role_not_permitted: 'Also for an operator who is no owner of the account and permits it.' },
+      errors: { role_not_permitted: 'Also when an operator who is not an owner of the account permits it.' },
       handle: async ({ accountId, body, context }, { peers, config }) => {
         const { account } = await peers.auth.updateAccountPrivacy({ accountId, neverLogPrompts: body.never_log_prompts }, context());
         return { never_log_prompts: account!.neverLogPrompts, prompt_logging: config.promptLogging };

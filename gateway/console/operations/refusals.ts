@@ -9,7 +9,7 @@ import { type Area, ok, operation } from '../table/operation.js';
 export const refusals: Area = {
   title: 'Refusals',
   description:
-    'Calls that were refused, and why. They are free, and have no usage record. In a flood only some are stored; all are counted.',
+    'Calls that were refused, and why. They are free and have no usage record. All are counted, but in a flood only some are stored.',
   operations: [
     operation({
       method: 'GET',
@@ -28,7 +28,7 @@ export const refusals: Area = {
     operation({
       method: 'GET',
       path: '/accounts/{account}/refusal-totals',
-      summary: 'Count all refused calls, in groups and groups within those.',
+      summary: 'Count all refused calls, grouped by one field or by two.',
       who: 'see projects',
       scope: 'usage:read',
       query: RefusalTotals,

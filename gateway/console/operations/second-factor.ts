@@ -20,7 +20,7 @@ import { languageOf } from '../session/session.js';
 import { type Area, created, done, ok, operation } from '../table/operation.js';
 
 const needsRecent =
-  'With the rule `reauthenticate`: the user has not authenticated in this session within the last 15 minutes; send it to /me/reauthentication first.';
+  'With the rule `reauthenticate`: the user has not authenticated in this session within the last 15 minutes; call /me/reauthentication first.';
 
 export const secondFactor: Area = {
   title: 'Second factor',
@@ -40,7 +40,7 @@ export const secondFactor: Area = {
     operation({
       method: 'POST',
       path: '/me/second-factors/begin',
-      summary: 'Begin to add a second factor.',
+      summary: 'Start adding a second factor.',
       who: 'signed in',
       body: BeginSecondFactor,
       answers: [ok(SecondFactorBegun)],
@@ -53,11 +53,14 @@ export const secondFactor: Area = {
     operation({
       method: 'POST',
       path: '/me/second-factors',
-      summary: 'Add a second factor that works. The first one comes with recovery codes.',
+      summary: 'Add a second factor after checking its proof. The answer for the first one includes the recovery codes.',
       who: 'signed in',
       body: AddSecondFactor,
       answers: [created(SecondFactorAdded)],
-      errors: { already_exists: 'The passkey has already been added.', failed_precondition: 'It took longer than 15 minutes.' },
+      errors: {
+        already_exists: 'The passkey has already been added.',
+        failed_precondition: 'More than 15 minutes have passed since it was begun.',
+      },
       handle: async ({ ctx, body, visitor: { session }, context }, { peers }) => {
         const { enrolment, name } = body;
         const request = { sessionId: session.id, enrolment, name, proof: additionOf(body), language: languageOf(ctx) };
@@ -104,7 +107,7 @@ export const secondFactor: Area = {
     operation({
       method: 'POST',
       path: '/me/reauthentication/begin',
-      summary: 'Begin to authenticate again with a second factor.',
+      summary: 'Start authenticating again with a second factor.',
       who: 'signed in',
       answers: [ok(SecondFactorChallenge)],
       handle: async ({ visitor: { session }, context }, { peers }) => {

@@ -37,7 +37,7 @@ const errors = {
 
 export const signIn: Area = {
   title: 'Sign-in',
-  description: 'Sessions are a cookie, which these operations set.',
+  description: 'A session is a cookie, which these operations set.',
   operations: [
     operation({
       method: 'GET',
@@ -69,7 +69,7 @@ export const signIn: Area = {
     operation({
       method: 'POST',
       path: '/session/link',
-      summary: 'Sign in with the token of a link, once.',
+      summary: 'Sign in with the token of a link, which works once.',
       who: 'anyone',
       body: LinkToken,
       answers: [done(signedInAnswer), orChallenge],
@@ -80,7 +80,7 @@ export const signIn: Area = {
     operation({
       method: 'POST',
       path: '/session/passkey',
-      summary: 'Begin to sign in with a passkey alone.',
+      summary: 'Start a sign-in with a passkey alone.',
       who: 'anyone',
       answers: [ok(SecondFactorAsked, 'Send the browser’s response to /session/second-factor.')],
       errors: { failed_precondition: 'Passkeys cannot be used at the public address.' },
@@ -123,7 +123,7 @@ export const signIn: Area = {
       who: 'anyone',
       body: SignUp,
       answers: [created(SignedUp, signedInAnswer)],
-      errors: { not_found: 'Sign-up is closed.', already_exists: 'The address is in use; only where no mail can be sent.' },
+      errors: { not_found: 'Sign-up is closed.', already_exists: 'The address is in use. Only where no mail can be sent.' },
       handle: async ({ ctx, body, context }, deps) => {
         const { email, name, password, account_name: accountName } = body;
         const request = { email, name, password, accountName, client: clientOf(ctx), token: '', language: languageOf(ctx) };
@@ -135,7 +135,8 @@ export const signIn: Area = {
     operation({
       method: 'POST',
       path: '/sign-up/finish',
-      summary: 'Finish a sign-up with the token of the emailed link, once: a user, an account that the user owns, and a session.',
+      summary:
+        'Finish a sign-up with the token of the emailed link, which works once. Creates a user, an account that the user owns, and a session.',
       who: 'anyone',
       body: FinishSignUp,
       answers: [created(SignedUp, signedInAnswer)],
@@ -162,7 +163,7 @@ export const signIn: Area = {
     operation({
       method: 'POST',
       path: '/password-reset/finish',
-      summary: 'Set a new password with the token of such a link, once: all sessions of the user end, and a new one begins.',
+      summary: 'Set a new password with the token of such a link, which works once. All sessions of the user end, and a new one begins.',
       who: 'anyone',
       body: ResetPassword,
       answers: [done(signedInAnswer), { ...orChallenge, description: `${orChallenge.description} Then repeat this request.` }],
@@ -190,7 +191,7 @@ export const signIn: Area = {
     operation({
       method: 'POST',
       path: '/invitation/accept',
-      summary: 'Accept an invitation: a membership and a session.',
+      summary: 'Accept an invitation. Creates a membership and a session.',
       who: 'anyone',
       body: AcceptInvitation,
       answers: [done(signedInAnswer), { ...orChallenge, description: `${orChallenge.description} Then repeat this request.` }],

@@ -42,7 +42,7 @@ const exportPageSize = 1000;
 
 export const usage: Area = {
   title: 'Usage',
-  description: 'Records of calls, one for each, and sums over them.',
+  description: 'The records of calls, one for each call, and their totals.',
   operations: [
     operation({
       method: 'GET',
@@ -83,7 +83,7 @@ export const usage: Area = {
     operation({
       method: 'GET',
       path: '/accounts/{account}/usage/records/{id}/hold',
-      summary: 'Show what was held for a call, and what became of it.',
+      summary: 'Show the hold for a call, and whether it was settled or released.',
       who: 'see projects',
       scope: 'usage:read',
       answers: [ok(RecordHold)],
@@ -101,8 +101,8 @@ export const usage: Area = {
       who: 'change keys',
       answers: [ok(PromptLog)],
       errors: {
-        not_found: 'Nothing is kept of the call.',
-        role_not_permitted: 'Also for an operator who is no developer, admin or owner of the account or the project.',
+        not_found: 'Nothing is stored for the call.',
+        role_not_permitted: 'Also for an operator who is not a developer, admin or owner of the account or the project.',
       },
       handle: async ({ accountId, params, context }, { peers }) => {
         const { log, expiresAtMs } = await peers.metering.readPromptLog({ callId: params.id, accountId }, context());
@@ -122,7 +122,7 @@ export const usage: Area = {
       summary: 'Delete the prompt and the answer of a call. Its record is unchanged.',
       who: 'change keys',
       answers: [done()],
-      errors: { role_not_permitted: 'Also for an operator who is no developer, admin or owner of the account or the project.' },
+      errors: { role_not_permitted: 'Also for an operator who is not a developer, admin or owner of the account or the project.' },
       handle: async ({ accountId, params, context }, { peers }) => {
         await peers.metering.deletePromptLog({ callId: params.id, accountId }, context());
       },
@@ -147,7 +147,7 @@ export const usage: Area = {
     operation({
       method: 'GET',
       path: '/accounts/{account}/usage/totals',
-      summary: 'Sum calls, in groups and groups within those.',
+      summary: 'Sum calls, grouped by one field or by two.',
       who: 'see projects',
       scope: 'usage:read',
       query: UsageTotals,

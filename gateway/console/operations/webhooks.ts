@@ -102,7 +102,7 @@ export const webhooks: Area = {
     operation({
       method: 'POST',
       path: '/accounts/{account}/webhooks/{endpoint}/test',
-      summary: 'Send an example of an event now, without retries.',
+      summary: 'Send an example event now, without retries.',
       who: 'change keys',
       scope: 'webhooks:write',
       body: TestWebhook,

@@ -5,9 +5,11 @@ import { deliveryStates } from './words.js';
 
 const alertFields = {
   enabled: Flag,
-  threshold_usd: nullable(Usd, 'Null: it was never set.'),
+  threshold_usd: nullable(Usd, 'Null: the alert was never set.'),
   emails: Type.Array(Text),
-  fired: Type.Boolean({ description: 'It has been sent, and is not sent again until the balance has clearly risen.' }),
+  fired: Type.Boolean({
+    description: 'Whether the alert has been sent. It is not sent again until the balance has risen to `rearm_at_usd`.',
+  }),
   fired_at: nullable(Time),
   updated_at: nullable(Time),
 };
@@ -19,7 +21,7 @@ export const AlertNow = view('AlertNow', {
   settled_usd: Usd,
   available_usd: Usd,
   low: Flag,
-  rearm_at_usd: nullable(Usd, 'The balance at which it can be sent again.'),
+  rearm_at_usd: nullable(Usd, 'The balance at which the alert can be sent again.'),
   mail_configured: Type.Boolean({ description: 'Whether this installation can send mail.' }),
 });
 export type AlertNow = Static<typeof AlertNow>;
@@ -43,14 +45,14 @@ export const Delivery = view('AlertDelivery', {
   destination: Text,
   state: Type.Enum(deliveryStates),
   attempts: Count,
-  outcome: Type.String({ description: 'Of the last attempt, in words.' }),
-  threshold_usd: nullable(Usd, 'Null except for a low-balance alert, as are the next two.'),
+  outcome: Type.String({ description: 'The result of the last attempt, in words.' }),
+  threshold_usd: nullable(Usd, 'This and the next two fields are null except for a low-balance alert.'),
   settled_usd: nullable(Usd),
   available_usd: nullable(Usd),
-  budget: nullable(AlertedBudget, 'Null except for an alert of a budget.'),
+  budget: nullable(AlertedBudget, 'Null except for a budget alert.'),
   refused_key: nullable(
     Type.Object({ key_id: Text, project_id: Text, reason: Text }),
-    'The key whose calls began to be refused, and why; null except for such an alert.',
+    'The key whose calls began to be refused, and why. Null except for such an alert.',
   ),
   created_at: nullable(Time),
   next_attempt_at: nullable(Time),

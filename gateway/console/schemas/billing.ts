@@ -5,8 +5,8 @@ import { entryKinds } from './words.js';
 
 const balanceFields = {
   available_usd: Usd,
-  held_usd: usd('Held for calls in flight.'),
-  settled_usd: usd('Available and held together.'),
+  held_usd: usd('The amount held for calls in flight.'),
+  settled_usd: usd('The sum of `available_usd` and `held_usd`.'),
   credited_usd: Usd,
   spent_usd: Usd,
 };
@@ -15,7 +15,7 @@ export const Balance = view('Balance', balanceFields);
 export type Balance = Static<typeof Balance>;
 export const BalanceNow = view('BalanceNow', {
   ...balanceFields,
-  low: Type.Boolean({ description: 'The alert is on and settled_usd is below its threshold.' }),
+  low: Type.Boolean({ description: 'Whether the alert is on and `settled_usd` is below its threshold.' }),
   threshold_usd: nullable(Usd),
 });
 export type BalanceNow = Static<typeof BalanceNow>;
@@ -30,14 +30,14 @@ export const ListHolds = Type.Object({ limit: Limit });
 /** An entry of the journal. */
 export const Entry = view('Entry', {
   id: Text,
-  number: Type.Integer({ description: 'Its place in the journal of the account.' }),
+  number: Type.Integer({ description: 'The position in the journal of the account.' }),
   kind: Type.Enum(entryKinds),
   amount_usd: Usd,
-  effect_usd: usd('What it added to the balance; below zero for what it took, zero for a shortfall.'),
-  balance_after_usd: usd('The balance after it, held funds included.'),
-  request_id: nullable(Text, 'The call that it is about.'),
+  effect_usd: usd('What the entry added to the balance: negative if it lowered the balance, zero for a shortfall.'),
+  balance_after_usd: usd('The balance after the entry, including held funds.'),
+  request_id: nullable(Text, 'The call that the entry is about.'),
   key_id: nullable(Text),
-  source: nullable(Type.Enum(['cash', 'promotion']), 'Of a deposit.'),
+  source: nullable(Type.Enum(['cash', 'promotion']), 'Null except for a deposit.'),
   reference: nullable(Text),
   reason: nullable(Text),
   corrects_entry_id: nullable(Text),
@@ -51,7 +51,7 @@ export const EntryList = listOf(Entry);
 export const Posted = view('Posted', {
   entry: Entry,
   balance: Balance,
-  replayed: Type.Boolean({ description: 'This answers a repeat, which moved nothing.' }),
+  replayed: Type.Boolean({ description: 'Whether the request was a repeat, which moved no money.' }),
 });
 export type Posted = Static<typeof Posted>;
 
@@ -67,19 +67,19 @@ export const Statement = view('Statement', {
   refunds_usd: Usd,
   closing_usd: Usd,
   lines: Count,
-  has_archived_lines: Type.Boolean({ description: 'Some lines are in an archive and not listed here; the figures include them.' }),
-  is_closed: Type.Boolean({ description: 'The month is over and will not change.' }),
+  has_archived_lines: Type.Boolean({ description: 'Whether some lines are in an archive and not listed here. The figures include them.' }),
+  is_closed: Type.Boolean({ description: 'Whether the month is over, so that the statement no longer changes.' }),
 });
 export type Statement = Static<typeof Statement>;
 export const StatementList = listOf(Statement);
 export const StatementPage = Type.Object({ statement: Statement, ...EntryList.properties });
 export type StatementPage = Static<typeof StatementPage>;
 export const GetStatement = Type.Object({
-  kind: parameter(`Words of ${entryKinds.join(', ')}, separated by commas.`),
+  kind: parameter(`Any of ${entryKinds.join(', ')}, separated by commas.`),
   order: choice(['newest', 'oldest'], 'Which lines come first; newest when absent.'),
   format: choice(
     ['json', 'csv', 'projects-csv'],
-    'csv for all lines as a file, projects-csv for what the calls that began in the month cost by project; json when absent.',
+    'csv: a file of all lines. projects-csv: a file of the cost of each project’s calls that began in the month. json when absent.',
   ),
 });
 

@@ -11,13 +11,13 @@ export const Budget = view('Budget', {
   id: Text,
   period: Type.Enum(budgetPeriods, { description: 'Months, weeks (from Monday) and days begin in the time zone of the account.' }),
   limit_usd: Usd,
-  soft: Type.Boolean({ description: 'Calls are admitted even when the budget is spent; only alerts are sent.' }),
-  alert_at: Type.Array(Percent, { description: 'Percent of the limit at which an alert is sent, once per period.' }),
-  spent_usd: nullable(Usd, 'In the current period. Null while the ledger is unavailable.'),
-  held_usd: nullable(Usd, 'For calls in flight.'),
+  soft: Type.Boolean({ description: 'Whether calls are admitted even when the budget is spent, so that only alerts are sent.' }),
+  alert_at: Type.Array(Percent, { description: 'The percentages of the limit at which an alert is sent, once per period.' }),
+  spent_usd: nullable(Usd, 'The amount spent in the current period. Null while the ledger is unavailable.'),
+  held_usd: nullable(Usd, 'The amount held for calls in flight. Null while the ledger is unavailable.'),
   left_usd: nullable(Usd),
-  starts_at: nullable(Time, 'When the current period began; null for a lifetime.'),
-  resets_at: nullable(Time, 'When the next period begins; null for a lifetime.'),
+  starts_at: nullable(Time, 'When the current period began; null for a lifetime budget.'),
+  resets_at: nullable(Time, 'When the next period begins; null for a lifetime budget.'),
 });
 export type Budget = Static<typeof Budget>;
 export type BudgetPeriod = Budget['period'];

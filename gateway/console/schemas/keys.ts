@@ -22,14 +22,14 @@ export const ApiKey = view('Key', {
   rate_limits: RateLimits,
   budgets: Type.Array(Budget, { description: 'In addition to the lifetime limit.' }),
   allowed_addresses: Type.Array(Text, {
-    description: 'IP addresses and CIDR blocks from which calls are accepted; empty: from anywhere.',
+    description: 'IP addresses and CIDR blocks from which calls are accepted. Empty: from anywhere.',
   }),
   expires_at: nullable(Time),
   created_at: Time,
-  created_by: nullable(Text, 'The id of the user who created it; null: it was created without a user.'),
+  created_by: nullable(Text, 'The id of the user who created the key. Null: it was created without a user.'),
   revoked_at: nullable(Time),
   former_secrets_until: nullable(Time, 'Previous secrets remain valid until then.'),
-  last_used_at: nullable(Time, 'When the last call that has ended began; null: no call is on record.'),
+  last_used_at: nullable(Time, 'The start of the latest call that has ended. Null: no call is on record.'),
   last_used_model: nullable(Text),
   last_used_request_id: nullable(Text),
   refusing: nullable(
@@ -38,7 +38,7 @@ export const ApiKey = view('Key', {
       since: Time,
       last_at: Time,
     }),
-    'Calls of the key are being refused: the last one was refused within a day, after the last recorded call began.',
+    'Present while calls with the key are being refused: the last refusal is less than a day old, and no recorded call has begun since.',
   ),
 });
 export type ApiKey = Static<typeof ApiKey>;
@@ -53,7 +53,7 @@ export type KeyRotated = Static<typeof KeyRotated>;
 export const KeySearch = Type.Object({
   q: Type.Optional(Type.String({ maxLength: 200, description: 'Part of the name, the id or the last four characters.' })),
   project: parameter('Only keys of this project, by its id.'),
-  state: parameter(`Words of ${keyStateWords.join(', ')}, separated by commas.`),
+  state: parameter(`Any of ${keyStateWords.join(', ')}, separated by commas.`),
 });
 
 /** Ids of models in a body. */

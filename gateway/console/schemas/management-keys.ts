@@ -21,7 +21,7 @@ export const ManagementKey = view('ManagementKey', {
   expires_at: nullable(Time),
   created_at: Time,
   revoked_at: nullable(Time),
-  last_used_at: nullable(Time, 'To the minute.'),
+  last_used_at: nullable(Time, 'Accurate to the minute.'),
 });
 export type ManagementKey = Static<typeof ManagementKey>;
 export const ManagementKeyList = allOf(ManagementKey);

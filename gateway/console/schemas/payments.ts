@@ -13,7 +13,7 @@ export type PaymentOptions = Static<typeof PaymentOptions>;
 
 export const PaymentBegun = view('PaymentBegun', {
   id: Text,
-  url: Type.String({ description: 'The page of the provider, to which the browser goes.' }),
+  url: Type.String({ description: 'The page of the provider, which the browser must open.' }),
   provider: Text,
   amount_usd: Usd,
 });

@@ -30,7 +30,7 @@ export type Permission = (typeof permissions)[number];
 
 export const Session = view('Session', {
   id: Text,
-  present: Type.Boolean({ description: 'The session of this request.' }),
+  present: Type.Boolean({ description: 'Whether this is the session of the request.' }),
   created_at: Time,
   last_used_at: Time,
   expires_at: Time,

@@ -16,14 +16,14 @@ export const Project = view('Project', {
   id: Text,
   name: Text,
   is_default: Type.Boolean({ description: 'Keys are created in this project unless another is named.' }),
-  models: nullable(Type.Array(Text), 'A call needs the permission of its key and of its project. Null: all current and future models.'),
+  models: nullable(Type.Array(Text), 'A call needs the permission of both its key and its project. Null: all current and future models.'),
   rate_limits: RateLimits,
   budgets: Budgets,
   budget_fallback: nullable(BudgetFallback),
-  prompt_log_days: nullable(PromptLogDays, 'For how many days the prompts and answers of calls are kept; null: they are not.'),
+  prompt_log_days: nullable(PromptLogDays, 'For how many days the prompts and answers of calls are kept. Null: they are not kept.'),
   keys: Type.Integer({ minimum: 0, description: 'Keys that are not revoked.' }),
   created_at: Time,
-  deleted_at: nullable(Time, 'A deleted project is kept for its usage.'),
+  deleted_at: nullable(Time, 'A deleted project is kept because of its usage.'),
 });
 export type Project = Static<typeof Project>;
 export const ProjectList = listOf(Project);

@@ -7,14 +7,14 @@ import { refusalGroupings } from './words.js';
 export const ConsoleRefusal = view('ConsoleRefusal', {
   ...RefusalView.properties,
   rule: nullable(Text, 'Identifies the sentence, so that it can be shown in another language.'),
-  params: Type.Record(Type.String(), Type.String(), { description: 'The values of the message.' }),
+  params: Type.Record(Type.String(), Type.String(), { description: 'The values in the message.' }),
 });
 export type Refusal = Static<typeof ConsoleRefusal>;
 export const RefusalList = listOf(ConsoleRefusal);
 
 export const RefusalTotal = view('RefusalTotal', {
-  name: nullable(Text, 'Of the group; null for calls that named no model of the catalog, or where nothing is grouped.'),
-  then_name: nullable(Text, 'Of the group within it.'),
+  name: nullable(Text, 'The name of the group. Null for calls that named no model of the catalog, or if nothing is grouped.'),
+  then_name: nullable(Text, 'The name of the subgroup.'),
   calls: Count,
 });
 export type RefusalTotal = Static<typeof RefusalTotal>;
@@ -25,7 +25,9 @@ const filter = {
   key: parameter('The id of a key.'),
   model: parameter('The id of a model.'),
   reason: parameter('An error reason, such as balance_empty.'),
-  from: parameter('Calls that were refused at or after this time: a date or a timestamp. Totals begin with its quarter of an hour.'),
+  from: parameter(
+    'Calls that were refused at or after this time: a date or a timestamp. Totals begin at the quarter of an hour that contains it.',
+  ),
   until: parameter('Calls that were refused before this time.'),
 };
 
@@ -33,8 +35,8 @@ export const RefusalSearch = Type.Object({ ...filter, request_id: parameter('One
 export type RefusalSearch = Static<typeof RefusalSearch>;
 
 const grouping = {
-  group_by: Type.Optional(Type.Enum(refusalGroupings, { description: 'One group over all when absent.' })),
-  then_by: Type.Optional(Type.Enum(refusalGroupings, { description: 'Groups within each group.' })),
+  group_by: Type.Optional(Type.Enum(refusalGroupings, { description: 'Absent: one group for all refused calls.' })),
+  then_by: Type.Optional(Type.Enum(refusalGroupings, { description: 'Divides each group into subgroups.' })),
   tz_offset: parameter('Where days and hours begin: minutes east of UTC, a multiple of 15; 0 when absent.'),
 };
 export const RefusalTotals = Type.Object({ ...filter, ...grouping });

@@ -14,7 +14,7 @@ export const SecondFactor = view('SecondFactor', {
   kind: Type.Enum([...kinds], { description: 'An authenticator app or a passkey.' }),
   name: Text,
   created_at: Time,
-  last_used_at: nullable(Time, 'Null: not used since it was added.'),
+  last_used_at: nullable(Time, 'Null: it has not been used since it was added.'),
 });
 export type SecondFactor = Static<typeof SecondFactor>;
 
@@ -57,7 +57,7 @@ export type Reauthenticate = Static<typeof Reauthenticate>;
 
 export const BeginSecondFactor = Type.Object({ kind: Type.Enum([...kinds]) });
 export const SecondFactorBegun = view('SecondFactorBegun', {
-  enrolment: Type.String({ description: 'What adding the factor needs again, within 15 minutes.' }),
+  enrolment: Type.String({ description: 'Must be sent back to add the factor, within 15 minutes.' }),
   totp: nullable(
     Type.Object({
       secret: Type.String({ description: 'Base32, for apps that cannot read the QR code.' }),
@@ -82,7 +82,9 @@ export type AddSecondFactor = Static<typeof AddSecondFactor>;
 
 export const RenameSecondFactor = Type.Object({ name: textOf(0, 200) });
 
-const RecoveryCodeList = Type.Array(Text, { description: 'Each replaces a second factor once; only in this answer.' });
+const RecoveryCodeList = Type.Array(Text, {
+  description: 'Each code can be used once in place of a second factor. They are only in this answer.',
+});
 export const SecondFactorAdded = Type.Object({
   factor: SecondFactor,
   recovery_codes: nullable(RecoveryCodeList, 'Null unless it is the first factor.'),

@@ -16,7 +16,7 @@ export type SignInOptions = Static<typeof SignInOptions>;
 export const SignedUp = Type.Object({
   account_id: nullable(
     Text,
-    'Null: an email was sent to the address, the same whether or not a user has it; its link finishes the sign-up.',
+    'Null: an email was sent to the address, whether or not a user already has it. Its link finishes the sign-up.',
   ),
 });
 

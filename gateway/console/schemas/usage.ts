@@ -11,18 +11,21 @@ export const AttemptView = view('Attempt', {
   ...attemptFields,
   upstream: Type.Optional(Type.Object({ id: Text, model: Text }, operatorsOnly)),
   http_status: Type.Optional(
-    nullable(Type.Integer(), 'From the upstream; null where there was no response, or it was successful. For operators only.'),
+    nullable(
+      Type.Integer(),
+      'The status of the upstream’s response. Null if there was no response, or it was successful. For operators only.',
+    ),
   ),
   upstream_request_id: Type.Optional(
-    nullable(Text, 'The upstream’s own id of the request; not kept of a call’s only attempt if that succeeded. For operators only.'),
+    nullable(Text, 'The upstream’s own id of the request. It is not kept if a call’s only attempt succeeded. For operators only.'),
   ),
   chosen_by: Type.Optional(
     Type.Enum(['weight', 'prefix', 'hedge'], {
       description:
-        'prefix: the target that has the beginning of the prompt cached, if any has. hedge: the first token of another target was late. For operators only.',
+        'prefix: the target was preferred because it has the beginning of the prompt in its cache. hedge: the first token of another target was late. For operators only.',
     }),
   ),
-  credential: Type.Optional(nullable(Text, 'The upstream’s credential; null if it has a single one. For operators only.')),
+  credential: Type.Optional(nullable(Text, 'The credential of the upstream. Null if it has only one. For operators only.')),
 });
 export type Attempt = Static<typeof AttemptView>;
 
@@ -39,7 +42,7 @@ export type UsageRecord = Static<typeof UsageRecordView>;
 export type Outcome = UsageRecord['outcome'];
 export const RecordList = Type.Object({
   ...listOf(UsageRecordView).properties,
-  newest_only: Type.Boolean({ description: 'More calls match, and only the newest 20,000 of them were ordered.' }),
+  newest_only: Type.Boolean({ description: 'Whether more calls match than the newest 20,000, which are the only ones that were ordered.' }),
 });
 export type RecordList = Static<typeof RecordList>;
 export const ErrorList = allOf(UsageRecordView);
@@ -49,11 +52,14 @@ export const PromptLog = view('PromptLog', {
     description:
       'The body of the request in the API format of the client. Images and files that are not small are replaced by their type and size. JSON, unless it was truncated.',
   }),
-  answer_body: nullable(Text, 'The whole answer, also of a stream. JSON, unless it was truncated. Null if none came, and for vectors.'),
-  request_truncated: Type.Boolean({ description: 'The body was longer than the maximum and was truncated.' }),
+  answer_body: nullable(
+    Text,
+    'The whole answer, even if it was streamed. JSON, unless it was truncated. Null if there was none, and for vectors.',
+  ),
+  request_truncated: Type.Boolean({ description: 'Whether the body was longer than the maximum and was truncated.' }),
   answer_truncated: Type.Boolean(),
-  answer_partial: Type.Boolean({ description: 'The answer ended before the model had finished.' }),
-  expires_at: Type.String({ description: 'When they are deleted at the latest.' }),
+  answer_partial: Type.Boolean({ description: 'Whether the answer ended before the model had finished.' }),
+  expires_at: Type.String({ description: 'The time by which both are deleted.' }),
 });
 export type PromptLog = Static<typeof PromptLog>;
 
@@ -68,17 +74,17 @@ export const RecordHold = view('RecordHold', {
 export type RecordHold = Static<typeof RecordHold>;
 
 export const UsageTotal = view('UsageTotal', {
-  name: nullable(Text, 'Of the group; null where nothing is grouped.'),
-  then_name: nullable(Text, 'Of the group within it.'),
+  name: nullable(Text, 'The name of the group. Null if nothing is grouped.'),
+  then_name: nullable(Text, 'The name of the subgroup.'),
   calls: Count,
   errors: Type.Integer({ minimum: 0, description: 'Calls that failed. Client disconnects are not counted.' }),
   quarantined: Type.Integer({ minimum: 0, description: 'Calls whose upstream reported implausible figures.' }),
   mean_duration_ms: nullable(Count),
-  mean_first_output_ms: nullable(Count, 'Null where no call had output.'),
+  mean_first_output_ms: nullable(Count, 'Null if no call had output.'),
   charge_usd: Usd,
   tokens: Type.Object({ input: Count, cache_read: Count, cache_write: Count, output: Count, reasoning: Count }),
   units: Type.Array(Type.Object({ unit: Text, quantity: Count, charge_usd: Usd }), {
-    description: 'What was used in units that are not tokens, and its part of the charge.',
+    description: 'What was used in units other than tokens, and what it cost.',
   }),
 });
 export type UsageTotal = Static<typeof UsageTotal>;
@@ -106,7 +112,8 @@ export const ListRecords = Type.Object({
   ...RecordSearch.properties,
   sort: Type.Optional(
     Type.Enum(recordOrders, {
-      description: 'The highest first. Newest first when absent. Of more than 20,000 calls only the newest are ordered: see newest_only.',
+      description:
+        'The highest first. Newest first when absent. If more than 20,000 calls match, only the newest are ordered: see `newest_only`.',
     }),
   ),
 });
@@ -125,7 +132,7 @@ const grouping = {
         'Absent: one group for all calls. `member` groups by the user who created the key: the name is the id of the user, or null for keys created without one. Requires access to the whole account.',
     }),
   ),
-  then_by: Type.Optional(Type.Enum(totalGroupings, { description: 'Groups within each group.' })),
+  then_by: Type.Optional(Type.Enum(totalGroupings, { description: 'Divides each group into subgroups.' })),
   tz_offset: parameter('Where days and hours begin: minutes east of UTC, a multiple of 15; 0 when absent.'),
 };
 export const UsageTotals = Type.Object({
@@ -139,17 +146,17 @@ const Percentiles = Type.Object({ p50_ms: Count, p95_ms: Count });
 export const UsagePerformance = Type.Object({
   data: Type.Array(
     view('UsagePerformance', {
-      name: Type.String({ description: 'Of the model or the upstream.' }),
+      name: Type.String({ description: 'The model or the upstream.' }),
       calls: Count,
       errors: Count,
-      duration: nullable(Percentiles, 'Of the calls without error; null where there were none.'),
-      first_output: nullable(Percentiles, 'Until the first output, of the calls that had any; null where none had.'),
-      input_tokens: Type.Integer({ minimum: 0, description: 'Of every class.' }),
-      cache_read_tokens: Type.Integer({ minimum: 0, description: 'Of these, read from the cache of the upstream.' }),
+      duration: nullable(Percentiles, 'The duration of calls without an error. Null if there were none.'),
+      first_output: nullable(Percentiles, 'The time to the first output of calls that had output. Null if none had.'),
+      input_tokens: Type.Integer({ minimum: 0, description: 'Input tokens of every class.' }),
+      cache_read_tokens: Type.Integer({ minimum: 0, description: 'Those input tokens that were read from the upstream’s cache.' }),
     }),
-    { description: 'The most called first.' },
+    { description: 'The one with the most calls first.' },
   ),
-  newest_only: Type.Boolean({ description: 'More calls match; the figures are of the newest 5,000.' }),
+  newest_only: Type.Boolean({ description: 'Whether more calls match than the newest 5,000, which the figures are of.' }),
 });
 export type UsagePerformance = Static<typeof UsagePerformance>;
 export const GetUsagePerformance = Type.Object({

@@ -8,12 +8,12 @@ const EventType = Type.Enum(webhookEventTypes as WebhookEventType[]);
 
 export const WebhookEndpoint = view('WebhookEndpoint', {
   id: Text,
-  url: Type.String({ description: 'Only its host for members who may not change it.' }),
+  url: Type.String({ description: 'Members who may not change the endpoint see only the host.' }),
   description: Text,
   event_types: Type.Array(EventType),
   state: Type.Enum(endpointStates, { description: '`failed`: disabled, because every attempt failed for three days.' }),
-  failing_since: nullable(Time, 'Null: the last attempt succeeded, or there was none.'),
-  previous_secret_expires_at: nullable(Time, 'Until when the previous secret also signs.'),
+  failing_since: nullable(Time, 'Null: the last attempt succeeded, or there has been none.'),
+  previous_secret_expires_at: nullable(Time, 'Until this time, requests are also signed with the previous secret.'),
   created_at: nullable(Time),
   updated_at: nullable(Time),
 });
@@ -35,7 +35,11 @@ export const UpdateWebhook = Type.Object({ ...settings, enabled: Type.Boolean() 
 export type UpdateWebhook = Static<typeof UpdateWebhook>;
 export const RotateWebhook = Type.Object({
   overlap_seconds: optional(
-    Type.Integer({ minimum: 0, maximum: 604_800, description: 'How long the previous secret also signs; a day if absent.' }),
+    Type.Integer({
+      minimum: 0,
+      maximum: 604_800,
+      description: 'How long requests are also signed with the previous secret; a day if absent.',
+    }),
   ),
 });
 export type RotateWebhook = Static<typeof RotateWebhook>;
@@ -53,7 +57,7 @@ export const WebhookDelivery = view('WebhookDelivery', {
   state: Type.Enum(deliveryStates),
   attempts: Count,
   outcome: Type.String({
-    description: 'Of the last attempt: the status and the beginning of the answer, or why the address was not reached.',
+    description: 'The result of the last attempt: the status and the beginning of the answer, or why the address was not reached.',
   }),
   created_at: nullable(Time),
   next_attempt_at: nullable(Time),

@@ -49,7 +49,7 @@ const pathParameters: Readonly<Record<string, string>> = {
   credential: 'The name of a credential.',
   user: 'The id of a user.',
   payment: 'The id of a payment.',
-  month: 'A month of UTC, for example 2026-11.',
+  month: 'A month in UTC, for example 2026-11.',
   id: 'The id.',
   model: 'The id of a model or an alias; slashes may be raw or encoded.',
 };
@@ -85,7 +85,7 @@ function whoText({ who }: Operation): string {
   if (who === 'operator') return 'For operators.';
   const roles = Object.entries(roleNames).filter(([, role]) => permissionsOf(role).includes(who));
   if (who === 'see projects')
-    return 'For all members of the account; those with roles in projects only get what belongs to these projects.';
+    return 'For all members of the account. Members who have roles only in projects see only what belongs to those projects.';
   return who === 'change keys'
     ? `For members who may ${who}: ${roles.map(([name]) => name).join(', ')}, and those with the role developer in the project.`
     : `For members who may ${who}: ${roles.map(([name]) => name).join(', ')}.`;
@@ -134,7 +134,7 @@ function pathsOf(): Record<string, Record<string, object>> {
 }
 
 const paths = pathsOf();
-const error = { description: 'An error, with a code of the page of errors.', content: json(ConsoleError) };
+const error = { description: 'An error, with one of the codes on the page of errors.', content: json(ConsoleError) };
 
 /** Returns the document of GET /console/openapi.json. */
 export const consoleOpenapi = {
@@ -142,7 +142,7 @@ export const consoleOpenapi = {
   info: {
     title: 'Tollgate console',
     version: '1',
-    description: 'What the pages of the console call. Fields may be added to answers.',
+    description: 'The API that the pages of the console call. Fields may be added to answers.',
     license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
   },
   // Relative to the address of the document.
@@ -170,7 +170,7 @@ export const consoleOpenapi = {
         name: 'x-tollgate-console',
         in: 'header',
         required: false,
-        description: 'Required with a session: other sites cannot make a browser send it. Not needed with a management key.',
+        description: 'Required with a session, because other sites cannot make a browser send it. Not needed with a management key.',
         schema: { const: '1' },
       },
     },

@@ -61,7 +61,7 @@ export function keyRefusedMail(
         ...(cause === undefined ? [] : [cause]),
         `Error code: ${reason}`,
         '',
-        `Show the key: ${page(`/keys/${keyId}`, 'the console, under API keys')}`,
+        `View the key: ${page(`/keys/${keyId}`, 'the console, under API keys')}`,
         '',
         'You are notified at most once per hour for the same key and error code.',
         '',

@@ -83,7 +83,7 @@ export const audit: Area = {
     operation({
       method: 'POST',
       path: '/operator/audit/verify',
-      summary: 'Recompute the chain; with the number and hash of an event, also check that it is still there.',
+      summary: 'Verify the chain of hashes and, given the number and hash of an event, that the event is still there.',
       who: 'operator',
       body: VerifyAudit,
       answers: [ok(AuditCheck)],

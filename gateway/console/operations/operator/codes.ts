@@ -39,7 +39,7 @@ export const codes: Area = {
       body: CreateCodes,
       answers: [created(CodesCreated, 'This is the only answer that contains the codes.')],
       errors: {
-        invalid_request: 'Also: the total of the codes is above `confirm_above_usd` and was not repeated in `confirm_amount_usd`.',
+        invalid_request: 'Also when the total of the codes is above `confirm_above_usd` and was not repeated in `confirm_amount_usd`.',
       },
       handle: async ({ body, visitor, context }, deps) => {
         const nowMs = deps.clock.nowMs();
@@ -63,7 +63,7 @@ export const codes: Area = {
     operation({
       method: 'POST',
       path: '/operator/codes/{id}/void',
-      summary: 'Void a code, or with the id of a batch all of its unredeemed codes.',
+      summary: 'Void a code or, given the id of a batch, all of its unredeemed codes.',
       who: 'operator',
       answers: [ok(Voided)],
       errors: { failed_precondition: 'The code has been redeemed.' },

@@ -19,7 +19,7 @@ export const models: Area = {
     operation({
       method: 'GET',
       path: '/operator/models',
-      summary: 'List all models, including retired ones, without pages.',
+      summary: 'List all models, including retired ones. The list is not paginated.',
       who: 'operator',
       answers: [ok(OperatorModelList)],
       handle: async (call, deps) => {
@@ -89,7 +89,7 @@ export const models: Area = {
     operation({
       method: 'PUT',
       path: '/operator/model-pauses/{model}',
-      summary: 'Pause a model: its calls are refused until `until`, or, without it, until the pause is ended.',
+      summary: 'Pause a model: calls to it are refused until `until` or, if that is absent, until the model is resumed.',
       who: 'operator',
       body: PauseModel,
       answers: [ok(WholeModel)],

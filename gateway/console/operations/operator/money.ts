@@ -12,7 +12,7 @@ import { assertConfirmed } from './confirm.js';
 
 const answers = [created(Posted, 'Posted.'), ok(Posted, 'The answer to a repeat.')] as const;
 const idempotency = 'Required. A repeat with the same value posts nothing.';
-const errors = { invalid_request: 'Also: an amount above `confirm_above_usd` was not repeated in `confirm_amount_usd`.' };
+const errors = { invalid_request: 'Also when an amount above `confirm_above_usd` was not repeated in `confirm_amount_usd`.' };
 const sources = { cash: DepositSource.DEPOSIT_SOURCE_CASH, promotion: DepositSource.DEPOSIT_SOURCE_PROMOTION } as const;
 
 export const money: Area = {
@@ -45,7 +45,7 @@ export const money: Area = {
     operation({
       method: 'POST',
       path: '/operator/accounts/{account}/debits',
-      summary: 'Remove funds, down to a balance of zero at most.',
+      summary: 'Remove funds. The balance cannot fall below zero.',
       who: 'operator',
       idempotency,
       idempotencyRequired: true,
@@ -64,7 +64,7 @@ export const money: Area = {
     operation({
       method: 'POST',
       path: '/operator/accounts/{account}/entries/{entry}/reverse',
-      summary: 'Reverse an entry, once. For a charge, refund the remaining amount.',
+      summary: 'Reverse an entry, which is possible once. For a charge, the amount not yet refunded is refunded.',
       who: 'operator',
       body: Reverse,
       answers,
@@ -90,7 +90,7 @@ export const money: Area = {
     operation({
       method: 'GET',
       path: '/operator/settings',
-      summary: 'Show the settings that pages need before they move money.',
+      summary: 'Show the settings that a client needs before it moves money.',
       who: 'operator',
       answers: [ok(OperatorSettings)],
       handle: (_call, { config }) => ({ confirm_above_usd: formatUsd(config.confirmAboveNanoUsd) }),

@@ -17,7 +17,7 @@ export const prices: Area = {
     operation({
       method: 'GET',
       path: '/operator/price-drafts',
-      summary: 'List the drafts, without pages.',
+      summary: 'List the drafts. The list is not paginated.',
       who: 'operator',
       answers: [ok(DraftList)],
       handle: async ({ context }, { peers }) => {

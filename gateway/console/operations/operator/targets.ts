@@ -14,7 +14,7 @@ export const targets: Area = {
     operation({
       method: 'GET',
       path: '/operator/targets',
-      summary: 'List the targets of all models with their health, without pages.',
+      summary: 'List the targets of all models with their health. The list is not paginated.',
       who: 'operator',
       answers: [ok(TargetList)],
       handle: async (call, deps) => ({ data: await listTargets(call, deps), next: null }),

@@ -36,7 +36,7 @@ export const upstreams: Area = {
     operation({
       method: 'GET',
       path: '/operator/upstreams',
-      summary: 'List the upstreams with their last tests, without pages.',
+      summary: 'List the upstreams with their latest tests. The list is not paginated.',
       who: 'operator',
       answers: [ok(UpstreamList)],
       handle: async (call, deps) => {

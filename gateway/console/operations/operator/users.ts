@@ -58,7 +58,7 @@ export const users: Area = {
       who: 'operator',
       body: UpdateUser,
       answers: [ok(OperatorUser)],
-      errors: { failed_precondition: 'It would disable yourself, or the last operator who can sign in.' },
+      errors: { failed_precondition: 'The change would disable you, or the last operator who can sign in.' },
       handle: async (call, deps) => {
         const { body, visitor, context } = call;
         const before = await userInPath(call, deps);

@@ -34,7 +34,7 @@ export const AccountDetail = view('AccountDetail', {
 });
 export type AccountDetail = Static<typeof AccountDetail>;
 
-export const OperatorSettings = Type.Object({ confirm_above_usd: usd('Larger amounts have to be sent twice.') });
+export const OperatorSettings = Type.Object({ confirm_above_usd: usd('Amounts above this must be repeated in `confirm_amount_usd`.') });
 export type OperatorSettings = Static<typeof OperatorSettings>;
 
 export const ListAccounts = Type.Object({

@@ -52,7 +52,7 @@ export const PriceDifference = view('PriceDifference', {
     }),
   ),
   warnings: Type.Array(Type.Object({ kind: Type.Enum(priceWarnings), unit: nullable(Text) })),
-  later: Type.Array(Price, { description: 'Prices that start after it.' }),
+  later: Type.Array(Price, { description: 'Prices that take effect after this one.' }),
   typical_calls: Type.Array(
     Type.Object({
       name: Text,
@@ -102,7 +102,7 @@ const modelFields = {
 const servedFields = {
   ...modelFields,
   targets: Type.Array(Type.Object({ ...target, state: Type.Enum(['ok', 'disabled', 'unknown_upstream']) })),
-  pricing: Type.Enum(['unpriced', 'free', 'priced'], { description: 'An unpriced model is refused.' }),
+  pricing: Type.Enum(['unpriced', 'free', 'priced'], { description: 'Calls to an unpriced model are refused.' }),
   price: nullable(Price, 'The price in force.'),
   next_price: nullable(Price),
   served: Flag,
@@ -190,7 +190,7 @@ const FiguresBody = Type.Object({
 const UnitPricesBody = Type.Array(
   Type.Object({
     unit: textOf(1, 32),
-    usd: Type.String({ ...FigureBody, pattern: '^\\d{1,9}(\\.\\d{1,9})?$', description: 'Decimal USD for one.' }),
+    usd: Type.String({ ...FigureBody, pattern: '^\\d{1,9}(\\.\\d{1,9})?$', description: 'Decimal USD for one unit.' }),
     max_per_call: Type.Integer({ minimum: 1, maximum: 1_000_000_000 }),
   }),
   { maxItems: 16 },

@@ -8,7 +8,7 @@ const codeFields = {
   batch_id: Text,
   last_four: Text,
   amount_usd: Usd,
-  state: Type.Enum([...codeStates, 'expired'], { description: 'Claimed: being redeemed.' }),
+  state: Type.Enum([...codeStates, 'expired'], { description: 'claimed: the code is being redeemed.' }),
   note: nullable(Text),
   created_by: nullable(Text),
   created_at: Time,

@@ -8,7 +8,7 @@ const checkFields = {
   at: Time,
   accounts_checked: Count,
   entries_checked: Count,
-  sum_usd: usd('Over all balances; 0 where the journal balances.'),
+  sum_usd: usd('The sum of the journal; 0 if it balances.'),
   drift_count: Count,
 };
 const run = nullable(Type.Object({ finished_at: Time, records_checked: Count, holds_checked: Count, drift_count: Count }));
@@ -42,7 +42,7 @@ export const Health = view(
       }),
     ),
     holds: nullable(Type.Object({ open: Count, past_expiry: Count, oldest_at: nullable(Time) })),
-    ledger_check: nullable(Type.Object(checkFields), 'The last one.'),
+    ledger_check: nullable(Type.Object(checkFields), 'The latest check.'),
     outbox: nullable(Type.Object({ waiting: Count, oldest_at: nullable(Time), refused: Count, open_calls: Count })),
     notifications: nullable(Type.Object({ waiting: Count, oldest_at: nullable(Time) })),
     quarantined_last_hour: nullable(Count),

@@ -5,13 +5,13 @@ import { ejectionCauses, overrideModes, targetStates } from '../words.js';
 
 const TargetHealth = Type.Object({
   process: Text,
-  credential: nullable(Text, 'Null: the target itself.'),
+  credential: nullable(Text, 'Null: this is the state of the target itself.'),
   state: Type.Enum(targetStates),
   cause: nullable(Type.Enum(ejectionCauses), 'Why it is ejected.'),
-  since: nullable(Time, 'When it came into this state. Null: it never changed.'),
-  until: nullable(Time, 'When it may be called again; an ejected one is then tried by one call.'),
+  since: nullable(Time, 'When this state began. Null: it has never changed.'),
+  until: nullable(Time, 'When it may be called again. An ejected target is then tried with one call.'),
   failures: Type.Integer({ minimum: 0, description: 'Failures in a row.' }),
-  reason: nullable(Text, 'Of the last failure.'),
+  reason: nullable(Text, 'The reason of the last failure.'),
   latency_ms: nullable(Count, 'The recent time to the first token.'),
   recent_calls: Count,
   recent_failures: Type.Integer({ minimum: 0, description: 'Recent calls that failed or responded late.' }),
@@ -20,11 +20,11 @@ const TargetHealth = Type.Object({
 export const RoutedTarget = view('Target', {
   upstream_id: Text,
   upstream_model: Text,
-  drained: Type.Boolean({ description: 'The operator drained it: it gets no calls.' }),
-  drained_credentials: Type.Array(Text, { description: 'Those of its credentials that the operator drained.' }),
-  models: Type.Array(Text, { description: 'The models that are routed to it, without retired ones.' }),
+  drained: Type.Boolean({ description: 'Whether an operator drained it, so that it gets no calls.' }),
+  drained_credentials: Type.Array(Text, { description: 'Its credentials that an operator drained.' }),
+  models: Type.Array(Text, { description: 'The models that are routed to it, except retired ones.' }),
   health: Type.Array(TargetHealth, {
-    description: 'In each process that has called it. Processes report this for half a minute after each request, once they are called.',
+    description: 'Its state in each process that has called it. A process reports this for half a minute after each request for it.',
   }),
 });
 export const TargetList = listOf(RoutedTarget);

@@ -14,31 +14,31 @@ export const UpstreamTest = view('UpstreamTest', {
 const own = (what: string) => nullable(Type.Integer({ minimum: 1 }), `${what} Null: the setting of all upstreams.`);
 const UpstreamLimits = Type.Object(
   {
-    connect_timeout_ms: own('To connect.'),
-    first_token_timeout_ms: own('From sending the request to the first event, or to the end of a whole answer.'),
+    connect_timeout_ms: own('The time limit for connecting.'),
+    first_token_timeout_ms: own('The time limit from sending the request to the first event, or to the end of a whole answer.'),
     slow_first_token_ms: nullable(
       Type.Integer({ minimum: 1 }),
       'An answer that begins later than this counts like a failure in the share of failures. Null: half of the time limit of the first token.',
     ),
-    idle_timeout_ms: own('Between two reads within a response.'),
-    total_timeout_ms: own('One attempt.'),
-    calls_max: own('Calls in flight from one process.'),
+    idle_timeout_ms: own('The time limit between two reads of a response.'),
+    total_timeout_ms: own('The time limit of one attempt.'),
+    calls_max: own('The maximum number of calls in flight from one process.'),
     requests_per_minute: nullable(
       Type.Integer({ minimum: 1 }),
-      'What the vendor allows each credential in 60 seconds, counted by each process. Null: not counted.',
+      'The number of requests that the vendor allows each credential in 60 seconds, counted by each process. Null: not counted.',
     ),
     probe_interval_ms: nullable(
       Type.Integer({ minimum: 1 }),
-      'How often its list of models is requested while a target is ejected, to learn when it works again. Null: never.',
+      'How often its list of models is requested while a target is ejected, to find out when it works again. Null: never.',
     ),
-    tokens_per_minute: nullable(Type.Integer({ minimum: 1 }), 'The same for tokens of input and output. Null: not counted.'),
+    tokens_per_minute: nullable(Type.Integer({ minimum: 1 }), 'The same for input and output tokens. Null: not counted.'),
   },
   { description: 'The limits of this upstream alone.' },
 );
 
 const Credential = Type.Object(
   { id: Text, secret_last_four: nullable(Text), set_at: nullable(Time) },
-  { description: 'A secret that requests carry. Calls use all credentials of an upstream.' },
+  { description: 'A secret that is sent with requests. Calls are spread over all credentials of an upstream.' },
 );
 
 export const Upstream = view('Upstream', {
@@ -58,7 +58,7 @@ export const Upstream = view('Upstream', {
   created_at: nullable(Time),
   last_test: nullable(UpstreamTest),
   models: Type.Array(Type.Object({ id: Text, upstream_model: Text, retired: Flag, trial_cost_usd: nullable(Usd) }), {
-    description: 'Models that are routed to it; trial_cost_usd is the most that a test with the model costs.',
+    description: 'The models that are routed to it. `trial_cost_usd` is the most that a test with the model can cost.',
   }),
 });
 

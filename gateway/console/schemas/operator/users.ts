@@ -16,7 +16,7 @@ export type SignInLink = Static<typeof SignInLink>;
 
 export const UserCreated = Type.Object({
   user: OperatorUser,
-  link: nullable(SignInLink, 'Of a user without a password; only in this answer.'),
+  link: nullable(SignInLink, 'For a user without a password. It is only in this answer.'),
 });
 export type UserCreated = Static<typeof UserCreated>;
 
