@@ -1,4 +1,5 @@
 // The whole HTTP surface on one screen.
+import type { RequestListener } from 'node:http';
 import Router from '@koa/router';
 import Koa, { type Context, type Middleware, type Next } from 'koa';
 import { AppError } from '#client/errors/app-error.js';
@@ -61,8 +62,8 @@ function sent(document: object, apiPath: string, config: GatewayConfig): Middlew
   };
 }
 
-/** Builds the koa application. */
-export function createApp(deps: AppDeps): Koa {
+/** Builds the handler of all requests. */
+export function createApp(deps: AppDeps): RequestListener {
   const keyed = authenticate(deps.keys);
   const { callsMax, callsPerAccountMax } = deps.config;
   const admitted = admit({ callsMax, callsPerAccountMax, occupancy: deps.occupancy });
@@ -136,10 +137,8 @@ export function createApp(deps: AppDeps): Koa {
   const routed = new Map([router, ofConsole].map((each) => [each, each.routes() as Middleware]));
 
   const app = new Koa({ proxy: deps.config.trustProxy, maxIpsCount: deps.config.proxies });
-  app.use(first({ clock: deps.clock, log: deps.log, bodies: deps.bodies, dialectOf }));
-  app.use(errors(deps.log, deps.refusals));
-  app.use(oneHost);
-  app.use(callsFirst(calls));
+  const outer = [first({ clock: deps.clock, log: deps.log, bodies: deps.bodies, dialectOf }), errors(deps.log, deps.refusals), oneHost];
+  for (const each of outer) app.use(each);
   app.use(noteRoute(routerOf));
   app.use((ctx: Context, next: Next) => routed.get(routerOf(ctx))!(ctx, next));
   app.use(notFound(routerOf, missingHtml(deps)));
@@ -149,7 +148,7 @@ export function createApp(deps: AppDeps): Koa {
     if (ctx?.req.socket.destroyed === true) deps.log.debug({ err: error }, 'a client disconnected');
     else deps.log.error({ err: error }, 'koa reported an error');
   });
-  return app;
+  return callsFirst(app, outer, calls);
 }
 
 /** Returns the error format for requests that no route of a format has matched. */
@@ -160,17 +159,36 @@ function dialectOf(ctx: Context): Pick<Format, 'error'> {
 }
 
 /**
- * Handles calls by their exact path: matching the request against every route takes longer than all other middleware. The router handles other
- * spellings of the path.
+ * Handles calls by their exact path, without matching them against every route and without koa's listeners for the end of each response, which cost
+ * more than all other middleware. The router handles other spellings of the path.
  */
-function callsFirst(calls: ReadonlyMap<string, Middleware>): Middleware {
-  return (ctx: Context, next: Next) => {
-    const { path } = ctx;
-    const handle = ctx.method === 'POST' ? calls.get(path) : undefined;
-    if (handle === undefined) return next();
-    stateOf(ctx).route = path;
-    return handle(ctx, next);
+function callsFirst(app: Koa, outer: readonly Middleware[], calls: ReadonlyMap<string, Middleware>): RequestListener {
+  const others = app.callback();
+  return (request, response) => {
+    const path = request.url!.split('?', 1)[0]!;
+    const handle = request.method === 'POST' ? calls.get(path) : undefined;
+    if (handle === undefined) return void others(request, response);
+    const ctx = app.createContext(request, response) as Context;
+    response.statusCode = 404;
+    const run = (index: number): Promise<unknown> => {
+      if (index < outer.length) return outer[index]!(ctx, () => run(index + 1));
+      stateOf(ctx).route = path;
+      return handle(ctx, done);
+    };
+    run(0).then(
+      () => sendError(ctx),
+      (error: Error) => ctx.onerror(error),
+    );
   };
+}
+
+const done = (): Promise<void> => Promise.resolve();
+
+/** Sends what the middleware for errors has rendered; the routes of calls send all other responses themselves. */
+function sendError(ctx: Context): void {
+  if (ctx.respond === false) return;
+  if (ctx.writable) ctx.res.end(JSON.stringify(ctx.body));
+  else ctx.res.end();
 }
 
 /** Refuses a request with several Host headers: proxies differ in which of them they read (https://www.rfc-editor.org/rfc/rfc9112#section-3.2). */

@@ -231,7 +231,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
         noDelay: true,
       });
       connections = watchConnections(server, config, occupancy);
-      server.on('request', connections.guard(app.callback()));
+      server.on('request', connections.guard(app));
       await listen(server, config, shared !== undefined);
     },
     leave,
