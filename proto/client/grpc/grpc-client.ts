@@ -25,7 +25,7 @@ import {
 } from '../definition.js';
 import { certificateProvider } from './certificate-provider.js';
 import { dnsRefreshOption, refreshedTarget } from './dns-refresh.js';
-import { actorKey, callerKey, commonChannelOptions, fromServiceError } from './grpc-wire.js';
+import { actorKey, callerKey, commonChannelOptions, fromServiceError, keepalive } from './grpc-wire.js';
 import { injectTraceContext } from '../traceparent.js';
 import { serverAddressOf, tracedStream, tracedUnary } from '../client-span.js';
 import { serverIdentityCheck } from './server-identity.js';
@@ -51,6 +51,8 @@ export interface DialGrpcOptions {
   attempts?: number;
   /** How often a name is looked up, so that added replicas are found; every 10 s by default. */
   dnsRefreshMs?: number;
+  /** How often the connection is tested while calls are in flight, and how long a test may take; 5 s and 10 s by default. */
+  keepaliveMs?: readonly [everyMs: number, timeoutMs: number];
 }
 
 /** A connection to a server, opened when first needed and reopened when lost. */
@@ -81,11 +83,12 @@ const retryWaitMs = 50;
 
 /** Returns a connection to "host:port", "unix:/path" or a list of them in grpc-js's target syntax. Does not wait for the server. */
 export function dialGrpc(address: string, options: DialGrpcOptions): GrpcConnection {
-  const { tls, service, serverName, dnsRefreshMs } = options;
+  const { tls, service, serverName, dnsRefreshMs, keepaliveMs } = options;
   const verify = service === undefined ? {} : { checkServerIdentity: serverIdentityCheck(service) };
   const named = serverName === undefined ? {} : { 'grpc.ssl_target_name_override': serverName, 'grpc.default_authority': serverName };
   const refresh = dnsRefreshMs === undefined ? {} : { [dnsRefreshOption]: dnsRefreshMs };
-  const channel = new Client(refreshedTarget(address), credentialsFor(tls, verify), { ...channelOptions, ...named, ...refresh });
+  const tested = keepaliveMs === undefined ? {} : keepalive(...keepaliveMs);
+  const channel = new Client(refreshedTarget(address), credentialsFor(tls, verify), { ...channelOptions, ...named, ...refresh, ...tested });
   const server = serverAddressOf(address);
   return {
     client<D extends ServiceDefinition>(definition: D): ServiceOf<D> {

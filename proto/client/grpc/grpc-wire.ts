@@ -17,14 +17,27 @@ export const actorKey = 'tollgate-actor';
 // Node's HTTP/2 rejects header blocks beyond 64 KiB and other stacks beyond 8 KiB; base64 turns 3 bytes into 4.
 const errorBytesMax = 4096;
 
+const pingMs = 5000;
+const pingTimeoutMs = 10_000;
+
+/**
+ * How long it takes at most until a dead connection is detected. Besides a peer that disappears without closing the connection, this happens when a process
+ * dies: Node's HTTP/2 over TLS misses the end of a connection to which it wrote before it had read the last data
+ * (https://github.com/nodejs/node/issues/61304). Calls must survive that, so it is well below the lease of a call in flight.
+ */
+export const deadConnectionMsMax = pingMs + pingTimeoutMs;
+
 /** Channel options of both sides. */
 export const commonChannelOptions = {
   'grpc.max_receive_message_length': messageBytesMax,
   'grpc.max_send_message_length': messageBytesMax,
-  // A peer that disappears without closing the connection is detected after at most 30 s + 10 s.
-  'grpc.keepalive_time_ms': 30_000,
-  'grpc.keepalive_timeout_ms': 10_000,
+  ...keepalive(pingMs, pingTimeoutMs),
 } as const;
+
+/** Returns the channel options that detect a dead connection within the sum of these times. */
+export function keepalive(everyMs: number, timeoutMs: number) {
+  return { 'grpc.keepalive_time_ms': everyMs, 'grpc.keepalive_timeout_ms': timeoutMs } as const;
+}
 
 /** Returns the trailers that carry an error. Details that do not fit are left out; the reason and the message always travel. */
 export function errorTrailers(error: AppError): Metadata {
