@@ -247,6 +247,32 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     }
   });
 
+  it('that were lost with nothing delivered are charged by their own reports, unless a repeat has taken their keys', async () => {
+    const own = await Harness.create(engine);
+    try {
+      const { service: patient } = await own.replica({ leaseMs, lostGraceMs: 60_000 });
+      own.clock.advance(leaseMs);
+      const [first, repeated] = [keyedCall({ streaming: false }), keyedCall({ streaming: false })];
+      for (const each of [first, repeated]) {
+        await begin(each, {}, patient);
+        await checkpoint(patient, { call: each, tokens: used });
+      }
+      own.clock.advance(leaseMs + 1);
+      for (const each of [first, repeated]) await until(async () => (await find(patient, each.id)) !== undefined);
+      expect((await begin(repeatOf(repeated), {}, patient)).$case).toBe('reserved');
+      await expect(record(patient, ended(repeated))).rejects.toMatchObject({ reason: 'call_closed' });
+      expect((await record(patient, ended(first))).chargeNanoUsd).toBe(200_000n);
+      expect(await begin(repeatOf(first), {}, patient)).toMatchObject({
+        $case: 'completed',
+        value: { answer, record: { call: { id: first.id }, chargeNanoUsd: 200_000n } },
+      });
+      const [kept] = await own.db.knex('kept_total').select('answers');
+      expect(Number(kept.answers)).toBe(1);
+    } finally {
+      await own.close();
+    }
+  });
+
   it('are not considered lost because metering was unavailable', async () => {
     const first = keyedCall();
     await begin(first);

@@ -171,7 +171,12 @@ export async function closeKey(tx: PlainTransaction, { record, free, storedAnswe
   const isLost = outcome === Outcome.OUTCOME_GATEWAY_LOST;
   const wasUsed = tokens.outputTokens > 0 || record.chargeNanoUsd > 0n;
   // A call that cost nothing and delivered nothing leaves its key free, so that a repeat is a new attempt.
-  if (free || (isLost && !wasUsed)) return deleteKey(tx, key);
+  if (free && !isLost) return deleteKey(tx, key);
+  // Its gateway may have delivered it and still report it, unless a repeat has taken the key by then.
+  if (isLost && (free || !wasUsed)) {
+    await tx.run(`UPDATE idempotency_key SET lease_until_ms = 0 WHERE ${byKey}`, [accountId, keyHash]);
+    return;
+  }
   if (key.keptMs === 0 && !isLost) return deleteKey(tx, key);
   await forgetAnswer(tx, key);
   const state = isLost ? KeyState.gatewayLost : storedAnswer.length === 0 ? KeyState.tooLarge : KeyState.kept;
