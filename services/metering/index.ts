@@ -62,14 +62,14 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
   const { db } = deps;
   const audit = new AuditOutbox({ ...deps, receiver: deps.auth, caller: 'metering' });
   const outage = new LedgerOutage(deps.clock, deps.log);
-  const records = createRecordLane({ config, ...deps });
-  const grace = new LeaseGrace(deps.clock, config.leaseMs);
+  const grace = new LeaseGrace(deps.clock, config);
+  const records = createRecordLane({ config, ...deps, grace });
   const keys = createKeyLane({ config, ...deps, grace });
   const outbox = new OutboxWorker({ config, ...deps, outage });
   const sweeper = new LeaseSweeper({ config, ...deps, grace });
   const keyAlerts = new KeyAlerts({ alerts: deps.alerts, db, log: deps.log });
   const promptLogs = deps.promptLogs && new PromptLogs({ config, ...deps, ...deps.promptLogs });
-  const reconcile = { config, db, clock: deps.clock, ledger: deps.ledger, prices: new PriceBook(deps.catalog, deps.clock) };
+  const reconcile = { config, db, clock: deps.clock, ledger: deps.ledger, prices: new PriceBook(deps.catalog, deps.clock), grace };
   const modelPerformances = new ModelPerformances(deps);
   const reconcileJob = new ReconcileJob({ ...reconcile, log: deps.log });
   let stopRefunds = async (): Promise<void> => {};
@@ -126,7 +126,9 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
       await audit.stop();
     },
     async ready() {
-      return (await db.isWritable()) ? { ok: true } : { ok: false, why: 'metering cannot write to its database' };
+      if (await db.isWritable()) return { ok: true };
+      grace.begin();
+      return { ok: false, why: 'metering cannot write to its database' };
     },
   };
 }

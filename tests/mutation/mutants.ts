@@ -248,6 +248,11 @@ export const mutants: readonly Mutant[] = [
     [['a step of the clock ends every lease', 'if (Math.abs(offsetMs - this.offsetMs) > stepMsMin) this.begin();', '']],
   ),
   ...of(
+    'services/metering/leases/lease-sweeper.ts',
+    ['services/metering/leases/lease-sweeper.test.ts'],
+    [['a lost call is settled before its gateway could report it', 'isDue && !grace.isAwaitingReports()', 'isDue']],
+  ),
+  ...of(
     'services/metering/records/usage-record.ts',
     ['services/metering/rpcs/record-usage.test.ts', 'services/metering/leases/lease-sweeper.test.ts'],
     [

@@ -24,7 +24,7 @@ describe.each(testEngines)('reserved keys on %s', (engine) => {
       plainTransaction: (work, options) => (fault === undefined ? harness.db.plainTransaction(work, options) : Promise.reject(fault)),
     };
     const config = { ...parseSettings(meteringSettings, {}), leaseMs };
-    lane = createKeyLane({ config, db, clock: harness.clock, grace: new LeaseGrace(harness.clock, leaseMs) });
+    lane = createKeyLane({ config, db, clock: harness.clock, grace: new LeaseGrace(harness.clock, config) });
     // Past the grace period after a start, in which no call is considered lost.
     harness.clock.advance(leaseMs);
   });

@@ -1,7 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { parseSettings } from '#kit/config/settings.js';
+import type { Database } from '#kit/db/open.js';
+import { createLogger } from '#kit/log.js';
 import { testEngines } from '#kit/testing/database.js';
-import { Outcome, UsageSource } from '#proto/metering/v1/metering.js';
+import { type Call, type MeteringService, Outcome, UsageSource } from '#proto/metering/v1/metering.js';
 import { unitPriceNanoUsdMax } from '#rules/pricing.js';
+import { meteringSettings } from '../config.js';
+import { LeaseGrace } from './lease-grace.js';
+import { LeaseSweeper } from './lease-sweeper.js';
 import { call, price, report, startedAtMs, tokens } from '../testing/calls.js';
 import { aWhile, checkpoint, find, Harness, outboxOf, record, until } from '../testing/harness.js';
 
@@ -234,6 +240,109 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     await aWhile();
     expect(await find(service, running.id)).toBeUndefined();
     expect(await checkpoint(service, { call: running, tokens: tokens({ inputTokens: 2 }) })).toEqual([true]);
+  });
+
+  describe('that were considered lost are not settled before gateways had the whole grace period to report them,', () => {
+    const lostGraceMs = 60_000;
+    const lose = async (service: MeteringService): Promise<Call> => {
+      const lost = call();
+      await checkpoint(service, { call: lost, tokens: tokens({ inputTokens: 100 }) });
+      harness.clock.advance(leaseMs + 1);
+      await until(async () => (await find(service, lost.id)) !== undefined);
+      return lost;
+    };
+    /** Expects that the call is settled a whole grace period from now and not earlier, and that until then its own report is used. */
+    const expectWholeGrace = async (service: MeteringService, lost: Call, reported: Call): Promise<void> => {
+      harness.clock.advance(lostGraceMs - 1);
+      await aWhile();
+      expect(harness.ledger.deliveries).toBe(0);
+      expect((await record(service, report({ call: reported }))).chargeNanoUsd).toBe(200_000n);
+      harness.clock.advance(1);
+      await until(async () => (await find(service, lost.id))?.settlement !== undefined);
+      await expect(record(service, report({ call: lost }))).rejects.toMatchObject({ reason: 'call_closed' });
+    };
+
+    it('although metering was stopped when it ended', async () => {
+      const before = await harness.replica({ lostGraceMs });
+      const [lost, reported] = [await lose(before.service), await lose(before.service)];
+      await before.stop();
+      harness.clock.advance(10 * lostGraceMs);
+      const { service } = await harness.replica({ lostGraceMs });
+      await expectWholeGrace(service, lost, reported);
+    });
+
+    it('although the database was unavailable when it ended', async () => {
+      const { service } = await harness.replica({ lostGraceMs });
+      const [lost, reported] = [await lose(service), await lose(service)];
+      await harness.db.knex.schema.renameTable('outbox', 'away');
+      harness.clock.advance(10 * lostGraceMs);
+      await until(() => harness.lines.some((line) => line.msg === 'calls in flight could not be read'));
+      await harness.db.knex.schema.renameTable('away', 'outbox');
+      await until(async () => (await outboxOf(service)).openCalls === 0n);
+      await expectWholeGrace(service, lost, reported);
+    });
+
+    it.each(['a report', 'a readiness check'])('although the database could not write when it ended, as %s shows', async (shownBy) => {
+      const { service, ready } = await harness.replica({ lostGraceMs });
+      const [lost, reported] = [await lose(service), await lose(service)];
+      harness.writeFault = Object.assign(new Error('Disk full.'), { errno: 1021 });
+      harness.clock.advance(lostGraceMs - leaseMs);
+      if (shownBy === 'a report') await expect(record(service, report())).rejects.toBe(harness.writeFault);
+      else expect(await ready()).toMatchObject({ ok: false });
+      harness.writeFault = undefined;
+      await expectWholeGrace(service, lost, reported);
+    });
+
+    it('although metering or its database was paused when it ended; nor is any call considered lost then', async () => {
+      const { service, stop } = await harness.replica({ lostGraceMs });
+      await lose(service);
+      await checkpoint(service, { call: call(), tokens: tokens() });
+      await stop();
+      const { clock } = harness;
+      const config = { ...parseSettings(meteringSettings, {}), leaseMs, lostGraceMs, sweepIntervalMs: 5 };
+      let sweeps = 0;
+      const db: Database = {
+        ...harness.db,
+        query(sql, bindings) {
+          if (sql.includes('FROM outbox')) sweeps += 1;
+          return harness.db.query(sql, bindings);
+        },
+      };
+      const log = createLogger({ name: 'metering', level: 'silent' });
+      const sweeper = new LeaseSweeper({ config, db, clock, log, grace: new LeaseGrace(clock, config, clock) });
+      const pass = async (ms: number, stepMs = 10_000): Promise<void> => {
+        for (let leftMs = ms; leftMs > 0; leftMs -= stepMs) {
+          clock.advance(Math.min(leftMs, stepMs));
+          const before = sweeps;
+          await until(() => sweeps >= before + 2);
+        }
+      };
+      const openCalls = async (): Promise<number> => (await harness.db.knex('open_call').select('id')).length;
+      const states = async (): Promise<number[]> =>
+        (await harness.db.knex('outbox').select('state').orderBy('state')).map(({ state }) => Number(state));
+      sweeper.start();
+      try {
+        await pass(leaseMs - 1);
+        await pass(10 * lostGraceMs, 10 * lostGraceMs);
+        await pass(leaseMs - 1);
+        expect(await openCalls()).toBe(1);
+        await pass(lostGraceMs - leaseMs);
+        expect(await openCalls()).toBe(0);
+        expect(await states()).toEqual([2, 2]);
+        await pass(1);
+        expect(await states()).toEqual([0, 2]);
+      } finally {
+        await sweeper.stop();
+      }
+    });
+
+    it('although the wall clock was set', async () => {
+      const { service } = await harness.replica({ lostGraceMs });
+      const [lost, reported] = [await lose(service), await lose(service)];
+      harness.clock.step(10 * lostGraceMs);
+      await aWhile();
+      await expectWholeGrace(service, lost, reported);
+    });
   });
 
   it('are closed once, even if several replicas sweep', async () => {

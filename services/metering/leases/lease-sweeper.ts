@@ -11,7 +11,7 @@ import { countRecord } from '../metering-metrics.js';
 import { recordInstants } from '../records/record-lane.js';
 import { insertLostRecord } from '../store/close-calls.js';
 import { findUnseenCalls, type OpenCall } from '../store/open-calls.js';
-import { releaseDeferred } from '../store/outbox.js';
+import { hasDueDeferred, releaseDeferred } from '../store/outbox.js';
 import { isFreeIfLost } from '#rules/outcomes.js';
 import { type PricedRecord, priceRecord } from '../records/usage-record.js';
 
@@ -33,18 +33,21 @@ export class LeaseSweeper {
 
   constructor(private readonly deps: LeaseSweeperDeps) {}
 
-  /** Starts to sweep, one lease from now: no call could be checkpointed while metering was unavailable, so all calls first get the chance. */
+  /**
+   * Starts to sweep, one lease from now: no call could be checkpointed while metering was unavailable, so all calls first get the chance. No report
+   * could be stored either, so lost calls are settled after their grace period from now.
+   */
   start(): void {
-    const { clock, config, grace, log } = this.deps;
+    const { config, grace, log } = this.deps;
     grace.begin();
     this.stopSweeping = repeat(
       config.sweepIntervalMs,
       async () => {
         try {
-          await releaseDeferred(this.deps.db, clock.nowMs());
+          await this.settleLost();
           if (!grace.isOn()) await this.sweep();
         } catch (error) {
-          // Nor could they be checkpointed while the database was unavailable.
+          // Nor could they be checkpointed or reported while the database was unavailable.
           grace.begin();
           throw error;
         }
@@ -57,9 +60,20 @@ export class LeaseSweeper {
     return this.stopSweeping();
   }
 
+  private async settleLost(): Promise<void> {
+    const { clock, db, grace } = this.deps;
+    const nowMs = clock.nowMs();
+    const isDue = await hasDueDeferred(db, nowMs);
+    grace.noteAvailable();
+    if (isDue && !grace.isAwaitingReports()) await releaseDeferred(db, nowMs);
+  }
+
   private async sweep(): Promise<void> {
-    const { clock, config, db, log } = this.deps;
+    const { clock, config, db, grace, log } = this.deps;
     for (const lost of await findUnseenCalls(db, clock.nowMs() - config.leaseMs, callsPerSweepMax)) {
+      // It began during the sweep.
+      grace.noteAvailable();
+      if (grace.isOn()) return;
       try {
         await this.close(lost);
       } catch (error) {

@@ -6,6 +6,7 @@ import { callContext } from '#client/call-context.js';
 import type { Hold, LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { Drift } from '#proto/metering/v1/metering.js';
 import type { MeteringConfig } from '../config.js';
+import type { LeaseGrace } from '../leases/lease-grace.js';
 import { ownEvidence } from '../store/reconcile.js';
 import { type CallName, distinct, type Evidence, identityOf, judge, type Judgement } from './judge.js';
 import type { PriceBook } from './price-book.js';
@@ -23,6 +24,7 @@ export interface ReconcileDeps {
   readonly clock: Clock;
   readonly ledger: Pick<LedgerService, 'batchGetHolds' | 'listHolds' | 'verify'>;
   readonly prices: PriceBook;
+  readonly grace: LeaseGrace;
 }
 
 /** Holds what the examination of some calls found. */
@@ -80,6 +82,7 @@ async function look(calls: readonly CallName[], deps: ReconcileDeps): Promise<{ 
   const rules = {
     nowMs,
     unsettledMs: reconcileUnsettledAfterMs,
+    reportableSinceMs: nowMs - deps.grace.lastedMs(),
     holdsArchivedUntilMs: archivedUntilMs === 0n ? -Infinity : Number(archivedUntilMs),
     recordsArchivedUntilMs: archiveDir === undefined ? -Infinity : nowMs - retentionDays * msPerDay,
   };

@@ -21,6 +21,8 @@ export interface QueuedCharge {
   readonly chargeNanoUsd: bigint;
   /** Permanently, by the ledger. */
   readonly isRefused: boolean;
+  /** Until gateways have had their time to report the lost call. */
+  readonly isDeferred: boolean;
 }
 
 /** Holds all that is known about a call. The records and the outbox were read before the hold. */
@@ -43,6 +45,8 @@ export interface Rules {
   readonly nowMs: number;
   /** How long a charge may wait for the ledger, and an ended hold for its record. */
   readonly unsettledMs: number;
+  /** Since when gateways have had time to report lost calls. */
+  readonly reportableSinceMs: number;
   /** Holds that ended before this may be in the ledger's archive; minus infinity if it has none. */
   readonly holdsArchivedUntilMs: number;
   /** Records of calls before this may be in metering's archive; minus infinity if it has none. */
@@ -176,7 +180,7 @@ function judgeSettlement(
 function judgeUnsettled(
   { queued }: Evidence,
   { chargeNanoUsd, recordedAtMs }: UsageRecord,
-  { nowMs, unsettledMs }: Rules,
+  { nowMs, unsettledMs, reportableSinceMs }: Rules,
   add: Add,
 ): boolean {
   if (queued === undefined) {
@@ -189,7 +193,8 @@ function judgeUnsettled(
     add(DriftCheck.DRIFT_CHECK_REJECTED, 'charge that the ledger refused', 0n, chargeNanoUsd);
     return false;
   }
-  const isLate = Number(recordedAtMs) + unsettledMs < nowMs;
+  const waitsSinceMs = queued.isDeferred ? Math.max(reportableSinceMs, Number(recordedAtMs)) : Number(recordedAtMs);
+  const isLate = waitsSinceMs + unsettledMs < nowMs;
   if (isLate) add(DriftCheck.DRIFT_CHECK_UNSETTLED, 'charge that has waited too long', 0n, chargeNanoUsd);
   return !isLate;
 }

@@ -199,7 +199,7 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
     });
   });
 
-  it('finds a charge that has waited too long', async () => {
+  const letWait = async (state: number): Promise<void> => {
     await record().update({ captured_nano_usd: null, shortfall_nano_usd: null, settled_at_ms: null });
     const nowMs = money.clock.nowMs();
     await money.meteringDb.knex('outbox').insert({
@@ -207,12 +207,26 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
       account_id: bytes(customer.accountId),
       key_id: bytes(customer.keyId),
       charge_nano_usd: charge,
-      state: 0,
+      state,
       attempts: 3,
       next_attempt_at_ms: nowMs + 86_400_000,
       created_at_ms: nowMs,
       last_error: '',
     });
+  };
+
+  it('finds a charge that has waited too long', async () => {
+    await letWait(0);
+    expect((await money.reconcile()).drifts).toEqual([]);
+    money.clock.advance(600_001);
+    await expectDrift(DriftCheck.DRIFT_CHECK_UNSETTLED, 'charge that has waited too long', 0n, charge);
+  });
+
+  it('finds the charge of a lost call that has waited too long since gateways could report it', async () => {
+    await letWait(2);
+    money.clock.advance(600_000);
+    // After this, gateways get their time again.
+    money.clock.step(2000);
     expect((await money.reconcile()).drifts).toEqual([]);
     money.clock.advance(600_001);
     await expectDrift(DriftCheck.DRIFT_CHECK_UNSETTLED, 'charge that has waited too long', 0n, charge);

@@ -5,6 +5,7 @@ import { isDatabaseAway } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import type { MeteringConfig } from '../config.js';
 import type { Logger } from '#kit/log.js';
+import type { LeaseGrace } from '../leases/lease-grace.js';
 import { KeptRoom } from '../keyed-calls/kept-room.js';
 import { insertRecords, type RecordEffects, type RecordInstants } from '../store/close-calls.js';
 import { NotSettled, type SettleInTransaction, settleWith } from '../settlement/settle-with-record.js';
@@ -25,21 +26,32 @@ export function createRecordLane(deps: {
   db: Database;
   clock: Clock;
   log: Logger;
+  grace: LeaseGrace;
   settleInTransaction?: SettleInTransaction;
 }): RecordLane {
-  const { config, db, clock, log, settleInTransaction } = deps;
+  const { config, db, clock, log, grace, settleInTransaction } = deps;
   const room = new KeptRoom(deps);
+
+  async function insert(records: readonly PricedRecord[]): Promise<readonly RecordEffects[]> {
+    const instants = recordInstants(config, clock.nowMs());
+    if (settleInTransaction === undefined) return insertRecords(db, records, instants, room);
+    try {
+      return await insertRecords(db, records, instants, room, settleWith(settleInTransaction));
+    } catch (error) {
+      if (!(error instanceof NotSettled)) throw error;
+      log.warn({ err: error.cause, records: records.length }, 'the ledger could not settle calls with their records; the outbox retries');
+      return insertRecords(db, records, instants, room);
+    }
+  }
+
   return new BatchLane({
     name: 'usage records',
     apply: async (records) => {
-      const instants = recordInstants(config, clock.nowMs());
-      if (settleInTransaction === undefined) return insertRecords(db, records, instants, room);
       try {
-        return await insertRecords(db, records, instants, room, settleWith(settleInTransaction));
+        return await insert(records);
       } catch (error) {
-        if (!(error instanceof NotSettled)) throw error;
-        log.warn({ err: error.cause, records: records.length }, 'the ledger could not settle calls with their records; the outbox retries');
-        return insertRecords(db, records, instants, room);
+        if (isDatabaseAway(error)) grace.begin();
+        throw error;
       }
     },
     turn: (waiting) => db.turn(waiting),

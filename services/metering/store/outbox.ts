@@ -77,9 +77,13 @@ export async function replaceDeferred(tx: PlainTransaction, { record }: PricedRe
   return (await tx.run(resettle, [record.chargeNanoUsd, claimedUntilMs, bytesOf('req', record.call.id)])) === 1;
 }
 
-/** Makes the deferred settlements of lost calls deliverable once their time has come. */
+/** Reports whether the time of a deferred settlement has come. */
+export async function hasDueDeferred(db: Database, nowMs: number): Promise<boolean> {
+  return (await db.query(selectDeferred, [nowMs])).length > 0;
+}
+
+/** Makes the deferred settlements of lost calls deliverable whose time has come. */
 export async function releaseDeferred(db: Database, nowMs: number): Promise<void> {
-  if ((await db.query(selectDeferred, [nowMs])).length === 0) return;
   await db.knex('outbox').where({ state: deferred }).where('next_attempt_at_ms', '<=', nowMs).update({ state: pending });
 }
 

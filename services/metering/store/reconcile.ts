@@ -6,6 +6,7 @@ import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import type { UsageRecord } from '#proto/metering/v1/metering.js';
 import type { CallName, QueuedCharge } from '../reconcile/judge.js';
+import { deferred } from './outbox.js';
 import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from './record-rows.js';
 import type { Position } from './queries.js';
 
@@ -102,7 +103,13 @@ export async function ownEvidence(db: Database, callIds: readonly string[]): Pro
   return {
     records: new Map(records.map((row) => [idOf(row), recordFromRow(row as RecordRow)])),
     queued: new Map(
-      queued.map((row) => [idOf(row), { chargeNanoUsd: asBigInt(row['charge_nano_usd']), isRefused: asNumber(row['state']) === failed }]),
+      queued.map((row) => {
+        const state = asNumber(row['state']);
+        return [
+          idOf(row),
+          { chargeNanoUsd: asBigInt(row['charge_nano_usd']), isRefused: state === failed, isDeferred: state === deferred },
+        ];
+      }),
     ),
     closed: new Set(closed.map(idOf)),
     inFlight: new Set(inFlight.map(idOf)),

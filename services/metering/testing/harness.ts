@@ -48,6 +48,8 @@ export class Harness {
   readonly alerted: AlertKeyRefusedRequest[] = [];
   /** Log lines at warn and above, oldest first. */
   readonly lines: { level: string; msg: string; call_id?: string }[] = [];
+  /** Fails every transaction while it is set: the database answers queries, but cannot write. */
+  writeFault: Error | undefined;
   private readonly replicas: ServiceModule<MeteringService>[] = [];
   private readonly extraDatabases: Database[] = [];
 
@@ -78,7 +80,12 @@ export class Harness {
     const metering = createMetering(
       { ...config, ...changes },
       {
-        db,
+        db: {
+          ...db,
+          plainTransaction: (work, options) =>
+            this.writeFault === undefined ? db.plainTransaction(work, options) : Promise.reject(this.writeFault),
+          isWritable: async () => this.writeFault === undefined && (await db.isWritable()),
+        },
         clock: this.clock,
         log,
         access: new Access(),
