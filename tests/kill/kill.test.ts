@@ -51,7 +51,8 @@ describe.each(modes)('a system whose processes are killed and stopped under load
     // The disk-full test has a single process without gateway threads.
     ...(mode === 'single' ? { TOLLGATE_GATEWAY_THREADS: '2' } : {}),
     TOLLGATE_METERING_LEASE: `${leaseMs}ms`,
-    TOLLGATE_METERING_LOST_GRACE: '5s',
+    // Longer than a gateway needs to detect a dead connection (15 s), or to restart on a busy machine. If it were not, its reports would come too late.
+    TOLLGATE_METERING_LOST_GRACE: '30s',
     TOLLGATE_METERING_SWEEP_INTERVAL: '200ms',
     TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL: `${checkpointMs}ms`,
     TOLLGATE_GATEWAY_HOLD_TTL: `${holdTtlMs}ms`,
