@@ -77,7 +77,7 @@ export function createKeyLane(deps: { config: MeteringConfig; db: Database; cloc
 
   async function isTaken(tx: PlainTransaction, key: KeyRow, nowMs: number): Promise<boolean> {
     if (key.state !== KeyState.running) return key.expiresAtMs > nowMs;
-    return grace.isOn() || isRunning(tx, key, nowMs);
+    return isRunning(tx, key, nowMs, grace.isOn());
   }
 
   async function beginAll(tx: PlainTransaction, requests: readonly KeyRequest[]): Promise<KeyOutcome[]> {

@@ -273,6 +273,17 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     }
   });
 
+  it('that were lost with nothing delivered keep no repeat waiting, although metering restarts or their gateway goes on', async () => {
+    const first = keyedCall({ streaming: false });
+    await begin(first);
+    await checkpoint(service, { call: first, tokens: used });
+    harness.clock.advance(leaseMs + 1);
+    await until(async () => (await find(service, first.id)) !== undefined);
+    const restarted = await harness.replica({ leaseMs });
+    expect(await checkpoint(restarted.service, { call: first, tokens: used })).toEqual([false]);
+    expect((await begin(repeatOf(first), {}, restarted.service)).$case).toBe('reserved');
+  });
+
   it('are not considered lost because metering was unavailable', async () => {
     const first = keyedCall();
     await begin(first);

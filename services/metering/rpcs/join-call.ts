@@ -22,7 +22,7 @@ export async function joinCall(request: JoinCallRequest, _context: CallContext, 
   const key = await db.plainTransaction(async (tx) => {
     const found = await findKey(tx, bytesOf('acct', request.accountId), request.keyHash);
     if (found?.state !== KeyState.running) return found;
-    if (!grace.isOn() && !(await isRunning(tx, found, nowMs))) return undefined;
+    if (!(await isRunning(tx, found, nowMs, grace.isOn()))) return undefined;
     await awaitKey(tx, found, nowMs + awaitedMs);
     return found;
   });

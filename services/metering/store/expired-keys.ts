@@ -2,7 +2,7 @@
 import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { idFromBytes } from '#kit/id.js';
-import { deleteKey, type KeyRow, keyFromRow, KeyState, lockKey } from './keyed-calls.js';
+import { deleteKey, type KeyRow, keyFromRow, KeyState, leaseOfLost, lockKey } from './keyed-calls.js';
 import { isOpen } from './open-calls.js';
 
 /**
@@ -29,8 +29,11 @@ export async function deleteExpiredKeys(db: Database, nowMs: number, ttlMs: numb
   return rows.length;
 }
 
-/** Reports whether the call that has the key may still run: it is in flight, or may not have been checkpointed yet. */
-export async function isRunning(tx: PlainTransaction, key: KeyRow, nowMs: number): Promise<boolean> {
-  if (key.state !== KeyState.running) return false;
-  return key.leaseUntilMs > nowMs || isOpen(tx, idFromBytes('req', key.callId));
+/**
+ * Reports whether the call that has the key may still run: it is in flight, or may not have been checkpointed yet. In the grace period of leases, all
+ * may that are not known to be lost.
+ */
+export async function isRunning(tx: PlainTransaction, key: KeyRow, nowMs: number, isGrace = false): Promise<boolean> {
+  if (key.state !== KeyState.running || key.leaseUntilMs === leaseOfLost) return false;
+  return isGrace || key.leaseUntilMs > nowMs || isOpen(tx, idFromBytes('req', key.callId));
 }

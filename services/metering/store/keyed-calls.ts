@@ -17,6 +17,9 @@ export const KeyState = { running: 0, kept: 1, tooLarge: 2, gatewayLost: 3 } as 
 /** One of these states. */
 export type KeyState = (typeof KeyState)[keyof typeof KeyState];
 
+/** The lease of a lost call that left its key free: a repeat may take the key, but until then the call's own report may still arrive. */
+export const leaseOfLost = 0;
+
 /** Holds a key and the call that has it. */
 export interface KeyRow {
   readonly accountId: Buffer;
@@ -43,9 +46,10 @@ const keysPerStatementMax = 200;
 const keys = keyedText(['account_id', 'key_hash']);
 const calls = keyedText(['account_id', 'key_hash', 'call_id']);
 const selectNamed = textOfRows((rows) => `SELECT call_id FROM idempotency_key WHERE ${calls(rows)}`);
-const selectRunning = textOfRows((rows) => `SELECT call_id FROM idempotency_key WHERE ${calls(rows)} AND state = ${KeyState.running}`);
+const isHeld = `state = ${KeyState.running} AND lease_until_ms <> ${leaseOfLost}`;
+const selectRunning = textOfRows((rows) => `SELECT call_id FROM idempotency_key WHERE ${calls(rows)} AND ${isHeld}`);
 const selectLocked = textOfRows((rows) => `SELECT call_id FROM idempotency_key WHERE ${keys(rows)} FOR UPDATE`);
-const renew = textOfRows((rows) => `UPDATE idempotency_key SET lease_until_ms = ? WHERE ${calls(rows)} AND state = ${KeyState.running}`);
+const renew = textOfRows((rows) => `UPDATE idempotency_key SET lease_until_ms = ? WHERE ${calls(rows)} AND ${isHeld}`);
 
 /** Returns the row of a key, locked if others could write it; undefined when there is none. */
 export async function lockKey(tx: PlainTransaction, accountId: Buffer, keyHash: Buffer): Promise<KeyRow | undefined> {
@@ -174,7 +178,7 @@ export async function closeKey(tx: PlainTransaction, { record, free, storedAnswe
   if (free && !isLost) return deleteKey(tx, key);
   // Its gateway may have delivered it and still report it, unless a repeat has taken the key by then.
   if (isLost && (free || !wasUsed)) {
-    await tx.run(`UPDATE idempotency_key SET lease_until_ms = 0 WHERE ${byKey}`, [accountId, keyHash]);
+    await tx.run(`UPDATE idempotency_key SET lease_until_ms = ${leaseOfLost} WHERE ${byKey}`, [accountId, keyHash]);
     return;
   }
   if (key.keptMs === 0 && !isLost) return deleteKey(tx, key);
