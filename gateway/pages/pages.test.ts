@@ -56,8 +56,19 @@ describe('the public pages', () => {
 /** A model of the catalog with one price for all input. */
 function priced(id: string, input: string, output: string, fields: Partial<CatalogModel> = {}): CatalogModel {
   return {
-    ...{ id, display_name: id, description: '', owned_by: 'acme', lifecycle: 'active', available: true, aliases: [], features: [] },
-    ...{ max_input_tokens: 1, max_tokens: 1, input_modalities: ['text'], output_modalities: ['text'], unit_prices: [] },
+    id,
+    display_name: id,
+    description: '',
+    owned_by: 'acme',
+    lifecycle: 'active',
+    available: true,
+    aliases: [],
+    features: [],
+    max_input_tokens: 1,
+    max_tokens: 1,
+    input_modalities: ['text'],
+    output_modalities: ['text'],
+    unit_prices: [],
     usd_per_million_tokens: { input, cache_read: input, cache_write_5m: input, cache_write_1h: input, output },
     ...fields,
   } as unknown as CatalogModel;

@@ -225,7 +225,7 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
       await page.getByRole('menuitem', { name }).click();
     };
     await decide('Drain');
-    await popup(page).getByText('not even as the last target').waitFor();
+    await popup(page).getByText('even if it is the last target').waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
     await popup(page).getByRole('button', { name: 'Drain' }).click();
     await target.getByText('Drained').waitFor();

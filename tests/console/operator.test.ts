@@ -56,7 +56,9 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
 
     await page.getByRole('button', { name: 'Credit' }).click();
     const form = popup(page);
-    await form.getByLabel('Amount in USD').fill('250.5');
+    // The first field has the focus.
+    await page.keyboard.type('250.5');
+    expect(await form.getByLabel('Amount in USD').inputValue()).toBe('250.5');
     await form.getByLabel('Reason').fill('invoice 7');
     await form.getByLabel('Reference').fill('INV-7');
     // Above the threshold, the same amount has to be entered twice.
@@ -211,6 +213,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     expect(page.url()).toContain('action=account.suspend');
     await page.getByRole('button', { name: 'Verify log' }).click();
     await page.getByText(/Log verified: \d+ entries/).waitFor();
+    await page.getByRole('button', { name: 'Copy', exact: true }).waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Export CSV' }).click()]);
     expect(download.suggestedFilename()).toBe('audit.csv');
@@ -227,6 +230,11 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
         mode === 'single' ? /Available[^]*SQLite 3\./ : /Available[^]*MariaDB 1/,
       );
     }
+    const sandbox = page.getByRole('table', { name: 'Upstreams' }).getByRole('row', { name: /^sandbox/ });
+    await sandbox.getByText('None').waitFor();
+    await system.cli('upstream', 'drain', 'sandbox', 'stall');
+    await sandbox.getByText(/^1 of \d+$/).waitFor();
+    await system.cli('upstream', 'return', 'sandbox', 'stall');
     // A busy button is paler for a moment, which is not an accessibility fault.
     await page.locator('button:enabled', { hasText: 'Verify now' }).waitFor();
     await settledPage(page);

@@ -19,8 +19,7 @@ export const operatorAuditText = dictionary(
     jsonl: 'Export JSONL',
     verify: 'Verify log',
     verified: ({ count }: { count: number }) => `Log verified: ${count === 1 ? '1 entry' : `${count} entries`}.`,
-    lastEntry: ({ last }: { last: string }) =>
-      `Store the last entry elsewhere, so that you can prove later that no earlier entry was changed: ${last}`,
+    lastEntry: 'Store the last entry elsewhere, so that you can prove later that no earlier entry was changed:',
     changedLog: 'The log has been altered',
     when: 'Time',
     what: 'Action',
@@ -50,7 +49,7 @@ export const operatorAuditText = dictionary(
     jsonl: '导出 JSONL',
     verify: '校验日志',
     verified: ({ count }) => `日志校验通过：共 ${count} 条。`,
-    lastEntry: ({ last }) => `请将最后一条另行保存，以便日后证明之前的内容未被更改：${last}`,
+    lastEntry: '请将最后一条另行保存，以便日后证明之前的内容未被更改：',
     changedLog: '日志已被篡改',
     when: '时间',
     what: '操作',

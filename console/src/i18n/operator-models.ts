@@ -33,7 +33,7 @@ export const modelsText = dictionary(
     free: 'Free',
     noUpstream: 'No upstream',
     draft: 'Draft',
-    priceComes: ({ when }: { when: string }) => `new price ${when}`,
+    priceComes: ({ when }: { when: string }) => `New price ${when}`,
     upstreamDisabled: 'disabled',
     upstreamUnknown: 'missing',
 

@@ -1,7 +1,7 @@
 // Dialogs and side sheets. They trap the focus, and restore it when they close.
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
-import { type ReactNode, type RefObject, useId } from 'react';
+import { type ReactNode, type RefObject, useId, useRef } from 'react';
 import { useText } from '../i18n/text.js';
 import { commonText } from '../i18n/common.js';
 import { Button } from './button.js';
@@ -21,8 +21,14 @@ interface DialogProps {
   readonly initialFocus?: RefObject<HTMLElement | null> | undefined;
 }
 
-/** A dialog in the middle of the page, or in the full width of a narrow screen. */
+/** What a user types into or chooses from first. */
+const firstField = 'input:not([type=checkbox], [type=radio]), select, textarea';
+
+/** A dialog in the middle of the page, or in the full width of a narrow screen. Its first field has the focus. */
 export function Dialog({ open, onClose, title, description, children, footer, sticky = false, wide = false, initialFocus }: DialogProps) {
+  const popup = useRef<HTMLDivElement>(null);
+  // On a phone, the focus would open the keyboard over the dialog.
+  const focusField = (by: string) => (by === 'touch' ? true : (popup.current?.querySelector<HTMLElement>(firstField) ?? true));
   return (
     <Base.Root
       open={open}
@@ -34,7 +40,11 @@ export function Dialog({ open, onClose, title, description, children, footer, st
       <Base.Portal>
         <Base.Backdrop className="no-print fixed inset-0 z-40 bg-veil" />
         <Base.Viewport className="fixed inset-0 z-50 grid place-items-center overflow-y-auto p-3">
-          <Base.Popup initialFocus={initialFocus} className={classNames('pop w-full p-5', wide ? 'max-w-3xl' : 'max-w-lg')}>
+          <Base.Popup
+            ref={popup}
+            initialFocus={initialFocus ?? focusField}
+            className={classNames('pop w-full p-5', wide ? 'max-w-3xl' : 'max-w-lg')}
+          >
             <div className="mb-3 flex items-start justify-between gap-4">
               <Base.Title className="text-lg font-semibold">{title}</Base.Title>
               {!sticky && <DialogClose />}

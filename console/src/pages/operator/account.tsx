@@ -83,7 +83,12 @@ function Shown({ account }: { account: OperatorAccountDetail }) {
             facts={[
               [t.accountId, <code key="id">{id}</code>],
               [t.state, <AccountState key="state" state={state} />],
-              [t.keys, account.keys],
+              [
+                t.keys,
+                <Link key="keys" to={`/accounts/${id}/keys`} className="link">
+                  {account.keys}
+                </Link>,
+              ],
               [rateLimits.title, <AccountRateLimits key="limits" limits={account.rate_limits} />],
               [t.created, <When key="created" at={account.created_at} />],
               [

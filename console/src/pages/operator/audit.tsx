@@ -6,6 +6,7 @@ import { auditExportUrl, type AuditEvent, type AuditFilter, listAuditEvents, ope
 import { operatorAuditText } from '../../i18n/operator-audit.js';
 import { useText } from '../../i18n/text.js';
 import { Button, buttonClass } from '../../ui/button.js';
+import { CopyButton } from '../../ui/copy.js';
 import { TextField } from '../../ui/field.js';
 import { Card, Empty, PageHeader } from '../../ui/layout.js';
 import { ErrorNotice, Notice } from '../../ui/notice.js';
@@ -47,10 +48,7 @@ export default function Audit() {
           tone={verify.data.ok ? 'good' : 'bad'}
           title={verify.data.ok ? t.verified({ count: verify.data.entries_checked }) : t.changedLog}
         >
-          <p>
-            {verify.data.fault ??
-              (verify.data.last !== null && t.lastEntry({ last: `${verify.data.last.number}:${verify.data.last.hash}` }))}
-          </p>
+          {verify.data.fault ?? (verify.data.last !== null && <LastEntry last={`${verify.data.last.number}:${verify.data.last.hash}`} />)}
         </Notice>
       )}
       <Filter
@@ -64,6 +62,18 @@ export default function Audit() {
           return entries.length === 0 ? <Empty title={t.none}>{t.noneHint}</Empty> : <EntryTable entries={entries} />;
         }}
       </Listed>
+    </>
+  );
+}
+
+function LastEntry({ last }: { last: string }) {
+  const t = useText(operatorAuditText);
+  return (
+    <>
+      <p className="mb-2">
+        {t.lastEntry} <code className="wrap-anywhere">{last}</code>
+      </p>
+      <CopyButton size="small" text={last} />
     </>
   );
 }
@@ -131,7 +141,7 @@ function EntryTable({ entries }: { entries: readonly AuditEvent[] }) {
           },
           { name: t.what, cell: ({ action }) => <code>{action}</code> },
           { name: t.on, className: 'min-w-36 wrap-anywhere', cell: (entry) => <Target entry={entry} /> },
-          { name: t.detail, className: 'text-sm text-soft wrap-anywhere', cell: ({ detail }) => <Detail detail={detail} /> },
+          { name: t.detail, className: 'w-full text-sm text-soft wrap-anywhere', cell: ({ detail }) => <Detail detail={detail} /> },
           { name: t.number, numeric: true, cell: ({ number }) => number ?? '–' },
         ]}
       />

@@ -4,6 +4,7 @@ import { callersText } from '../../i18n/operator-callers.js';
 import { useText } from '../../i18n/text.js';
 import { Badge } from '../../ui/badge.js';
 import { Card, Empty, PageHeader } from '../../ui/layout.js';
+import { ShortId } from '../../ui/short-id.js';
 import { DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
 import { Listed } from '../billing/parts.js';
@@ -47,12 +48,22 @@ function CallerTable({ callers }: { callers: readonly Caller[] }) {
             cell: ({ name, identity }) => (
               <>
                 {name}
-                <span className="block font-normal text-soft">{identity}</span>
+                <span className="block font-normal text-soft">
+                  {identity?.split(/(?<=\/)/).map((part, index) => [<wbr key={index} />, part])}
+                </span>
               </>
             ),
           },
           { name: t.grants, className: 'wrap-anywhere', cell: ({ grants }) => grants.join(', ') },
-          { name: t.accounts, className: 'wrap-anywhere', cell: ({ account_ids }) => account_ids?.join(', ') ?? t.allAccounts },
+          {
+            name: t.accounts,
+            cell: ({ account_ids }) =>
+              account_ids?.map((id) => (
+                <span key={id} className="block">
+                  <ShortId id={id} to={`/operator/accounts/${id}`} />
+                </span>
+              )) ?? t.allAccounts,
+          },
           { name: t.lastSeen, cell: ({ last_seen_at }) => (last_seen_at === null ? t.never : <When at={last_seen_at} />) },
           {
             name: t.certificate,

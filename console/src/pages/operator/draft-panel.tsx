@@ -145,18 +145,20 @@ function Changes({ changes, wasPriced }: { changes: readonly Change[]; wasPriced
   const t = useText(modelsText);
   const nameOf = useUnitName();
   const count = useNumber();
+  const digits = exactDigitsOf(changes.flatMap(({ before_usd, after_usd }) => [before_usd, after_usd]));
   const figure = (usd: string | null, max: number | null, absent: string) =>
     usd === null ? (
       <span className="text-soft">{absent}</span>
     ) : (
       <>
-        <Usd exact value={usd} />
+        <Usd digits={digits} value={usd} />
         {max !== null && <span className="block text-sm font-normal text-soft">{t.mostPerCall({ max: count(max) })}</span>}
       </>
     );
   const absent = (unit: string): string => (unit === 'reasoning' ? t.asOutput : t.removed);
   return (
     <DataTable
+      plain
       caption={t.whatChanges}
       rows={changes}
       rowKey={(change) => change.unit}
@@ -206,6 +208,7 @@ function Calls({ calls }: { calls: readonly TypicalCall[] }) {
   const digits = exactDigitsOf(calls.flatMap(({ before_usd, after_usd }) => [before_usd, after_usd]));
   return (
     <DataTable
+      plain
       caption={t.whatCallsCost}
       rows={calls}
       rowKey={({ name }) => name}

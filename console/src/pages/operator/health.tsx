@@ -1,7 +1,9 @@
 // The health of the whole system, for operators.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import { Link } from 'wouter';
 import { checkLedger, getHealth, type Health, operatorKeys } from '../../api/operator.js';
+import { catalogKeys, listTargets } from '../../api/operator-catalog.js';
 import { healthText } from '../../i18n/operator-health.js';
 import { useText } from '../../i18n/text.js';
 import { Badge } from '../../ui/badge.js';
@@ -11,6 +13,7 @@ import { ErrorNotice } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
+import { targetRows } from './target-rows.js';
 
 const unsettledCommand = 'tollgate usage unsettled';
 const refreshMs = 5000;
@@ -229,7 +232,16 @@ function Services({ health: { services } }: { health: Health }) {
 
 function Upstreams({ health: { upstreams } }: { health: Health }) {
   const t = useText(healthText);
+  const targets = useQuery({ queryKey: catalogKeys.targets, queryFn: ({ signal }) => listTargets(signal), refetchInterval: refreshMs });
   if (upstreams === null) return null;
+  const targetsOf = ({ id, enabled }: (typeof upstreams)[number]) => {
+    const rows = targetRows((targets.data?.data ?? []).filter(({ upstream_id }) => upstream_id === id)).filter(
+      ({ credential }) => credential === null,
+    );
+    const out = rows.filter(({ state }) => state !== 'available' && state !== 'unknown');
+    if (rows.length === 0 || !enabled) return '–';
+    return <Verdict good={out.length === 0}>{out.length === 0 ? t.noneOut : t.someOut({ out: out.length, all: rows.length })}</Verdict>;
+  };
   return (
     <Section title={t.upstreams}>
       <Card flush>
@@ -238,8 +250,17 @@ function Upstreams({ health: { upstreams } }: { health: Health }) {
           rows={upstreams}
           rowKey={({ id }) => id}
           columns={[
-            { name: t.upstream, className: 'wrap-anywhere', cell: ({ id }) => id },
+            {
+              name: t.upstream,
+              className: 'wrap-anywhere',
+              cell: ({ id }) => (
+                <Link to="/operator/upstreams" className="link">
+                  {id}
+                </Link>
+              ),
+            },
             { name: t.state, cell: ({ enabled }) => (enabled ? t.enabled : t.disabled) },
+            { name: t.outOfService, cell: targetsOf },
             {
               name: t.lastTest,
               cell: ({ last_test }) =>

@@ -2,6 +2,7 @@
 import { useState } from 'react';
 import { useSearchParams } from 'wouter';
 import type { DatedPrice, Figures, WholeModel } from '../../api/operator-catalog.js';
+import { exactDigitsOf } from '../../format/money.js';
 import { useNumber } from '../../format/number.js';
 import { useTime } from '../../format/time.js';
 import { modelsText } from '../../i18n/operator-models.js';
@@ -92,10 +93,11 @@ function InForce({ model: { price, pricing } }: { model: WholeModel }) {
   );
 }
 
-function Figure({ figures, name }: { figures: Figures; name: keyof Figures }) {
+function Figure({ figures, name, digits }: { figures: Figures; name: keyof Figures; digits?: number }) {
   const t = useText(modelsText);
   const value = figures[name];
-  return value === null ? <span className="font-normal text-soft">{t.asOutput}</span> : <Usd exact value={value} />;
+  if (value === null) return <span className="font-normal text-soft">{t.asOutput}</span>;
+  return <Usd exact={digits === undefined} digits={digits} value={value} />;
 }
 
 function History({ prices }: { prices: readonly DatedPrice[] }) {
@@ -106,6 +108,7 @@ function History({ prices }: { prices: readonly DatedPrice[] }) {
     <Card flush>
       <DataTable
         room="most"
+        className="[&_thead_th]:whitespace-normal"
         caption={t.history}
         rows={prices}
         rowKey={({ id }) => id}
@@ -113,16 +116,19 @@ function History({ prices }: { prices: readonly DatedPrice[] }) {
           { name: t.from, cell: ({ effective_from }) => <When at={effective_from} /> },
           { name: t.until, cell: ({ effective_until }) => <When at={effective_until} /> },
           { name: t.state, cell: ({ state }) => <State state={state} /> },
-          ...priceClasses.map((name) => ({
-            name: nameOf(name),
-            numeric: true,
-            cell: (price: DatedPrice) => <Figure figures={price.usd_per_million_tokens} name={name} />,
-          })),
-          ...units.map((name) => ({
-            name: nameOf(name),
-            numeric: true,
-            cell: ({ unit_prices }: DatedPrice) => <Usd exact value={unit_prices.find(({ unit }) => unit === name)?.usd ?? null} />,
-          })),
+          ...priceClasses.map((name) => {
+            const digits = exactDigitsOf(prices.map(({ usd_per_million_tokens: figures }) => figures[name]));
+            return {
+              name: nameOf(name),
+              numeric: true,
+              cell: (price: DatedPrice) => <Figure figures={price.usd_per_million_tokens} name={name} digits={digits} />,
+            };
+          }),
+          ...units.map((name) => {
+            const usd = ({ unit_prices }: DatedPrice) => unit_prices.find(({ unit }) => unit === name)?.usd ?? null;
+            const digits = exactDigitsOf(prices.map(usd));
+            return { name: nameOf(name), numeric: true, cell: (price: DatedPrice) => <Usd digits={digits} value={usd(price)} /> };
+          }),
         ]}
       />
     </Card>

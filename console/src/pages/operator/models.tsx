@@ -133,7 +133,7 @@ function ModelList({
             rows={shown}
             rowKey={({ id }) => id}
             columns={[
-              { name: t.model, cell: (model) => <Name model={model} /> },
+              { name: t.model, className: 'xl:min-w-64', cell: (model) => <Name model={model} /> },
               { name: t.state, cell: (model) => <StateBadges model={model} /> },
               { name: t.input, usd: ({ price }) => price?.usd_per_million_tokens.input ?? null },
               { name: t.output, usd: ({ price }) => price?.usd_per_million_tokens.output ?? null },

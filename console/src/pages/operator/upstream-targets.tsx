@@ -17,6 +17,8 @@ import { When } from '../../ui/values.js';
 import { type TargetRow, targetRows } from './target-rows.js';
 
 const refreshMs = 5000;
+/** Processes report the targets in service only while an operator looks, so the first answer may lack them. */
+const firstRefreshMs = 1000;
 
 interface Asked {
   readonly mode: Exclude<OverrideMode, 'return'>;
@@ -28,7 +30,11 @@ export function UpstreamTargets({ upstreamId }: { upstreamId: string }) {
   const number = useNumber();
   const client = useQueryClient();
   const [asked, setAsked] = useState<Asked>();
-  const query = useQuery({ queryKey: catalogKeys.targets, queryFn: ({ signal }) => listTargets(signal), refetchInterval: refreshMs });
+  const query = useQuery({
+    queryKey: catalogKeys.targets,
+    queryFn: ({ signal }) => listTargets(signal),
+    refetchInterval: ({ state }) => (state.dataUpdateCount > 1 ? refreshMs : firstRefreshMs),
+  });
   const decide = useMutation({
     mutationFn: ({ mode, row: { target, credential } }: { mode: OverrideMode; row: TargetRow }) =>
       overrideTarget(target.upstream_id, target.upstream_model, credential, mode),
@@ -49,7 +55,7 @@ export function UpstreamTargets({ upstreamId }: { upstreamId: string }) {
         rowKey={({ key }) => key}
         columns={[
           { name: t.target, cell: (row) => <Name row={row} />, className: 'wrap-anywhere' },
-          { name: t.state, cell: (row) => <State row={row} /> },
+          { name: t.state, cell: (row) => <State row={row} nowMs={query.dataUpdatedAt} /> },
           {
             name: t.recent,
             numeric: true,
@@ -110,7 +116,7 @@ const looks = {
   unknown: { tone: 'plain', icon: 'open' },
 } as const;
 
-function State({ row: { state, worst, processes } }: { row: TargetRow }) {
+function State({ row: { state, worst, processes }, nowMs }: { row: TargetRow; nowMs: number }) {
   const t = useText(targetsText);
   const isOut = state === 'ejected' || state === 'cooling';
   return (
@@ -130,8 +136,14 @@ function State({ row: { state, worst, processes } }: { row: TargetRow }) {
               ·{' '}
             </>
           )}
-          {t.since} <When at={worst.since} style="second" /> · {state === 'ejected' ? t.nextTrial : t.until}{' '}
-          <When at={worst.until} style="second" />
+          {t.since} <When at={worst.since} style="second" /> ·{' '}
+          {state === 'ejected' && Date.parse(worst.until ?? '') <= nowMs ? (
+            t.trialDue
+          ) : (
+            <>
+              {state === 'ejected' ? t.nextTrial : t.until} <When at={worst.until} style="second" />
+            </>
+          )}
         </p>
       )}
     </div>

@@ -41,7 +41,7 @@ export default function Upstreams() {
       <Fetched query={query}>
         {({ data }) => (
           <div className="flex flex-col gap-4">
-            {data.map((upstream) => (
+            {data.toSorted(builtInLast).map((upstream) => (
               <UpstreamCard key={upstream.id} upstream={upstream} />
             ))}
           </div>
@@ -51,6 +51,8 @@ export default function Upstreams() {
     </>
   );
 }
+
+const builtInLast = (one: Upstream, other: Upstream): number => Number(one.locked === 'built_in') - Number(other.locked === 'built_in');
 
 function UpstreamCard({ upstream }: { upstream: Upstream }) {
   const t = useText(upstreamsText);

@@ -129,7 +129,7 @@ function UserTable({ users, onAct }: { users: readonly OperatorUser[]; onAct: (a
           {
             name: t.state,
             cell: ({ is_disabled, has_password, is_operator, has_second_factor }) => (
-              <span className="flex flex-wrap gap-1.5">
+              <span className="flex flex-wrap gap-1.5 xl:flex-nowrap">
                 {is_disabled ? (
                   <Badge icon="stopped">{t.disabled}</Badge>
                 ) : (
@@ -142,7 +142,7 @@ function UserTable({ users, onAct }: { users: readonly OperatorUser[]; onAct: (a
               </span>
             ),
           },
-          { name: t.created, cell: ({ created_at }) => <When at={created_at} style="day" /> },
+          { name: t.created, className: 'whitespace-nowrap', cell: ({ created_at }) => <When at={created_at} style="day" /> },
           {
             name: t.actionsOf({ email: '' }).trim(),
             hideName: true,

@@ -15,10 +15,20 @@ describe('an entry of the audit log', () => {
   it('shows the details once, in one line', () => {
     expect(
       detailText(
-        { name: 'server', role: 'admin', former_role: 'viewer', limit_usd: null, models: ['a', 'b'], before: { available_usd: '5' } },
+        {
+          name: 'server',
+          role: 'admin',
+          former_role: 'viewer',
+          limit_usd: null,
+          models: ['a', 'b'],
+          expires_at: '2026-12-24T05:57:32.775Z',
+          before: { available_usd: '5', budgets: {} },
+        },
         'server',
       ),
-    ).toBe('role: admin · former role: viewer · limit usd: – · models: a, b · before: available usd 5');
+    ).toBe(
+      'role: admin · former role: viewer · limit: – · models: a, b · expires at: 2026-12-24 05:57:32 UTC · before: available $5.00, budgets –',
+    );
     expect(detailText({ name: 'server', before: { state: 'active' }, after: { state: 'disabled', project: id } }, 'server')).toBe(
       'state: active → disabled · project: – → key_…89abcdef',
     );
