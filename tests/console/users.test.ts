@@ -181,7 +181,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
       .getByRole('row')
       .filter({ hasText: 'changed a role' })
       .filter({ hasText: 'vera@example.com' })
-      .getByText('role: admin')
+      .getByText('Role: admin')
       .waitFor();
     await log.getByText('accepted an invitation').waitFor();
     const actor = page.getByLabel('Actor', { exact: true });
@@ -363,6 +363,20 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     expect(await page.getByRole('table', { name: 'Members' }).getByText('No second factor').count()).toBe(0);
     await page.getByRole('button', { name: 'Make optional' }).click();
     await page.getByText('Optional. Each member decides.').waitFor();
+
+    // From now on, the password is only the first step.
+    await signOut(page);
+    await page.getByLabel('Email address').fill(strict.email);
+    await page.getByLabel('Password').fill(password);
+    await page.keyboard.press('Enter');
+    await heading(page, 'Second factor');
+    await page.getByLabel('Code from your authenticator app').fill('000000');
+    await page.keyboard.press('Enter');
+    await page.getByText(/^The second factor was not accepted: the code is wrong/).waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.getByLabel('Code from your authenticator app').fill(generateSync({ secret, epoch: Math.floor(Date.now() / 1000) + 30 }));
+    await page.keyboard.press('Enter');
+    await page.getByRole('navigation', { name: 'Console' }).waitFor();
     await person.close();
   });
 

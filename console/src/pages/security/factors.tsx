@@ -76,12 +76,15 @@ function Factors({ factors: { data, recovery_codes_left: left } }: { factors: Se
   return (
     <>
       {act.error !== null && !needsReauthentication(act.error) && <FormError error={act.error} />}
-      {data.length === 0 && <p className="mb-3 text-soft">{t.none}</p>}
-      <ul className="flex flex-col gap-3">
-        {data.map((factor) => (
-          <Factor key={factor.id} factor={factor} onRename={() => setRenaming(factor)} onRemove={() => setAsked({ remove: factor })} />
-        ))}
-      </ul>
+      {data.length === 0 ? (
+        <p className="text-soft">{t.none}</p>
+      ) : (
+        <ul className="flex flex-col gap-3">
+          {data.map((factor) => (
+            <Factor key={factor.id} factor={factor} onRename={() => setRenaming(factor)} onRemove={() => setAsked({ remove: factor })} />
+          ))}
+        </ul>
+      )}
       <div className="mt-4 flex flex-wrap gap-2">
         {!hasApp && <Button onClick={() => act.mutate({ add: 'totp' })}>{t.setUpApp}</Button>}
         <AddPasskey onAdd={() => act.mutate({ add: 'passkey' })} />

@@ -33,11 +33,9 @@ export function SecondStep({
         submit={t.signIn}
         onProof={(proof) => finish.mutate(proof)}
       />
-      <p className="mt-6">
-        <Button look="ghost" onClick={onBack}>
-          {t.startAgain}
-        </Button>
-      </p>
+      <Button look="ghost" className="mt-4 w-full" onClick={onBack}>
+        {t.startAgain}
+      </Button>
       <p className="mt-6 text-sm text-soft">{t.lost}</p>
     </>
   );

@@ -11,7 +11,8 @@ export const waitMinutes = (error: ApiError): number => Math.max(1, Math.ceil((e
 export function SignInFault({ error, refused, fields = [] }: { error: unknown; refused?: string; fields?: readonly string[] }) {
   const t = useText(signInText);
   if (!(error instanceof ApiError)) return <FormError error={error} />;
-  if (error.code === 'sign_in_refused') {
+  // Other rules of this code are about the second step, and say what was wrong.
+  if (error.code === 'sign_in_refused' && error.rule === 'sign_in_refused') {
     return (
       <Notice tone="bad" live>
         {refused ?? t.refused}
