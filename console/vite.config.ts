@@ -29,7 +29,11 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             { name: 'shared', test: /console[\\/]src[\\/](ui[\\/](?!dialog)|format)/, minShareCount: 22 },
-            { name: 'common', test: /console[\\/]src[\\/](ui[\\/](?!dialog|menu|tabs|toast)|format|api|session)/, minShareCount: 6 },
+            {
+              name: 'common',
+              test: /console[\\/]src[\\/](ui[\\/](?!dialog|menu|tabs|toast)|format|api|session|pages[\\/](billing[\\/]parts|(keys|projects)[\\/]queries|users[\\/]query-keys))/,
+              minShareCount: 6,
+            },
           ],
         },
       },

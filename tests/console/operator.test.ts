@@ -203,7 +203,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     await rows.nth(1).waitFor();
     const texts = await rows.allInnerTexts();
     expect(texts.find((text) => text.includes('account.suspend'))).toMatch(
-      /operator@example\.com[^]*reason: invoice 8 is unpaid[^]*before: state: active[^]*after: state: suspended/,
+      /operator@example\.com[^]*Reason: invoice 8 is unpaid[^]*State: active → suspended/,
     );
     expect(texts.find((text) => text.includes('account.reverse'))).toContain('entered for the wrong account');
     expect(texts.filter((text) => text.includes('operator CLI')).length).toBeGreaterThanOrEqual(3);

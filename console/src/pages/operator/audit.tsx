@@ -14,7 +14,7 @@ import { ShortId, shortId } from '../../ui/short-id.js';
 import { DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
 import { Listed } from '../billing/parts.js';
-import { detailText } from '../users/audit-detail.js';
+import { DetailList } from '../users/detail-list.js';
 
 const names = ['actor', 'action', 'account', 'target', 'from', 'until'] as const;
 
@@ -141,7 +141,7 @@ function EntryTable({ entries }: { entries: readonly AuditEvent[] }) {
           },
           { name: t.what, cell: ({ action }) => <code>{action}</code> },
           { name: t.on, className: 'min-w-36 wrap-anywhere', cell: (entry) => <Target entry={entry} /> },
-          { name: t.detail, className: 'w-full text-sm text-soft wrap-anywhere', cell: ({ detail }) => <Detail detail={detail} /> },
+          { name: t.detail, className: 'w-full text-sm', cell: ({ detail }) => <DetailList detail={detail} /> },
           { name: t.number, numeric: true, cell: ({ number }) => number ?? '–' },
         ]}
       />
@@ -164,25 +164,6 @@ function Target({ entry: { target_id, account_id } }: { entry: AuditEvent }) {
           <code>{shortId(target)}</code>
         </Link>
       )}
-    </>
-  );
-}
-
-/** Values before and after the change are shown separately from the other details. */
-function Detail({ detail: { before, after, ...rest } }: { detail: AuditEvent['detail'] }) {
-  const t = useText(operatorAuditText);
-  const line = (name: string, value: unknown) =>
-    typeof value === 'object' &&
-    value !== null && (
-      <span className="block">
-        {name}: {detailText(value as Readonly<Record<string, unknown>>, '')}
-      </span>
-    );
-  return (
-    <>
-      {detailText(rest, '')}
-      {line(t.before, before)}
-      {line(t.after, after)}
     </>
   );
 }

@@ -16,7 +16,7 @@ import { ActionMenu } from '../../ui/menu.js';
 import { Fetched } from '../../ui/query.js';
 import { toast } from '../../ui/toast.js';
 import { CredentialDialog, UpstreamCredentials } from './upstream-credentials.js';
-import { UpstreamDialog } from './upstream-form.js';
+import { UpstreamDialog } from './lazy-upstream-form.js';
 import { UpstreamTargets } from './upstream-targets.js';
 import { TestDialog, TestResult } from './upstream-test.js';
 

@@ -15,8 +15,11 @@ import { Loading, Notice } from '../../ui/notice.js';
 import { QueryFault } from '../../ui/query.js';
 import { type Column, DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
-import { detailText, targetText } from './audit-detail.js';
+import { targetText } from './audit-detail.js';
+import { DetailList } from './detail-list.js';
+import { RequestLink } from '../billing/parts.js';
 import { managementKeysKey } from '../management-keys/queries.js';
+import { useProjects } from '../projects/queries.js';
 import { membersKey } from './query-keys.js';
 
 export default function AuditPage() {
@@ -44,6 +47,8 @@ function Entries({ account }: { account: AccountInUse }) {
     initialPageParam: '',
     getNextPageParam: ({ next }) => next,
   });
+  const projects = new Map(useProjects().data?.map(({ id, name }) => [id, name]));
+  const nameOf = (id: string): string | undefined => projects.get(id);
   const emailOf = (id: string): string | undefined => members.data?.data.find((member) => member.id === id)?.email;
   const columns: readonly Column<AuditEvent>[] = [
     { name: t.at, cell: (entry) => <When at={entry.at} style="line" />, className: 'whitespace-nowrap' },
@@ -52,18 +57,19 @@ function Entries({ account }: { account: AccountInUse }) {
       className: 'md:min-w-36 xl:whitespace-nowrap',
       cell: (entry) => <span className="wrap-anywhere">{entry.actor ?? t.operator}</span>,
     },
-    { name: t.what, className: 'md:min-w-36', cell: (entry) => actions[entry.action] ?? <code>{entry.action}</code> },
     {
-      name: t.target,
-      cell: (entry) => <Target entry={entry} account={account} text={targetText(entry, emailOf(entry.target_id))} />,
-      className: 'md:min-w-32',
+      name: t.what,
+      className: 'md:min-w-48',
+      cell: (entry) => (
+        <>
+          {actions[entry.action] ?? <code>{entry.action}</code>}{' '}
+          <Target entry={entry} account={account} text={targetText(entry, emailOf(entry.target_id))} />
+        </>
+      ),
     },
     {
       name: t.details,
-      cell(entry) {
-        const text = detailText(entry.detail, targetText(entry, emailOf(entry.target_id)));
-        return text === '' ? null : <span className="text-soft wrap-anywhere">{text}</span>;
-      },
+      cell: (entry) => <DetailList detail={entry.detail} said={targetText(entry, emailOf(entry.target_id))} nameOf={nameOf} />,
     },
     { name: t.address, className: 'text-soft whitespace-nowrap', cell: (entry) => entry.address },
   ];
@@ -114,6 +120,7 @@ function Entries({ account }: { account: AccountInUse }) {
 /** The target: its name if the log has one, otherwise the end of its id; a key with a link. */
 function Target({ entry, account, text }: { entry: AuditEvent; account: AccountInUse; text: string }) {
   const id = entry.target_id;
+  if (id === account.id) return null;
   if (id.startsWith('key_')) {
     return (
       <Link to={account.path(`/keys/${id}`)} className="link wrap-anywhere" title={id}>
@@ -121,8 +128,9 @@ function Target({ entry, account, text }: { entry: AuditEvent; account: AccountI
       </Link>
     );
   }
+  if (id.startsWith('req_')) return <RequestLink requestId={id} />;
   return (
-    <span className="wrap-anywhere" title={id}>
+    <span className={text.startsWith('…') ? 'whitespace-nowrap' : 'wrap-anywhere'} title={id}>
       {text}
     </span>
   );
