@@ -6,7 +6,16 @@ import { ApiError } from './api/client.js';
 import { getAccount, operatorKeys } from './api/operator.js';
 import type { AccountOfMine, Me } from './api/session.js';
 import { consolePath } from './base.js';
-import { AccountProvider, MeProvider, rememberAccount, startAccount, useMe, useMeQuery } from './session/account.js';
+import {
+  type AccountInUse,
+  AccountProvider,
+  MeProvider,
+  rememberAccount,
+  startAccount,
+  useAccount,
+  useMe,
+  useMeQuery,
+} from './session/account.js';
 import { useIsPageKept } from './session/kept-page.js';
 import { queryClient } from './session/queries.js';
 import { serverFile } from './session/server-file.js';
@@ -14,7 +23,7 @@ import { FaultBoundary } from './shell/fault-boundary.js';
 import { Frame } from './shell/frame.js';
 import { PublicFrame } from './shell/public-frame.js';
 import { NotFresh } from './shell/not-fresh.js';
-import { NoAccount, NotFound } from './shell/nowhere.js';
+import { Forbidden, NoAccount, NotFound } from './shell/nowhere.js';
 import { Loading } from './ui/notice.js';
 import { Fetched } from './ui/query.js';
 import { Toasts } from './ui/toast.js';
@@ -58,6 +67,12 @@ const accountPages: Readonly<Record<string, Page>> = {
   '/members': page(() => import('./pages/users/members.js')),
   '/audit': page(() => import('./pages/users/audit.js')),
 };
+
+/** The permission that pages of an account need. */
+const permissions: readonly (readonly [pages: RegExp, permission: Parameters<AccountInUse['can']>[0]])[] = [
+  [/^\/(billing|members|webhooks)/, 'look'],
+  [/^\/management-keys/, 'change members'],
+];
 
 /** For operators. */
 const operatorPages: Readonly<Record<string, Page>> = {
@@ -175,7 +190,7 @@ function Pages({ me }: { me: Me }) {
       {Object.entries(accountPages).map(([path, Page]) => (
         <Route key={path} path={`/accounts/:account${path}`}>
           <OfAccount>
-            <Page />
+            <Permitted path={path} page={Page} />
           </OfAccount>
         </Route>
       ))}
@@ -277,6 +292,11 @@ function OfAccount({ children }: { children: ReactNode }) {
       )}
     </Fetched>
   );
+}
+
+function Permitted({ path, page: Page }: { path: string; page: Page }) {
+  const account = useAccount();
+  return permissions.every(([pages, permission]) => !pages.test(path) || account.can(permission)) ? <Page /> : <Forbidden />;
 }
 
 function PagesOf({ account, children }: { account: AccountOfMine; children: ReactNode }) {

@@ -220,6 +220,11 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     await popup(keys).getByLabel('Name').fill('of a guest');
     await popup(keys).getByRole('button', { name: 'Create key' }).click();
     await keys.getByTestId('secret').waitFor();
+    for (const path of ['billing', 'members', 'webhooks', 'management-keys']) {
+      const forbidden = await person.open(`/accounts/${accountId}/${path}`);
+      await forbidden.getByRole('heading', { level: 1, name: 'You do not have access to this page' }).waitFor();
+      await forbidden.close();
+    }
     const usage = await person.open(`/accounts/${accountId}/usage`);
     await settledPage(usage);
     const created = await system.cli('key', 'list', '--account', accountId, '--json');

@@ -1,4 +1,4 @@
-// The page for unknown addresses.
+// The pages for unknown addresses, for users without an account, and for users without permission.
 import { shellText } from '../i18n/shell.js';
 import { useText } from '../i18n/text.js';
 import { ButtonLink } from '../ui/button.js';
@@ -9,9 +9,7 @@ export function NotFound() {
   return (
     <>
       <PageHeader title={t.notFound} />
-      <Empty title={t.notFound} action={<ButtonLink to="/">{t.toHome}</ButtonLink>}>
-        {t.notFoundHint}
-      </Empty>
+      <Empty title={t.notFoundHint} action={<ButtonLink to="/">{t.toHome}</ButtonLink>} />
     </>
   );
 }
@@ -21,7 +19,17 @@ export function NoAccount() {
   return (
     <>
       <PageHeader title={t.noAccount} />
-      <Empty title={t.noAccount}>{t.noAccountHint}</Empty>
+      <Empty title={t.noAccountHint} />
+    </>
+  );
+}
+
+export function Forbidden() {
+  const t = useText(shellText);
+  return (
+    <>
+      <PageHeader title={t.forbidden} />
+      <Empty title={t.forbiddenHint} action={<ButtonLink to="/">{t.toHome}</ButtonLink>} />
     </>
   );
 }
