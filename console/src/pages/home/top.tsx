@@ -12,6 +12,7 @@ import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { Card, Section } from '../../ui/layout.js';
 import { Fetched } from '../../ui/query.js';
+import { shortId } from '../../ui/short-id.js';
 import { DataTable } from '../../ui/table.js';
 import { keyKey } from '../keys/queries.js';
 
@@ -54,7 +55,7 @@ export function TopKeys() {
   });
   const link = (id: string): ReactNode => (
     <Link className="link" to={account.path(`/keys/${id}`)}>
-      {keys.find(({ data }) => data?.id === id)?.data?.name ?? id}
+      {keys.find(({ data }) => data?.id === id)?.data?.name ?? shortId(id)}
     </Link>
   );
   return <Top title={t.topKeys} name={t.key} all={[t.allKeys, '/keys']} query={query} cell={link} />;
