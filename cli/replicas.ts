@@ -1,4 +1,4 @@
-// The replicas behind the address of a service: the doctor queries each of them, where a client would get any.
+// The replicas behind the address of a service: the doctor queries each of them, while a client would be connected to any of them.
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 

@@ -9,13 +9,13 @@ export interface ImportedAs {
   readonly prefix: string;
   /** The names of the models to import; absent: all. */
   readonly only?: readonly string[] | undefined;
-  /** The context of models of which the upstream does not say it. */
+  /** The context of models for which the upstream does not give it. */
   readonly context?: number | undefined;
   /** The most output of one answer; absent: what the upstream says, or the context. */
   readonly maxOutput?: number | undefined;
   readonly capabilities: readonly Capability[];
   readonly images: boolean;
-  /** They return vectors. */
+  /** Whether they return vectors. */
   readonly embeddings: boolean;
 }
 

@@ -36,7 +36,7 @@ writeFileSync(
   `// The option tollgate.options.v1.access of every RPC, made by scripts/descriptor-set.js.\nexport const accessTable = ${JSON.stringify(table, null, 2)} as const;\n`,
 );
 
-/** The access of one RPC as the table has it. */
+/** The access of one RPC, as it is in the table. */
 function ruleOf(name, method) {
   const options = method.proto.options;
   if (options === undefined || !hasExtension(options, accessOption)) return fault(name, 'has no option (tollgate.options.v1.access)');

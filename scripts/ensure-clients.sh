@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the clients of docs/clients/ that `make test` does not need under .toolchain/clients: each Python framework into an environment of its
-# own, because their requirements exclude one another, and the coding agents, whose commands are put into .toolchain/clients/bin.
+# Installs the clients of docs/clients/ that `make test` does not need under .toolchain/clients: each Python framework in an environment of its own, because
+# their requirements conflict, and the coding agents, with their commands in .toolchain/clients/bin.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 own="$root/.toolchain/clients"

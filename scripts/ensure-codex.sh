@@ -1,5 +1,5 @@
 #!/bin/sh
-# Puts the Codex CLI into .toolchain/codex. It is not among the packages, because its binary is too large for every installation.
+# Installs the Codex CLI in .toolchain/codex. It is not in package.json, because its binary is too large to be part of every installation.
 set -eu
 version=0.169.0
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -13,7 +13,7 @@ esac
 part=$(mktemp -d)
 trap 'rm -rf "$part"' EXIT
 (cd "$part" && npm pack --silent "@openai/codex@$version-$platform" >/dev/null) || { echo "The Codex CLI could not be downloaded from npm." >&2; exit 1; }
-# Its host for code mode and its voices are as large again, and no test uses them.
+# Leaves out its code-mode host and its voices, which are just as large and which no test uses.
 tar -xzf "$part"/*.tgz -C "$part" --strip-components=3 --wildcards 'package/vendor/*' --exclude '*/codex-code-mode-host' --exclude '*/voice'
 rm -rf "$folder" "$part"/*.tgz
 mkdir -p "$root/.toolchain"

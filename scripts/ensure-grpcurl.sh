@@ -1,6 +1,6 @@
 #!/bin/sh
-# Puts grpcurl into .toolchain/bin, built from its Go module. Debian's Go is installed when there is none; this version is the last that
-# Debian 12's Go 1.19 builds.
+# Installs grpcurl in .toolchain/bin, built from its Go module. Installs Debian's Go if there is none. This is the last version that Debian 12's Go 1.19 can
+# build.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 [ ! -x "$root/.toolchain/bin/grpcurl" ] || exit 0

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Puts Helm, kubeconform and the loader of Docker Compose into .toolchain/bin, built from their Go modules, which takes minutes and needs a present Go,
-# and into .toolchain/kubernetes-schemas the schemas of Kubernetes from the Python package kubernetes-validate.
+# Installs Helm, kubeconform and the loader of Docker Compose in .toolchain/bin, built from their Go modules, which takes minutes and needs a recent Go. Also
+# installs the schemas of Kubernetes, from the Python package kubernetes-validate, in .toolchain/kubernetes-schemas.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 bin="$root/.toolchain/bin"
@@ -15,7 +15,7 @@ schemas="$root/.toolchain/kubernetes-schemas"
 [ ! -d "$schemas" ] || exit 0
 rm -rf "$schemas.new"
 python3 -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --target "$schemas.new" kubernetes-validate==1.37.0
-# kubeconform follows no reference to another file, so that each schema gets the definitions that all of them refer to.
+# kubeconform does not follow references to other files, so each schema gets a copy of the definitions that all of them refer to.
 python3 - "$schemas.new/kubernetes_validate/kubernetes-json-schema" "$schemas.new/out" <<'END'
 import json, pathlib, sys
 kinds = ['deployment-apps-v1', 'statefulset-apps-v1', 'service-v1', 'job-batch-v1', 'networkpolicy-networking-v1', 'ingress-networking-v1',

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Puts Jaeger's all-in-one into .toolchain/bin, built from its Go module, which takes minutes. `go install` refuses a module with replace
-# lines, so that a module of ours requires it. This version is the last that has the program; it needs Go 1.24.
+# Installs Jaeger's all-in-one in .toolchain/bin, built from its Go module, which takes minutes. `go install` refuses a module with replace directives, so a
+# module of our own requires it. This is the last version that includes the program; it needs Go 1.24.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 [ ! -x "$root/.toolchain/bin/jaeger" ] || exit 0

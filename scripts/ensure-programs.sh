@@ -1,9 +1,11 @@
 #!/bin/sh
-# Makes sure that programs, or files by their whole path, are present, installing Debian's packages for those that are not:
-# ensure-programs.sh program:package …
-# Of MariaDB only the core packages are named: they hold the programs and neither start nor configure a server of the system.
+# Makes sure that programs, or files given by their whole path, are present. Installs Debian's packages for those that are not:
+#
+#   ensure-programs.sh program:package …
+#
+# For MariaDB, name only the core packages: they contain the programs, and neither configure nor start a server of the system.
 set -eu
-# Debian keeps servers' programs where an ordinary user's PATH does not look.
+# Debian installs servers' programs in folders that are not in an ordinary user's PATH.
 PATH="$PATH:/usr/sbin:/usr/local/sbin"
 packages=""
 for pair in "$@"; do

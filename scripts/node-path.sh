@@ -1,7 +1,7 @@
 #!/bin/sh
-# Prints the folder of a Node that is new enough, installing the LTS through npm's `node` package under .toolchain when the
-# system's is too old or absent from the PATH. Node 24 is the least: undici 8, better-sqlite3 13 and the test clients ask for it;
-# and of Node 24 a version that has Argon2, which came with 24.7, for the passwords of the console.
+# Prints the folder of a Node that is new enough. If the system's Node is too old or not in the PATH, installs the LTS from npm's `node` package under
+# .toolchain. The minimum is 24.7: undici 8, better-sqlite3 13 and the test clients need Node 24, and the passwords of the console need Argon2, which was
+# added in 24.7.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 major_min=24

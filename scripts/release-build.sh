@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints the folder of the build of a commit or tag, which is made under .toolchain/releases on first use: what tests upgrade from. By default that is the
-# newest release (a tag v…), or before the first release the newest commit of main.
+# Prints the folder with the build of a commit or tag, from which tests upgrade. It is built under .toolchain/releases on first use. The default is the newest
+# release (a tag v…) or, before the first release, the newest commit of main.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 git="git -C $root"
@@ -12,7 +12,7 @@ if [ ! -f "$folder/dist/.built" ]; then
   rm -rf "$folder"
   mkdir -p "$folder"
   $git archive "$commit" | tar -x -C "$folder"
-  # The same packages need not be installed twice.
+  # If it has the same packages, they need not be installed again.
   if cmp -s "$root/package-lock.json" "$folder/package-lock.json"; then ln -s "$root/node_modules" "$folder/node_modules"
   else (cd "$folder" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >&2); fi
   (cd "$folder" && npm run -s generate && npm run -s build) >&2

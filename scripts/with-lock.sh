@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs a command while no other command runs through this script in this checkout. Systems without flock(1), such as macOS, have Perl's.
+# Runs a command while no other command runs through this script in this checkout. On systems without flock(1), such as macOS, Perl's flock is used.
 set -eu
 lock=$(cd "$(dirname "$0")/.." && pwd)/Makefile
 if command -v flock >/dev/null; then exec flock "$lock" "$@"; fi

@@ -82,7 +82,7 @@ async function serviceUrls({ databases }: CliConfig): Promise<Readonly<Record<Se
   });
 }
 
-/** Has `tollgate doctor` know of the backup. An installation that does not run cannot. */
+/** Records the backup for `tollgate doctor`, which is not possible while the installation is not running. */
 async function record(cli: Cli): Promise<void> {
   try {
     await cli.withServices(({ auth }) => auth.recordBackup({}, operatorCall()));

@@ -1,4 +1,4 @@
-// tollgate upstream health|drain|eject|return: which targets are out of service, and what the operator decides about them.
+// tollgate upstream health|drain|eject|return: which targets are out of service, and how an operator takes them out of service or returns them.
 import type { Command } from 'commander';
 import { OverrideMode } from '#proto/inference/v1/inference.js';
 import type { Cli } from '../cli.js';

@@ -88,7 +88,7 @@ export class FakeState {
   readonly models: Model[] = [];
   readonly upstreams: Upstream[] = [];
   listedModels: UpstreamModel[] = [];
-  /** What the last test of an upstream was to find out of its model. */
+  /** What the last test of an upstream was to find out about its model. */
   probes: CapabilityProbe[] = [];
   /** Secrets by upstream id. */
   readonly secrets = new Map<string, string>();
@@ -133,7 +133,7 @@ export class FakeState {
   pausedAtMs = 0n;
   /** Of auth: when the installation was backed up and created. */
   backups = { lastBackupAtMs: 0n, oldestAccountAtMs: BigInt(testNowMs) };
-  /** Likewise of those that auth has not received. */
+  /** The same for those that auth has not received. */
   oldestUnshippedNotificationAtMs = 0n;
   /** The error of the next test delivery; empty: it succeeds. */
   alertOutcome = '';

@@ -72,7 +72,7 @@ function launch(folder: string, port: number, password: string): ChildProcess {
     stdio: ['pipe', logFile, logFile],
   });
   closeSync(logFile);
-  // By standard input, because every user of the machine sees the arguments of a process.
+  // Passed on standard input, because every user of the machine can see the arguments of a process.
   const config = [
     'bind 127.0.0.1',
     `port ${port}`,

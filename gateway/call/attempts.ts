@@ -19,7 +19,10 @@ export class AttemptLog {
     this.#askedAfterMs = afterMs;
   }
 
-  /** Notes that an attempt failed, lost to another one, or that its answer broke off; the next target, if there is one, is tried now, or since earlier. */
+  /**
+   * Notes that an attempt failed, lost to another one, or broke off while it answered. The next target, if there is one, is tried now or is being
+   * tried already.
+   */
   fail(failed: FailedAttempt): void {
     const { target, next, offsetMs, durationMs, reason, httpStatus, upstreamRequestId } = failed;
     // The attempt that has been running since the previous one failed.

@@ -11,7 +11,7 @@ export interface Occupancy {
   countCall(accountId: string, by: 1 | -1): void;
   /** Returns the memory of the bodies that are being read, in units of body-guard.ts. */
   bodyUnits(): number;
-  /** Returns the same of an account. */
+  /** Returns the same for one account. */
   bodyUnitsOf(accountId: string): number;
   countBody(accountId: string, units: number): void;
   /** Returns the reports that wait in the spool. */

@@ -29,7 +29,7 @@ const headersOf: Record<FormatName, HeadersOf> = {
   }),
 };
 
-/** Returns the headers of the limits on requests and on tokens, each of which the least is left. */
+/** Returns the headers of one limit on requests and one on tokens: those of which the least is left. */
 export function limitHeaders(format: FormatName, figures: readonly Figures[], nowMs: number): Record<string, string> {
   const requests = least(figures, 'requests', (each) => each.requestsResetMs);
   const tokens = least(figures, 'tokens', (each) => each.tokensResetMs);

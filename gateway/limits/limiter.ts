@@ -56,9 +56,9 @@ export interface Limiter {
   admit(call: CallToLimit, modelId: string): Admission | undefined | Promise<Admission>;
   /** Counts the replay of an answer as a request without tokens. Throws rate_limited. */
   admitReplay(call: CallToLimit, modelId: string): Promise<void>;
-  /** Counts a request to count tokens, of which a key may make so many per minute, apart from its calls. Throws rate_limited. */
+  /** Counts a request to count tokens, for which a key has a limit per minute, separate from that of its calls. Throws rate_limited. */
   admitCount(keyId: string, countsPerMinuteMax: number): Promise<void>;
-  /** Counts a request with a management key, of which it may make so many per minute. Throws rate_limited. */
+  /** Counts a request with a management key, which has a limit per minute. Throws rate_limited. */
   admitManagement(keyId: string, requestsPerMinuteMax: number): Promise<void>;
 }
 

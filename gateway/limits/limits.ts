@@ -82,7 +82,7 @@ function subject(scope: Scope, id: string, own: RateLimits | undefined, byDefaul
   return { scope, id, hash: subjectHash(`${scope} ${id}`), requests, tokens, concurrent };
 }
 
-/** Returns a subject of its own for requests that are no calls, such as the counts of tokens of a key. */
+/** Returns a separate subject for requests that are not calls, such as the counts of tokens of a key. */
 export function requestSubject(id: string, perMinuteMax: number): Subject {
   return { scope: 'key', id, hash: subjectHash(`key ${id}`), requests: perMinuteMax, tokens: undefined, concurrent: undefined };
 }

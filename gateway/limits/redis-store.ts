@@ -133,7 +133,7 @@ export function redisLimitStore({ url, whenAway, local, clock, log }: RedisOptio
       const shared = takeShared(subjects, demand);
       return inTime(shared).catch((error: unknown) => {
         outage.began(error);
-        // A call that was counted after all is no call in flight.
+        // If the call was counted after all, its place among the calls in flight is freed.
         shared.then(
           (late) => (late.refusal === undefined ? late.end(0, nowMs) : undefined),
           () => undefined,

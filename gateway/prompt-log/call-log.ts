@@ -7,7 +7,7 @@ import type { JsonBody } from '../http/middleware/json-body.js';
 import { type KeptBody, keptBody, keptBytesMax } from './kept-body.js';
 
 const cutOff = Event.fromPartial({ event: { $case: 'finished', value: { stopReason: StopReason.STOP_REASON_MAX_TOKENS } } });
-/** What an event without text takes. */
+/** What an event without text counts for. */
 const eventChars = 64;
 
 /** The log of one call. The bodies are in the format of the client. */

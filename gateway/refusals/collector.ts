@@ -11,7 +11,7 @@ const examplesMax = 2000;
 /** Series whose numbers of examples are remembered. */
 const rememberedMax = 20_000;
 
-/** What one message may have, which keeps it below a few hundred kilobytes. */
+/** The most that one message may contain, so that it stays below a few hundred kilobytes. */
 const seriesPerBatch = 1000;
 const examplesPerBatch = 500;
 

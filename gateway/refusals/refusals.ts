@@ -29,7 +29,7 @@ const lost = counter({
   name: 'tollgate.calls.refused.lost',
   unit: '{call}',
   description:
-    'Refused calls that are missing in the counts of accounts, because there was no room for them or metering was unavailable at a stop.',
+    'Refused calls that are missing from the counts of accounts, because there was no room for them or metering was unavailable at a stop.',
   by: 'gateway',
 });
 
@@ -147,7 +147,7 @@ export function createRefusals(deps: {
       const waiting = collector.count() + (unconfirmed === undefined ? 0n : callsOf(unconfirmed));
       if (waiting === 0n) return;
       lost.of().add(Number(waiting));
-      log.warn({ calls: Number(waiting) }, 'metering is unavailable: these refused calls are missing in the counts of accounts');
+      log.warn({ calls: Number(waiting) }, 'metering is unavailable: these refused calls are missing from the counts of accounts');
     },
   };
 }

@@ -6,7 +6,7 @@ import { AccountState, type Key, KeyState } from '#proto/auth/v1/auth.js';
 // Built at the first call with a key: parsing fifty blocks takes longer than a call may.
 const allowedOf = new WeakMap<Key, (address: string) => boolean>();
 
-/** Of a client, its network address, which is read only if the key depends on it. */
+/** The network address of a client, which is read only if the key depends on it. */
 export interface ClientAddress {
   readonly ip: string;
 }

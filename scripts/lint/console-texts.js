@@ -1,4 +1,4 @@
-// A lint rule: the console's components contain no texts, which would exist in one language only. Texts are in console/src/i18n.
+// A lint rule: the console's components must not contain texts, which would exist in only one language. Texts belong in console/src/i18n.
 const spoken = new Set(['aria-label', 'title', 'placeholder', 'alt', 'label', 'hint', 'description', 'caption', 'summary']);
 // Names that are the same in every language.
 const names = /^(Tollgate|English|简体中文|UTC|CSV|JSONL|JSON|curl|[^\p{L}]*|[g/?] ?\w?)$/u;

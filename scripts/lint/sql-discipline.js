@@ -1,5 +1,5 @@
-// A lint rule: inside a transaction one awaited statement a command, never a string of several. On Galera both have lost acknowledged
-// transactions, and after a deadlock the server commits by itself what was sent without waiting (services/kit/README.md, "Statements").
+// A lint rule: inside a transaction, every command has one statement and is awaited. Without either, Galera has lost acknowledged transactions, and after a
+// deadlock the server commits by itself what was sent without waiting (services/kit/README.md, "Statements").
 
 const statements = new Set(['query', 'run', 'find', 'lock', 'insert', 'overwrite', 'raw']);
 const gatherers = new Set(['all', 'allSettled', 'race', 'any']);
@@ -22,7 +22,7 @@ function isStatement(node) {
   );
 }
 
-/** Awaited, or handed to the caller, who has to await it. */
+/** Whether it is awaited, or returned to the caller, who has to await it. */
 function isAwaited(node) {
   const { parent } = node;
   if (parent.type === 'AwaitExpression' || parent.type === 'ReturnStatement') return true;
@@ -67,15 +67,15 @@ const oneAwaitedStatement = {
         const method = callee.type === 'MemberExpression' ? callee.property.name : undefined;
         if (method === 'raw' || method === 'query' || method === 'run') {
           if (/;\s*\S/.test(textOf(node.arguments[0]) ?? ''))
-            context.report({ node, message: 'One statement a command: send what follows the semicolon by itself.' });
+            context.report({ node, message: 'Send one statement per command: send what follows the semicolon separately.' });
         }
         if (isStatement(node) && !isAwaited(node)) {
           context.report({
             node,
-            message: 'Await each statement of a transaction, or return it: the next may begin when it was answered.',
+            message: 'Await each statement of a transaction, or return it: the next one may be sent only after its response.',
           });
         } else if (beginsWithTx(node) && gathered(node)) {
-          context.report({ node, message: 'Statements of a transaction run one after another, never side by side.' });
+          context.report({ node, message: 'Run the statements of a transaction one after another, not concurrently.' });
         }
       },
     };

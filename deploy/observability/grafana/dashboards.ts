@@ -103,7 +103,7 @@ const overview: Dashboard = {
       panels: [
         {
           title: 'Gateways that can serve calls',
-          description: '0 for a part that is missing.',
+          description: '0: the part is missing.',
           kind: 'graph',
           unit: 'short',
           queries: [[`min by (instance, part) (tollgate_gateway_ready{${on}})`, '{{instance}} {{part}}']],
@@ -211,7 +211,7 @@ const calls: Dashboard = {
           queries: [[rate('tollgate_prompt_logs_total', 'result'), '{{result}}']],
         },
         {
-          title: 'Lookups of keys',
+          title: 'Key lookups',
           kind: 'graph',
           unit: 'reqps',
           queries: [[rate('tollgate_keys_lookups_total', 'result'), '{{result}}']],
@@ -370,7 +370,7 @@ const money: Dashboard = {
       panels: [
         { title: 'Settlement lag', kind: 'graph', unit: 's', queries: quantiles('tollgate_settlement_lag_seconds') },
         {
-          title: 'Charges that wait for the ledger',
+          title: 'Charges waiting for the ledger',
           kind: 'graph',
           unit: 'short',
           queries: [
@@ -378,7 +378,12 @@ const money: Dashboard = {
             ['max(tollgate_outbox_failed)', 'refused permanently'],
           ],
         },
-        { title: 'Age of the oldest of them', kind: 'graph', unit: 's', queries: [['max(tollgate_outbox_oldest_age_seconds)', 'age']] },
+        {
+          title: 'Age of the oldest charge that waits',
+          kind: 'graph',
+          unit: 's',
+          queries: [['max(tollgate_outbox_oldest_age_seconds)', 'age']],
+        },
       ],
     },
     {
@@ -400,7 +405,7 @@ const money: Dashboard = {
           queries: [[`sum by (instance) (tollgate_spool_size_bytes{${on}})`, '{{instance}}']],
         },
         {
-          title: 'Age of the oldest of them',
+          title: 'Age of the oldest call in the spool',
           kind: 'graph',
           unit: 's',
           queries: [[`max by (instance) (tollgate_spool_oldest_age_seconds{${on}})`, '{{instance}}']],
@@ -463,7 +468,7 @@ const databases: Dashboard = {
           ],
         },
         {
-          title: 'Requests that wait for a connection',
+          title: 'Requests waiting for a connection',
           kind: 'graph',
           unit: 'short',
           queries: [
@@ -480,7 +485,7 @@ const databases: Dashboard = {
           queries: quantiles('db_client_connection_wait_time_seconds', 'db_client_connection_pool_name'),
         },
         {
-          title: 'Items that wait for a transaction',
+          title: 'Items waiting for a transaction',
           kind: 'graph',
           unit: 'short',
           queries: [[`sum by (lane) (tollgate_batch_queue{${on}})`, '{{lane}}']],
@@ -590,8 +595,8 @@ const processes: Dashboard = {
           queries: [[`min by (instance, folder) (tollgate_disk_free_bytes{${on}} / tollgate_disk_size_bytes)`, '{{instance}} {{folder}}']],
         },
         {
-          title: 'Validity of certificates',
-          description: 'Empty where no process has certificates.',
+          title: 'Time until certificates expire',
+          description: 'Empty if no process has certificates.',
           kind: 'graph',
           unit: 's',
           queries: [[`min by (instance, file) (tollgate_certificate_remaining_seconds{${on}}) or vector(0)`, '{{instance}} {{file}}']],

@@ -12,7 +12,7 @@ export interface Panel {
   /** As Grafana names it: s, bytes, reqps, percentunit, short, currencyUSD. */
   readonly unit: string;
   readonly queries: readonly Query[];
-  /** Values from which a panel of present values is red; it is green below. */
+  /** The value at and above which a panel of current values is red; below it, the panel is green. */
   readonly redFrom?: number;
 }
 

@@ -54,7 +54,7 @@ export class OfferedCall implements AnswerSink {
   #steps: CallStep[] = [];
   #isKept = true;
   #clients = 0;
-  /** Of the client that disconnected last. */
+  /** The retry count of the client that disconnected last. */
   #retryCount = 0;
   #isShared = false;
   #isDelivered = false;

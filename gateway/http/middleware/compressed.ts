@@ -1,5 +1,5 @@
 // Compression of the responses of single routes: public pages and files. It is not applied to all routes, because the bytes of calls pass unchanged, and
-// because the length of a compressed response that holds a secret alongside text of the request betrays the secret (https://www.breachattack.com).
+// because the length of a compressed response that contains a secret and text of the request reveals the secret (https://www.breachattack.com).
 import { finished, Stream } from 'node:stream';
 import type { Context, Middleware, Next } from 'koa';
 import compress from 'koa-compress';

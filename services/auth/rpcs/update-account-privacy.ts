@@ -7,7 +7,7 @@ import type { RpcDeps } from '../deps.js';
 import { accountIdBytes } from '../requests/fields.js';
 import { found } from '../requests/found.js';
 
-/** Raises invalid_request, not_found, and role_not_permitted when logging is to be permitted by a user who is no owner of the account. */
+/** Raises invalid_request, not_found, and role_not_permitted when logging is to be permitted by a user who is not an owner of the account. */
 export async function updateAccountPrivacy(
   { accountId, neverLogPrompts }: UpdateAccountPrivacyRequest,
   context: CallContext,

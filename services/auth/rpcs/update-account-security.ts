@@ -1,4 +1,4 @@
-// UpdateAccountSecurity: requires a second factor of the members of an account, or no longer.
+// UpdateAccountSecurity: requires a second factor of the members of an account, or stops requiring it.
 import type { CallContext } from '#client/call-context.js';
 import type { Account, UpdateAccountSecurityRequest, UpdateAccountSecurityResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';

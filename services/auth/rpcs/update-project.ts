@@ -20,7 +20,7 @@ const promptLogDaysMax = 30;
 
 /**
  * Changes the fields of the mask. Raises invalid_request, not_found, failed_precondition for a deleted project and for prompts of an account that
- * never logs them, and role_not_permitted when prompts are to be logged for longer by a user who is no admin or owner of the account.
+ * never logs them, and role_not_permitted when prompts are to be logged for longer by a user who is neither an admin nor an owner of the account.
  */
 export async function updateProject(request: UpdateProjectRequest, context: CallContext, deps: RpcDeps): Promise<UpdateProjectResponse> {
   const own = ownProject(request);

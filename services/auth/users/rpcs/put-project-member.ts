@@ -8,7 +8,7 @@ import { roleWord } from '../audit-details.js';
 import type { UserDeps } from '../deps.js';
 import { checkedId, checkedProjectRole, checkedProjectRoles } from '../fields.js';
 
-/** Raises invalid_request, and not_found for a project that the account does not have or a user who is no member. */
+/** Raises invalid_request, and not_found for a project that the account does not have or a user who is not a member. */
 export async function putProjectMember(
   request: PutProjectMemberRequest,
   context: CallContext,

@@ -1,4 +1,4 @@
-// BeginSecondFactor: prepares a second factor that the user then shows to work.
+// BeginSecondFactor: prepares a second factor, which the user then proves to work.
 import { fault, fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import { type BeginSecondFactorRequest, type BeginSecondFactorResponse, SecondFactorKind } from '#proto/auth/v1/users.js';
