@@ -111,7 +111,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   const authFor = (caller: string) => localClient(UserServiceDefinition, users, { caller, crossing });
   const catalog = createCatalog(config.catalog, { db: databases.catalog, clock, log, auth: authFor('catalog') });
   const catalogService = decorateService(CatalogServiceDefinition, catalog.service, chain);
-  const ledger = createLedger(config.ledger, { db: databases.books, clock, log, access, auth: authFor('ledger') });
+  const ledger = createLedger(config.ledger, { db: databases.books, clock, log, access, auth: authFor('ledger'), sharesRecords: true });
   const ledgerService = decorateService(LedgerServiceDefinition, ledger.service, chain);
   const alerts = createAlerts(config.ledger, {
     db: databases.books,

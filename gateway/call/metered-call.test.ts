@@ -432,6 +432,14 @@ describe('a metered call', () => {
     expect(records).toEqual([expect.objectContaining({ outcome: Outcome.OUTCOME_COMPLETED, free: false })]);
   });
 
+  it.each([true, false])(
+    'lets the hold be written with the record only if nothing of the answer is shown before (streaming: %s)',
+    async (streaming) => {
+      const { holds } = await play({ streaming });
+      expect(holds.map(({ durableWithRecord }) => durableWithRecord)).toEqual([!streaming]);
+    },
+  );
+
   it('reports an upstream error to its caller only when the hold is durable', async () => {
     let failedAt = 0;
     let durableAt = 0;

@@ -263,7 +263,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     const isStored = responseSink !== undefined && progress.finished !== undefined && !outcome.free;
     const storedResponse = isStored ? await storedResponseOf(responseSink, progress, deps.log) : undefined;
     const report = reportOf(progress, outcome, deps.clock.nowMs(), storedAnswer, storedResponse);
-    const recording = deps.recorder.record({ ...report, neverCheckpointed: inFlight.reporting() });
+    const recording = deps.recorder.record({ ...report, neverCheckpointed: inFlight.reporting() }, held.write);
     // The call is in flight until it is recorded, however long that takes.
     void recording.ended.then(() => inFlight.close());
     recorded = await recording.record.catch((cause: unknown) => {

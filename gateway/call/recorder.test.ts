@@ -121,6 +121,34 @@ describe('an ended call', () => {
   });
 });
 
+describe('an ended call whose hold is written with its record', () => {
+  it('is spooled once the ledger has written the hold', async () => {
+    const spool = takingSpool();
+    const keptBefore: number[] = [];
+    const { recorder } = recorderOver(away, { spool });
+    const writeHold = async (): Promise<void> => void keptBefore.push(spool.kept.length);
+    expect(await recorder.record(report(false), writeHold).record).toMatchObject({ record: undefined });
+    expect([keptBefore, spool.kept.length]).toEqual([[0], 1]);
+  });
+
+  it('is not spooled while the ledger is unavailable too: its caller receives an error, and it is free', async () => {
+    let isUnavailable = true;
+    const spool = takingSpool();
+    const { recorder, recorded } = recorderOver(() => void (isUnavailable && away()), { spool });
+    const { record, ended } = recorder.record(report(false), async () => away());
+    await expect(record).rejects.toEqual(unavailable);
+    isUnavailable = false;
+    await ended;
+    expect(spool.kept).toEqual([]);
+    expect(recorded).toEqual([expect.objectContaining({ outcome: Outcome.OUTCOME_GATEWAY_ERROR, free: true })]);
+  });
+
+  it('needs no other request to the ledger when metering stores it', async () => {
+    const { recorder } = recorderOver(() => undefined);
+    expect(await recorder.record(report(false), async () => away()).record).toMatchObject({ record: expect.anything() });
+  });
+});
+
 describe('an ended call that the spool does not accept either', () => {
   it('is spooled without the response that is stored with it, because nobody could find that until it is posted', async () => {
     const spool = takingSpool();

@@ -32,9 +32,10 @@ export interface Recorder {
   /**
    * `record` resolves once the report is durable, in metering or in the spool. It rejects with metering's error when metering rejects the
    * report, and with service_unavailable after the longest time that a caller waits. `ended` resolves when there are no more attempts here,
-   * which may be much later: a call of which something was delivered must be recorded, whether or not its caller still waits.
+   * which may be much later: a call of which something was delivered must be recorded, whether or not its caller still waits. `writeHold` is for a call whose
+   * hold is written with its record; it is called before the report is spooled, because the record is not stored then.
    */
-  record(request: RecordUsageRequest): { record: Promise<Recorded>; ended: Promise<void> };
+  record(request: RecordUsageRequest, writeHold?: () => Promise<void>): { record: Promise<Recorded>; ended: Promise<void> };
   /** Raises service_unavailable while metering accepts no records: calls admitted then might never be charged. */
   assertRecording(): void;
   /** Reports whether a new call would be admitted now. */
@@ -115,7 +116,7 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
     outage.began(error);
   }
 
-  async function persist(request: RecordUsageRequest): Promise<Recorded> {
+  async function persist(request: RecordUsageRequest, writeHold: (() => Promise<void>) | undefined): Promise<Recorded> {
     const { tokens } = request;
     const callId = request.call!.id;
     const startedAtMs = clock.monotonicMs();
@@ -125,6 +126,7 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
     for (let pauseMs = pauseMsMin; ; pauseMs = Math.min(pauseMsMax, pauseMs * 2)) {
       if (isSpooling) {
         try {
+          await writeHold?.();
           await keep(wanted);
           spoolFault.ended();
           return { tokens: tokens!, record: undefined };
@@ -168,9 +170,9 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
   const isTrialDue = (): boolean => clock.monotonicMs() - trialAtMs >= trialIntervalMs;
 
   return {
-    record(request) {
+    record(request, writeHold) {
       const callId = request.call!.id;
-      const persisted = persist(request);
+      const persisted = persist(request, writeHold);
       const record = new Promise<Recorded>((resolve, reject) => {
         const patience = setTimeout(() => {
           overdue.add(callId);

@@ -6,6 +6,7 @@ import type { Access } from '#kit/rpc/access/access.js';
 import type { BooksCheck } from '#proto/ledger/v1/ledger.js';
 import type { LedgerConfig } from './config.js';
 import type { OperationLane } from './lane/operation-lane.js';
+import type { UnwrittenHolds } from './lane/unwritten-holds.js';
 import type { Audit } from './store/audit.js';
 import type { Codes } from './store/codes.js';
 import type { Months } from './store/months.js';
@@ -15,6 +16,10 @@ import type { Reads } from './store/reads.js';
 /** Holds the dependencies that every RPC receives. */
 export interface RpcDeps {
   readonly lane: OperationLane;
+  /** Grants holds before they are written; undefined where each is written immediately. */
+  readonly unwritten: UnwrittenHolds | undefined;
+  /** Writes the holds that are granted and not written yet. */
+  readonly writeHolds: () => Promise<void>;
   readonly reads: Reads;
   readonly audit: Audit;
   readonly pages: Pages;

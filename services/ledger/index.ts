@@ -22,7 +22,8 @@ import { Months } from './store/months.js';
 import { Pages } from './store/pages.js';
 import { Reads } from './store/reads.js';
 import { PathHints } from './store/path-hints.js';
-import { createStore } from './store/store.js';
+import { createStore, holdWriter, operationsMax, type StoreMemory } from './store/store.js';
+import { UnwrittenHolds } from './lane/unwritten-holds.js';
 import { Sweeper } from './expiry/sweeper.js';
 
 export { createAlerts } from './alerts/create-alerts.js';
@@ -40,6 +41,8 @@ export interface LedgerDeps {
   readonly access: Access;
   /** The auth service, which keeps the audit log. */
   readonly auth: AuditReceiver;
+  /** Whether metering has the same database and settles calls by `settleInTransaction`, so that a hold may be written with the record of its call. */
+  readonly sharesRecords?: boolean;
 }
 
 /** The ledger, and what it offers to other modules on its database. */
@@ -49,20 +52,23 @@ export interface LedgerModule extends ServiceModule<LedgerService> {
 }
 
 /** Creates the ledger over its own database. `start` migrates and starts to end expired holds. */
-export function createLedger(config: LedgerConfig, { db, clock, log, access, auth }: LedgerDeps): LedgerModule {
+export function createLedger(config: LedgerConfig, { db, clock, log, access, auth, sharesRecords = false }: LedgerDeps): LedgerModule {
   const auditLog = new AuditOutbox({ db, receiver: auth, caller: 'ledger', clock, log });
-  const hints = new PathHints();
+  const unwritten = sharesRecords && db.engine === 'sqlite' ? new UnwrittenHolds(operationsMax, log) : undefined;
+  const memory: StoreMemory = { hints: new PathHints(), unwritten };
   const lane = countedLane(
     createOperationLane({
       config,
       engine: db.engine,
-      store: createStore(db, auditLog, hints),
+      store: createStore(db, auditLog, memory),
       clock,
       turn: (waiting) => db.turn(waiting),
     }),
   );
   const deps: RpcDeps = {
     lane,
+    unwritten,
+    writeHolds: holdWriter(db, memory),
     reads: new Reads(db),
     audit: new Audit(db),
     pages: new Pages(db),
@@ -81,7 +87,7 @@ export function createLedger(config: LedgerConfig, { db, clock, log, access, aut
   return {
     name: 'ledger',
     auditLog,
-    settleInTransaction: settleInTransaction({ clock, log, hints }),
+    settleInTransaction: settleInTransaction({ clock, log, memory }),
     service: ledgerService(deps),
     async start() {
       await migrate(db, migrations, log);
@@ -95,6 +101,8 @@ export function createLedger(config: LedgerConfig, { db, clock, log, access, aut
       await archiver.stop();
       await sweeper.stop();
       await lane.idle();
+      unwritten?.stop();
+      await deps.writeHolds();
       await auditLog.stop();
     },
     async ready() {

@@ -1,6 +1,7 @@
 // LedgerService: its RPCs, bound to their dependencies.
 import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
+import type { CallContext } from '#client/call-context.js';
 import type { RpcDeps } from './deps.js';
 import { adjust } from './rpcs/adjust.js';
 import { batch, decoratedOperations } from './rpcs/batch.js';
@@ -32,6 +33,16 @@ import { release } from './rpcs/release.js';
 import { settle } from './rpcs/settle.js';
 import { verify } from './rpcs/verify.js';
 
+/** Writes the holds that are not written yet, for an RPC that reads holds or what they set aside. */
+function afterWriting<Request, Response>(
+  rpc: (request: Request, context: CallContext, deps: RpcDeps) => Promise<Response>,
+): (request: Request, context: CallContext, deps: RpcDeps) => Promise<Response> {
+  return async (request, context, deps) => {
+    await deps.writeHolds();
+    return rpc(request, context, deps);
+  };
+}
+
 /** Returns the implementation of the contract over these dependencies. */
 export function ledgerService(deps: RpcDeps): LedgerService {
   const rpcs = bindRpcs<Omit<LedgerService, 'batch'>, RpcDeps>(
@@ -43,19 +54,19 @@ export function ledgerService(deps: RpcDeps): LedgerService {
       expireHolds,
       deposit,
       adjust,
-      getBalance,
-      batchGetBalances,
-      listKeySpend,
-      listBudgetSpend,
+      getBalance: afterWriting(getBalance),
+      batchGetBalances: afterWriting(batchGetBalances),
+      listKeySpend: afterWriting(listKeySpend),
+      listBudgetSpend: afterWriting(listBudgetSpend),
       getHealth,
-      getHold,
-      listOpenHolds,
+      getHold: afterWriting(getHold),
+      listOpenHolds: afterWriting(listOpenHolds),
       listEntries,
       getEntryByIdempotencyKey,
-      verify,
+      verify: afterWriting(verify),
       refund,
-      batchGetHolds,
-      listHolds,
+      batchGetHolds: afterWriting(batchGetHolds),
+      listHolds: afterWriting(listHolds),
       listStatements,
       getStatement,
       getEntry,

@@ -24,6 +24,17 @@ const messages = ['gateway/formats/messages/stream.test.ts', 'gateway/formats/me
 /** All of them. */
 export const mutants: readonly Mutant[] = [
   ...of(
+    'services/ledger/lane/unwritten-holds.ts',
+    ['services/ledger/lane/unwritten-holds.test.ts'],
+    [
+      ['unwritten holds set nothing aside', 'rows.keep({ ...applied.changes, hold: undefined });', ''],
+      ['holds are granted from rows that are being changed', 'this.transactions > 0 || ', ''],
+      ['a transaction that fails loses the holds that it would write', 'this.waiting = [...taken, ...this.waiting];', ''],
+      ['a database that fails grants holds', 'this.known.clear();', ''],
+      ['a hold ignores the budgets that are not known', ' || touched.budgets.length < operation.budgets.length', ''],
+    ],
+  ),
+  ...of(
     'proto/rules/pricing.ts',
     ['proto/rules/pricing.test.ts'],
     [

@@ -29,4 +29,9 @@ export interface PlainTransaction {
   insert(table: Table, rows: readonly Values[]): Promise<void>;
   /** Updates the changing columns of existing rows, given by all of their values. */
   overwrite(table: Table, rows: readonly Values[]): Promise<void>;
+  /** Calls the listener as soon as the transaction is committed or rolled back, before another transaction of its connection begins. */
+  onEnd(listener: EndListener): void;
 }
+
+/** Receives whether a transaction was committed. */
+export type EndListener = (isCommitted: boolean) => void;

@@ -52,9 +52,11 @@ async function commit<T>(tx: SqliteTransaction | MysqlTransaction, work: (tx: Pl
     if (tx.engine === 'sqlite') await tx.begin();
     const result = await work(tx);
     await tx.run('COMMIT', []);
+    tx.end(true);
     return result;
   } catch (error) {
     await tx.abandon();
+    tx.end(false);
     throw error;
   }
 }

@@ -138,11 +138,13 @@ export class SqliteCommits {
 async function applyAll(connection: SqliteConnection, group: readonly Waiting[]): Promise<{ done: Waiting[]; hasWritten: boolean }> {
   const outer = new SqliteTransaction(connection);
   const done: Waiting[] = [];
+  const transactions: SqliteTransaction[] = [];
   let hasWritten = false;
   try {
     await outer.begin();
     for (const waiting of group) {
       const tx = new SqliteTransaction(connection);
+      transactions.push(tx);
       const isAlone = group.length === 1;
       try {
         if (!isAlone) await tx.control('SAVEPOINT one');
@@ -156,13 +158,16 @@ async function applyAll(connection: SqliteConnection, group: readonly Waiting[])
         if (isAlone || !connection.inTransaction) throw error;
         await outer.control('ROLLBACK TO one');
         await outer.control('RELEASE one');
+        tx.end(false);
         waiting.reject(error);
       }
     }
     await outer.control('COMMIT');
+    for (const tx of transactions) tx.end(true);
     return { done, hasWritten };
   } catch (error) {
     await outer.abandon();
+    for (const tx of transactions) tx.end(false);
     throw error;
   }
 }

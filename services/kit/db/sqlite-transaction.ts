@@ -1,6 +1,6 @@
 // A transaction on better-sqlite3, whose calls block: rows one by one with prepared statements, which costs less than statements on many
 // rows.
-import type { Bindings, PlainTransaction, Row } from './plain-transaction.js';
+import type { Bindings, EndListener, PlainTransaction, Row } from './plain-transaction.js';
 import { countStatement } from './db-metrics.js';
 import { type ConnectionFacts, endStatement, traceStatement } from './sql-spans.js';
 import type { Table, Values } from './table.js';
@@ -72,6 +72,7 @@ export class SqliteTransaction implements PlainTransaction {
   readonly engine = 'sqlite';
   /** Whether a statement may have changed something. */
   hasWritten = false;
+  private readonly endListeners: EndListener[] = [];
   private readonly prepared: Prepared;
   private firstError: unknown;
 
@@ -151,6 +152,15 @@ export class SqliteTransaction implements PlainTransaction {
       },
       rows.length,
     );
+  }
+
+  onEnd(listener: EndListener): void {
+    this.endListeners.push(listener);
+  }
+
+  /** Tells all who listen for the end. */
+  end(isCommitted: boolean): void {
+    for (const listener of this.endListeners.splice(0)) listener(isCommitted);
   }
 
   /** Rolls back. */

@@ -5,8 +5,7 @@ import type { Logger } from '#kit/log.js';
 import type { SettleRequest } from '#proto/ledger/v1/ledger.js';
 import { countOperation } from '../ledger-metrics.js';
 import { settleOperation } from '../requests/operations.js';
-import type { PathHints } from '../store/path-hints.js';
-import { applyOperations } from '../store/store.js';
+import { applyOperations, type StoreMemory } from '../store/store.js';
 import { logShortfalls } from './perform.js';
 
 /** What the ledger took for a call. */
@@ -27,11 +26,11 @@ export interface SettledInTransaction {
 export type SettleInTransaction = (tx: PlainTransaction, requests: readonly SettleRequest[]) => Promise<SettledInTransaction>;
 
 /** Returns the function over these dependencies. */
-export function settleInTransaction(deps: { clock: Clock; log: Logger; hints: PathHints }): SettleInTransaction {
-  const { clock, log, hints } = deps;
+export function settleInTransaction(deps: { clock: Clock; log: Logger; memory: StoreMemory }): SettleInTransaction {
+  const { clock, log, memory } = deps;
   return async (tx, requests) => {
     const operations = requests.map((request) => settleOperation(request, true));
-    const outcomes = await applyOperations(tx, operations, clock.nowMs(), hints);
+    const outcomes = await applyOperations(tx, operations, clock.nowMs(), memory);
     return {
       captured: outcomes.map((outcome) => (outcome.refusal === undefined ? outcome.reply.hold : undefined)),
       committed() {

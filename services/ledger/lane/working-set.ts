@@ -32,6 +32,11 @@ export class Rows<T> {
     this.cells.set(id, { row, isStored: true, isChanged: false });
   }
 
+  /** Adds the rows of others, in place of those with the same ids. */
+  loadAll(others: Rows<T>): void {
+    for (const [id, { row }] of others.cells) this.load(id, row);
+  }
+
   get(id: string): T | undefined {
     return this.cells.get(id)?.row;
   }
@@ -78,6 +83,13 @@ export class AccountRows {
       record: 'idempotencyKey' in operation ? this.operations.get(operation.idempotencyKey) : undefined,
       archivedUntilMs,
     };
+  }
+
+  /** Takes over what other rows of this account say of its money, keys and budgets. */
+  learn({ account, keys, budgets }: AccountRows): void {
+    this.account.loadAll(account);
+    this.keys.loadAll(keys);
+    this.budgets.loadAll(budgets);
   }
 
   private budgetsOf(path: readonly (string | { readonly scopeId: string })[]): readonly BudgetBucket[] {

@@ -3,6 +3,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { HoldRequest, HoldResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import type { HoldReply } from '../books/model.js';
+import { countOperation } from '../ledger-metrics.js';
 import { perform } from '../lane/perform.js';
 import { toHoldMessage, toShareMessage } from '../requests/messages.js';
 import { holdOperation } from '../requests/operations.js';
@@ -13,12 +14,19 @@ import { holdOperation } from '../requests/operations.js';
  */
 export async function hold(request: HoldRequest, context: CallContext, deps: RpcDeps): Promise<HoldResponse> {
   const { onProvisional } = context;
+  const nowMs = deps.clock.nowMs();
+  const operation = holdOperation(request, nowMs);
+  const granted = request.durableWithRecord === true ? deps.unwritten?.grant(operation, nowMs, deps.writeHolds) : undefined;
+  if (granted !== undefined) {
+    countOperation(operation, granted);
+    return { ...responseOf(granted.reply), unwritten: true };
+  }
   let told: { readonly reply: HoldReply; readonly response: HoldResponse } | undefined;
   const tell = (reply: HoldReply): void => {
     told = { reply, response: responseOf(reply) };
     onProvisional!(told.response);
   };
-  const reply = await perform(holdOperation(request, deps.clock.nowMs()), context, deps, onProvisional && tell);
+  const reply = await perform(operation, context, deps, onProvisional && tell);
   // The same object, so that a transport need not send it again.
   return reply === told?.reply ? told.response : responseOf(reply);
 }

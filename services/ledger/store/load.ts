@@ -90,7 +90,12 @@ export async function loadWorkingSet(
   }
   if (ofHolds.length > 0) loadBuckets(set, await tx.lock(bucketTable, inOrder(tx, ofHolds)));
   if (
-    operations.some((operation) => operation.kind === 'settle' && set.of(operation.accountId).holds.get(operation.holdId) === undefined)
+    operations.some(
+      (operation) =>
+        operation.kind === 'settle' &&
+        !unsearched.has(operation.holdId) &&
+        set.of(operation.accountId).holds.get(operation.holdId) === undefined,
+    )
   ) {
     const [row] = await tx.find(baseTable, [[noAccount.slot, noAccount.account_id]]);
     set.archivedUntilMs = row === undefined ? undefined : asNumber(row[3]);

@@ -9,12 +9,20 @@ import { AccountColumnsOf } from './account-columns.js';
 import { loadWorkingSet } from './load.js';
 import { PathHints } from './path-hints.js';
 import { writeChanges } from './write.js';
+import type { UnwrittenHold, UnwrittenHolds } from '../lane/unwritten-holds.js';
 
 /** Maximum number of operations per transaction: bounds how long its locks are held, and keeps MariaDB's plan for lists of keys (it changes at 500). */
 export const operationsMax = 200;
 
 /** Two transactions that create the same rows can collide once per row; an account and a key make two, the rest is margin. */
 const collisionsMax = 8;
+
+/** What the stores of one database remember between transactions. */
+export interface StoreMemory {
+  readonly hints: PathHints;
+  /** The holds that every transaction of the books writes first, if there may be any. */
+  readonly unwritten?: UnwrittenHolds | undefined;
+}
 
 /** Receives the audit records of operations in their transaction. */
 export type AuditAppender = Pick<AuditOutbox, 'appendRecords' | 'wake'>;
@@ -34,7 +42,7 @@ export interface Executor {
 }
 
 /** Creates the store over a database. Raises the driver's errors, which the kit converts for callers (db/failures.ts). */
-export function createStore(db: Database, auditLog: AuditAppender, hints = new PathHints()): Executor {
+export function createStore(db: Database, auditLog: AuditAppender, memory: StoreMemory = { hints: new PathHints() }): Executor {
   return {
     async execute<O extends Operation>(
       operations: readonly O[],
@@ -44,7 +52,7 @@ export function createStore(db: Database, auditLog: AuditAppender, hints = new P
       for (let collisions = 0; ; collisions += 1) {
         try {
           const unsearched = collisions === 0 ? newHolds(operations) : none;
-          return await executeOnce(db, auditLog, operations, nowMs, onApplied, unsearched, hints);
+          return await executeOnce(db, auditLog, operations, nowMs, onApplied, unsearched, memory);
         } catch (error) {
           if (isDuplicate(error) && collisions < collisionsMax) continue;
           throw error;
@@ -61,11 +69,11 @@ async function executeOnce<O extends Operation>(
   nowMs: number,
   onApplied: ((outcomes: readonly Applied<ReplyTo<O>>[]) => void) | undefined,
   unsearched: ReadonlySet<string>,
-  hints: PathHints,
+  memory: StoreMemory,
 ): Promise<Applied<ReplyTo<O>>[]> {
   let records: readonly AuditRecord[] = [];
   const apply = async (tx: PlainTransaction): Promise<Applied<ReplyTo<O>>[]> => {
-    const outcomes = await applyOperations(tx, operations, nowMs, hints, unsearched);
+    const outcomes = await applyOperations(tx, operations, nowMs, memory, unsearched);
     records = auditRecords(operations, outcomes);
     if (records.length > 0) await auditLog.appendRecords(tx, records);
     return outcomes;
@@ -94,20 +102,46 @@ export async function applyOperations<O extends Operation>(
   tx: PlainTransaction,
   operations: readonly O[],
   nowMs: number,
-  hints: PathHints,
+  memory: StoreMemory,
   unsearched: ReadonlySet<string> = none,
 ): Promise<Applied<ReplyTo<O>>[]> {
+  const waiting = memory.unwritten?.join(tx) ?? [];
+  if (waiting.length === 0) return applyAfter(waiting, tx, operations, nowMs, memory, unsearched);
+  return applyAfter(waiting, tx, operations, nowMs, memory, new Set([...unsearched, ...waiting.map(({ operation }) => operation.holdId)]));
+}
+
+/** Applies the operations after the holds that are not written yet. */
+async function applyAfter<O extends Operation>(
+  waiting: readonly UnwrittenHold[],
+  tx: PlainTransaction,
+  operations: readonly O[],
+  nowMs: number,
+  memory: StoreMemory,
+  unsearched: ReadonlySet<string>,
+): Promise<Applied<ReplyTo<O>>[]> {
   const columns = new AccountColumnsOf(tx.engine);
-  const set = await loadWorkingSet(tx, operations, columns, unsearched, hints);
+  const all = waiting.length === 0 ? operations : [...waiting.map(({ operation }) => operation), ...operations];
+  const set = await loadWorkingSet(tx, all, columns, unsearched, memory.hints);
+  const written = waiting.map((hold) => set.apply(hold.operation, hold.nowMs));
   const outcomes = operations.map((operation) => set.apply(operation, nowMs));
   // A refused hold is not inserted, so only a search shows whether it was granted before.
   const isRefused = ({ refusal }: Applied<unknown>, index: number): boolean => {
-    const operation = operations[index]!;
+    const operation = all[index]!;
     return refusal !== undefined && operation.kind === 'hold' && unsearched.has(operation.holdId);
   };
-  if (outcomes.some(isRefused)) return applyOperations(tx, operations, nowMs, hints);
+  if (written.some(isRefused) || outcomes.some((outcome, index) => isRefused(outcome, waiting.length + index)))
+    return applyAfter(waiting, tx, operations, nowMs, memory, none);
   await writeChanges(tx, set, columns);
+  memory.unwritten?.learn(tx, set);
   return outcomes;
+}
+
+/** Returns the function that writes the holds that wait to be written; it does nothing while there are none. */
+export function holdWriter(db: Database, memory: StoreMemory): () => Promise<void> {
+  return async () => {
+    if (memory.unwritten !== undefined && memory.unwritten.count > 0)
+      await db.plainTransaction((tx) => applyOperations(tx, [], 0, memory), { isRepeatable: true });
+  };
 }
 
 /** Returns the audit records of the operations that have one and changed something. */

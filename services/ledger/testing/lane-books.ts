@@ -8,11 +8,15 @@ import type { Row } from '#kit/db/plain-transaction.js';
 import type { AccountBucket, BudgetBucket, KeyBucket, Operation } from '../books/model.js';
 import { createOperationLane, type OperationLane } from '../lane/operation-lane.js';
 import { accountColumns, bucketTable, bytesOf, eachBucket, holdTable, journalTable, toEntry, toHold } from '../store/rows.js';
-import { createStore } from '../store/store.js';
+import { createStore, holdWriter, operationsMax, type StoreMemory } from '../store/store.js';
+import { PathHints } from '../store/path-hints.js';
+import { UnwrittenHolds } from '../lane/unwritten-holds.js';
 import type { AccountRows, Books, Crash, Outcome } from './books.js';
 
 /** For operations without audit events. */
 export const unaudited = { appendRecords: async (): Promise<void> => undefined, wake: (): void => undefined };
+
+const quiet = { error: () => undefined };
 
 /** How many histories read their rows together: keeps MariaDB's plan for lists of keys (it changes at 500), at 12 holds each. */
 const readsMax = 40;
@@ -32,7 +36,7 @@ class Writer {
   /** The outcomes that a crash kept from its callers. */
   readonly untold = new Map<Operation, Outcome>();
 
-  constructor(db: Database, clock: ManualClock) {
+  constructor(db: Database, clock: ManualClock, memory: StoreMemory) {
     const fragile: Database = {
       ...db,
       plainTransaction: (work, options) =>
@@ -42,7 +46,7 @@ class Writer {
           return result;
         }, options),
     };
-    const store = createStore(fragile, unaudited);
+    const store = createStore(fragile, unaudited, memory);
     const execute: typeof store.execute = async (operations, nowMs) => {
       const outcomes = await store.execute(operations, nowMs);
       if (this.crash !== 'after') return outcomes;
@@ -66,6 +70,10 @@ class Writer {
 export class LaneBooks implements Books {
   private readonly clock = new ManualClock();
   private readonly reads: BatchLane<readonly [accountIds: readonly string[], holdIds: readonly string[]], readonly AccountRows[]>;
+  private readonly memory: StoreMemory;
+  private readonly writeHolds: () => Promise<void>;
+  /** The ids of all holds that operations have named. */
+  private readonly named = new Set<string>();
   private writer: Writer;
 
   /** `shared`: several histories run at the same time, so a crash of one must not affect the writer of the others. */
@@ -73,7 +81,10 @@ export class LaneBooks implements Books {
     private readonly db: Database,
     private readonly shared: boolean,
   ) {
-    this.writer = new Writer(db, this.clock);
+    const unwritten = db.engine === 'sqlite' ? new UnwrittenHolds(operationsMax, quiet) : undefined;
+    this.memory = { hints: new PathHints(), unwritten };
+    this.writeHolds = holdWriter(db, this.memory);
+    this.writer = this.newWriter();
     this.reads = new BatchLane({
       name: 'reads',
       apply: (wanted) => this.read(wanted),
@@ -85,21 +96,51 @@ export class LaneBooks implements Books {
 
   async execute(operations: readonly Operation[], nowMs: number, crash?: Crash): Promise<readonly Outcome[] | undefined> {
     const told = operations.map((operation) => this.atOurTime(operation, nowMs));
-    if (crash === undefined) return Promise.all(told.map((operation) => this.writer.lane.add(operation)));
-    const dying = this.shared ? new Writer(this.db, this.clock) : this.writer;
+    if (crash === undefined) {
+      const granted = this.grantFirst(told);
+      return [...granted, ...(await Promise.all(told.slice(granted.length).map((operation) => this.writer.lane.add(operation))))];
+    }
+    for (const operation of told) if ('holdId' in operation) this.named.add(operation.holdId);
+    const dying = this.shared ? this.newWriter() : this.writer;
     const outcomes = await dying.dieOver(told, crash);
-    if (!this.shared) this.writer = new Writer(this.db, this.clock);
+    if (!this.shared) this.writer = this.newWriter();
     return outcomes;
   }
 
   async restart(): Promise<void> {
     const { writer } = this;
-    this.writer = new Writer(this.db, this.clock);
+    this.writer = this.newWriter();
     await writer.lane.idle();
   }
 
-  rows(accountIds: readonly string[], holdIds: readonly string[]): Promise<readonly AccountRows[]> {
+  async rows(accountIds: readonly string[], holdIds: readonly string[]): Promise<readonly AccountRows[]> {
+    await this.writeHolds();
     return this.reads.add([accountIds, holdIds]);
+  }
+
+  private newWriter(): Writer {
+    return new Writer(this.db, this.clock, this.memory);
+  }
+
+  /** Grants the holds with which the operations begin without a transaction, where possible, and returns their outcomes. */
+  private grantFirst(operations: readonly Operation[]): Outcome[] {
+    const outcomes: Outcome[] = [];
+    let isFirst = true;
+    for (const operation of operations) {
+      if (!('holdId' in operation)) {
+        isFirst = false;
+        continue;
+      }
+      const isNew = !this.named.has(operation.holdId);
+      this.named.add(operation.holdId);
+      const granted =
+        isFirst && isNew && operation.kind === 'hold'
+          ? this.memory.unwritten?.grant(operation, this.clock.nowMs(), this.writeHolds)
+          : undefined;
+      if (granted === undefined) isFirst = false;
+      else outcomes.push(granted);
+    }
+    return outcomes;
   }
 
   /**

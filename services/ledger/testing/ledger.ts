@@ -7,7 +7,7 @@ import { createTestDatabase } from '#kit/testing/database.js';
 import { type RecordedAudit, recordedAudit } from '#kit/testing/audit.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { LedgerConfig } from '../config.js';
-import { createLedger } from '../index.js';
+import { createLedger, type LedgerModule } from '../index.js';
 
 /** The settings of a ledger whose own sweeper does not run, so that a test decides when holds end. */
 export const quietConfig: LedgerConfig = {
@@ -25,6 +25,7 @@ export const quietConfig: LedgerConfig = {
 /** Holds the ledger and its surroundings. */
 export interface TestLedger {
   readonly service: LedgerService;
+  readonly settleInTransaction: LedgerModule['settleInTransaction'];
   readonly db: Database;
   /** For opening the same database again, as another process would. */
   readonly url: string;
@@ -39,8 +40,12 @@ export interface TestLedger {
   stop(): Promise<void>;
 }
 
-/** Starts a ledger on an empty database of this engine. */
-export async function startTestLedger(engine: Engine, config: LedgerConfig = quietConfig): Promise<TestLedger> {
+/** Starts a ledger on an empty database of this engine. `sharesRecords`: as in single mode, see `LedgerDeps`. */
+export async function startTestLedger(
+  engine: Engine,
+  config: LedgerConfig = quietConfig,
+  { sharesRecords = false }: { sharesRecords?: boolean } = {},
+): Promise<TestLedger> {
   const { db, url, drop } = await createTestDatabase(engine);
   const clock = new ManualClock();
   const logLines: string[] = [];
@@ -48,15 +53,16 @@ export async function startTestLedger(engine: Engine, config: LedgerConfig = qui
   const auth = recordedAudit();
   const stops: (() => Promise<void>)[] = [];
 
-  const start = async (on: Database, settings: LedgerConfig): Promise<LedgerService> => {
-    const module = createLedger(settings, { db: on, clock, log, access: new Access(), auth });
+  const start = async (on: Database, settings: LedgerConfig): Promise<LedgerModule> => {
+    const module = createLedger(settings, { db: on, clock, log, access: new Access(), auth, sharesRecords });
     await module.start();
     stops.push(() => module.stop());
-    return module.service;
+    return module;
   };
-  const service = await start(db, config);
+  const { service, settleInTransaction } = await start(db, config);
   return {
     service,
+    settleInTransaction,
     db,
     url,
     clock,
@@ -66,7 +72,7 @@ export async function startTestLedger(engine: Engine, config: LedgerConfig = qui
     async startReplica(settings = config) {
       const replicaDb = openDatabase(url);
       stops.push(() => replicaDb.close());
-      return start(replicaDb, settings);
+      return (await start(replicaDb, settings)).service;
     },
     async stop() {
       for (const stop of stops.reverse()) await stop();

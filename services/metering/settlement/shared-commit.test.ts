@@ -19,6 +19,8 @@ interface Crash {
   readonly file: string;
   readonly grantedHolds: readonly string[];
   readonly provisionalHolds: readonly string[];
+  /** Of calls whose holds may be written with their records. */
+  readonly wholeCalls: readonly string[];
   readonly answeredRecords: readonly string[];
 }
 
@@ -36,7 +38,12 @@ describe('the commit that ledger and metering share', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'tollgate-shared-commit-'));
     const file = join(folder, 'books.db');
-    const known = { grantedHolds: [] as string[], provisionalHolds: [] as string[], answeredRecords: [] as string[] };
+    const known = {
+      grantedHolds: [] as string[],
+      provisionalHolds: [] as string[],
+      wholeCalls: [] as string[],
+      answeredRecords: [] as string[],
+    };
     let images = 0;
     let synced: string | undefined;
     const image = (): string => {
@@ -46,11 +53,12 @@ describe('the commit that ledger and metering share', () => {
       return join(into, 'books.db');
     };
     const note = (point: keyof typeof crashes, of: string): void => {
-      const { grantedHolds, provisionalHolds, answeredRecords } = known;
+      const { grantedHolds, provisionalHolds, wholeCalls, answeredRecords } = known;
       crashes[point].push({
         file: of,
         grantedHolds: [...grantedHolds],
         provisionalHolds: [...provisionalHolds],
+        wholeCalls: [...wholeCalls],
         answeredRecords: [...answeredRecords],
       });
     };
@@ -73,8 +81,9 @@ describe('the commit that ledger and metering share', () => {
     await Promise.all(
       Array.from({ length: callers }, async (_, caller) => {
         for (let index = 0; index < callsPerCaller; index += 1) {
-          const id = await money.hold(customer, (holdId) => known.provisionalHolds.push(holdId));
-          known.grantedHolds.push(id);
+          const isWhole = caller % 4 === 3;
+          const id = await money.hold(customer, (holdId) => known.provisionalHolds.push(holdId), isWhole);
+          (isWhole ? known.wholeCalls : known.grantedHolds).push(id);
           // Callers drift apart, so that holds and records wait at the same time.
           if (caller % 2 === 0) await new Promise((resolve) => setTimeout(resolve, caller));
           await money.metering.recordUsage(reportOf(id));
@@ -95,6 +104,7 @@ describe('the commit that ledger and metering share', () => {
     async (point) => {
       let grantedOnly = 0;
       let lostProvisional = 0;
+      let unwritten = 0;
       // Opening a copy changes it, and two crashes may have the same one.
       for (const [index, crash] of evenly(crashes[point]).entries()) {
         const copy = join(folder, `${point}-${index}.db`);
@@ -113,6 +123,15 @@ describe('the commit that ledger and metering share', () => {
           if (record === undefined) grantedOnly += 1;
           else expect(await holdOf(id)).toMatchObject({ capturedNanoUsd: record.chargeNanoUsd });
         }
+        let wholeCharged = 0;
+        for (const id of crash.wholeCalls) {
+          const record = await find(money.metering, id);
+          const hold = await holdOf(id);
+          if (record !== undefined) wholeCharged += 1;
+          else if (hold === undefined) unwritten += 1;
+          if (record !== undefined) expect(hold).toMatchObject({ capturedNanoUsd: record.chargeNanoUsd });
+          else expect(hold?.capturedNanoUsd ?? 0n).toBe(0n);
+        }
         for (const id of crash.answeredRecords) expect((await find(money.metering, id))?.settlement).toBeDefined();
         for (const id of crash.provisionalHolds) if ((await holdOf(id)) === undefined) lostProvisional += 1;
         // The gateway repeats the reports that were not answered.
@@ -121,13 +140,15 @@ describe('the commit that ledger and metering share', () => {
         expect((await money.reconcile()).drifts).toEqual([]);
         const { balance } = await money.ledger.getBalance({ accountId: customer.accountId });
         const charge = (await find(money.metering, crash.grantedHolds[0] ?? ''))?.chargeNanoUsd ?? 0n;
-        expect(balance!.spentNanoUsd).toBe(charge * BigInt(crash.grantedHolds.length));
+        expect(balance!.spentNanoUsd).toBe(charge * BigInt(crash.grantedHolds.length + wholeCharged));
         await money.stop();
       }
       expect(grantedOnly).toBeGreaterThan(0);
       // Only a power failure undoes what was applied, and only what was not answered.
-      if (point === 'power lost before the sync') expect(lostProvisional).toBeGreaterThan(0);
-      else expect(lostProvisional).toBe(0);
+      if (point === 'power lost before the sync') {
+        expect(lostProvisional).toBeGreaterThan(0);
+        expect(unwritten).toBeGreaterThan(0);
+      } else expect(lostProvisional).toBe(0);
     },
     120_000,
   );

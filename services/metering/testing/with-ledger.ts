@@ -32,7 +32,7 @@ export interface Money {
   /** Holds, records and settles a call; returns its id. */
   makeCall(customer: Customer, changes?: Partial<RecordUsageRequest>): Promise<string>;
   /** Only places a hold. */
-  hold(customer: Customer, onProvisional?: (holdId: string) => void): Promise<string>;
+  hold(customer: Customer, onProvisional?: (holdId: string) => void, durableWithRecord?: boolean): Promise<string>;
   /** Compares everything, or one account; returns the sums over all parts. */
   reconcile(
     accountId?: string,
@@ -68,6 +68,7 @@ export async function startMoney(
     log: silent,
     access: new Access(),
     auth: recordedAudit(),
+    sharesRecords: isShared,
   });
   const catalog = [price()];
   const settings = parseSettings(meteringSettings, {
@@ -90,7 +91,7 @@ export async function startMoney(
   await ledger.start();
   await metering.start();
 
-  async function hold(customer: Customer, onProvisional?: (holdId: string) => void): Promise<string> {
+  async function hold(customer: Customer, onProvisional?: (holdId: string) => void, durableWithRecord = false): Promise<string> {
     const holdId = newId('req', clock.nowMs());
     const request = {
       ...customer,
@@ -101,6 +102,7 @@ export async function startMoney(
       ttlMs: 60_000,
       budgets: [],
       timeZone: '',
+      durableWithRecord,
     };
     const context = callContext({ caller: 'gateway', onProvisional: () => onProvisional?.(holdId) });
     await ledger.service.hold(request, context);

@@ -2,7 +2,7 @@
 // round trip, and one awaited statement per command. Galera loses acknowledged transactions when statements are sent as one string; after a
 // deadlock (1213) the server has ended the transaction, and statements that were sent without waiting would become part of another one.
 import type { Span } from '@opentelemetry/api';
-import type { Bindings, PlainTransaction, Row } from '../plain-transaction.js';
+import type { Bindings, EndListener, PlainTransaction, Row } from '../plain-transaction.js';
 import { countStatement } from '../db-metrics.js';
 import { type ConnectionFacts, endStatement, traceStatement } from '../sql-spans.js';
 import type { Table, Values } from '../table.js';
@@ -22,6 +22,7 @@ export interface MysqlConnection extends ConnectionFacts {
 /** See `PlainTransaction`. */
 export class MysqlTransaction implements PlainTransaction {
   readonly engine = 'mysql';
+  private readonly endListeners: EndListener[] = [];
   private isWaiting = false;
   private firstError: Error | undefined;
 
@@ -51,6 +52,15 @@ export class MysqlTransaction implements PlainTransaction {
 
   async overwrite(table: Table, rows: readonly Values[]): Promise<void> {
     if (rows.length > 0) await this.send({ sql: table.upsertMany(rows.length), values: rows.flat() });
+  }
+
+  onEnd(listener: EndListener): void {
+    this.endListeners.push(listener);
+  }
+
+  /** Tells all who listen for the end. */
+  end(isCommitted: boolean): void {
+    for (const listener of this.endListeners.splice(0)) listener(isCommitted);
   }
 
   /**

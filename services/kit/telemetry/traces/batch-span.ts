@@ -29,6 +29,20 @@ export function inBatchSpan<T>(name: string, callers: readonly (Span | undefined
   return activeContext.with(trace.setSpan(ROOT_CONTEXT, span), () => inSpan(span, work));
 }
 
+/** Starts the span of work that a later batch does, if the trace is recorded. End it with `endWait`. */
+export function startWait(name: string): Span | undefined {
+  return recordedSpan() === undefined ? undefined : tracer.startSpan(name);
+}
+
+/** Ends the span of work that this batch has done, and links the two if they are in different traces. */
+export function endWait(wait: Span, batch: Span | undefined): void {
+  if (batch !== undefined && batch.spanContext().traceId !== wait.spanContext().traceId) {
+    wait.addLink({ context: batch.spanContext() });
+    if (batch.isRecording()) batch.addLink({ context: wait.spanContext() });
+  }
+  wait.end();
+}
+
 /** Runs a step of a recorded trace in a span of its own. */
 export function inChildSpan<T>(name: string, work: () => Promise<T>): Promise<T> {
   if (recordedSpan() === undefined) return work();

@@ -1,0 +1,170 @@
+// Holds that are granted before they are written count like all others, and are written with the next transaction.
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { hasReason } from '#client/errors/app-error.js';
+import { Budget, BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
+import { type Hold, type HoldRequest, HoldState } from '#proto/ledger/v1/ledger.js';
+import { newId } from '#kit/id.js';
+import { quietConfig, startTestLedger, type TestLedger } from '../testing/ledger.js';
+import { type Customer, fundedCustomer, holdRequest, refusalOf, settleRequest } from '../testing/requests.js';
+
+describe('holds that are written with the records of their calls', () => {
+  let ledger: TestLedger;
+  let customer: Customer;
+
+  beforeEach(async () => {
+    ledger = await startTestLedger('sqlite', quietConfig, { sharesRecords: true });
+    customer = await fundedCustomer(ledger.service, 100n);
+    // Its transaction reads the rows of the account and the key.
+    const first = await hold(10n, { durableWithRecord: false });
+    await ledger.service.release({ holdId: first.id, accountId: customer.accountId });
+  });
+
+  afterEach(() => ledger.stop());
+
+  const ask = (amountNanoUsd: bigint, fields: Partial<HoldRequest> = {}) =>
+    ledger.service.hold(holdRequest(customer, amountNanoUsd, { durableWithRecord: true, ...fields }));
+  const hold = async (amountNanoUsd: bigint, fields: Partial<HoldRequest> = {}): Promise<Hold> => (await ask(amountNanoUsd, fields)).hold!;
+  /** Returns the states of the holds of some amount that the database has. */
+  const written = async (amountNanoUsd: bigint): Promise<number[]> =>
+    (await ledger.db.query('SELECT state FROM hold WHERE amount_nano_usd = ?', [amountNanoUsd])).map((row) => Number(row['state']));
+  const held = async (): Promise<bigint> => (await ledger.service.getBalance({ accountId: customer.accountId })).balance!.heldNanoUsd;
+  const drifts = async () => (await ledger.service.verify({ accountId: '' })).drifts;
+
+  it('are in the database when they are settled, and not before', async () => {
+    const { hold: granted, unwritten } = await ask(60n);
+    expect([unwritten, granted?.state, await written(60n)]).toEqual([true, HoldState.HOLD_STATE_OPEN, []]);
+    await ledger.db.plainTransaction((tx) => ledger.settleInTransaction(tx, [settleRequest(customer, granted!.id, 35n)]));
+    expect(await written(60n)).toEqual([HoldState.HOLD_STATE_SETTLED]);
+    const { balance } = await ledger.service.getBalance({ accountId: customer.accountId });
+    expect(balance).toMatchObject({ spentNanoUsd: 35n, heldNanoUsd: 0n });
+    expect(await drifts()).toEqual([]);
+  });
+
+  it('are written by any transaction, also one of another account', async () => {
+    await hold(60n);
+    await fundedCustomer(ledger.service, 1n);
+    expect(await written(60n)).toEqual([HoldState.HOLD_STATE_OPEN]);
+  });
+
+  it('are written after a second', async () => {
+    await hold(60n);
+    await pause(1_200);
+    expect(await written(60n)).toEqual([HoldState.HOLD_STATE_OPEN]);
+  });
+
+  it('are written before holds and balances are read', async () => {
+    await hold(60n);
+    expect(await held()).toBe(60n);
+    expect(await drifts()).toEqual([]);
+  });
+
+  it('count against the balance, the limit of the key and its budgets', async () => {
+    const limited = (limitNanoUsd: bigint, version: bigint) => ({ keyLimit: { limitNanoUsd, version } });
+    await hold(60n);
+    expect((await refusalOf(ask(41n))).reason).toBe('balance_held');
+    expect((await ask(5n)).unwritten).toBe(true);
+    expect((await refusalOf(ask(20n, limited(70n, 2n)))).reason).toBe('key_limit_reached');
+    const budgets = [
+      Budget.fromPartial({
+        id: newId('bud'),
+        scope: BudgetScope.BUDGET_SCOPE_KEY,
+        scopeId: customer.keyId,
+        period: BudgetPeriod.BUDGET_PERIOD_LIFETIME,
+        limitNanoUsd: 12n,
+        version: 1n,
+      }),
+    ];
+    const rest = { ...limited(90n, 3n), budgets };
+    expect((await ask(4n, rest)).unwritten).toBeUndefined();
+    expect((await ask(5n, rest)).unwritten).toBe(true);
+    expect((await refusalOf(ask(4n, rest))).reason).toBe('budget_reached');
+    expect(await held()).toBe(74n);
+    expect(await drifts()).toEqual([]);
+  });
+
+  it('are written when they are requested again without the field, or released', async () => {
+    const request = holdRequest(customer, 60n, { durableWithRecord: true });
+    expect((await ledger.service.hold(request)).replayed).toBe(false);
+    expect(await ledger.service.hold({ ...request, durableWithRecord: false })).toMatchObject({ replayed: true });
+    expect(await written(60n)).toEqual([HoldState.HOLD_STATE_OPEN]);
+    const other = await hold(30n);
+    await ledger.service.release({ holdId: other.id, accountId: customer.accountId });
+    expect([await written(30n), await held()]).toEqual([[HoldState.HOLD_STATE_RELEASED], 60n]);
+  });
+
+  it('are not granted from rows that a transaction is changing', async () => {
+    const { id } = await hold(10n);
+    const asked = await ledger.db.plainTransaction(async (tx) => {
+      await ledger.settleInTransaction(tx, [settleRequest(customer, id, 95n)]);
+      return { outcome: refusalOf(ask(50n)) };
+    });
+    expect((await asked.outcome).reason).toBe('balance_empty');
+    expect((await ask(5n)).unwritten).toBe(true);
+  });
+
+  it('survive a transaction that fails, after which nothing is granted before one has succeeded', async () => {
+    const { id } = await hold(60n);
+    await ledger.db.knex.schema.renameTable('hold', 'hold_away');
+    await expect(ledger.service.settle(settleRequest(customer, id, 35n))).rejects.toThrow();
+    await expect(ask(1n)).rejects.toThrow();
+    await ledger.db.knex.schema.renameTable('hold_away', 'hold');
+    expect((await ask(1n)).unwritten).toBeUndefined();
+    expect((await ask(2n)).unwritten).toBe(true);
+    expect(await held()).toBe(63n);
+    expect(await drifts()).toEqual([]);
+  });
+
+  it('agree with the books, however they are mixed with other operations and failures', async () => {
+    const customers = await Promise.all([500n, 900n, 1_300n].map((amount) => fundedCustomer(ledger.service, amount)));
+    const granted: Hold[] = [];
+    let early = 0;
+    const settled = new Set<string>();
+    const unless = (error: unknown): void => {
+      if (
+        !hasReason(error, 'balance_held', 'balance_empty', 'key_limit_reached', 'hold_closed') &&
+        !String(error).includes('no such table')
+      )
+        throw error;
+    };
+    const caller = async (index: number): Promise<void> => {
+      const one = customers[index % customers.length]!;
+      for (let call = 0; call < 25; call += 1) {
+        if (call % 3 === index % 3) await pause(Math.random() * 4);
+        const request = holdRequest(one, BigInt(10 + ((index + call) % 60)), {
+          durableWithRecord: Math.random() < 0.8,
+          keyLimit: { limitNanoUsd: 400n, version: 1n },
+        });
+        const response = await ledger.service.hold(request).catch(unless);
+        if (response === undefined) continue;
+        granted.push(response.hold!);
+        if (response.unwritten === true) early += 1;
+        if (Math.random() < 0.7) await pause(0);
+        if (Math.random() < 0.2) await ledger.service.release({ holdId: request.holdId, accountId: one.accountId }).catch(unless);
+        const settle = settleRequest(one, request.holdId, BigInt(Math.trunc(Math.random() * 3)));
+        const inTransaction = async () => {
+          const { captured } = await ledger.db.plainTransaction((tx) => ledger.settleInTransaction(tx, [settle]));
+          return captured[0];
+        };
+        const done = await (Math.random() < 0.5 ? inTransaction() : ledger.service.settle(settle)).catch(unless);
+        if (done !== undefined) settled.add(request.holdId);
+      }
+    };
+    const saboteur = async (): Promise<void> => {
+      for (let fault = 0; fault < 8; fault += 1) {
+        await pause(15);
+        await ledger.db.knex.schema.renameTable('journal', 'journal_away');
+        await pause(3);
+        await ledger.db.knex.schema.renameTable('journal_away', 'journal');
+      }
+    };
+    await Promise.all([saboteur(), ...Array.from({ length: 24 }, (_, index) => caller(index))]);
+    expect(early).toBeGreaterThan(20);
+    expect(await drifts()).toEqual([]);
+    for (const { id, accountId, amountNanoUsd } of granted) {
+      const stored = (await ledger.service.getHold({ holdId: id, accountId })).hold!;
+      expect(stored.amountNanoUsd).toBe(amountNanoUsd);
+      if (settled.has(id)) expect([HoldState.HOLD_STATE_SETTLED, HoldState.HOLD_STATE_RELEASED]).toContain(stored.state);
+    }
+  }, 60_000);
+});

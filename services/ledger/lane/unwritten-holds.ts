@@ -1,0 +1,115 @@
+// Holds that are granted in memory and written with the next transaction of the books. A call whose client receives nothing before its record is
+// stored needs no hold on disk until then: if the process dies, the hold and the call are lost together.
+import type { Span } from '@opentelemetry/api';
+import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import type { Logger } from '#kit/log.js';
+import { endWait, startWait } from '#kit/telemetry/traces/batch-span.js';
+import { recordedSpan } from '#kit/telemetry/traces/recorded-trace.js';
+import type { Applied, HoldOperation, HoldReply } from '../books/model.js';
+import { apply } from '../operations/apply.js';
+import { AccountRows, type WorkingSet } from './working-set.js';
+
+/** How long a hold waits for a transaction that would write it, before one is begun for it. */
+const waitMsMax = 1000;
+/** Accounts whose rows are remembered. */
+const accountsMax = 10_000;
+
+/** A hold that was granted, and when. */
+export interface UnwrittenHold {
+  readonly operation: HoldOperation;
+  readonly nowMs: number;
+  /** Ends when the hold is written. */
+  readonly wait: Span | undefined;
+}
+
+/**
+ * Grants holds from the rows that the last transaction left. Only for a SQLite file, which no other process writes. A transaction writes the holds
+ * that wait by applying them again to the rows that it reads, so what was granted and what is written cannot differ.
+ */
+export class UnwrittenHolds {
+  /** By account: its money, keys and budgets after the last transaction and the holds that wait. Empty after a failure, so that a database that fails grants nothing. */
+  private readonly known = new Map<string, AccountRows>();
+  private waiting: UnwrittenHold[] = [];
+  private transactions = 0;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly max: number,
+    private readonly log: Pick<Logger, 'error'>,
+  ) {}
+
+  /** Returns how many holds wait. */
+  get count(): number {
+    return this.waiting.length;
+  }
+
+  /**
+   * Grants a hold, or returns undefined if that takes a transaction: it must be refused, a row of its path is not known, one is being changed, or too many
+   * holds wait. Calls `write` if the hold still waits after a second.
+   */
+  grant(
+    operation: HoldOperation,
+    nowMs: number,
+    write: () => Promise<void>,
+  ): (Applied<HoldReply> & { readonly reply: HoldReply }) | undefined {
+    if (this.transactions > 0 || this.waiting.length >= this.max) return undefined;
+    const rows = this.known.get(operation.accountId);
+    if (rows === undefined) return undefined;
+    const touched = rows.touchedBy(operation, undefined);
+    if (touched.key === undefined || touched.budgets.length < operation.budgets.length) return undefined;
+    const applied = apply(touched, operation, nowMs);
+    if (applied.refusal !== undefined) return undefined;
+    rows.keep({ ...applied.changes, hold: undefined });
+    this.waiting.push({ operation, nowMs, wait: startWait('await transaction') });
+    this.timer ??= this.writeLater(write);
+    return applied;
+  }
+
+  /** Returns the holds that this transaction must write before it does anything else. */
+  join(tx: PlainTransaction): readonly UnwrittenHold[] {
+    const taken = this.waiting;
+    this.waiting = [];
+    this.transactions += 1;
+    const batch = taken.length === 0 ? undefined : recordedSpan();
+    tx.onEnd((isCommitted) => {
+      this.transactions -= 1;
+      if (isCommitted) {
+        for (const { wait } of taken) if (wait !== undefined) endWait(wait, batch);
+        return;
+      }
+      this.waiting = [...taken, ...this.waiting];
+      this.known.clear();
+    });
+    return taken;
+  }
+
+  /** Remembers the rows that a transaction leaves, once it is committed. */
+  learn(tx: PlainTransaction, set: WorkingSet): void {
+    tx.onEnd((isCommitted) => {
+      if (!isCommitted) return;
+      for (const rows of set.accounts()) {
+        const { accountId } = rows;
+        const known = this.known.get(accountId) ?? new AccountRows(accountId);
+        known.learn(rows);
+        if (this.known.size >= accountsMax && !this.known.has(accountId)) this.known.delete(this.known.keys().next().value!);
+        this.known.set(accountId, known);
+      }
+    });
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+  }
+
+  private writeLater(write: () => Promise<void>): NodeJS.Timeout {
+    const timer = setTimeout(() => {
+      this.timer = undefined;
+      if (this.waiting.length === 0) return;
+      write().catch((error: unknown) => {
+        this.log.error({ err: error, holds: this.waiting.length }, 'holds that are granted could not be written, and are retried');
+        this.timer ??= this.writeLater(write);
+      });
+    }, waitMsMax);
+    return timer.unref();
+  }
+}
