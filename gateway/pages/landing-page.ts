@@ -29,11 +29,18 @@ export function sampleModel(models: readonly CatalogModel[]): CatalogModel | und
   return cheapest[0] ?? models.find(({ id }) => id === 'sandbox/echo');
 }
 
-/** Returns the page. */
-export function landingPage({ models, place, speech }: { models: readonly CatalogModel[]; place: Place; speech: Speech }): string {
+/** Returns the page. `models` is undefined while no catalog has arrived. */
+export function landingPage({
+  models,
+  place,
+  speech,
+}: {
+  models: readonly CatalogModel[] | undefined;
+  place: Place;
+  speech: Speech;
+}): string {
   const t = textsOf(speech.language);
   const { root, site } = place;
-  const callable = models.filter(({ available }) => available);
   const figure = (value: string, label: string, to: string) =>
     html`<div>
       <dt><a href="${root}${to}">${label}</a></dt>
@@ -53,10 +60,10 @@ export function landingPage({ models, place, speech }: { models: readonly Catalo
         </p>
       </div>
       <dl class="cards figures">
-        ${figure(count(callable.length), t.modelsCallable, `models${speech.suffix}`)}${figure(count(measuredCallsPerSecond), t.callsPerSecond, 'docs/capacity')}${figure('$0.000000001', t.exactness, 'docs/charging')}
+        ${models === undefined ? '' : figure(count(models.filter(({ available }) => available).length), t.modelsCallable, `models${speech.suffix}`)}${figure(count(measuredCallsPerSecond), t.callsPerSecond, 'docs/capacity')}${figure('$0.000000001', t.exactness, 'docs/charging')}
       </dl>
       <h2>${t.firstCall}</h2>
       <p>${t.firstCallLead}</p>
-      ${choices('first', t.firstCall, chatSamples(sampleModel(models)?.id ?? 'sandbox/echo', site))}`,
+      ${choices('first', t.firstCall, chatSamples(sampleModel(models ?? [])?.id ?? 'sandbox/echo', site))}`,
   });
 }

@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import type { Context, Middleware } from 'koa';
 import { root } from '#kit/root.js';
 import { Model, ModelState } from '#proto/catalog/v1/catalog.js';
 import { ModelPerformance } from '#proto/metering/v1/metering.js';
 import type { CatalogModel } from '../formats/models-schema.js';
-import { catalogFile, type PageDeps } from '../routes/pages.js';
+import { catalogFile, catalogHtml, landingHtml, modelHtml, type PageDeps } from '../routes/pages.js';
 import { catalogCsv } from './catalog/catalog-csv.js';
 import { comparePage } from './catalog/compare-page.js';
 import { estimate, readSize, sizeDefault } from './catalog/estimate.js';
@@ -159,6 +160,56 @@ describe('the language of a page', () => {
   });
 });
 
+describe('the pages of a gateway that has not received the catalog', () => {
+  const deps = {
+    models: { list: () => [], hasCatalog: () => false },
+    config: { publicUrl: 'https://ai.example.com', landingPage: true, catalogSandbox: true },
+  } as unknown as PageDeps;
+
+  async function visit(page: Middleware, path: string): Promise<{ status: number; headers: Record<string, string>; body: string }> {
+    const ctx = {
+      status: 200,
+      body: '',
+      path,
+      query: {},
+      params: { id: 'acme/fast' },
+      headers: {} as Record<string, string>,
+      cookies: { get: () => undefined },
+      vary: () => undefined,
+      acceptsLanguages: () => 'en',
+      get: () => '',
+      set(fields: Record<string, string>) {
+        Object.assign(ctx.headers, fields);
+      },
+    };
+    await page(ctx as unknown as Context, async () => undefined);
+    return ctx;
+  }
+
+  it('say so instead of showing no models, and are kept by no cache', async () => {
+    for (const [page, path] of [
+      [catalogHtml(deps), '/models'],
+      [modelHtml(deps), '/models/acme/fast'],
+    ] as const)
+      expect(await visit(page, path)).toMatchObject({
+        status: 503,
+        headers: { 'retry-after': '5', 'cache-control': 'no-store' },
+        body: expect.stringContaining('The models cannot be shown now'),
+      });
+    await expect(visit(catalogFile(deps, 'csv'), '/models.csv')).rejects.toMatchObject({
+      reason: 'service_unavailable',
+      retryAfterMs: 5000,
+    });
+  });
+
+  it('do not count the models on the landing page', async () => {
+    const { status, body } = await visit(landingHtml(deps), '/');
+    expect(status).toBe(200);
+    expect(body).toContain('calls per second');
+    expect(body).not.toContain('models that can be called now');
+  });
+});
+
 describe('the catalog as CSV', () => {
   it('quotes cells that need it and starts no formula', () => {
     const model = {
@@ -182,7 +233,7 @@ describe('the catalog as CSV', () => {
     const model = Model.fromPartial({ id: 'acme/fast', state: ModelState.MODEL_STATE_ACTIVE });
     const lastWeek = { availableBasisPoints: 9995, firstOutput: { p50Ms: 300, p95Ms: 900 } };
     const deps = {
-      models: { list: () => [model], isServed: () => true },
+      models: { list: () => [model], isServed: () => true, hasCatalog: () => true },
       config: { catalogSandbox: true },
       performance: { read: async () => new Map([[model.id, ModelPerformance.fromPartial({ modelId: model.id, lastWeek })]]) },
     } as unknown as PageDeps;

@@ -165,6 +165,11 @@ const en = {
   unknownAll: 'see all models',
   unknownEnd: '.',
 
+  catalogAwayTitle: 'The models cannot be shown now',
+  catalogAwayText: 'This gateway is waiting for the catalog. That usually takes a few seconds.',
+  tryAgain: 'Try again',
+  historyAway: 'The price history cannot be shown now.',
+
   missingTitle: 'Page not found',
   missingText: 'There is no page at this address.',
 };
@@ -329,6 +334,11 @@ const zh: Texts = {
   unknownOr: '或',
   unknownAll: '查看全部模型',
   unknownEnd: '。',
+
+  catalogAwayTitle: '暂时无法显示模型',
+  catalogAwayText: '此网关正在等待模型目录，通常只需几秒钟。',
+  tryAgain: '重试',
+  historyAway: '暂时无法显示价格历史。',
 
   missingTitle: '页面不存在',
   missingText: '此地址没有页面。',

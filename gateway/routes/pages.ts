@@ -1,7 +1,7 @@
 // The public pages: GET /, /models and /models/{id}, the same catalog as JSON and CSV, and what crawlers read. None of them requires a key.
 import type { Context, Middleware, Next } from 'koa';
 import type { Clock } from '#kit/clock.js';
-import { hasReason } from '#client/errors/app-error.js';
+import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#client/call-context.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
@@ -22,6 +22,7 @@ import { languages, type Speech, speechOf } from '../pages/language.js';
 import { modelPage, unknownModelPage } from '../pages/catalog/model-page.js';
 import type { Place } from '../pages/page.js';
 import { contentSecurityPolicy } from '../pages/style.js';
+import { unavailablePage } from '../pages/unavailable-page.js';
 import type { GatewayPeers } from '../peers.js';
 import type { ModelPerformanceReplica, Performances } from '../replicas/model-performance.js';
 import type { ModelReplica } from '../replicas/models.js';
@@ -50,15 +51,17 @@ export function landingHtml(deps: PageDeps): Middleware {
   return async (ctx: Context) => {
     ctx.vary('cookie');
     if (!deps.config.landingPage || hasSessionCookie(ctx)) return ctx.redirect('console/');
-    sendPage(ctx, landingPage({ models: publicCatalog(deps), place: placeOf(ctx, deps.config), speech: speechFor(ctx) }));
+    const models = deps.models.hasCatalog() ? publicCatalog(deps) : undefined;
+    sendPage(ctx, landingPage({ models, place: placeOf(ctx, deps.config), speech: speechFor(ctx) }));
   };
 }
 
 /** Returns the catalog as a page, or a comparison of the models that the address names. */
 export function catalogHtml(deps: PageDeps): Middleware {
   return async (ctx: Context) => {
-    const all = publicCatalog(deps);
     const [place, speech] = [placeOf(ctx, deps.config), speechFor(ctx)];
+    if (!deps.models.hasCatalog()) return sendUnavailable(ctx, place, speech);
+    const all = publicCatalog(deps);
     const compared = new Set([ctx.query['compare'] ?? []].flat().slice(0, comparedMax));
     const models = all.filter(({ id }) => compared.has(id));
     if (models.length > 0) return sendPage(ctx, comparePage({ models, place: { ...place, isUnlisted: true }, speech }));
@@ -70,6 +73,7 @@ export function catalogHtml(deps: PageDeps): Middleware {
 /** Returns the catalog as JSON or CSV, by the same query. */
 export function catalogFile(deps: PageDeps, format: 'json' | 'csv'): Middleware {
   return async (ctx: Context) => {
+    requireCatalog(deps);
     const chosen = selectModels(publicCatalog(deps, await deps.performance.read()), readCatalogQuery(ctx.query));
     ctx.set('cache-control', 'public, max-age=30');
     ctx.type = format === 'json' ? 'application/json' : 'text/csv; charset=utf-8';
@@ -82,6 +86,7 @@ export function modelHtml(deps: PageDeps): Middleware {
   return async (ctx: Context) => {
     const name = String(ctx['params'].id);
     const place = placeOf(ctx, deps.config);
+    if (!deps.models.hasCatalog()) return sendUnavailable(ctx, place, speechFor(ctx));
     let id: string | undefined;
     try {
       ({ id } = deps.models.find(name));
@@ -130,6 +135,7 @@ export function crawlerFiles(deps: PageDeps, docPaths: () => readonly string[]):
       ctx.body = robotsTxt(publicAddress(ctx, deps.config));
     },
     sitemap: async (ctx: Context) => {
+      requireCatalog(deps);
       const pages = publicCatalog(deps).map(({ id }) => modelAddress('', id));
       ctx.type = 'application/xml; charset=utf-8';
       ctx.body = sitemapXml(publicAddress(ctx, deps.config), [...(deps.config.landingPage ? [''] : []), 'models', ...pages, ...docPaths()]);
@@ -161,6 +167,23 @@ export function placeOf(ctx: Context, config: Pick<GatewayConfig, 'publicUrl'>):
     site: publicAddress(ctx, config),
     path: ctx.path.slice(1),
   };
+}
+
+const waitSeconds = 5;
+
+/** Sends a page that says so while no catalog has arrived: without it, every model would seem not to exist. */
+function sendUnavailable(ctx: Context, place: Place, speech: Speech): void {
+  ctx.status = 503;
+  sendPage(ctx, unavailablePage({ ...place, isUnlisted: true }, speech));
+  ctx.set({ 'retry-after': String(waitSeconds), 'cache-control': 'no-store' });
+}
+
+/** Throws service_unavailable while no catalog has arrived. */
+function requireCatalog({ models }: Pick<PageDeps, 'models'>): void {
+  if (models.hasCatalog()) return;
+  throw new AppError('service_unavailable', 'The catalog is unavailable. Try again in a few seconds.', {
+    retryAfterMs: waitSeconds * 1000,
+  });
 }
 
 function sendPage(ctx: Context, text: string): void {

@@ -248,7 +248,10 @@ function calculator(prices: Prices, unitPrices: UnitPrices, size: Size, { suffix
 }
 
 function historyOf(history: readonly PriceVersion[] | undefined, nowMs: number, t: Texts): Html | string {
-  if (history === undefined || history.length === 0) return '';
+  if (history === undefined)
+    return html`<h2>${t.history}</h2>
+      <p class="soft">${t.historyAway}</p>`;
+  if (history.length === 0) return '';
   const inForce = history.find((price) => Number(price.effectiveFromMs) <= nowMs);
   const units = [...new Set(history.flatMap((price) => price.units.map(({ unit }) => unit)))];
   const unitOf = (unit: string, price: PriceVersion): bigint | undefined => price.units.find((each) => each.unit === unit)?.nanoUsd;
