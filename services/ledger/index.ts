@@ -54,7 +54,7 @@ export interface LedgerModule extends ServiceModule<LedgerService> {
 /** Creates the ledger over its own database. `start` migrates and starts to end expired holds. */
 export function createLedger(config: LedgerConfig, { db, clock, log, access, auth, sharesRecords = false }: LedgerDeps): LedgerModule {
   const auditLog = new AuditOutbox({ db, receiver: auth, caller: 'ledger', clock, log });
-  const unwritten = sharesRecords && db.engine === 'sqlite' ? new UnwrittenHolds(operationsMax, log) : undefined;
+  const unwritten = sharesRecords && db.engine === 'sqlite' ? new UnwrittenHolds(operationsMax, log, () => db.isCommitting()) : undefined;
   const memory: StoreMemory = { hints: new PathHints(), unwritten };
   const lane = countedLane(
     createOperationLane({

@@ -66,6 +66,8 @@ export interface Database {
   query(sql: string, bindings: Bindings): Promise<Row[]>;
   /** Returns the rows of the table that have one of these full keys, in any order, outside of a transaction. Pass at most a few hundred. */
   find(table: Table, keys: readonly Values[]): Promise<Values[]>;
+  /** Reports whether a commit of a SQLite file is in progress or awaited, which further transactions can share; false on MySQL. */
+  isCommitting(): boolean;
   /** Reports whether transactions can write now. Takes half a second at most, and never raises. False before the schema was migrated. */
   isWritable(): Promise<boolean>;
   close(): Promise<void>;
@@ -93,6 +95,7 @@ function openMysql(url: string, options: DatabaseOptions): Database {
     // What is committed is durable, so there is no earlier moment to report.
     plainTransaction: (work, options) => retried((noticed) => runOnMysql(pool, noticed(work)), options, probe.note),
     turn: nextTurn,
+    isCommitting: () => false,
     close,
   };
 }
@@ -159,6 +162,7 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
         probe.note,
       ),
     turn: (waiting) => commits.turn(waiting),
+    isCommitting: () => commits.isBusy,
     async close() {
       await commits.idle();
       pool.end();

@@ -68,6 +68,11 @@ export class SqliteCommits {
     });
   }
 
+  /** Reports whether a commit is in progress or awaited. */
+  get isBusy(): boolean {
+    return this.running !== undefined;
+  }
+
   /** Resolves when nothing waits. */
   async idle(): Promise<void> {
     while (this.running !== undefined) await this.running;

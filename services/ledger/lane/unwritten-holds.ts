@@ -36,6 +36,8 @@ export class UnwrittenHolds {
   constructor(
     private readonly max: number,
     private readonly log: Pick<Logger, 'error'>,
+    /** Reports whether a commit is under way that holds can share. Under load that is cheaper: calls that are held together continue together. */
+    private readonly isCommitting: () => boolean = () => false,
   ) {}
 
   /** Returns how many holds wait. */
@@ -52,7 +54,7 @@ export class UnwrittenHolds {
     nowMs: number,
     write: () => Promise<void>,
   ): (Applied<HoldReply> & { readonly reply: HoldReply }) | undefined {
-    if (this.transactions > 0 || this.waiting.length >= this.max) return undefined;
+    if (this.transactions > 0 || this.isCommitting() || this.waiting.length >= this.max) return undefined;
     const rows = this.known.get(operation.accountId);
     if (rows === undefined) return undefined;
     const touched = rows.touchedBy(operation, undefined);

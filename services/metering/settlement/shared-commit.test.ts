@@ -82,6 +82,8 @@ describe('the commit that ledger and metering share', () => {
       Array.from({ length: callers }, async (_, caller) => {
         for (let index = 0; index < callsPerCaller; index += 1) {
           const isWhole = caller % 4 === 3;
+          // While a commit is in progress, every hold joins the next one.
+          while (isWhole && db.isCommitting()) await new Promise((resolve) => setImmediate(resolve));
           const id = await money.hold(customer, (holdId) => known.provisionalHolds.push(holdId), isWhole);
           (isWhole ? known.wholeCalls : known.grantedHolds).push(id);
           // Callers drift apart, so that holds and records wait at the same time.
