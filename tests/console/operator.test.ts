@@ -206,6 +206,13 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
       /operator@example\.com[^]*Reason: invoice 8 is unpaid[^]*State: active → suspended/,
     );
     expect(texts.find((text) => text.includes('account.reverse'))).toContain('entered for the wrong account');
+    // Chinese has no spaces, and a date is one word nevertheless.
+    expect(
+      await rows
+        .nth(1)
+        .locator('time')
+        .evaluate((time) => getComputedStyle(time).wordBreak),
+    ).toBe('keep-all');
     expect(texts.filter((text) => text.includes('operator CLI')).length).toBeGreaterThanOrEqual(3);
     await page.getByLabel('Action').fill('account.suspend');
     await page.getByRole('button', { name: 'Show', exact: true }).click();
