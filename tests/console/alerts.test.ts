@@ -138,7 +138,8 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     await new OpenAI({ apiKey: 'unused' }).webhooks.verifySignature(body, headers as Record<string, string>, secret);
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
     const log = page.getByRole('table', { name: 'Deliveries' });
-    await log.getByRole('button', { name: 'Resend' }).click();
+    await log.getByRole('button', { name: /^Actions for/ }).click();
+    await page.getByRole('menuitem', { name: 'Resend' }).click();
     await page.getByText('Event delivered').waitFor();
     for (const theme of ['light', 'dark'] as const) {
       await showTheme(page, theme);

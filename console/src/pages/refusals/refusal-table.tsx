@@ -34,7 +34,7 @@ export function RefusalTable({ rows }: { rows: readonly Refusal[] }) {
         caption={t.title}
         room="most"
         dense
-        className="two-lines"
+        className="two-lines of-links"
         rows={rows}
         rowKey={({ request_id }) => request_id}
         columns={[

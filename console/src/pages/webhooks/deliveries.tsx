@@ -16,6 +16,7 @@ import { Dialog } from '../../ui/dialog.js';
 import { SelectField } from '../../ui/field.js';
 import { Card, Section } from '../../ui/layout.js';
 import { FormError } from '../../ui/notice.js';
+import { ActionMenu } from '../../ui/menu.js';
 import { DataTable } from '../../ui/table.js';
 import { toast } from '../../ui/toast.js';
 import { When } from '../../ui/values.js';
@@ -95,24 +96,30 @@ function DeliveryTable({ deliveries, resendable }: { deliveries: readonly Webhoo
               </>
             ),
           },
-          { name: t.ofEndpoint, className: 'cut wide', cell: ({ url }) => <span title={url}>{url}</span> },
+          { name: t.ofEndpoint, className: 'cut share wide', cell: ({ url }) => <span title={url}>{url}</span> },
           { name: t.state, className: 'line-1 grow', cell: ({ state }) => <DeliveryState state={state} texts={t} /> },
           { name: t.attempts, numeric: true, cell: ({ attempts }) => attempts },
-          { name: t.answer, className: 'line-2 cut', cell: (delivery) => <span title={answerOf(delivery)}>{answerOf(delivery)}</span> },
+          {
+            name: t.answer,
+            className: 'line-2 cut share wide',
+            cell: (delivery) => <span title={answerOf(delivery)}>{answerOf(delivery)}</span>,
+          },
           {
             name: common.actions,
             hideName: true,
-            cell: ({ id, endpoint_id: endpointId, body }) => (
-              <>
-                <Button size="small" look="ghost" onClick={() => setPayload(body)}>
-                  {t.payload}
-                </Button>
-                {resendable.some((endpoint) => endpoint.id === endpointId && endpoint.state === 'enabled') && (
-                  <Button size="small" look="ghost" busy={resend.isPending && resend.variables === id} onClick={() => resend.mutate(id)}>
-                    {t.resend}
-                  </Button>
-                )}
-              </>
+            className: 'num',
+            cell: ({ id, endpoint_id: endpointId, event_type: type, body }) => (
+              <ActionMenu
+                label={t.actionsOf({ url: type })}
+                actions={[
+                  { label: t.showPayload, onSelect: () => setPayload(body) },
+                  resendable.some((endpoint) => endpoint.id === endpointId && endpoint.state === 'enabled') && {
+                    label: t.resend,
+                    disabled: resend.isPending,
+                    onSelect: () => resend.mutate(id),
+                  },
+                ]}
+              />
             ),
           },
         ]}
