@@ -349,7 +349,7 @@ function Card({
   return (
     <div
       aria-hidden
-      className="pop pointer-events-none absolute top-0 z-10 w-max max-w-80 p-2.5 text-sm"
+      className="pop pointer-events-none absolute top-0 z-10 w-max max-w-80 p-2.5 md:max-w-md text-sm"
       style={at > 0.5 ? { right: `calc(${(1 - at) * 100}% + 0.75rem)` } : { left: `calc(${at * 100}% + 0.75rem)` }}
     >
       <p className="font-medium">{bar.label}</p>
@@ -360,7 +360,7 @@ function Card({
             .map(({ value, part }) => (
               <Fragment key={part}>
                 <tr>
-                  <td className="max-w-40 overflow-hidden pr-3 text-ellipsis whitespace-nowrap">
+                  <td className="max-w-40 overflow-hidden md:max-w-60 pr-3 text-ellipsis whitespace-nowrap">
                     <span className={classNames('swatch mr-1.5 inline-block size-2.5 rounded-sm', grounds[part % grounds.length])} />
                     {series[part]}
                   </td>
@@ -371,7 +371,7 @@ function Card({
                   <>
                     {small.slice(0, smallMax).map((each, at) => (
                       <tr key={at} className="text-soft">
-                        <td className="max-w-40 overflow-hidden pr-3 pl-4 text-ellipsis whitespace-nowrap">{each.name}</td>
+                        <td className="max-w-40 overflow-hidden md:max-w-60 pr-3 pl-4 text-ellipsis whitespace-nowrap">{each.name}</td>
                         <td className="pr-2 text-right whitespace-nowrap">{shortFigure(each.text)}</td>
                         <td />
                       </tr>

@@ -196,8 +196,8 @@ function Lines({ lines }: { lines: readonly Line[] }) {
         columns={[
           { name: t.time, className: 'line-1 grow', cell: ({ created_at }) => <When at={created_at} style="line" /> },
           { name: t.kind, cell: ({ kind }) => <Badge tone={tones[kind]}>{t[kind]}</Badge> },
-          { name: t.about, className: 'cut share wide line-2', cell: (line) => <About line={line} /> },
-          { name: t.key, className: 'cut share line-2', cell: ({ key_id }) => key_id !== null && <KeyLink keyId={key_id} /> },
+          { name: t.about, className: 'cut share widest line-2', cell: (line) => <About line={line} /> },
+          { name: t.key, className: 'cut share wide line-2', cell: ({ key_id }) => key_id !== null && <KeyLink keyId={key_id} /> },
           {
             name: t.effect,
             className: 'line-1',
