@@ -15,10 +15,10 @@ import { FormError, Notice } from '../../ui/notice.js';
 import { ActionMenu } from '../../ui/menu.js';
 import { Fetched } from '../../ui/query.js';
 import { toast } from '../../ui/toast.js';
-import { CredentialDialog, UpstreamCredentials } from './upstream-credentials.js';
-import { UpstreamDialog } from './lazy-upstream-form.js';
+import { UpstreamCredentials } from './upstream-credentials.js';
+import { CredentialDialog, TestDialog, UpstreamDialog } from './lazy-upstream-dialogs.js';
 import { UpstreamTargets } from './upstream-targets.js';
-import { TestDialog, TestResult } from './upstream-test.js';
+import { TestResult } from './upstream-test.js';
 
 type Asked = 'edit' | 'test' | 'disable' | 'delete' | 'credential';
 
