@@ -211,6 +211,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
       await rows
         .nth(1)
         .locator('time')
+        .first()
         .evaluate((time) => getComputedStyle(time).wordBreak),
     ).toBe('keep-all');
     expect(texts.filter((text) => text.includes('operator CLI')).length).toBeGreaterThanOrEqual(3);
