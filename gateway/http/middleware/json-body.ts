@@ -17,6 +17,9 @@ export interface JsonBody {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
+/** Where the pieces of a body are joined before it is decoded, unless it is larger: memory of its own for each body is what its collection costs. */
+const joined = Buffer.allocUnsafeSlow(512 * 1024);
+
 /** Printing a shorter body takes no longer than finding its fields in the text. */
 const largeChars = 4096;
 
@@ -27,17 +30,12 @@ export async function readJson(ctx: Context, bytesMax: number): Promise<unknown>
 
 /** Returns the parsed body and its text. Throws as `readJson`, and what `check` throws before the body is parsed. */
 export async function readJsonBody(ctx: Context, bytesMax: number, check?: (outline: JsonOutline) => void): Promise<JsonBody> {
-  const bytes = await readBytes(ctx, bytesMax).catch((error: unknown) => {
+  const pieces = await readPieces(ctx, bytesMax).catch((error: unknown) => {
     // The rest of the body would have to be read before the connection could be reused.
     ctx.set('connection', 'close');
     throw error;
   });
-  let text: string;
-  try {
-    text = utf8.decode(bytes);
-  } catch (error) {
-    throw new AppError('invalid_request', 'The body is not valid UTF-8.', { cause: error });
-  }
+  const text = textOf(pieces);
   const outline = outlineOf(text);
   check?.(outline);
   let value: unknown;
@@ -46,11 +44,32 @@ export async function readJsonBody(ctx: Context, bytesMax: number, check?: (outl
   } catch (error) {
     throw new AppError(
       'invalid_request',
-      `The body is not valid JSON: ${bytes.length === 0 ? 'it is empty' : (error as Error).message.slice(0, 200)}.`,
+      `The body is not valid JSON: ${text === '' ? 'it is empty' : (error as Error).message.slice(0, 200)}.`,
       { cause: error },
     );
   }
   return text.length < largeChars ? { value, whole: text } : { value, whole: text, text: trusted(outline, value) };
+}
+
+/** The pieces of a body as they arrived. */
+interface Pieces {
+  readonly chunks: readonly Buffer[];
+  readonly bytes: number;
+}
+
+function textOf({ chunks, bytes }: Pieces): string {
+  let whole = chunks[0];
+  if (chunks.length !== 1) {
+    const room = bytes <= joined.length ? joined.subarray(0, bytes) : Buffer.allocUnsafeSlow(bytes);
+    let at = 0;
+    for (const chunk of chunks) at += chunk.copy(room, at);
+    whole = room;
+  }
+  try {
+    return utf8.decode(whole);
+  } catch (error) {
+    throw new AppError('invalid_request', 'The body is not valid UTF-8.', { cause: error });
+  }
 }
 
 function decoded(ctx: Context): Readable {
@@ -71,13 +90,18 @@ function unpacked(ctx: Context, unpacker: Gunzip | Inflate): Readable {
 
 /** Returns the raw body, decompressed. Throws body_too_large, invalid_request, upload_too_slow, and overloaded if bodies take too much memory. */
 export async function readBytes(ctx: Context, bytesMax: number): Promise<Buffer> {
+  const { chunks, bytes } = await readPieces(ctx, bytesMax);
+  return Buffer.concat(chunks, bytes);
+}
+
+async function readPieces(ctx: Context, bytesMax: number): Promise<Pieces> {
   const declared = Number(ctx.get('content-length') || 0);
   if (declared > bytesMax) throw tooLarge(bytesMax);
   const body = decoded(ctx);
   if (body.closed) throw broken(body.errored);
   // By its events: an iterator of the stream costs more than parsing a short body.
   const { bodies, key } = stateOf(ctx);
-  return new Promise<Buffer>((resolve, reject) => {
+  return new Promise<Pieces>((resolve, reject) => {
     const chunks: Buffer[] = [];
     let total = 0;
     const refuse = (error: unknown): void => {
@@ -101,7 +125,7 @@ export async function readBytes(ctx: Context, bytesMax: number): Promise<Buffer>
     });
     body.once('end', () => {
       guarded?.end();
-      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, total));
+      resolve({ chunks, bytes: total });
     });
     body.on('error', (error) => reject(broken(error)));
     body.once('close', () => {

@@ -29,23 +29,24 @@ export function textFactor(model: string): number {
 /** Returns the input tokens by the exact method: text by the vocabulary, images by their pixels, documents by their pages. */
 export async function estimateInput(readable: Readable, model: string): Promise<number> {
   const counted = await countTexts(textsOf(readable));
-  return total(counted * textFactor(model), readable, model);
+  return total(counted * textFactor(model), promptBytes(readable.prompt), readable, model);
 }
 
 /** Returns a quick estimate at four bytes of text per token: for running figures, where a tokenizer would cost more than it is worth. */
 export function roughInput(readable: Readable, model: string): number {
-  const counted = roughTokens(promptBytes(readable.prompt) + Buffer.byteLength(schemaOf(readable)));
-  return total(counted * textFactor(model), readable, model);
+  const bytes = promptBytes(readable.prompt);
+  const counted = roughTokens(bytes + Buffer.byteLength(schemaOf(readable)));
+  return total(counted * textFactor(model), bytes, readable, model);
 }
 
-function total(textTokens: number, readable: Readable, model: string): number {
+function total(textTokens: number, bytes: number, readable: Readable, model: string): number {
   const { prompt } = readable;
   const { system, messages, tools } = prompt;
   const toolsTokens =
     tools.length === 0 ? 0 : around.tool * tools.length + (claudeGeneration(model) === undefined ? around.tools : around.claudeTools);
   const tokens = Math.ceil(textTokens) + around.message * (system.length + messages.length) + toolsTokens;
   // No tokenizer produces more tokens than bytes, whatever the factor says.
-  return Math.min(tokens, inputTokensMax(prompt) + Buffer.byteLength(schemaOf(readable))) + mediaTokens(prompt, model);
+  return Math.min(tokens, inputTokensMax(prompt, bytes) + Buffer.byteLength(schemaOf(readable))) + mediaTokens(prompt, model);
 }
 
 function* textsOf(readable: Readable): Generator<string> {

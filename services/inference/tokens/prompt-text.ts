@@ -65,13 +65,13 @@ export const overheadTokensMax = { message: 64, tool: 512, tools: 1024 } as cons
 
 /**
  * Returns an upper bound of any correct count of this prompt's input tokens. Every token covers at least one byte of text, or belongs to what
- * vendors add around messages and tools. The gateway holds money by the same rule, so a larger count could not be charged.
+ * vendors add around messages and tools. The gateway holds money by the same rule, so a larger count could not be charged. `bytes` are those of `promptBytes`.
  */
-export function inputTokensMax(prompt: Prompt): number {
+export function inputTokensMax(prompt: Prompt, bytes = promptBytes(prompt)): number {
   const { system, messages, tools } = prompt;
   const aroundMessages = overheadTokensMax.message * (system.length + messages.length);
   const aroundTools = overheadTokensMax.tool * tools.length + (tools.length > 0 ? overheadTokensMax.tools : 0);
-  return promptBytes(prompt) + aroundMessages + aroundTools;
+  return bytes + aroundMessages + aroundTools;
 }
 
 /** Returns a quick estimate of the tokens in this many bytes of text: four bytes per token, rounded up. */

@@ -7,7 +7,8 @@ const customType = /"type"\s*:\s*"custom"/;
 
 /** Reports whether a body may have custom tools, choose one or call one. */
 export function mayHaveCustomTools(fieldsJson: string): boolean {
-  return customType.test(fieldsJson);
+  // Finding a word takes a tenth of the time of the expression.
+  return fieldsJson.includes('"custom"') && customType.test(fieldsJson);
 }
 
 /** Returns the fields with functions in place of custom tools, in the list of tools, in the choice among them and in past calls. */

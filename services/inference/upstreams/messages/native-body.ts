@@ -47,7 +47,7 @@ function isWebSearch(type: string): boolean {
 /** Removes thinking without a signature, which comes from another vendor and would be rejected; a message of nothing else is removed with it. */
 function withSignedThinkingOnly(fieldsJson: string): string {
   // Quotes inside texts are escaped, so this text can only be a field of an object.
-  if (!/"signature"\s*:\s*""/.test(fieldsJson)) return fieldsJson;
+  if (!fieldsJson.includes('"signature"') || !/"signature"\s*:\s*""/.test(fieldsJson)) return fieldsJson;
   const fields = JSON.parse(fieldsJson) as JsonObject;
   const messages: readonly unknown[] = Array.isArray(fields['messages']) ? fields['messages'] : [];
   return JSON.stringify({ ...fields, messages: messages.flatMap(withoutUnsigned) });
