@@ -1,5 +1,6 @@
 // The maximum number of tokens of a prompt, so that the hold covers the call whatever the vendor's tokenizer counts.
 import type { Part, Prompt } from '#proto/inference/v1/inference.js';
+import { utf8Length } from '#kit/utf8.js';
 
 // No tokenizer in use produces more tokens than bytes; the constants cover what vendors add around messages and tools.
 /** Tokens that a vendor puts around a message at most. */
@@ -13,11 +14,11 @@ const toolsOverhead = 1024;
  */
 export function inputTokensMax(prompt: Prompt): number {
   let bound = prompt.system.length * messageOverhead + prompt.messages.length * messageOverhead;
-  for (const text of prompt.system) bound += Buffer.byteLength(text);
+  for (const text of prompt.system) bound += utf8Length(text);
   for (const message of prompt.messages) bound += contentBytes(message.parts);
   for (const tool of prompt.tools) {
-    bound += toolOverhead + Buffer.byteLength(tool.name) + Buffer.byteLength(tool.description) + Buffer.byteLength(tool.parametersJson);
-    if (tool.custom !== undefined) bound += Buffer.byteLength(tool.custom.grammar);
+    bound += toolOverhead + utf8Length(tool.name) + utf8Length(tool.description) + utf8Length(tool.parametersJson);
+    if (tool.custom !== undefined) bound += utf8Length(tool.custom.grammar);
   }
   return prompt.tools.length === 0 ? bound : bound + toolsOverhead;
 }
@@ -31,21 +32,16 @@ function contentBytes(parts: readonly Part[]): number {
 function partBytes(part: NonNullable<Part['part']>): number {
   switch (part.$case) {
     case 'text':
-      return Buffer.byteLength(part.value.text);
+      return utf8Length(part.value.text);
     case 'toolCall':
-      return Buffer.byteLength(part.value.id) + Buffer.byteLength(part.value.name) + Buffer.byteLength(part.value.argumentsJson);
+      return utf8Length(part.value.id) + utf8Length(part.value.name) + utf8Length(part.value.argumentsJson);
     case 'toolResult':
-      return Buffer.byteLength(part.value.toolCallId) + Buffer.byteLength(part.value.text) + contentBytes(part.value.content);
+      return utf8Length(part.value.toolCallId) + utf8Length(part.value.text) + contentBytes(part.value.content);
     case 'reasoning':
-      return Buffer.byteLength(part.value.text) + Buffer.byteLength(part.value.signature) + Buffer.byteLength(part.value.redactedData);
+      return utf8Length(part.value.text) + utf8Length(part.value.signature) + utf8Length(part.value.redactedData);
     case 'document': {
       const { title, context, filename, source } = part.value;
-      return (
-        Buffer.byteLength(title) +
-        Buffer.byteLength(context) +
-        Buffer.byteLength(filename) +
-        (source?.$case === 'text' ? Buffer.byteLength(source.value) : 0)
-      );
+      return utf8Length(title) + utf8Length(context) + utf8Length(filename) + (source?.$case === 'text' ? utf8Length(source.value) : 0);
     }
     case 'image':
       // Counted by number: its bytes say nothing about its tokens.

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { createGunzip, createInflate, type Gunzip, type Inflate } from 'node:zlib';
 import type { Context } from 'koa';
 import { AppError } from '#client/errors/app-error.js';
+import { decodeUtf8 } from '#kit/utf8.js';
 import { stateOf } from '../request-state.js';
 import { type JsonOutline, outlineOf, trusted } from './json-outline.js';
 
@@ -15,11 +16,6 @@ export interface JsonBody {
   readonly text?: JsonOutline;
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-/** Where the pieces of a body are joined before it is decoded, unless it is larger: memory of its own for each body is what its collection costs. */
-const joined = Buffer.allocUnsafeSlow(512 * 1024);
-
 /** Printing a shorter body takes no longer than finding its fields in the text. */
 const largeChars = 4096;
 
@@ -30,12 +26,17 @@ export async function readJson(ctx: Context, bytesMax: number): Promise<unknown>
 
 /** Returns the parsed body and its text. Throws as `readJson`, and what `check` throws before the body is parsed. */
 export async function readJsonBody(ctx: Context, bytesMax: number, check?: (outline: JsonOutline) => void): Promise<JsonBody> {
-  const pieces = await readPieces(ctx, bytesMax).catch((error: unknown) => {
+  const { chunks, bytes } = await readChunks(ctx, bytesMax).catch((error: unknown) => {
     // The rest of the body would have to be read before the connection could be reused.
     ctx.set('connection', 'close');
     throw error;
   });
-  const text = textOf(pieces);
+  let text: string;
+  try {
+    text = decodeUtf8(chunks, bytes);
+  } catch (error) {
+    throw new AppError('invalid_request', 'The body is not valid UTF-8.', { cause: error });
+  }
   const outline = outlineOf(text);
   check?.(outline);
   let value: unknown;
@@ -44,32 +45,11 @@ export async function readJsonBody(ctx: Context, bytesMax: number, check?: (outl
   } catch (error) {
     throw new AppError(
       'invalid_request',
-      `The body is not valid JSON: ${text === '' ? 'it is empty' : (error as Error).message.slice(0, 200)}.`,
+      `The body is not valid JSON: ${bytes === 0 ? 'it is empty' : (error as Error).message.slice(0, 200)}.`,
       { cause: error },
     );
   }
   return text.length < largeChars ? { value, whole: text } : { value, whole: text, text: trusted(outline, value) };
-}
-
-/** The pieces of a body as they arrived. */
-interface Pieces {
-  readonly chunks: readonly Buffer[];
-  readonly bytes: number;
-}
-
-function textOf({ chunks, bytes }: Pieces): string {
-  let whole = chunks[0];
-  if (chunks.length !== 1) {
-    const room = bytes <= joined.length ? joined.subarray(0, bytes) : Buffer.allocUnsafeSlow(bytes);
-    let at = 0;
-    for (const chunk of chunks) at += chunk.copy(room, at);
-    whole = room;
-  }
-  try {
-    return utf8.decode(whole);
-  } catch (error) {
-    throw new AppError('invalid_request', 'The body is not valid UTF-8.', { cause: error });
-  }
 }
 
 function decoded(ctx: Context): Readable {
@@ -88,20 +68,26 @@ function unpacked(ctx: Context, unpacker: Gunzip | Inflate): Readable {
   return ctx.req.pipe(unpacker);
 }
 
+/** A body as it arrived. */
+interface Chunks {
+  readonly chunks: readonly Buffer[];
+  readonly bytes: number;
+}
+
 /** Returns the raw body, decompressed. Throws body_too_large, invalid_request, upload_too_slow, and overloaded if bodies take too much memory. */
 export async function readBytes(ctx: Context, bytesMax: number): Promise<Buffer> {
-  const { chunks, bytes } = await readPieces(ctx, bytesMax);
+  const { chunks, bytes } = await readChunks(ctx, bytesMax);
   return Buffer.concat(chunks, bytes);
 }
 
-async function readPieces(ctx: Context, bytesMax: number): Promise<Pieces> {
+async function readChunks(ctx: Context, bytesMax: number): Promise<Chunks> {
   const declared = Number(ctx.get('content-length') || 0);
   if (declared > bytesMax) throw tooLarge(bytesMax);
   const body = decoded(ctx);
   if (body.closed) throw broken(body.errored);
   // By its events: an iterator of the stream costs more than parsing a short body.
   const { bodies, key } = stateOf(ctx);
-  return new Promise<Pieces>((resolve, reject) => {
+  return new Promise<Chunks>((resolve, reject) => {
     const chunks: Buffer[] = [];
     let total = 0;
     const refuse = (error: unknown): void => {

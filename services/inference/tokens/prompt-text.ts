@@ -1,5 +1,6 @@
 // The text of a prompt, and bounds that follow from its length alone.
 import type { GenerateRequest, Part, Prompt } from '#proto/inference/v1/inference.js';
+import { utf8Length } from '#kit/utf8.js';
 
 /** Yields every string of the prompt that a model may read, in order. */
 export function* promptTexts(prompt: Prompt): Generator<string> {
@@ -51,7 +52,7 @@ function* partTexts(part: Part['part']): Generator<string> {
 /** Returns the UTF-8 bytes of everything in the prompt. */
 export function promptBytes(prompt: Prompt): number {
   let bytes = 0;
-  for (const text of promptTexts(prompt)) bytes += Buffer.byteLength(text);
+  for (const text of promptTexts(prompt)) bytes += utf8Length(text);
   return bytes;
 }
 

@@ -23,6 +23,7 @@ import { splitVectors } from '../embeddings/vectors.js';
 import { callOver, Watchdog } from '../watchdog.js';
 import { guardedConnector } from '#kit/net/address-guard.js';
 import { readText } from '#kit/net/read-text.js';
+import { encodeUtf8 } from '#kit/utf8.js';
 import { decodedBody } from './decoded-body.js';
 import { Exchange } from './exchange.js';
 import { payloadReader } from './payload-reader.js';
@@ -260,7 +261,8 @@ export class HttpUpstream implements Upstream {
       'user-agent': 'tollgate',
     };
     watchdog.onEnd((reason) => exchange.abort(reason));
-    if (!watchdog.hasEnded) this.#pool.dispatch({ method: 'POST', path: `${this.#basePath}${path}`, headers, body }, exchange);
+    if (!watchdog.hasEnded)
+      this.#pool.dispatch({ method: 'POST', path: `${this.#basePath}${path}`, headers, body: encodeUtf8(body) }, exchange);
     return exchange;
   }
 
