@@ -306,7 +306,11 @@ export const mutants: readonly Mutant[] = [
     ['idempotency keys are not written', 'await tx.insert(operationTable, operations);', ''],
   ]),
   ...of('store/store.ts', 'store', [
-    ['a repeated hold that would be refused is not looked up', 'if (outcomes.some(isRefused)) return', 'if (outcomes.length < 0) return'],
+    [
+      'a repeated hold that would be refused is not looked up',
+      'outcomes.some((outcome, index) => isRefused(outcome, waiting.length + index))',
+      'outcomes.length < 0',
+    ],
   ]),
   ...of('store/load.ts', 'store', [
     ['the key of a hold is not loaded', 'if (ofHolds.length > 0) loadBuckets', 'if (ofHolds.length < 0) loadBuckets'],
