@@ -2,7 +2,7 @@
 import type { Context } from 'koa';
 import { type TObject, type TSchema, Type } from 'typebox';
 import { fieldFault } from '#client/errors/fault.js';
-import { bodyReader, type PathStyle } from '../../formats/body-reader.js';
+import { bodyReader, type Path, type PathStyle, pathText } from '../../formats/body-reader.js';
 import { readJson } from '../../http/middleware/json-body.js';
 import { Limit, parameter } from '../schemas/shapes.js';
 import type { Call, Operation } from './operation.js';
@@ -48,16 +48,60 @@ function queryReader(schema: TObject) {
   };
 }
 
-/** Rejects a field that is not in the schema, because a misspelt field would otherwise silently get its default. */
-function bodyChecker(schema: TSchema, style: PathStyle) {
+/** Rejects a field that is not in the schema, at any depth, because a misspelt field would otherwise silently get its default. */
+export function bodyChecker(schema: TSchema, style: PathStyle) {
   const check = bodyReader(schema, style, { withRules: true });
-  const fields = Object.keys((schema as { properties?: object }).properties ?? {});
   return (value: unknown): unknown => {
     const body = check(value);
-    const unknown = Object.keys(body as object).find((name) => !fields.includes(name));
-    if (unknown !== undefined) throw fieldFault(unknown.slice(0, 100), 'unknown_field', { fields: fields.join(', ') });
+    const unknown = unknownField(schema as Shape, body, []);
+    if (unknown !== undefined)
+      throw fieldFault(pathText(unknown.path, style).slice(0, 100), 'unknown_field', { fields: unknown.fields.join(', ') });
     return body;
   };
+}
+
+/** The parts of a schema that say which fields a value may have. */
+interface Shape {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Shape>>;
+  readonly items?: Shape;
+  readonly anyOf?: readonly Shape[];
+  readonly additionalProperties?: unknown;
+}
+
+interface UnknownField {
+  readonly path: Path;
+  /** The fields in its place. */
+  readonly fields: readonly string[];
+}
+
+/** Returns the first field of a valid value that its schema does not name, unless it permits any. */
+function unknownField(schema: Shape, value: unknown, path: Path): UnknownField | undefined {
+  if (schema.anyOf !== undefined) {
+    const found = schema.anyOf
+      .filter(({ type }) => type === (Array.isArray(value) ? 'array' : typeof value))
+      .map((each) => unknownField(each, value, path));
+    return found.includes(undefined) ? undefined : found[0];
+  }
+  if (Array.isArray(value))
+    return schema.items === undefined
+      ? undefined
+      : firstOf(value.entries(), (index, item) => unknownField(schema.items!, item, [...path, index]));
+  const { properties, additionalProperties = false } = schema;
+  if (properties === undefined || additionalProperties !== false || typeof value !== 'object' || value === null) return undefined;
+  return firstOf(Object.entries(value), (name, field) =>
+    Object.hasOwn(properties, name)
+      ? unknownField(properties[name]!, field, [...path, name])
+      : { path: [...path, name], fields: Object.keys(properties) },
+  );
+}
+
+function firstOf<K, V>(entries: Iterable<[K, V]>, find: (key: K, value: V) => UnknownField | undefined): UnknownField | undefined {
+  for (const [key, value] of entries) {
+    const found = find(key, value);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function idempotencyKeyOf(ctx: Context, scope: string, required: boolean): string {
