@@ -49,7 +49,9 @@ export interface GatewayThreadsOptions {
   readonly access: Access;
 }
 
-/** Returns how many threads to run if none are configured. A call costs about a third more CPU with threads, which does not pay off on two or three cores. More than four threads wait for the main thread. Only Linux distributes the connections to one port.
+/**
+ * Returns how many threads to run if none are configured. Two and three cores were not measured with a load on cores of its own (deploy/README.md). More than
+ * four threads wait for the main thread. Only Linux distributes the connections to one port.
  */
 export function gatewayThreadsDefault(cores = availableParallelism(), platform = process.platform): number {
   return platform === 'linux' && cores >= coresMin ? Math.min(cores - 1, threadsDefaultMax) : 0;
