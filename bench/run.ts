@@ -69,7 +69,7 @@ async function startOwn(upstream: Contender): Promise<Entry[]> {
   ];
   const thread = await startTollgate(upstream, { name: names.thread, env: { [threadsSetting]: '1' } });
   const threads = await startTollgate(upstream, { name: names.threads, cores: cores.two, env: { [threadsSetting]: '2' } });
-  entries.push({ contender: thread, loads: ['whole', 'streamed', 'lone'] }, { contender: threads, loads: ['whole', 'streamed'] });
+  entries.push({ contender: thread, loads: ['whole', 'streamed', 'lone'] }, { contender: threads, loads: ['whole'] });
   if (options.distributed) {
     const contender = await startTollgate(upstream, { name: names.distributed, mode: 'distributed' });
     entries.push({ contender, loads: ['whole', 'streamed', 'lone', 'paced'], hasMemory: true });
@@ -107,6 +107,8 @@ const failuresMax = 5;
 
 const scaled = (load: LoadCase): LoadCase => ({ ...load, durationMs: load.durationMs * scale });
 
+const warmUpCalls = 25_000;
+
 type Window = (contender: Contender, load: LoadCase, idleUs: number) => Promise<Measured>;
 
 async function measurePaths(window: Window, results: Results, byName: ReadonlyMap<string, Contender>, relay: Contender): Promise<void> {
@@ -125,11 +127,14 @@ async function measurePaths(window: Window, results: Results, byName: ReadonlyMa
   await sleep(byName.get(names.single)!.tailMs);
 }
 
-/** V8 compiles the code of a call again and again during its first 50,000 calls, which is as much work as an eighth of the calls. */
+/**
+ * V8 compiles the code of a call again and again, most of it during the first 15,000 calls. Contenders get a number of calls rather than a time, since
+ * a slow one needs more time for them.
+ */
 async function warmUp(window: Window, entries: readonly Entry[], relay: Contender | undefined): Promise<void> {
   for (const { contender } of entries) {
-    await window({ ...contender, tailMs: 0 }, { ...loads.whole, durationMs: 25_000 * scale, callsMax: 50_000 }, 0);
-    await window({ ...contender, tailMs: 0 }, { ...loads.streamed, durationMs: 5000 * scale }, 0);
+    await window({ ...contender, tailMs: 0 }, { ...loads.whole, durationMs: 60_000, callsMax: warmUpCalls }, 0);
+    await window({ ...contender, tailMs: 0 }, { ...loads.streamed, durationMs: 10_000, callsMax: 2000 }, 0);
   }
   if (relay !== undefined) await window(relay, { ...loads.streamed, durationMs: 1000 * scale }, 0);
 }
