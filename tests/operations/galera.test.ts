@@ -206,9 +206,12 @@ describe('a Galera cluster', () => {
     const [first, second, third] = cluster.nodes as [GaleraNode, GaleraNode, GaleraNode];
     const isStuck = (): Promise<boolean> => isStuckDonor({ host: '127.0.0.1', port: first.port }, loginTo(first), probeMs);
     const pid = first.pid;
-    // The donor keeps sending until long after the others have gone silent.
+    // The donor keeps sending until the test has seen that it lost the other node.
+    const held = join(dataDir, 'transfer', 'held');
+    writeFileSync(held, '');
     const sendScript = join(dataDir, 'transfer', 'wsrep_sst_rsync');
-    writeFileSync(sendScript, readFileSync(sendScript, 'utf8').replace('\n', `\ncase "$*" in *donor*) sleep 2;; esac\n`));
+    const wait = `case "$*" in *'--role donor'*) while [ -e '${held}' ]; do sleep 0.1; done;; esac`;
+    writeFileSync(sendScript, readFileSync(sendScript, 'utf8').replace('\n', `\n${wait}\n`));
     for (const [node, size] of [
       [third, 2],
       [second, 1],
@@ -220,13 +223,18 @@ describe('a Galera cluster', () => {
     const back = cluster.restart(second);
     await eventually(async () => expect((await valuesOf('wsrep_local_state', [first]))[0]).toBe(2) ?? true, patienceMs);
     second.kill('SIGSTOP');
+    await eventually(async () => expect(await faultOfNode(first)).toContain('primary part') ?? true, patienceMs);
     const log = join(dataDir, first.name, 'mariadb.log');
-    await eventually(() => (readFileSync(log, 'utf8').includes('sst sent called when not SST donor') ? true : undefined), patienceMs);
+    // Earlier tests may have left the same line.
+    const loggedBefore = readFileSync(log, 'utf8').length;
+    rmSync(held);
+    const logged = (): string => readFileSync(log, 'utf8').slice(loggedBefore);
+    await eventually(() => (logged().includes('sst sent called when not SST donor') ? true : undefined), patienceMs);
     second.kill('SIGCONT');
     // If the two nodes do not find each other again, there is no majority and the second one does not come back.
     const isBack = await Promise.race([back.then(() => true), sleep(patienceMs).then(() => false)]);
     back.catch(() => undefined);
-    if (isBack) expect(await isStuck()).toBe(true);
+    if (isBack) await eventually(async () => expect(await isStuck()).toBe(true) ?? true);
 
     supervision = keepRunning(cluster, {
       log: createLogger({ name: 'galera', level: 'silent' }),
