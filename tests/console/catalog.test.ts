@@ -1,9 +1,16 @@
 // The public catalog in a browser: it works without JavaScript, violates no axe rule in either theme, and fits a phone.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
+import { unavailablePage } from '../../gateway/pages/unavailable-page.js';
 import { accessibilityFaults, newPerson, overflows, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
 import { eventually } from '../support/process.js';
 import { startSystem, type System } from '../support/system.js';
+
+// A gateway shows it only until its first catalog arrives.
+const awayPage = unavailablePage(
+  { root: './', site: '', path: 'models' },
+  { language: 'en', suffix: '?lang=en', otherHref: '?lang=zh-CN' },
+);
 
 describe('the public catalog in a browser', () => {
   let system: System;
@@ -101,11 +108,14 @@ describe('the public catalog in a browser', () => {
     ['models/no/such', 'catalog-unknown'],
     ['models?compare=sandbox/reason&compare=sandbox/story', 'catalog-compare'],
     ['', 'landing'],
+    ['models?lang=en', 'catalog-away'],
   ])('%s violates no rule, light or dark, wide or narrow', async (path, name) => {
     for (const width of [1280, 375]) {
       const person = await newPerson(chromium, system.baseUrl, { width });
       const page = await person.context.newPage();
+      if (name === 'catalog-away') await page.route('**/models?*', (route) => route.fulfill({ contentType: 'text/html', body: awayPage }));
       await page.goto(path);
+      if (name === 'catalog-away') await page.getByRole('heading', { level: 1, name: 'The models cannot be shown now' }).waitFor();
       for (const theme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme: theme });
         await screenshot(page, `${name}-${theme}-${width}`);

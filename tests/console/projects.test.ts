@@ -223,6 +223,7 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     for (const path of ['billing', 'members', 'webhooks', 'management-keys']) {
       const forbidden = await person.open(`/accounts/${accountId}/${path}`);
       await forbidden.getByRole('heading', { level: 1, name: 'You do not have access to this page' }).waitFor();
+      if (path === 'billing') expect(await accessibilityFaults(forbidden)).toEqual([]);
       await forbidden.close();
     }
     const usage = await person.open(`/accounts/${accountId}/usage`);
