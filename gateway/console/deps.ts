@@ -1,10 +1,12 @@
 // The dependencies of the console's API.
 import type { Middleware } from 'koa';
 import type { Clock } from '#kit/clock.js';
+import type { Values } from '#kit/config/settings.js';
 import type { Logger } from '#kit/log.js';
 import type { SpoolState } from '../call/spool/spool.js';
 import type { GatewayConfig } from '../config.js';
 import type { Limiter } from '../limits/limiter.js';
+import type { limitSettings } from '../limits/settings.js';
 import type { KeyReplica } from '../replicas/keys.js';
 import type { ModelReplica } from '../replicas/models.js';
 import type { ConsolePeers } from './peers.js';
@@ -13,7 +15,8 @@ import type { ConsolePeers } from './peers.js';
 export type ConsoleConfig = Pick<
   GatewayConfig,
   'rpcTimeoutMs' | 'trustProxy' | 'publicUrl' | 'confirmAboveNanoUsd' | 'traceUrl' | 'promptLogging' | 'managementPerMinuteMax'
->;
+> &
+  Values<typeof limitSettings>;
 
 /** Reports the state of this gateway. */
 export interface GatewayState {

@@ -23,6 +23,9 @@ interface KeyView {
   last_used_at: string | null;
 }
 
+const noLimits = { rpm: null, tpm: null, concurrency: null };
+const noDefaults = { key: noLimits, project: noLimits, account: noLimits, account_model: noLimits };
+
 describe.each(modes)('the console’s API, %s', (mode) => {
   let system: System;
   let accountId: string;
@@ -777,7 +780,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
       captured_usd: all[2]!.charge_usd,
       refunded_usd: '0',
     });
-    expect(await owner.get('/settings')).toEqual({ trace_url: null });
+    expect(await owner.get('/settings')).toEqual({ trace_url: null, default_rate_limits: noDefaults });
     const response = await owner.ask('GET', `${account}/usage/records?outcome=unknown`);
     expect([response.status, await response.json()]).toMatchObject([
       400,

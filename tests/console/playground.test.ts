@@ -1,9 +1,10 @@
 // The playground: answers are streamed, charged to the chosen key, and shown with their recorded cost.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
-import { settled, type UsageRow } from '../support/calls.js';
+import { chat, settled, type UsageRow } from '../support/calls.js';
 import { newMember, newPerson, type Person, startChromium } from '../support/chromium.js';
 import { addUser, Browser } from '../support/console.js';
+import { eventually } from '../support/process.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
 import { type SampleAccount, createSampleAccount } from './sample-account.js';
 
@@ -72,6 +73,25 @@ describe.each(browserModes)('the playground, %s', (mode) => {
     await page.getByText('nobody/none is not available with this key').waitFor();
     expect(visitor.faults).toEqual([]);
     await visitor.close();
+  });
+
+  it('begins with a key whose calls are not being refused', async () => {
+    const browser = new Browser(system);
+    await browser.signIn(sample.owner.email, sample.owner.password);
+    const keys = `/accounts/${sample.accountId}/keys`;
+    const { key, secret } = await browser.must<{ key: { id: string }; secret: string }>(
+      'POST',
+      keys,
+      { name: 'spent', limit_usd: '0.000000001' },
+      201,
+    );
+    expect((await chat(system, secret, { model: 'sandbox/story', messages: [{ role: 'user', content: 'Hello' }] })).status).toBe(402);
+    const list = () => browser.get<{ data: { id: string; refusing: object | null }[] }>(keys);
+    await eventually(async () => ((await list()).data.find(({ id }) => id === key.id)!.refusing === null ? undefined : true));
+    expect((await list()).data[0]!.id).toBe(key.id);
+    const page = await person.open(`/accounts/${sample.accountId}/playground`);
+    expect(await page.getByLabel('Key to charge', { exact: true }).inputValue()).toBe(sample.keyId);
+    await page.close();
   });
 
   it('continues the conversation, and stops an answer on request', async () => {

@@ -21,7 +21,10 @@ describe.each(browserModes)('rate limits in the console, %s', (mode) => {
   const people: Person[] = [];
 
   beforeAll(async () => {
-    [system, chromium] = await Promise.all([startSystem(mode), startChromium()]);
+    [system, chromium] = await Promise.all([
+      startSystem(mode, { TOLLGATE_GATEWAY_KEY_RPM: '600', TOLLGATE_GATEWAY_KEY_TPM: '20000' }),
+      startChromium(),
+    ]);
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
     await addUser(system, operator.email, password, '--operator');
     await addUser(system, owner.email, password);
@@ -43,7 +46,7 @@ describe.each(browserModes)('rate limits in the console, %s', (mode) => {
   it('of an account and one of its models are set, shown and removed by an operator', async () => {
     const person = await signedIn(operator);
     const page = await person.open(`/operator/accounts/${accountId}`);
-    await fact(page, 'Rate limits').getByText('Default').waitFor();
+    await fact(page, 'Rate limits').getByText('None').waitFor();
     await page.getByRole('button', { name: 'Edit limits' }).click();
     const form = popup(page);
     await form.getByLabel('Requests per minute').fill('600');
@@ -69,7 +72,7 @@ describe.each(browserModes)('rate limits in the console, %s', (mode) => {
     await form.getByLabel('Requests per minute').fill('');
     await form.getByRole('button', { name: 'Save' }).click();
     await form.waitFor({ state: 'detached' });
-    await fact(page, 'Rate limits').getByText('Default').waitFor();
+    await fact(page, 'Rate limits').getByText('None').waitFor();
     expect(person.faults).toEqual([]);
   });
 
@@ -89,7 +92,9 @@ describe.each(browserModes)('rate limits in the console, %s', (mode) => {
     const other = await person.open(`/accounts/${accountId}/keys/${key.id}?edit`);
     await popup(other).getByLabel('Concurrent calls').fill('5');
     await popup(other).getByRole('button', { name: 'Save' }).click();
-    await fact(other, 'Rate limits').getByText('60 requests per minute · 5 concurrent calls').waitFor();
+    await fact(other, 'Rate limits')
+      .getByText('60 requests per minute · 20,000 tokens per minute (default) · 5 concurrent calls')
+      .waitFor();
     expect(await system.json('key', 'show', key.id)).toMatchObject({ rate_limits: { rpm: 60, concurrency: 5 } });
     expect(person.faults).toEqual([]);
   });

@@ -1,7 +1,9 @@
 // The signed-in user: name, password, identities and sessions.
+import { defaultLimits } from '../../limits/settings.js';
 import { RevokeSessionsRequest } from '#proto/auth/v1/users.js';
 import { updateMaskOf } from '../table/update-mask.js';
 import { beginOidc } from '../oidc/sign-in.js';
+import { renderRateLimits } from '../render/rate-limits.js';
 import { renderIdentity, renderMe, renderSession, renderUser } from '../render/users.js';
 import { User } from '../schemas/members.js';
 import {
@@ -143,7 +145,18 @@ export const profile: Area = {
       summary: 'Show the settings of this gateway that a client needs.',
       who: 'signed in',
       answers: [ok(GatewaySettings)],
-      handle: (_call, { config }) => ({ trace_url: config.traceUrl ?? null }),
+      handle(_call, { config }) {
+        const { key, project, account, accountModel } = defaultLimits(config);
+        return {
+          trace_url: config.traceUrl ?? null,
+          default_rate_limits: {
+            key: renderRateLimits(key),
+            project: renderRateLimits(project),
+            account: renderRateLimits(account),
+            account_model: renderRateLimits(accountModel),
+          },
+        };
+      },
     }),
   ],
 };

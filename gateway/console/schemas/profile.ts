@@ -1,6 +1,7 @@
 // The signed-in user and their sessions.
 import { type Static, Type } from 'typebox';
 import { ProjectRole, Role, User } from './members.js';
+import { RateLimits } from './rate-limits.js';
 import { allOf, Count, Email, Flag, Name, nullable, optional, Password, Text, Time, view } from './shapes.js';
 import { permissions } from './words.js';
 
@@ -52,7 +53,16 @@ export const IdentityBegun = Type.Object({ location: Text });
 export const Ended = Type.Object({ ended: Count });
 export type Ended = Static<typeof Ended>;
 
-export const GatewaySettings = Type.Object({ trace_url: nullable(Text, 'An address with {trace_id} in it; null: traces are not shown.') });
+export const GatewaySettings = Type.Object({
+  trace_url: nullable(Text, 'An address with {trace_id} in it; null: traces are not shown.'),
+  default_rate_limits: Type.Object(
+    { key: RateLimits, project: RateLimits, account: RateLimits, account_model: RateLimits },
+    {
+      description:
+        'The limits that apply where a key, a project, an account or a model within an account has none of its own. Null or 0: no limit.',
+    },
+  ),
+});
 export type GatewaySettings = Static<typeof GatewaySettings>;
 
 export const UpdateMe = Type.Object({ name: optional(Name), email: optional(Email), current_password: optional(Password) });

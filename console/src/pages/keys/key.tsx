@@ -153,7 +153,7 @@ function Key({ apiKey }: { apiKey: ApiKey }) {
               ],
               [t.models, <ModelChips key="models" models={apiKey.models} all />],
               [t.addresses, apiKey.allowed_addresses.join(', ') || t.anyAddress],
-              [rateLimits.title, <RateLimitWords key="rates" limits={apiKey.rate_limits} />],
+              [rateLimits.title, <RateLimitWords key="rates" of="key" limits={apiKey.rate_limits} />],
               [t.created, <When key="created" at={apiKey.created_at} />],
               apiKey.created_by !== null && [t.createdBy, memberName(apiKey.created_by)],
               [t.expires, apiKey.expires_at === null ? t.expiresNever : <When key="expires" at={apiKey.expires_at} />],

@@ -1,8 +1,10 @@
 // The fields of rate limits, and the limits in words; of keys and of accounts.
 import { type RateLimitForm, type RateLimitName, rateLimitNames } from '../../format/rate-limits.js';
+import type { GatewaySettings } from '../../../../gateway/console/schemas/profile.js';
 import type { RateLimits } from '../../../../gateway/console/schemas/rate-limits.js';
 import { rateLimitsText } from '../../i18n/rate-limits.js';
 import { useText } from '../../i18n/text.js';
+import { useSettings } from '../../session/settings.js';
 import { TextField } from '../../ui/field.js';
 
 const maxima: Readonly<Record<RateLimitName, string>> = { rpm: '1,000,000', tpm: '1,000,000,000', concurrency: '1,000,000' };
@@ -34,12 +36,16 @@ export function RateLimitFields({
   );
 }
 
-/** Limits in words. */
-export function RateLimitWords({ limits }: { limits: RateLimits }) {
+/** Limits in words; where there are none, the defaults of the installation for what they limit. */
+export function RateLimitWords({ limits, of }: { limits: RateLimits; of: keyof GatewaySettings['default_rate_limits'] }) {
   const t = useText(rateLimitsText);
+  const defaults = useSettings()?.default_rate_limits[of];
   const words = rateLimitNames.flatMap((name) => {
-    const value = limits[name];
-    return value === null ? [] : [value === 0 ? t[`${name}None`] : t[`${name}Of`]({ value: value.toLocaleString('en-US') })];
+    const inWords = (value: number): string => t[`${name}Of`]({ value: value.toLocaleString('en-US') });
+    const own = limits[name];
+    if (own !== null) return own === 0 ? t[`${name}None`] : inWords(own);
+    const byDefault = defaults?.[name];
+    return byDefault ? t.byDefault({ limit: inWords(byDefault) }) : [];
   });
-  return <>{words.length === 0 ? t.byDefault : words.join(' · ')}</>;
+  return <>{words.join(' · ') || (defaults && t.none)}</>;
 }

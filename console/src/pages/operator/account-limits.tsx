@@ -17,10 +17,10 @@ import { useAccountChange } from './account-change.js';
 export function AccountRateLimits({ limits }: { limits: OperatorAccountDetail['rate_limits'] }) {
   return (
     <>
-      <RateLimitWords limits={limits} />
+      <RateLimitWords of="account" limits={limits} />
       {limits.models.map((each) => (
         <span key={each.model_id} className="block">
-          <code>{each.model_id}</code>: <RateLimitWords limits={each} />
+          <code>{each.model_id}</code>: <RateLimitWords of="account_model" limits={each} />
         </span>
       ))}
     </>

@@ -23,6 +23,7 @@ interface CallableKey {
   readonly project_id: string;
   readonly last_four: string;
   readonly models: readonly string[] | null;
+  readonly refusing: object | null;
 }
 
 export default function Playground() {
@@ -80,8 +81,11 @@ function Table({ keys, models }: { keys: readonly CallableKey[]; models: readonl
   const [params, setParams] = useSearchParams();
   const wanted = params.get('model') ?? '';
   const mayCall = (key: CallableKey, model: string): boolean => key.models === null || key.models.includes(model);
-  // A user who comes from a model's page wants a key that may call it.
-  const [keyId, setKeyId] = useState(() => (keys.find((each) => mayCall(each, wanted)) ?? keys[0]!).id);
+  // A user who comes from a model's page wants a key that may call it; nobody wants one whose calls are being refused.
+  const [keyId, setKeyId] = useState(() => {
+    const able = keys.filter((each) => mayCall(each, wanted));
+    return (able.find(({ refusing }) => refusing === null) ?? able[0] ?? keys[0]!).id;
+  });
   const key = keys.find(({ id }) => id === keyId) ?? keys[0]!;
   const callable = models.filter(({ id }) => mayCall(key, id));
   const [chosenSecond, setChosenSecond] = useState('');

@@ -112,7 +112,7 @@ function One({ project }: { project: Project }) {
                 t.fallback,
                 t.fallbackOnce({ model: project.budget_fallback.model, percent: project.budget_fallback.from_percent }),
               ],
-              [limits.title, <RateLimitWords key="limits" limits={project.rate_limits} />],
+              [limits.title, <RateLimitWords key="limits" of="project" limits={project.rate_limits} />],
               [t.created, <When key="created" at={project.created_at} />],
               project.deleted_at !== null && [t.deletedAt, <When key="deleted" at={project.deleted_at} />],
             ]}

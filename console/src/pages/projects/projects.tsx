@@ -90,7 +90,7 @@ function ProjectTable({ caption, projects }: { caption: string; projects: readon
           },
           { name: t.keys, numeric: true, cell: (project) => project.keys },
           { name: budgets.title, cell: (project) => <BudgetBars budgets={project.budgets} brief /> },
-          { name: limits.title, cell: (project) => <RateLimitWords limits={project.rate_limits} /> },
+          { name: limits.title, cell: (project) => <RateLimitWords of="project" limits={project.rate_limits} /> },
           { name: keys.models, cell: (project) => <ModelChips models={project.models} /> },
         ]}
       />

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { Link, useSearch } from 'wouter';
 import { ApiError } from '../../api/client.js';
 import { getRecord, type Outcome, type UsageRecord, type UsageRecordDetail } from '../../api/usage.js';
-import { getSettings } from '../../api/settings.js';
+import { useSettings } from '../../session/settings.js';
 import { gatewayUrl } from '../../base.js';
 import { durationText } from '../../format/duration.js';
 import { useNumber } from '../../format/number.js';
@@ -170,9 +170,8 @@ function TheCall({ record }: { record: UsageRecord }) {
 
 function Trace({ traceId }: { traceId: string | null }) {
   const t = useText(usageText);
-  const settings = useQuery({ queryKey: ['settings'], queryFn: ({ signal }) => getSettings(signal), staleTime: 60_000 });
+  const template = useSettings()?.trace_url;
   if (traceId === null) return <span className="text-soft">{t.notTraced}</span>;
-  const template = settings.data?.trace_url;
   return (
     <span className="flex flex-wrap items-center gap-2">
       <code>{traceId}</code>
