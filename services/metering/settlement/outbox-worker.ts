@@ -21,8 +21,10 @@ const inHandMax = 10_000;
 const claimedPerPollMax = 500;
 const outcomesPerTransactionMax = 100;
 const backoffMinMs = 200;
-/** How long settlements wait at most for a group that is in progress. */
+/** How long settlements wait at most for a group that is in progress, and for enough of them to form the next one. */
 const groupWaitMsMax = 50;
+/** A group of this many, or of one, is followed by the next one at once. */
+const groupWanted = 50;
 
 /** Holds the dependencies of the worker. */
 export interface OutboxWorkerDeps {
@@ -113,7 +115,7 @@ export class OutboxWorker {
 
   /**
    * Delivers what waits as one group, which shares transactions here and at the ledger. What arrives meanwhile forms the next group: no caller
-   * waits for it, and larger groups need fewer transactions. A slow ledger delays the next group only briefly, because that one may be about other accounts.
+   * waits for it, and larger groups need fewer transactions: after a small one there is a pause. A slow ledger delays the next group only briefly, because that one may be about other accounts.
    */
   private pump(): void {
     if (this.isGroupAhead) return;
@@ -134,6 +136,7 @@ export class OutboxWorker {
       if (this.inHand.size === 0) this.onIdle?.();
     };
     void Promise.all(group.map(ended)).then(() => {
+      if (group.length > 1 && group.length < groupWanted) return;
       clearTimeout(timer);
       next();
     });
