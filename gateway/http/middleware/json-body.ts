@@ -111,7 +111,8 @@ async function readChunks(ctx: Context, bytesMax: number): Promise<Chunks> {
     });
     body.once('end', () => {
       guarded?.end();
-      resolve({ chunks, bytes: total });
+      // The stream keeps its listeners until the response has ended, and would keep the body with them.
+      resolve({ chunks: chunks.splice(0), bytes: total });
     });
     body.on('error', (error) => reject(broken(error)));
     body.once('close', () => {

@@ -76,9 +76,12 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     if (this.#failure !== undefined) controller.abort(this.#failure.error as Error);
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: object): void {
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: object): void {
     // Informational responses come before the one that counts.
-    if (status >= 200) this.#resolveHead({ status, headers: headers as Headers });
+    if (status < 200) return;
+    // Otherwise kept until the response has ended: two kilobytes per open stream.
+    controller.rawHeaders = null;
+    this.#resolveHead({ status, headers: headers as Headers });
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
