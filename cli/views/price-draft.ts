@@ -88,6 +88,8 @@ export function warningText({ kind, unit }: PriceWarning): string {
       return `${name} costs nothing.`;
     case Kind.KIND_OUTPUT_BELOW_INPUT:
       return 'output is cheaper than input.';
+    case Kind.KIND_CACHE_READ_ABOVE_INPUT:
+      return 'input that is read from a cache costs more than other input.';
     case Kind.KIND_LARGE_CHANGE:
       return `${name} changes by more than half.`;
     case Kind.KIND_FIRST_PRICE:

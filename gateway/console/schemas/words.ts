@@ -39,6 +39,7 @@ export const priceWarnings = [
   'free',
   'zero',
   'output_below_input',
+  'cache_read_above_input',
   'large_change',
   'first_price',
   'no_change',

@@ -128,6 +128,14 @@ describe('warnings about a draft', () => {
         [Kind.KIND_LARGE_CHANGE, 'output'],
       ],
     ],
+    [
+      'cached input dearer than other input',
+      { inputNanoUsdPerMtok: 500_000_000n, cacheReadNanoUsdPerMtok: 500_000_001n },
+      [
+        [Kind.KIND_CACHE_READ_ABOVE_INPUT, ''],
+        [Kind.KIND_LARGE_CHANGE, 'cache_read'],
+      ],
+    ],
     ['no change', {}, [[Kind.KIND_NO_CHANGE, '']]],
     ['reasoning priced separately, but as output was', { reasoningNanoUsdPerMtok: 5_000_000_000n }, [[Kind.KIND_NO_CHANGE, '']]],
     ['a start that has passed', { inputNanoUsdPerMtok: 1_100_000_000n, effectiveFromMs: 9999n }, [[Kind.KIND_START_PASSED, '']]],

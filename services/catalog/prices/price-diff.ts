@@ -95,6 +95,7 @@ function warningsOf(
   if (kept.every(({ chargedAfter }) => chargedAfter === 0n)) warn(Kind.KIND_FREE);
   else for (const { unit, after } of kept) if (after?.nanoUsd === 0n) warn(Kind.KIND_ZERO, unit);
   if (draft.outputNanoUsdPerMtok < draft.inputNanoUsdPerMtok) warn(Kind.KIND_OUTPUT_BELOW_INPUT);
+  if (draft.cacheReadNanoUsdPerMtok > draft.inputNanoUsdPerMtok) warn(Kind.KIND_CACHE_READ_ABOVE_INPUT);
   for (const { unit, before: from, after: to, chargedBefore, chargedAfter } of pairs) {
     // A unit that could not be used before, or cannot be used any more, has no change.
     if (chargedBefore === undefined || chargedAfter === undefined) continue;

@@ -17,6 +17,8 @@ export function useWarningText(): (warning: ComparedDraft['diff']['warnings'][nu
         return t.warnZero({ name });
       case 'output_below_input':
         return t.warnOutputBelowInput;
+      case 'cache_read_above_input':
+        return t.warnCacheReadAboveInput;
       case 'large_change':
         return t.warnLargeChange({ name });
       case 'first_price':
