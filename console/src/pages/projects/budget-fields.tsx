@@ -75,6 +75,7 @@ export function BudgetFields({
           </div>
         </div>
       ))}
+      {rows.length > 0 && <p className="text-sm text-soft">{t.startHint}</p>}
       {rows.length < max && (
         <div>
           <Button size="small" onClick={() => onChange([...rows, newBudgetRow(rows, periods)])}>
