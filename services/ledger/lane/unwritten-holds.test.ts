@@ -119,6 +119,7 @@ describe('holds that are written with the records of their calls', () => {
     const customers = await Promise.all([500n, 900n, 1_300n].map((amount) => fundedCustomer(ledger.service, amount)));
     const granted: Hold[] = [];
     let early = 0;
+    const enough = 40;
     const settled = new Set<string>();
     const unless = (error: unknown): void => {
       if (
@@ -129,7 +130,8 @@ describe('holds that are written with the records of their calls', () => {
     };
     const caller = async (index: number): Promise<void> => {
       const one = customers[index % customers.length]!;
-      for (let call = 0; call < 25; call += 1) {
+      // How many are granted early depends on how busy the machine is.
+      for (let call = 0; call < 25 || early < enough; call += 1) {
         if (call % 3 === index % 3) await pause(Math.random() * 4);
         const request = holdRequest(one, BigInt(10 + ((index + call) % 60)), {
           durableWithRecord: Math.random() < 0.8,
@@ -159,7 +161,7 @@ describe('holds that are written with the records of their calls', () => {
       }
     };
     await Promise.all([saboteur(), ...Array.from({ length: 24 }, (_, index) => caller(index))]);
-    expect(early).toBeGreaterThan(20);
+    expect(early).toBeGreaterThanOrEqual(enough);
     expect(await drifts()).toEqual([]);
     for (const { id, accountId, amountNanoUsd } of granted) {
       const stored = (await ledger.service.getHold({ holdId: id, accountId })).hold!;
