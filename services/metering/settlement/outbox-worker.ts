@@ -23,7 +23,7 @@ const outcomesPerTransactionMax = 100;
 const backoffMinMs = 200;
 /** How long settlements wait at most for a group that is in progress, and for enough of them to form the next one. */
 const groupWaitMsMax = 50;
-/** A group of this many, or of one, is followed by the next one at once. */
+/** A group of this many is followed by the next one at once. */
 const groupWanted = 50;
 
 /** Holds the dependencies of the worker. */
@@ -115,12 +115,15 @@ export class OutboxWorker {
 
   /**
    * Delivers what waits as one group, which shares transactions here and at the ledger. What arrives meanwhile forms the next group: no caller
-   * waits for it, and larger groups need fewer transactions: after a small one there is a pause. A slow ledger delays the next group only briefly, because that one may be about other accounts.
+   * waits for it, and larger groups need fewer transactions, so a few settlements are followed by a pause. A slow ledger delays the next group
+   * only briefly, because that one may be about other accounts.
    */
   private pump(): void {
     if (this.isGroupAhead) return;
     const group = this.queue.splice(0, this.deps.config.settleConcurrency - this.delivering);
     if (group.length === 0) return;
+    // One alone is no sign of more, and what the limit left in the queue should not wait.
+    const isFew = group.length > 1 && group.length < groupWanted && this.queue.length === 0;
     this.delivering += group.length;
     this.isGroupAhead = true;
     let isAhead = true;
@@ -136,7 +139,7 @@ export class OutboxWorker {
       if (this.inHand.size === 0) this.onIdle?.();
     };
     void Promise.all(group.map(ended)).then(() => {
-      if (group.length > 1 && group.length < groupWanted) return;
+      if (isFew) return;
       clearTimeout(timer);
       next();
     });
