@@ -89,9 +89,12 @@ describe.each(browserModes)('the playground, %s', (mode) => {
     const list = () => browser.get<{ data: { id: string; refusing: object | null }[] }>(keys);
     await eventually(async () => ((await list()).data.find(({ id }) => id === key.id)!.refusing === null ? undefined : true));
     expect((await list()).data[0]!.id).toBe(key.id);
+    // That the other key may call some models only makes no difference.
+    await browser.must('PATCH', `${keys}/${sample.keyId}`, { models: ['sandbox/echo', 'sandbox/story'] }, 200);
     const page = await person.open(`/accounts/${sample.accountId}/playground`);
     expect(await page.getByLabel('Key to charge', { exact: true }).inputValue()).toBe(sample.keyId);
     await page.close();
+    await browser.must('PATCH', `${keys}/${sample.keyId}`, { models: null }, 200);
   });
 
   it('continues the conversation, and stops an answer on request', async () => {

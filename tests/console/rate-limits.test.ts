@@ -83,6 +83,7 @@ describe.each(browserModes)('rate limits in the console, %s', (mode) => {
     const form = popup(page);
     await form.getByLabel('Name').fill('limited');
     await form.getByText('spend, rate and expiry').click();
+    await form.getByText('Default: 20,000').waitFor();
     await form.getByLabel('Requests per minute').fill('60');
     await form.getByRole('button', { name: 'Create key' }).click();
     await page.getByTestId('secret').waitFor();

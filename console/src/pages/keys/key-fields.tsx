@@ -102,7 +102,12 @@ export function KeyFields({
             periods={keyPeriods}
             max={budgetsLeft(form)}
           />
-          <RateLimitFields form={form.rateLimits} onChange={(rateLimits) => change({ rateLimits })} faults={faults.rate_limits ?? []} />
+          <RateLimitFields
+            of="key"
+            form={form.rateLimits}
+            onChange={(rateLimits) => change({ rateLimits })}
+            faults={faults.rate_limits ?? []}
+          />
           <p className="-mt-2 text-sm text-soft">{rateLimits.hint}</p>
           <ExpiryField form={form} onChange={change} error={expiryError} />
         </div>

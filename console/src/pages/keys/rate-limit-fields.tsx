@@ -9,23 +9,29 @@ import { TextField } from '../../ui/field.js';
 
 const maxima: Readonly<Record<RateLimitName, string>> = { rpm: '1,000,000', tpm: '1,000,000,000', concurrency: '1,000,000' };
 
-/** Three fields in a row. `faults` are the names of those that are not valid. */
+type Limited = keyof GatewaySettings['default_rate_limits'];
+
+/** Three fields in a row. `of` is what they limit, `faults` are the names of those that are not valid. */
 export function RateLimitFields({
+  of,
   form,
   onChange,
   faults,
 }: {
+  of: Limited;
   form: RateLimitForm;
   onChange: (form: RateLimitForm) => void;
   faults: readonly RateLimitName[];
 }) {
   const t = useText(rateLimitsText);
+  const defaults = useSettings()?.default_rate_limits[of];
   return (
     <div className="grid items-end gap-3 sm:grid-cols-3">
       {rateLimitNames.map((name) => (
         <TextField
           key={name}
           label={t[name]}
+          hint={defaults && (defaults[name] ? t.defaultIs({ value: defaults[name].toLocaleString('en-US') }) : t.defaultNone)}
           error={faults.includes(name) ? t.fault({ max: maxima[name] }) : undefined}
           inputMode="numeric"
           value={form[name]}
@@ -37,7 +43,7 @@ export function RateLimitFields({
 }
 
 /** Limits in words; where there are none, the defaults of the installation for what they limit. */
-export function RateLimitWords({ limits, of }: { limits: RateLimits; of: keyof GatewaySettings['default_rate_limits'] }) {
+export function RateLimitWords({ limits, of }: { limits: RateLimits; of: Limited }) {
   const t = useText(rateLimitsText);
   const defaults = useSettings()?.default_rate_limits[of];
   const words = rateLimitNames.flatMap((name) => {

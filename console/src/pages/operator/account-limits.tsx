@@ -73,7 +73,7 @@ export function RateLimitsDialog({ account: { id, name, rate_limits }, onClose }
       <FormError error={change.error} />
       <fieldset className="flex flex-col gap-2">
         <legend className="mb-2 font-medium">{t.allModels}</legend>
-        <RateLimitFields form={all} onChange={setAll} faults={faultsOf(all)} />
+        <RateLimitFields of="account" form={all} onChange={setAll} faults={faultsOf(all)} />
         <p className="text-sm text-soft">{t.hint}</p>
       </fieldset>
       <fieldset className="flex flex-col gap-4">
@@ -93,7 +93,7 @@ export function RateLimitsDialog({ account: { id, name, rate_limits }, onClose }
                 {t.remove}
               </Button>
             </div>
-            <RateLimitFields form={row} onChange={(form) => put({ ...row, ...form })} faults={faultsOf(row)} />
+            <RateLimitFields of="account_model" form={row} onChange={(form) => put({ ...row, ...form })} faults={faultsOf(row)} />
           </div>
         ))}
         <div>

@@ -81,9 +81,9 @@ function Table({ keys, models }: { keys: readonly CallableKey[]; models: readonl
   const [params, setParams] = useSearchParams();
   const wanted = params.get('model') ?? '';
   const mayCall = (key: CallableKey, model: string): boolean => key.models === null || key.models.includes(model);
-  // A user who comes from a model's page wants a key that may call it; nobody wants one whose calls are being refused.
+  // A user who comes from a model's page needs a key that may call it. A key whose calls are being refused is chosen only if there is no other.
   const [keyId, setKeyId] = useState(() => {
-    const able = keys.filter((each) => mayCall(each, wanted));
+    const able = keys.filter((each) => wanted === '' || mayCall(each, wanted));
     return (able.find(({ refusing }) => refusing === null) ?? able[0] ?? keys[0]!).id;
   });
   const key = keys.find(({ id }) => id === keyId) ?? keys[0]!;

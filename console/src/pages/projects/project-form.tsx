@@ -150,7 +150,12 @@ export function ProjectDialog({ project, onClose }: { project?: Project; onClose
       </div>
       <fieldset className="flex flex-col gap-2">
         <legend className="mb-2 text-sm font-medium">{limits.title}</legend>
-        <RateLimitFields form={form.rateLimits} onChange={(rateLimits) => change({ rateLimits })} faults={isChecked ? rateFaults : []} />
+        <RateLimitFields
+          of="project"
+          form={form.rateLimits}
+          onChange={(rateLimits) => change({ rateLimits })}
+          faults={isChecked ? rateFaults : []}
+        />
         <p className="text-sm text-soft">{limits.hint}</p>
       </fieldset>
       <div className="flex flex-col gap-3">
