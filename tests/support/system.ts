@@ -74,6 +74,16 @@ export async function startSystemOn(dataDir: string, mode: Mode, env: Record<str
   let child: Child;
 
   async function start(): Promise<void> {
+    try {
+      await startOnce();
+    } catch (error) {
+      // Another system may be given the same free port before a service listens on it. The next start chooses other ports.
+      if (mode === 'single' || !String(error).includes('EADDRINUSE')) throw error;
+      await startOnce();
+    }
+  }
+
+  async function startOnce(): Promise<void> {
     child = startScript(scripts[mode], [], settings);
     await eventually(async () => {
       if (child.process.exitCode !== null) throw new NeverWill(`it exited with ${child.process.exitCode}`);
