@@ -4,6 +4,7 @@ import {
   type ChannelCredentials,
   Client,
   type ClientDuplexStream,
+  type ClientReadableStream,
   credentials,
   experimental,
   Metadata,
@@ -28,7 +29,6 @@ import { actorKey, callerKey, commonChannelOptions, fromServiceError, keepalive 
 import { injectTraceContext } from '../traceparent.js';
 import { serverAddressOf, tracedStream, tracedUnary } from '../client-span.js';
 import { serverIdentityCheck } from './server-identity.js';
-import { ResponseReader } from './response-reader.js';
 import { pump } from './stream-pump.js';
 import type { Tls } from '../tls.js';
 import { TlsFiles } from '../tls-files.js';
@@ -137,49 +137,33 @@ function callUnary(channel: Client, info: MethodInfo, options: DialGrpcOptions):
 }
 
 function callStream(channel: Client, info: MethodInfo, options: DialGrpcOptions): StreamHandler {
-  return info.definition.requestStream ? callDuplex(channel, info, options) : callServerStream(channel, info, options);
-}
-
-function callServerStream(channel: Client, info: MethodInfo, options: DialGrpcOptions): StreamHandler {
   const path = `/${info.fullName}`;
-  const decode = (bytes: Buffer): unknown => decodeResponse(info, bytes);
-  return (request, given) =>
-    new ResponseReader(() => {
-      const context = given ?? callContext({ caller: options.caller });
-      const { signal, deadlineMs } = context;
-      if (signal.aborted) throw abortError(signal);
-      return {
-        channel: channel.getChannel(),
-        path,
-        message: encodeRequest(info, request),
-        metadata: metadataFor(options, context),
-        deadlineMs,
-        signal,
-        decode,
-        failure: (error) => fromServiceError(error, info.fullName, signal),
-      };
-    });
-}
-
-function callDuplex(channel: Client, info: MethodInfo, options: DialGrpcOptions): StreamHandler {
-  const path = `/${info.fullName}`;
-  return async function* (requests, given) {
+  return async function* (request, given) {
     const context = given ?? callContext({ caller: options.caller });
     if (context.signal.aborted) throw abortError(context.signal);
     const callOptions: CallOptions = context.deadlineMs === undefined ? {} : { deadline: context.deadlineMs };
-    const call = channel.makeBidiStreamRequest(path, asTheyAre, asTheyAre, metadataFor(options, context), callOptions);
-    const sending = send(info, requests as AsyncIterable<unknown>, call);
+    const metadata = metadataFor(options, context);
+    let call: ClientReadableStream<Buffer>;
+    let sending: Sending | undefined;
+    if (info.definition.requestStream) {
+      const duplex = channel.makeBidiStreamRequest(path, asTheyAre, asTheyAre, metadata, callOptions);
+      sending = send(info, request as AsyncIterable<unknown>, duplex);
+      call = duplex;
+    } else {
+      const message = encodeRequest(info, request);
+      call = withoutStackTrace(() => channel.makeServerStreamRequest(path, asTheyAre, asTheyAre, message, metadata, callOptions));
+    }
     const onAbort = (): void => call.cancel();
     context.signal.addEventListener('abort', onAbort, { once: true });
     try {
       for await (const bytes of call.iterator({ destroyOnReturn: false })) yield decodeResponse(info, bytes as Buffer);
     } catch (error) {
-      const failed = sending.failure();
+      const failed = sending?.failure();
       if (failed !== undefined) throw failed.error;
       throw isServiceError(error) ? fromServiceError(error, info.fullName, context.signal) : error;
     } finally {
       context.signal.removeEventListener('abort', onAbort);
-      sending.stop();
+      sending?.stop();
       // Nothing listens to a cancelled call any more, and an error event without a listener would end the process.
       call.on('error', () => {});
       call.cancel();
