@@ -12,7 +12,7 @@ JEST = $(WITH_NODE) NODE_OPTIONS="--no-warnings" npx --no-install jest
 PATIENTLY = --testTimeout=30000
 
 PROTOS := $(shell find proto/tollgate proto/google proto/grpc -name '*.proto') proto/buf.gen.yaml proto/buf.yaml scripts/descriptor-set.js
-SOURCES := $(shell find proto/rules services gateway cli deploy console \( -name '*.ts' -o -name '*.tsx' -o -name '*.json' -o -name '*.css' -o -name '*.html' -o -path 'console/public/*' \) -type f -not -name '*.test.ts' 2>/dev/null) tsconfig.json scripts/build.js
+SOURCES := $(shell find proto/client proto/rules services gateway cli deploy console \( -name '*.ts' -o -name '*.tsx' -o -name '*.json' -o -name '*.css' -o -name '*.html' -o -path 'console/public/*' \) -type f -not -name '*.test.ts' 2>/dev/null) tsconfig.json scripts/build.js
 
 # In sequence, so that the packages for tests are installed before a build; otherwise the build would install the smaller set over them.
 .NOTPARALLEL:
