@@ -15,7 +15,7 @@ const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '3' },
     // Shortens or lengthens every window.
-    scale: { type: 'string', default: '0.75' },
+    scale: { type: 'string', default: '0.5' },
     // A regular expression that selects loads by name: whole, streamed, lone, paced, large, paths, rest.
     only: { type: 'string', default: '' },
     distributed: { type: 'boolean', default: true },

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { scopes } from '../../proto/rules/scopes.js';
 import { chat, createKey, post, settled } from '../support/calls.js';
 import { cleanEnv, eventually, root } from '../support/process.js';
-import { addUser, Browser } from '../support/console.js';
+import { addUser, Browser, settingsByDefault } from '../support/console.js';
 import { modes, startSystem, type System } from '../support/system.js';
 
 const password = 'correct horse battery';
@@ -22,9 +22,6 @@ interface KeyView {
   models: string[] | null;
   last_used_at: string | null;
 }
-
-const noLimits = { rpm: null, tpm: null, concurrency: null };
-const noDefaults = { key: noLimits, project: noLimits, account: noLimits, account_model: noLimits };
 
 describe.each(modes)('the console’s API, %s', (mode) => {
   let system: System;
@@ -780,7 +777,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
       captured_usd: all[2]!.charge_usd,
       refunded_usd: '0',
     });
-    expect(await owner.get('/settings')).toEqual({ trace_url: null, default_rate_limits: noDefaults });
+    expect(await owner.get('/settings')).toEqual(settingsByDefault);
     const response = await owner.ask('GET', `${account}/usage/records?outcome=unknown`);
     expect([response.status, await response.json()]).toMatchObject([
       400,

@@ -2,14 +2,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { answerCheck } from '../support/api-reference.js';
 import { chat, createKey, settled } from '../support/calls.js';
-import { addUser, Browser } from '../support/console.js';
+import { addUser, Browser, settingsByDefault } from '../support/console.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
 
 const password = 'correct horse battery';
 const messages = [{ role: 'user', content: 'Hello' }];
-
-const noLimits = { rpm: null, tpm: null, concurrency: null };
-const noDefaults = { key: noLimits, project: noLimits, account: noLimits, account_model: noLimits };
 
 describe.each(browserModes)('the document of the console’s API, %s', (mode) => {
   let system: System;
@@ -105,7 +102,7 @@ describe.each(browserModes)('the document of the console’s API, %s', (mode) =>
     expect(await operator.must('DELETE', `/me/sessions/${sessions.find(({ present }) => !present)!.id}`, undefined, 200)).toEqual({
       ended: 1,
     });
-    expect(await operator.get('/settings')).toEqual({ trace_url: null, default_rate_limits: noDefaults });
+    expect(await operator.get('/settings')).toEqual(settingsByDefault);
 
     const prices = { input: '1', cache_read: '1', cache_write_5m: '1', cache_write_1h: '1', output: '2' };
     await operator.must('PUT', '/operator/price-drafts/sandbox/echo', { usd_per_million_tokens: prices }, 200);

@@ -88,3 +88,11 @@ export async function addUser(system: System, email: string, password: string, .
   const { code, stderr } = await runCommand(['user', 'add', email, '--password-stdin', ...options], system.operatorEnv(), `${password}\n`);
   if (code !== 0) throw new Error(stderr);
 }
+
+const noLimits = { rpm: null, tpm: null, concurrency: null };
+
+/** What the console's API answers about the settings of a gateway that has only defaults. */
+export const settingsByDefault = {
+  trace_url: null,
+  default_rate_limits: { key: noLimits, project: noLimits, account: noLimits, account_model: noLimits },
+};

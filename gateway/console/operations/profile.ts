@@ -1,6 +1,6 @@
 // The signed-in user: name, password, identities and sessions.
-import { defaultLimits } from '../../limits/settings.js';
 import { RevokeSessionsRequest } from '#proto/auth/v1/users.js';
+import { defaultLimits } from '../../limits/settings.js';
 import { updateMaskOf } from '../table/update-mask.js';
 import { beginOidc } from '../oidc/sign-in.js';
 import { renderRateLimits } from '../render/rate-limits.js';
