@@ -17,7 +17,8 @@ import { issueCertificate } from '#kit/tls/authority.js';
 import { type CertificateFiles, ensureAuthority, ensureCertificate, writePair } from '#kit/tls/certificate-files.js';
 import { type Mariadb, startMariadb } from '../../deploy/distributed/mariadb/mariadb.js';
 import { runCommand } from './command-runner.js';
-import { type Child, eventually, freePort, NeverWill, startScript } from './process.js';
+import { freePorts } from './ports.js';
+import { type Child, eventually, NeverWill, startScript } from './process.js';
 import { copySystemTables } from './system-tables.js';
 import type { System } from './system.js';
 
@@ -87,7 +88,11 @@ export async function startFleet({ replicas, started = replicas, env = {}, distO
   for (const name of [...serviceNames, 'gateway', 'operator'])
     certificates.set(name, await ensureCertificate(join(folder, 'tls'), name, { isClient: true, hosts: ['localhost', '127.0.0.1'] }));
   const ports = new Map<ServiceName, number[]>();
-  for (const name of serviceNames) ports.set(name, await freePorts(replicas));
+  const portsOfReplicas = async (): Promise<number[]> => {
+    const first = await freePorts(replicas);
+    return Array.from({ length: replicas }, (_, replica) => first + replica);
+  };
+  for (const name of serviceNames) ports.set(name, await portsOfReplicas());
   const addresses = Object.fromEntries(
     [...ports].map(([name, own]) => [`TOLLGATE_${name.toUpperCase()}_ADDRESS`, `ipv4:${own.map((port) => `127.0.0.1:${port}`).join(',')}`]),
   );
@@ -143,7 +148,7 @@ export async function startFleet({ replicas, started = replicas, env = {}, distO
     });
   }
 
-  const gatewayPorts = await freePorts(replicas);
+  const gatewayPorts = await portsOfReplicas();
   const gateways = gatewayPorts.map((port, replica) =>
     member(
       { name: 'gateway', replica, port },
@@ -199,10 +204,4 @@ export async function startFleet({ replicas, started = replicas, env = {}, distO
   await cli('balance', 'deposit', '100', '--account', accountId);
   const { secret: key } = await fleet.json<{ secret: string }>('key', 'create', '--name', 'first', '--account', accountId);
   return { ...fleet, accountId, key };
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const ports: number[] = [];
-  while (ports.length < count) ports.push(await freePort());
-  return ports;
 }

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-export { freePort } from '../../deploy/distributed/free-port.js';
+export { freePort } from './ports.js';
 
 /** The root of the checkout. */
 export const root = fileURLToPath(new URL('../..', import.meta.url));

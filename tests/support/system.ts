@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type CommandResult, runCommand } from './command-runner.js';
-import { type Child, eventually, freePort, isAlive, NeverWill, startScript } from './process.js';
+import { freePort, freePorts } from './ports.js';
+import { type Child, eventually, isAlive, NeverWill, startScript } from './process.js';
 import { copySystemTables } from './system-tables.js';
 
 /** The two modes. */
@@ -17,6 +18,9 @@ export const browserModes: readonly Mode[] = process.env['TOLLGATE_TEST_BROWSER_
 
 /** TOLLGATE_TEST_GATEWAY_THREADS runs the tests of the single mode with this many gateway threads; otherwise they have none on any machine. */
 const gatewayThreads = { TOLLGATE_GATEWAY_THREADS: process.env['TOLLGATE_TEST_GATEWAY_THREADS'] ?? '0' };
+
+/** How many ports the distributed mode needs besides the public one: five services, three nodes of Galera, and Redis. */
+const distributedPorts = 9;
 
 const scripts: Record<Mode, string> = {
   single: 'dist/deploy/single/main.js',
@@ -68,22 +72,14 @@ export async function startSystemOn(dataDir: string, mode: Mode, env: Record<str
     PORT: String(port),
     TOLLGATE_DATA_DIR: dataDir,
     // Frozen messages make a service fail that changes what another one also holds.
-    ...(mode === 'distributed' ? { TOLLGATE_DISTRIBUTED_FIRST_PORT: '0' } : { TOLLGATE_SINGLE_MESSAGES: 'frozen', ...gatewayThreads }),
+    ...(mode === 'distributed'
+      ? { TOLLGATE_DISTRIBUTED_FIRST_PORT: String(await freePorts(distributedPorts)) }
+      : { TOLLGATE_SINGLE_MESSAGES: 'frozen', ...gatewayThreads }),
     ...env,
   };
   let child: Child;
 
   async function start(): Promise<void> {
-    try {
-      await startOnce();
-    } catch (error) {
-      // Another system may be given the same free port before a service listens on it. The next start chooses other ports.
-      if (mode === 'single' || !String(error).includes('EADDRINUSE')) throw error;
-      await startOnce();
-    }
-  }
-
-  async function startOnce(): Promise<void> {
     child = startScript(scripts[mode], [], settings);
     await eventually(async () => {
       if (child.process.exitCode !== null) throw new NeverWill(`it exited with ${child.process.exitCode}`);
