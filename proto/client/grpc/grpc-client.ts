@@ -28,6 +28,7 @@ import { dnsRefreshOption, refreshedTarget } from './dns-refresh.js';
 import { actorKey, callerKey, commonChannelOptions, fromServiceError, keepalive } from './grpc-wire.js';
 import { injectTraceContext } from '../traceparent.js';
 import { serverAddressOf, tracedStream, tracedUnary } from '../client-span.js';
+import { readAhead } from './read-ahead.js';
 import { serverIdentityCheck } from './server-identity.js';
 import { pump } from './stream-pump.js';
 import type { Tls } from '../tls.js';
@@ -156,7 +157,7 @@ function callStream(channel: Client, info: MethodInfo, options: DialGrpcOptions)
     const onAbort = (): void => call.cancel();
     context.signal.addEventListener('abort', onAbort, { once: true });
     try {
-      for await (const bytes of call.iterator({ destroyOnReturn: false })) yield decodeResponse(info, bytes as Buffer);
+      for await (const bytes of readAhead(call)) yield decodeResponse(info, bytes);
     } catch (error) {
       const failed = sending?.failure();
       if (failed !== undefined) throw failed.error;
@@ -164,8 +165,6 @@ function callStream(channel: Client, info: MethodInfo, options: DialGrpcOptions)
     } finally {
       context.signal.removeEventListener('abort', onAbort);
       sending?.stop();
-      // Nothing listens to a cancelled call any more, and an error event without a listener would end the process.
-      call.on('error', () => {});
       call.cancel();
     }
   };

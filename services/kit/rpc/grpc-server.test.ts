@@ -4,6 +4,7 @@ import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { type Client, credentials, loadPackageDefinition, type ServiceClientConstructor, status } from '@grpc/grpc-js';
@@ -107,6 +108,26 @@ describe('stopping', () => {
     });
     finish.resolve();
     expect(await underWay).toEqual(probe('late'));
+    await stopped;
+  });
+
+  it('lets callers read a stream to its end, however slowly', async () => {
+    const count = 60;
+    const tls = createTestAuthority().issue('gateway');
+    const methods: Partial<ProbeService> = {
+      async *count() {
+        for (let sent = 0; sent < count; sent += 1) yield probe(String(sent));
+      },
+    };
+    const server = await serve(methods, { tls });
+    let stopped: Promise<void> | undefined;
+    let received = 0;
+    for await (const _ of dial(server.address, { tls }).client(ProbeServiceDefinition).count(probe(''), context)) {
+      stopped ??= server.stop(10_000);
+      received += 1;
+      await sleep(5);
+    }
+    expect(received).toBe(count);
     await stopped;
   });
 
