@@ -9,7 +9,7 @@ export interface CallContext {
   readonly deadlineMs?: number;
   /** The name of the calling process ("gateway", "billing-team", "operator" …), as the transport established it. */
   readonly caller: string;
-  /** What identifies the caller when that is not its name: its SPIFFE ID. Serving side only. */
+  /** The SPIFFE ID in the caller's certificate, if that identifies the caller. Serving side only. */
   readonly identity?: string;
   /** SHA-256 of the caller's certificate in lower-case hex; absent when the caller is trusted without one. Serving side only. */
   readonly certificateSha256?: string;
@@ -21,8 +21,8 @@ export interface CallContext {
   /** The signed token of the acting user: sent with an outgoing call, and not yet verified in an incoming one. */
   readonly actorToken?: string;
   /**
-   * Receives a provisional response: the one that the call will return, if nothing prevents it, at a moment when its effects may still be
-   * lost. A service that knows its response early passes it on. It may never come: transports between processes do not carry it.
+   * Receives a provisional response: the response that the call returns if it succeeds, before its effects are durable. It is not called
+   * when the service does not know its response early, and transports between processes do not carry provisional responses.
    */
   readonly onProvisional?: (response: unknown) => void;
 }
@@ -48,7 +48,7 @@ export interface Actor {
 export interface ActingKey {
   readonly id: string;
   readonly name: string;
-  /** What the key permits, each such as "keys:read". */
+  /** The scopes of the key, for example "keys:read". */
   readonly scopes: ReadonlySet<string>;
 }
 
@@ -70,7 +70,8 @@ export interface CallContextOptions {
 export const neverAborted: AbortSignal = new AbortController().signal;
 
 /**
- * The reason when a producer ends because its consumer disconnected. Shared: a stack trace would cost more than the rest of the disconnect.
+ * The abort reason of a producer whose consumer disconnected. It is one shared error, because capturing a stack trace would cost more than the
+ * rest of the disconnect.
  */
 export const consumerLeft = new AppError('cancelled', 'The consumer left.');
 

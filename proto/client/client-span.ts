@@ -1,5 +1,5 @@
-// The spans of the calls that a process makes within a recorded trace (https://opentelemetry.io/docs/specs/semconv/rpc/rpc-spans). Outside of one there are
-// none: what a process does by itself, such as polling, is not traced. Without @opentelemetry/api nothing is.
+// Creates client spans for the calls of a process within a recorded trace (https://opentelemetry.io/docs/specs/semconv/rpc/rpc-spans). Calls outside of
+// one, such as polling, have no span. Without @opentelemetry/api no call has one.
 import type { CallContext } from './call-context.js';
 import { consumerLeft } from './call-context.js';
 import type { StreamHandler, UnaryHandler } from './definition.js';
@@ -10,7 +10,7 @@ const api = await import('@opentelemetry/api').catch(() => undefined);
 // The API returns a proxy, so this also works when the SDK starts later.
 const tracer = api?.trace.getTracer('tollgate.rpc');
 
-/** The address that a client connects to, by the names of the conventions. */
+/** The address that a client connects to, as attributes of the semantic conventions. */
 export interface ServerAddress {
   readonly 'server.address'?: string;
   readonly 'server.port'?: number;
@@ -36,7 +36,7 @@ export function tracedUnary(rpc: string, handler: UnaryHandler, server: ServerAd
   };
 }
 
-/** The same for a method that streams its responses. */
+/** Returns the streaming method with a span around each call. */
 export function tracedStream(rpc: string, handler: StreamHandler, server: ServerAddress = {}): StreamHandler {
   return (request, context) => {
     const span = startSpan(rpc, server);
@@ -59,7 +59,7 @@ function startSpan(rpc: string, server: ServerAddress): ClientSpan | undefined {
       span.setAttribute('rpc.response.status_code', statusNames[failure?.code ?? 0]!);
       if (failure !== undefined) {
         span.setAttribute('error.type', failure.reason);
-        // A caller that needs no more of a stream has not failed.
+        // A consumer that stops reading a stream has not failed.
         if (failure !== consumerLeft) span.setStatus({ code: api.SpanStatusCode.ERROR, message: failure.message });
       }
       span.end();

@@ -1,12 +1,12 @@
-// Encodes and decodes messages, with the size limit, in one place for both transports, so that both reject the same messages.
+// Encodes and decodes messages, with the size limit, in one place for all transports, so that they reject the same messages.
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { AppError } from './errors/app-error.js';
 import type { MessageType, MethodInfo } from './definition.js';
 
 /**
  * The largest message, 72 MiB. The largest public model API accepts 32 MiB as a request body
- * (https://platform.claude.com/docs/en/api/overview#request-size-limits), and a call carries such a body twice: as its meaning
- * and as the caller wrote it. gRPC's own default of 4 MiB is too small for images.
+ * (https://platform.claude.com/docs/en/api/overview#request-size-limits), and a call carries such a body twice: parsed, and as
+ * the caller wrote it. gRPC's own default of 4 MiB is too small for images.
  */
 export const messageBytesMax = 72 * 1024 * 1024;
 
@@ -15,7 +15,7 @@ export class EncodedMessage {
   constructor(readonly bytes: Buffer) {}
 }
 
-/** Encodes a request. Raises body_too_large. */
+/** Encodes a request. Raises body_too_large when it has more than `messageBytesMax` bytes. */
 export function encodeRequest(info: MethodInfo, request: unknown): Buffer {
   const bytes = encodeMessage(info.definition.requestType, request);
   if (bytes.length > messageBytesMax) {
@@ -59,7 +59,7 @@ export function encodeMessage(type: MessageType, message: unknown): Buffer {
   try {
     bytes = type.encode(message as never, writer).finish();
   } finally {
-    // A failed encoding leaves partial output in the writer, and a huge one leaves its memory.
+    // A failed encoding leaves partial output in the writer, and a large message leaves a large buffer.
     if (bytes === undefined || bytes.length > keptBytesMax) writer = new BinaryWriter();
   }
   // grpc-js copies with a Buffer method; this is a view, not a copy.

@@ -30,17 +30,20 @@ export interface Processes {
 export interface ConnectOptions {
   /** "host:port", or "unix:/path", of all services; or the address of each process. A name may stand for many replicas: dns:///host:port. */
   readonly address: string | Partial<Processes>;
-  /** The caller's certificate; see `readTls`. Without it nothing is encrypted, which only a Unix socket accepts. */
+  /**
+   * The caller's certificate; see `readTls`. Without it nothing is encrypted, which servers accept only on loopback addresses, on Unix
+   * sockets and in networks that they are configured to trust.
+   */
   readonly tls?: Tls;
-  /** The caller's name when there is no certificate: on a Unix socket. */
+  /** The caller's name when there is no certificate; "client" by default. */
   readonly caller?: string;
   /** The deadline of a call that has none of its own; 30 s by default. */
   readonly timeoutMs?: number;
-  /** How often an idempotent call is attempted when the service is unavailable; 3 by default. */
+  /** Maximum number of attempts of an idempotent call when the service is unavailable; 3 by default. */
   readonly attempts?: number;
   /**
    * Sends ledger.hold, checkpoint, settle and release and metering.recordUsage in batches on one stream per process, for callers that make
-   * many.
+   * many of these calls.
    */
   readonly batch?: boolean;
   /** Where batch streams log that they broke; not logged by default. */
@@ -82,7 +85,7 @@ export function connect(options: ConnectOptions): Tollgate {
         attempts,
         ...(tls === undefined ? {} : { tls }),
         ...(timeoutMs === undefined ? {} : { timeoutMs }),
-        // Behind one address there may be a proxy.
+        // A single address may be that of a proxy, whose certificate does not name the service.
         ...(typeof address === 'string' ? {} : { service: process }),
       });
     connections.set(target, connection);

@@ -8,7 +8,7 @@ export interface MessageType {
   /** `writer` must be empty; `finish` empties it again. */
   encode(message: never, writer?: BinaryWriter): { finish(): Uint8Array };
   decode(bytes: Uint8Array): unknown;
-  /** Returns the message with the defaults of proto3 where fields are missing. */
+  /** Returns the message with the proto3 default in each missing field. */
   fromPartial(message: never): unknown;
 }
 
@@ -59,8 +59,8 @@ type PartialRequestOf<M extends MethodDefinition> = M['requestStream'] extends t
   : PartialOf<M['requestType']>;
 
 /**
- * The client of a definition. Requests may leave out any field, which then has its default of proto3, so that a new field of the contract does
- * not break a caller's build.
+ * The client of a definition. Requests may omit any field, which then has its proto3 default, so that a new field of the contract does not
+ * break a caller's build.
  */
 export type ClientOf<D extends ServiceDefinition> = {
   [K in keyof D['methods']]: (request: PartialRequestOf<D['methods'][K]>, context?: CallContext) => ResponseOf<D['methods'][K]>;
@@ -85,9 +85,8 @@ export interface MethodInfo {
 }
 
 /**
- * Returns the methods of a definition. Throws for a method that streams its requests and returns a single response: none of our contracts
- * has
- * one, so no transport here supports it.
+ * Returns the methods of a definition. Throws for a method that streams its requests and returns a single response: no contract has one, so
+ * no transport supports it.
  */
 export function methodsOf(definition: ServiceDefinition): MethodInfo[] {
   return Object.entries(definition.methods).map(([key, method]) => {

@@ -1,4 +1,4 @@
-// The certificates of a process that runs for longer than they are valid: read again when their files change.
+// Reads certificate files again when they change, for a process that runs for longer than its certificate is valid.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { readTls, type Tls, type TlsPaths } from './tls.js';
@@ -18,7 +18,7 @@ export interface WatchTlsOptions {
 
 const intervalMsDefault = 10_000;
 const dayMs = 86_400_000;
-/** From this long before its expiry on, a certificate is logged once a day. */
+/** A certificate that expires within this time is logged once a day. */
 const expiryWarningMs = 14 * dayMs;
 const silent: TlsLog = { info: () => undefined, warn: () => undefined };
 
@@ -46,12 +46,12 @@ export class TlsFiles implements Tls {
     return this.current.key;
   }
 
-  /** When the certificate of this process expires. */
+  /** When the certificate of this process expires, in epoch milliseconds. */
   get expiresAtMs(): number {
     return Date.parse(new X509Certificate(this.cert).validTo);
   }
 
-  /** Reads the files regularly from now on, without keeping the process running. */
+  /** Reads the files every `intervalMs` from now on. The timer does not keep the process running. */
   watch({ intervalMs = intervalMsDefault, log = silent }: WatchTlsOptions = {}): this {
     this.warnOfExpiry(log);
     setInterval(() => {
@@ -62,8 +62,8 @@ export class TlsFiles implements Tls {
   }
 
   /**
-   * Reads the files now. Files that cannot be read, or of which only some have been replaced yet, are left for the next time, and the previous
-   * certificates stay in use.
+   * Reads the files now. If one cannot be read, or only some of them have been replaced yet, the previous certificates stay in use until the
+   * next read.
    */
   refresh(log: TlsLog = silent): void {
     let next: Tls;
@@ -84,7 +84,7 @@ export class TlsFiles implements Tls {
     for (const listener of this.listeners) listener();
   }
 
-  /** Calls `listener` after each change. Returns a function that ends this. */
+  /** Calls `listener` after each change. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => void this.listeners.delete(listener);

@@ -3,10 +3,10 @@ import type { TextMapGetter, TextMapPropagator } from '@opentelemetry/api';
 
 const api = await import('@opentelemetry/api').catch(() => undefined);
 
-// By default the one that the process registered globally.
+// The default is the propagator that the process registered globally.
 let propagator: Pick<TextMapPropagator, 'inject' | 'extract'> | undefined = api?.propagation;
 
-/** Replaces what carries trace context between processes; undefined: what is registered globally does. */
+/** Replaces the propagator that carries trace context between processes; undefined: use the one that is registered globally. */
 export function propagateWith(replacement: TextMapPropagator | undefined): void {
   propagator = replacement ?? api?.propagation;
 }
@@ -16,7 +16,7 @@ export function injectTraceContext(metadata: { set(key: string, value: string): 
   if (api !== undefined) propagator?.inject(api.context.active(), metadata, { set: (carrier, key, value) => carrier.set(key, value) });
 }
 
-/** Runs the function in the trace that a carrier names, and in no other. */
+/** Runs the function in the trace that the carrier names, or in no trace if it names none. */
 export function inTraceOf<Carrier, T>(carrier: Carrier, getter: TextMapGetter<Carrier>, run: () => T): T {
   return api === undefined || propagator === undefined
     ? run()
@@ -30,7 +30,7 @@ export function activeTraceparent(): string {
   return (span.traceFlags & api.TraceFlags.SAMPLED) === 0 ? '' : `00-${span.traceId}-${span.spanId}-01`;
 }
 
-// The key that every SDK applies: suppressTracing of @opentelemetry/core.
+// The context key that every SDK honours; `suppressTracing` of @opentelemetry/core sets it.
 const silent = api?.ROOT_CONTEXT.setValue(api.createContextKey('OpenTelemetry SDK Context Key SUPPRESS_TRACING'), true);
 
 /** Runs the function so that nothing in it is traced. */

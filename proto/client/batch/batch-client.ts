@@ -21,7 +21,7 @@ type BatchMethod<D extends ServiceDefinition> = {
     : never;
 }[keyof D['methods']];
 
-/** The names of the unary methods that such a method carries. */
+/** The names of the unary methods that a batch method carries. */
 type CaseOf<D extends ServiceDefinition, S extends keyof D['methods']> =
   MessageOf<D['methods'][S]['requestType']> extends { operations: readonly { operation?: infer Operation }[] }
     ? NonNullable<Operation> extends { $case: infer Name }
@@ -51,8 +51,8 @@ export interface BatchClient<Service> {
 
 /**
  * Returns a client whose `operations` are sent in batches: the calls of one turn of the event loop in one message, without delay. They
- * raise what the methods raise; overloaded when too many have no result yet; and service_unavailable when the stream breaks, which
- * leaves their result unknown.
+ * raise what the methods raise, overloaded when too many operations have no result yet, and service_unavailable when the stream breaks;
+ * their result is then unknown.
  */
 export function batchClient<D extends ServiceDefinition, S extends BatchMethod<D>, K extends CaseOf<D, S>>(
   definition: D,

@@ -14,14 +14,14 @@ export interface Case {
 export interface BatchOperation {
   /** Identifies the result to the sender. */
   readonly tag: number;
-  /** How long the sender still waits; absent: no deadline. */
+  /** The time until the sender's deadline; absent: no deadline. */
   readonly timeoutMs?: number | undefined;
-  /** Its own trace context; empty when the trace is not sampled. */
+  /** The operation's own W3C traceparent; empty when its trace is not sampled. */
   readonly traceparent: string;
   readonly operation?: Case | undefined;
 }
 
-/** The requests of such a method. */
+/** A request message of a batch method. */
 export interface BatchRequest {
   readonly operations: readonly BatchOperation[];
 }
@@ -32,7 +32,7 @@ export interface BatchResult {
   readonly result?: Case | undefined;
 }
 
-/** The responses of such a method. */
+/** A response message of a batch method. */
 export interface BatchResponse {
   readonly results: readonly BatchResult[];
 }

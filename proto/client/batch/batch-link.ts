@@ -18,7 +18,7 @@ export interface PendingCall {
   sentAtMs: number;
   link: BatchLink | undefined;
   isOver: boolean;
-  /** Ends the call. Has no effect after the first time. */
+  /** Ends the call, as `reject` does. Neither has an effect on a call that has ended. */
   readonly resolve: (response: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -31,7 +31,7 @@ export interface LinkOwner {
   deliver(response: BatchResponse, link: BatchLink): void;
   /** Called when the link accepts no more calls. */
   retired(link: BatchLink): void;
-  /** Called when the link has ended: without an error by itself, otherwise with the results of its calls unknown. */
+  /** Called when the link has ended: without an error if the service ended the stream, otherwise the results of its calls are unknown. */
   ended(link: BatchLink, error: unknown): void;
 }
 
@@ -66,7 +66,7 @@ export class BatchLink implements AsyncIterator<unknown> {
     this.wakeSender?.();
   }
 
-  /** Reports whether nothing has arrived for this long since that instant. */
+  /** Reports whether nothing has arrived for at least `forMs`, counted from `sinceMs` or from the last response, whichever is later. */
   isMuteSince(sinceMs: number, forMs: number): boolean {
     return Date.now() - Math.max(sinceMs, this.heardAtMs) >= forMs;
   }
@@ -111,7 +111,7 @@ export class BatchLink implements AsyncIterator<unknown> {
     this.owner.ended(this, failure);
   }
 
-  /** Stops sending; the service sends its results and ends the stream. A stream that does not end is aborted after the same time again. */
+  /** Stops sending, so that the service sends the remaining results and ends the stream. Aborts a stream that does not end within `renewMs`. */
   renew(): void {
     if (this.isClosing) return;
     clearTimeout(this.timer);

@@ -37,7 +37,7 @@ export interface BatchStreamOptions {
 // share and an overloaded one is relieved.
 const renewMsDefault = 30_000;
 const timeoutMsDefault = 30_000;
-// Between attempts while no server responds. Short, because the connection itself backs off, up to a second.
+// The pause between attempts while no server responds. It is short because the connection itself backs off, by up to a second.
 const pauseMsMin = 10;
 const pauseMsMax = 250;
 // A stream that has received nothing for this long when a call on it times out is replaced.
@@ -51,7 +51,7 @@ export class BatchStream implements LinkOwner {
   private current: BatchLink | undefined;
   private readonly links = new Set<BatchLink>();
   private pause: NodeJS.Timeout | undefined;
-  /** Attempts since a stream last received anything. */
+  /** The number of streams that have ended without receiving anything since one last did. */
   private failuresInRow = 0;
   private isBroken = false;
   private openCalls = 0;
@@ -60,7 +60,10 @@ export class BatchStream implements LinkOwner {
 
   constructor(private readonly options: BatchStreamOptions) {}
 
-  /** Makes one call and returns its response. */
+  /**
+   * Makes one call and returns its response. Raises what the method raises, overloaded when too many calls have no result yet,
+   * deadline_exceeded, cancelled, and service_unavailable when the stream breaks.
+   */
   call(operation: Case, context: CallContext = callContext({ caller: this.options.caller })): Promise<unknown> {
     const { signal, deadlineMs = Date.now() + timeoutMsDefault } = context;
     if (signal.aborted) return Promise.reject(abortError(signal));
@@ -93,14 +96,14 @@ export class BatchStream implements LinkOwner {
       };
       const onTime = (): void => {
         pending.reject(new AppError('deadline_exceeded', `${this.nameOf(operation)}: the service did not answer in time.`));
-        // A replica that sends nothing at all may hang; another one may not.
+        // A replica that sends nothing may hang, so further calls go to a new stream, and so perhaps to another replica.
         if (pending.link?.isMuteSince(pending.sentAtMs, muteMsMax) === true) pending.link.renew();
       };
       const timer = setTimeout(onTime, Math.min(Math.max(deadlineMs - Date.now(), 0), timerMsMax));
       if (signal !== neverAborted) signal.addEventListener('abort', onAbort, { once: true });
       this.openCalls += 1;
       this.waiting.push(pending);
-      // Ended calls are removed when a message is built, which a stalled transport does not request.
+      // Calls that have ended are removed when a message is built, but a stalled transport requests no messages.
       if (this.waiting.length > 2 * inFlightMax) this.waiting = this.waiting.filter(({ isOver }) => !isOver);
       this.flushAfterTurn();
     });
@@ -146,7 +149,7 @@ export class BatchStream implements LinkOwner {
     this.failuresInRow = 0;
     for (const result of results) {
       const pending = link.inFlight.get(result.tag);
-      // For a caller that has not waited the result is unknown.
+      // Each tag has one result; another one is ignored.
       if (pending === undefined) continue;
       link.inFlight.delete(result.tag);
       this.settle(pending, result);

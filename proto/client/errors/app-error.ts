@@ -6,7 +6,7 @@ import type { Status } from './status.js';
 export interface AppErrorOptions {
   /** Machine-readable particulars, for example { field: "messages" } or amounts as decimal integers. Safe to show. */
   details?: Readonly<Record<string, string>>;
-  /** The delay before a retry may succeed; absent: unknown. */
+  /** The delay after which a retry may succeed; absent: unknown. */
   retryAfterMs?: number;
   /** The underlying error, which never leaves this process. */
   cause?: unknown;
@@ -39,7 +39,8 @@ export class AppError extends Error {
 export const internalMessage = 'Something went wrong on our side.';
 
 /**
- * Returns the error as it may leave this process: an `AppError` unchanged, an abort by its kind, any other error hidden behind `internal`.
+ * Returns the error as it may leave this process: an `AppError` unchanged, an abort as cancelled, a timeout as deadline_exceeded, and any
+ * other error hidden behind `internal`.
  */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
@@ -55,7 +56,7 @@ export function hasReason(error: unknown, ...wanted: Reason[]): error is AppErro
   return error instanceof AppError && wanted.includes(error.reason);
 }
 
-/** Returns why a call whose signal is aborted has ended: deadline_exceeded or cancelled. */
+/** Returns the error of a call whose signal has aborted: the signal's reason, as `toAppError` converts it. */
 export function abortError(signal: AbortSignal): AppError {
   return toAppError(signal.reason ?? { name: 'AbortError' });
 }

@@ -15,7 +15,7 @@ export function fieldFault<R extends FieldRule>(field: string, rule: R, ...[para
   return new AppError('invalid_request', `${field} ${fill(fieldRules[rule], details)}.`, { details });
 }
 
-/** Returns an error with one of the sentences; the rule determines its reason. `options.details` may have more than the sentence shows. */
+/** Returns an error with the sentence and the reason of this rule. `options.details` may contain more than the sentence shows. */
 export function fault<R extends Rule>(rule: R, params: Given<TemplateOf<R>>, options: AppErrorOptions = {}): AppError {
   const details = { rule, ...texts(params), ...options.details };
   return new AppError(reasonOf(rule), fill(templateOf(rule), details), { ...options, details });

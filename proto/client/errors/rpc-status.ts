@@ -28,8 +28,8 @@ export function toRpcStatus({ code, reason, message, details, retryAfterMs }: Ap
 }
 
 /**
- * Returns the error in one of our statuses, marked as remote. A reason that this version does not know becomes `internal`. Returns
- * undefined for any other status.
+ * Returns the error that one of our statuses carries, marked as remote; undefined for a status of another domain. A reason that this
+ * version does not know becomes `internal`.
  */
 export function fromRpcStatus({ message, details }: Status): AppError | undefined {
   const info = detailOf(details, 'ErrorInfo', ErrorInfo);
@@ -48,7 +48,7 @@ export function encodeRpcStatus(error: AppError): Buffer {
   return Buffer.from(Status.encode(toRpcStatus(error)).finish());
 }
 
-/** Decodes such bytes; returns undefined when they are not one of our statuses. */
+/** Decodes the bytes of the trailer; returns undefined when they are not one of our statuses. */
 export function decodeRpcStatus(bytes: Uint8Array): AppError | undefined {
   try {
     return fromRpcStatus(Status.decode(bytes));

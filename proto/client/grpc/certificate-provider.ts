@@ -9,7 +9,7 @@ export function certificateProvider(files: TlsFiles): Provider {
   const ends = new Map<unknown, () => void>();
   const add = (listener: unknown, give: () => void): void => {
     ends.set(listener, files.onChange(give));
-    // Later, as grpc-js's own provider does: the listener is still being registered.
+    // At the next tick, as in grpc-js's own provider, because the listener is still being registered.
     process.nextTick(give);
   };
   const remove = (listener: unknown): void => {

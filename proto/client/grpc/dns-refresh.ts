@@ -1,15 +1,15 @@
 // Finds added replicas: grpc-js looks up a name again only when a connection ends, so a replica that was added to a name would get no calls.
 import { type ChannelOptions, experimental } from '@grpc/grpc-js';
 
-/** The channel option with the time between two look-ups. */
+/** The channel option with the time between two lookups, in milliseconds. */
 export const dnsRefreshOption = 'tollgate.dns_refresh_ms';
 
 const scheme = 'refreshed-dns';
 const refreshMsDefault = 10_000;
-/** Connections that end together do not each look the name up. */
+/** The minimum time between two lookups, so that connections that end together share one. */
 const pauseMsMin = 5000;
 
-/** The resolver of grpc-js, which resolves again periodically. */
+/** Wraps grpc-js's DNS resolver and resolves again periodically. */
 class RefreshedDns implements experimental.Resolver {
   static getDefaultAuthority(target: experimental.GrpcUri): string {
     return target.path;
@@ -18,7 +18,7 @@ class RefreshedDns implements experimental.Resolver {
   private readonly dns: experimental.Resolver;
   private readonly refreshMs: number;
   private timer: NodeJS.Timeout | undefined;
-  /** Whether the channel waits for a result: each one makes it build its list of connections again. */
+  /** Whether the channel waits for a result. Otherwise it gets only changed ones, because each makes it build its list of connections again. */
   private isWanted = false;
   private known = '';
 

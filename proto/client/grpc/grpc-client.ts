@@ -39,15 +39,15 @@ export interface DialGrpcOptions {
   /** The name under which this process calls; under TLS the certificate identifies it instead. */
   caller: string;
   tls?: Tls;
-  /** The service that the server's certificate must name, under TLS; absent: any server of the authority with a certificate for its host. */
+  /** The service that the server's certificate must name, under TLS; absent: any certificate of the authority for the host is accepted. */
   service?: string;
   /** The name that the server's certificate must have, where the address is not that name. */
   serverName?: string;
   /** The deadline of a unary call whose context has none; 30 s by default. */
   timeoutMs?: number;
   /**
-   * How often a unary call is attempted; once by default. Only calls that the contract declares idempotent are retried (idempotency_level),
-   * only after service_unavailable, and never past their deadline.
+   * Maximum number of attempts of a unary call; 1 by default. Only calls that the contract declares idempotent are retried
+   * (idempotency_level), only after service_unavailable, and never past their deadline.
    */
   attempts?: number;
   /** How often a name is looked up, so that added replicas are found; every 10 s by default. */
@@ -68,7 +68,7 @@ export interface GrpcConnection {
 
 const channelOptions = {
   ...commonChannelOptions,
-  // Statistics that nothing reads. A server needs them to end its connections.
+  // Nothing reads these statistics on a client. A server needs them to close its connections.
   'grpc.enable_channelz': 0,
   // A name may resolve to many replicas (dns:///ledger:7101): each gets its share.
   'grpc.service_config_disable_resolution': 1,
@@ -171,7 +171,7 @@ function callStream(channel: Client, info: MethodInfo, options: DialGrpcOptions)
 }
 
 /**
- * Starts a call. grpc-js captures a stack trace at each start, for the errors that we convert; the trace costs a tenth of a call.
+ * Starts a call without the stack trace that grpc-js captures for its errors: it costs a tenth of a call, and we convert those errors.
  */
 function withoutStackTrace<T>(start: () => T): T {
   const { stackTraceLimit } = Error;
@@ -187,7 +187,7 @@ function withoutStackTrace<T>(start: () => T): T {
 interface Sending {
   /** Stops sending and closes their iterator. */
   stop(): void;
-  /** The error of their iterator, if it failed; the call is then cancelled. */
+  /** Returns the error of their iterator if it failed; the call is then cancelled. */
   failure(): { readonly error: unknown } | undefined;
 }
 

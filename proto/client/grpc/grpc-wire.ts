@@ -21,9 +21,9 @@ const pingMs = 5000;
 const pingTimeoutMs = 10_000;
 
 /**
- * How long it takes at most until a dead connection is detected. Besides a peer that disappears without closing the connection, this happens when a process
- * dies: Node's HTTP/2 over TLS misses the end of a connection to which it wrote before it had read the last data
- * (https://github.com/nodejs/node/issues/61304). Calls must survive that, so it is well below the lease of a call in flight.
+ * The maximum time until a dead connection is detected. A connection is dead when the peer disappears without closing it, and sometimes when the peer's
+ * process dies: Node's HTTP/2 over TLS misses the end of a connection to which it wrote before it had read the last data
+ * (https://github.com/nodejs/node/issues/61304). Calls must survive that, so this time is well below the lease of a call in flight.
  */
 export const deadConnectionMsMax = pingMs + pingTimeoutMs;
 
@@ -53,7 +53,7 @@ export function errorTrailers(error: AppError): Metadata {
 
 // The meaning of a status that none of our services returned: it comes from the connection, the gRPC library or a proxy in between.
 const reasonOfStatus: Readonly<Partial<Record<number, readonly [Reason, string]>>> = {
-  // Our own cancellations are known here; any other cancellation comes from a server that was stopped.
+  // `fromServiceError` handles our own cancellations first; any other cancellation comes from a server that was stopped.
   [grpcStatus.CANCELLED]: ['service_unavailable', 'ended the call early'],
   [grpcStatus.DEADLINE_EXCEEDED]: ['deadline_exceeded', 'did not answer in time'],
   [grpcStatus.UNAVAILABLE]: ['service_unavailable', 'cannot be reached'],

@@ -1,7 +1,7 @@
-// The responses of a call that streams them, as they arrive.
+// Reads the responses of a streaming call as they arrive.
 import type { ClientReadableStream } from '@grpc/grpc-js';
 
-/** How far responses are read before the consumer requests them. A queued one counts `responseOverhead` bytes more than it has. */
+/** How many bytes of responses are read before the consumer requests them. Each queued response counts as its length plus `responseOverhead`. */
 const readAheadBytes = 256 * 1024;
 const responseOverhead = 100;
 

@@ -21,7 +21,7 @@ export function serverIdentityCheck(service: string): (host: string, certificate
 export function isService({ subject, subjectaltname = '' }: PeerCertificate, service: string): boolean {
   const commonName: unknown = subject?.CN;
   if (commonName === service || commonName === singleProcess) return true;
-  // A quoted name contains what no name of a service does.
+  // Node quotes a name with special characters, such as a comma. No service has such a name, so a quoted name never matches.
   return subjectaltname
     .split(', ')
     .some(
