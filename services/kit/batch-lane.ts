@@ -35,7 +35,7 @@ export interface BatchLaneOptions<Item, Outcome> {
    * how many there are so far.
    */
   readonly turn?: (waiting: () => number) => Promise<void>;
-  /** Reports whether a single item may have caused this error of a batch, so that it is worth finding. */
+  /** Reports whether a single item may have caused this error of a batch; the lane then applies smaller batches to find it. */
   readonly isOfOneItem: (error: unknown) => boolean;
   readonly batchMax: number;
   readonly queueMax: number;
@@ -70,7 +70,7 @@ export class BatchLane<Item, Outcome = undefined> {
   }
 
   /**
-   * Returns the outcome of the item once it is durable, and passes it to `onApplied` when it is known before. Raises overloaded when the queue
+   * Returns the outcome of the item once it is durable, and passes it to `onApplied` if `apply` reports it earlier. Raises overloaded when the queue
    * is full, and what `apply` raises for the item. When its caller disconnects or the caller's deadline passes before its turn, it is not
    * applied, and cancelled or deadline_exceeded is raised.
    */

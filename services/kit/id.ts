@@ -27,7 +27,7 @@ export function isId(prefix: string, text: string): boolean {
   return text.length === prefix.length + 33 && text.startsWith(prefix) && digits.test(text);
 }
 
-/** The bytes of recent ids: a call's are needed a dozen times within milliseconds. */
+/** Caches the bytes of recent ids, because those of a call are needed a dozen times within milliseconds. */
 const recent = new Map<string, Buffer>();
 const recentMax = 4096;
 
@@ -42,7 +42,7 @@ export function idToBytes(prefix: string, text: string): Buffer | undefined {
   return bytes;
 }
 
-/** Returns when an id was created. */
+/** Returns when an id was created, in epoch milliseconds. */
 export function idTimeMs(prefix: string, id: string): number {
   return Number.parseInt(id.slice(prefix.length + 1, prefix.length + 13), 16);
 }

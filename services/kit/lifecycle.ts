@@ -21,8 +21,8 @@ export interface ServiceModule<Service> extends Part {
 }
 
 /**
- * Starts the parts one after another and returns a function that stops them, which calls `onPart` with the name of each before. When one
- * fails, stops those already started in reverse order and rethrows.
+ * Starts the parts one after another. Returns a function that stops them in reverse order, and calls `onPart` with the name of each part before it
+ * stops the part. When a part cannot start, stops those that have started and rethrows.
  */
 export async function startInOrder(parts: readonly Part[], log: Logger): Promise<(onPart?: (name: string) => void) => Promise<void>> {
   const started: Part[] = [];

@@ -8,13 +8,13 @@ export type { Logger };
 /** The levels that a process can be set to. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** One of them. */
+/** One of the log levels. */
 export type LogLevel = (typeof logLevels)[number];
 
 /** Receives every line that is written to standard output. */
 let forward: ((line: string) => void) | undefined;
 
-/** Passes every line of this thread that is written to standard output to a function too. Returns a function that ends this. */
+/** Passes every line that this thread writes to standard output to `receive` too. Returns a function that stops this. */
 export function forwardLines(receive: (line: string) => void): () => void {
   forward = receive;
   return () => (forward = undefined);
@@ -28,10 +28,10 @@ const writtenBytesMax = 4096;
 const waitMsMax = 250;
 /** Lines from this level on are written immediately. */
 const urgentLevel = pino.levels.values['warn']!;
-/** When the process ends, a reader that has stalled is waited for in steps of 100 ms (sonic-boom), this many times. */
+/** When the process ends, it waits for a stalled reader of standard output at most this many times, 100 ms each (sonic-boom). */
 const flushRetriesMax = 10;
 
-/** Standard output, written without ever blocking the process: a reader that is slow or gone loses log lines, not calls. */
+/** Returns standard output as a destination that never blocks the process: a slow or closed reader loses log lines, but delays no call. */
 function standardOutput(): DestinationStream {
   let retriesLeft = Number.POSITIVE_INFINITY;
   let waiting = '';

@@ -1,7 +1,7 @@
-// Timers that share wake-ups: an idle process pays for each time that it wakes far more than for the work that is then due.
+// Timers that share wake-ups: each wake-up of an idle process costs far more than the work that is then due.
 import { context, ROOT_CONTEXT } from '@opentelemetry/api';
 
-/** Waits of at least so long end at a multiple of it: the first that fits. */
+/** A wait ends at a multiple of the first of these that is not longer than the wait. */
 const gridsMs = [1000, 500, 250] as const;
 
 interface Tick {
@@ -58,7 +58,7 @@ function createTick(atMs: number, waitMs: number): Tick {
   return tick;
 }
 
-/** What is due later is not part of the trace of the call that happened to ask for it: it is done for others too. */
+/** Runs the callback outside of every trace, because it does not work only for the call that started the timer. */
 function outsideTraces(callback: () => void, waitMs: number): NodeJS.Timeout {
   return context.with(ROOT_CONTEXT, () => setTimeout(callback, waitMs).unref());
 }

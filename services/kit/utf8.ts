@@ -1,10 +1,10 @@
-// UTF-8 of long texts. V8 takes several times as long to count the bytes of a text, or to allocate memory for them that a collection must free, as to
-// write them: so they are written to memory that is used again and again.
+// Encodes, decodes and measures long texts in UTF-8. V8 takes several times as long to count the bytes of a text, or to allocate garbage-collected
+// memory for them, as to write them, so they are written to memory that is reused.
 
 const room = Buffer.allocUnsafeSlow(1024 * 1024);
 /** A text up to this length fits, whatever its characters. */
 const charsMax = room.length / 3;
-/** For a shorter text all ways are fast. */
+/** For a shorter text Node's own functions are fast enough. */
 const charsMin = 1024;
 
 const decoder = new TextDecoder('utf-8', { fatal: true });

@@ -2,7 +2,7 @@
 import type { Actor, CallContext } from '#client/call-context.js';
 import { operator } from '../rpc/access/access.js';
 
-/** Describes a change, as the code that makes it reports it. */
+/** A change, as reported by the code that makes it. */
 export interface AuditEvent {
   /** For example "key.create". */
   readonly action: string;
@@ -67,7 +67,7 @@ export function auditRecord(id: string, atMs: number, event: AuditEvent, context
   };
 }
 
-/** Returns the name of who acted. The address of the key's user comes first, so that a search by it finds what the key did. */
+/** Returns the name of the actor. For a management key it begins with the user's address, so that a search for the address finds what the key did. */
 function nameOf({ email, managementKey }: NonNullable<AuditEvent['actor']>): string {
   return managementKey === undefined ? email : `${email} (management key ${managementKey.name})`;
 }

@@ -14,7 +14,7 @@ export interface AuditLog {
   append(tx: Knex.Transaction, context: Pick<CallContext, 'caller' | 'actor'>, event: AuditEvent): Promise<void>;
 }
 
-/** Describes a change that a store makes, in the transaction of the change. */
+/** Records the audit event of a change that a store makes, in the transaction of the change. */
 export type AuditChange<T> = (tx: Knex.Transaction, before: T, after: T) => Promise<void>;
 
 /** Keeps the audit log. Appends an event once, however often it is sent. */

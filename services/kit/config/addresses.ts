@@ -2,7 +2,7 @@
 import { type ServiceName, servicePorts } from '#rules/services.js';
 import { optionalText, type Setting, text } from './settings.js';
 
-/** Returns where a service is on this machine unless it is configured. */
+/** Returns the default address of a service, on this machine. */
 export function localAddress(service: ServiceName): string {
   return `127.0.0.1:${servicePorts[service]}`;
 }

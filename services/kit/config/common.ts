@@ -43,7 +43,7 @@ export function commonSettings(name: string) {
       { default: 5000, minMs: 0, maxMs: 600_000 },
     ),
     drainTimeoutMs: duration('TOLLGATE_DRAIN_TIMEOUT', 'how long calls in flight may take to complete at shutdown', {
-      // With the lame-duck time within the 30 s that Kubernetes gives a pod by default.
+      // Together with the lame-duck time, less than the 30 s that Kubernetes gives a pod by default.
       default: 20_000,
       minMs: 0,
       maxMs: 600_000,
@@ -54,7 +54,7 @@ export function commonSettings(name: string) {
 /** The values of `commonSettings`. */
 export type CommonConfig = Values<ReturnType<typeof commonSettings>>;
 
-/** Returns what names the process called `name`, and its replica, in telemetry. */
+/** Returns the service.name and service.instance.id of the process called `name`. */
 export function identityOf(
   name: string,
   { otelServiceName, otelResourceAttributes: attributes, instanceId }: CommonConfig,

@@ -1,4 +1,4 @@
-// The setting of every process that handles prompts and answers that are to be kept.
+// The setting for prompt logging, which every process that handles logged prompts and answers reads.
 import { flag } from './settings.js';
 
 /** Whether the installation lets projects log prompts and answers. */

@@ -10,7 +10,7 @@ export interface Setting<T> {
   readonly default?: T;
   /** Returns the value, or throws an Error whose message completes "NAME …". */
   readonly parse: (text: string) => T;
-  /** Never shown. */
+  /** Whether the value is never shown. */
   readonly secret?: boolean;
   /** Formats a value as a user would write it, for the configuration reference; absent: as it is. */
   show?(value: T): string;
@@ -38,17 +38,17 @@ interface Options<T> {
   secret?: boolean;
 }
 
-/** Any text. */
+/** Returns a setting for any text. */
 export function text(env: string, description: string, options: Options<string> = {}): Setting<string> {
   return { env, description, ...options, parse: (value) => value };
 }
 
-/** Text that may be absent. */
+/** Returns a setting for text that may be absent. */
 export function optionalText(env: string, description: string, options: { secret?: boolean } = {}): Setting<string | undefined> {
   return { env, description, ...options, default: undefined, parse: (value) => value };
 }
 
-/** A whole number within bounds. */
+/** Returns a setting for a whole number from `min` to `max`. */
 export function integer(env: string, description: string, options: Options<number> & { min: number; max: number }): Setting<number> {
   const { min, max, ...rest } = options;
   return {
@@ -63,7 +63,7 @@ export function integer(env: string, description: string, options: Options<numbe
   };
 }
 
-/** A duration such as "250ms", "30s", "5m" or "1h", in milliseconds. */
+/** Returns a setting for a duration such as "250ms", "30s", "5m" or "1h"; its value is in milliseconds. */
 export function duration(env: string, description: string, options: Options<number> & { minMs: number; maxMs: number }): Setting<number> {
   const { minMs, maxMs, ...rest } = options;
   return {
@@ -85,7 +85,7 @@ export function duration(env: string, description: string, options: Options<numb
 
 const msByUnit = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 
-/** "true" or "false". */
+/** Returns a setting for "true" or "false". */
 export function flag(env: string, description: string, options: Options<boolean> = {}): Setting<boolean> {
   return {
     env,
@@ -98,7 +98,7 @@ export function flag(env: string, description: string, options: Options<boolean>
   };
 }
 
-/** One of a few words. */
+/** Returns a setting for one of the words. */
 export function oneOf<const T extends string>(env: string, description: string, words: readonly T[], options: Options<T> = {}): Setting<T> {
   return {
     env,

@@ -67,7 +67,7 @@ interface Statement {
 }
 
 const queries: ReadonlySet<string> = new Set(['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'REPLACE']);
-/** The texts of statements on many rows differ by their number of rows. */
+/** Maximum number of parsed statements per engine: the texts of statements on many rows differ by their number of rows. */
 const statementsMax = 2000;
 const statements: Readonly<Record<DbSystem, Map<string, Statement>>> = { sqlite: new Map(), mysql: new Map(), mariadb: new Map() };
 
@@ -82,7 +82,7 @@ export function countStatement(system: DbSystem, sql: string, beganAtMs: number,
 
 function parse(system: DbSystem, sql: string): Statement {
   const { operation, table = '' } = statementOf(sql);
-  // Migrations name every table once.
+  // The statements of migrations would add a series for every table.
   const named = { operation, table: queries.has(operation) ? table : '' };
   const statement = { ...named, succeeded: seriesOf(system, named, '') };
   const known = statements[system];
@@ -111,7 +111,7 @@ export function countSync(beganAtMs: number): void {
   walSync.of().record((performance.now() - beganAtMs) / 1000);
 }
 
-/** The pool of knex, as far as it is measured. */
+/** The part of knex's pool that is measured. */
 export interface MeasuredPool {
   readonly max: number;
   numUsed(): number;

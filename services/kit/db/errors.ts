@@ -72,13 +72,13 @@ export function isConnectionLost(error: unknown): boolean {
   return fatal === true || lostErrnos.has(errno) || lostCodes.has(code);
 }
 
-/** Reports whether no connection could be made, so nothing was done. Not retried here: connecting has already waited. */
+/** Reports whether no connection could be opened, so nothing was done. Such an error is not retried, because connecting has already waited. */
 export function isUnreachable(error: unknown): boolean {
   const { syscall } = driverError(error);
   return syscall === 'connect' || syscall === 'getaddrinfo';
 }
 
-/** Reports whether the server refused the login (1045, 1698) or the database (1044, 1049), which waiting does not mend. */
+/** Reports whether the server refused the login (1045, 1698) or the database (1044, 1049), so that a retry would fail too. */
 export function isLoginRefused(error: unknown): boolean {
   return [1044, 1045, 1049, 1698].includes(driverError(error).errno ?? 0);
 }

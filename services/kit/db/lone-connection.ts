@@ -1,5 +1,5 @@
-// Provides the only connection of a SQLite file. While no transaction waits for it, it is not returned to knex's pool, whose every turn costs as much as
-// several statements.
+// Provides the only connection of a SQLite file. While no transaction waits for it, it is not returned to knex's pool, because returning and acquiring it
+// costs as much as several statements.
 import type { MeasuredPool } from './db-metrics.js';
 import type { ConnectionPool } from './run-plain.js';
 
@@ -32,7 +32,7 @@ export class LoneConnection implements MeasuredPool {
     return this.#acquire();
   }
 
-  /** Gives the connection to the next that waits. */
+  /** Returns the connection to the pool if a caller waits for it there, and keeps it otherwise. */
   async release(connection: unknown): Promise<void> {
     if (this.#isClosing || this.pool.numPendingAcquires() > 0) await this.#release(connection);
     else this.#free = connection;
@@ -50,7 +50,7 @@ export class LoneConnection implements MeasuredPool {
     return this.pool.numPendingAcquires();
   }
 
-  /** Gives the connection back to the pool, which can then be destroyed; if it is in use, when it is released. */
+  /** Returns the connection to the pool, which can then be destroyed. A connection that is in use is returned when it is released. */
   async close(): Promise<void> {
     this.#isClosing = true;
     const connection = this.takeFree();

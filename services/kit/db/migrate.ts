@@ -13,7 +13,7 @@ const lockMinutesMax = 240;
 
 /** One step of a schema. Once released it is never changed; code must run both before and after it. */
 export interface Migration {
-  /** Sorts by its number, for example "0001-keys". Differs from those of every service that may share the database. */
+  /** Begins with its number, for example "0001-keys". Differs from the migrations of every service that may share the database. */
   readonly name: string;
   /** Returns the statements; each is awaited before the next. */
   statements(dialect: Dialect): readonly string[];
@@ -21,7 +21,7 @@ export interface Migration {
 
 /**
  * Applies pending migrations in order. Replicas that start together wait for each other. Returns the names that it applied. Waits for a
- * server that cannot be reached (when-reachable.ts).
+ * server that cannot be reached (when-reachable.ts). Raises failed_precondition when the user of the database may not change the schema.
  */
 export async function migrate(db: Database, migrations: readonly Migration[], log?: Pick<Logger, 'warn'>): Promise<string[]> {
   return whenReachable(log, () => migrateOnce(db, migrations));
@@ -29,7 +29,7 @@ export async function migrate(db: Database, migrations: readonly Migration[], lo
 
 async function migrateOnce(db: Database, migrations: readonly Migration[]): Promise<string[]> {
   if (db.engine === 'sqlite') return applyPending(db, migrations);
-  // Only what changes the schema needs the right to.
+  // The user of the service may lack the right to change the schema, which only a pending migration needs.
   if (await isCurrent(db, migrations)) return [];
   const migrator = db.migrationUrl === undefined ? db : openDatabase(db.migrationUrl, { poolMax: 2 });
   try {
@@ -92,7 +92,7 @@ async function applyPending(db: Database, migrations: readonly Migration[]): Pro
 
 /**
  * Runs a statement of a migration. MySQL commits each one by itself, so a process that dies may leave a statement done but not
- * recorded; that its object already exists is then not an error.
+ * recorded; therefore it is no error that the object already exists.
  */
 async function runStatement(knex: Knex, statement: string): Promise<void> {
   try {
@@ -102,7 +102,7 @@ async function runStatement(knex: Knex, statement: string): Promise<void> {
   }
 }
 
-/** Waits for its turn, however long another replica takes for a large table. Raises service_unavailable after `lockMinutesMax`. */
+/** Acquires the named lock. Waits for up to `lockMinutesMax`, because another replica may be migrating a large table; then raises service_unavailable. */
 async function lock(connection: Knex): Promise<void> {
   for (let minutes = 0; minutes < lockMinutesMax; minutes += 1) {
     const [rows] = (await connection.raw("SELECT GET_LOCK(CONCAT(DATABASE(), '.migrate'), 60) AS is_mine")) as [

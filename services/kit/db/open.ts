@@ -39,7 +39,7 @@ export interface DatabaseOptions extends MysqlOptions {
 /** A service's own database. */
 export interface Database {
   readonly engine: Engine;
-  /** The url with which migrations connect; undefined: as this database does. */
+  /** The url with which migrations connect; undefined: the url of this database. */
   readonly migrationUrl?: string | undefined;
   /** For reads and single statements. On SQLite never use it inside `transaction`: the only connection is in use. */
   readonly knex: Knex;
@@ -50,8 +50,8 @@ export interface Database {
    */
   transaction<T>(work: (tx: Knex.Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /**
-   * The same with SQL text instead of knex, at a tenth of the cost: for the work of every call. On SQLite all that wait at the same moment
-   * share one commit. Resolves once the result is durable, which is some time after it is applied (`onApplied`).
+   * Like `transaction`, with SQL text instead of knex and at a tenth of the cost, for the work of every call. On SQLite all plain transactions
+   * that wait at the same moment share one commit. Resolves once the result is durable, which is some time after it is applied (`onApplied`).
    */
   plainTransaction<T>(work: (tx: PlainTransaction) => Promise<T>, options?: PlainOptions<T>): Promise<T>;
   /**
@@ -60,8 +60,8 @@ export interface Database {
    */
   turn(waiting?: () => number): Promise<void>;
   /**
-   * Returns the rows of a SELECT outside of a transaction, without knex's builder: for what is polled. On SQLite the statement stays prepared,
-   * so that an idle process costs next to nothing.
+   * Returns the rows of a SELECT outside of a transaction, without knex's builder, for polling. On SQLite the statement stays prepared, so that
+   * an idle process uses almost no CPU.
    */
   query(sql: string, bindings: Bindings): Promise<Row[]>;
   /** Returns the rows of the table that have one of these full keys, in any order, outside of a transaction. Pass at most a few hundred. */
@@ -111,7 +111,7 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
     pool: {
       min: 1,
       max: 1,
-      // The one connection is never idle for too long, so nothing wakes the process to look for that.
+      // The one connection is never closed for being idle, so the process is not woken to check for that.
       reapIntervalMillis: 2 ** 31 - 1,
       afterCreate(connection: { pragma(text: string): unknown }, done: (error: Error | null, connection: unknown) => void) {
         connection.pragma('journal_mode = WAL');
@@ -190,7 +190,10 @@ function database(
   };
 }
 
-/** A failed statement may have ended its transaction, as on a full disk; knex would then fail to roll back, and hide the cause. */
+/**
+ * Runs `work` in a transaction of knex, and raises the error of `work` itself. A failed statement may have ended the transaction, as on a full
+ * disk; knex then fails to roll back, and raises that error instead of the cause.
+ */
 async function runInKnex<T>(knex: Knex, work: (tx: Knex.Transaction) => Promise<T>): Promise<T> {
   const failures: unknown[] = [];
   const noted = async (tx: Knex.Transaction): Promise<T> => {

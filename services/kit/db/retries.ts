@@ -16,13 +16,16 @@ export interface TransactionOptions {
   readonly mayBeLost?: boolean;
 }
 
-/** Deadlocks, lock waits, and conflicts with a writer on another node of a Galera cluster, whose COMMIT fails like any statement. */
+/**
+ * Maximum number of retries after deadlocks, lock waits, and conflicts with a writer on another node of a Galera cluster, which may fail the COMMIT
+ * like any statement.
+ */
 const conflictsMax = 9;
-/** Lost connections. */
+/** Maximum number of retries after lost connections. */
 const lossesMax = 3;
 const backoffMs = 5;
 
-/** Records when a transaction's work has ended: what follows is COMMIT. */
+/** Returns work that also records when it has ended, because what follows is COMMIT. */
 type Noticed = <Tx, T>(work: (tx: Tx) => Promise<T>) => (tx: Tx) => Promise<T>;
 
 /** Runs the transaction until it succeeds or must not be retried; raises its last error, and calls `onFailure` with it. */

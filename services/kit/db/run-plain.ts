@@ -20,7 +20,7 @@ export async function runOnMysql<T>(pool: ConnectionPool, work: (tx: PlainTransa
   }
 }
 
-/** The same on SQLite, on a pool whose connections do not sync: a power failure may undo the commit. See `TransactionOptions.mayBeLost`. */
+/** Runs `work` in one transaction on SQLite, without a sync: a power failure may undo the commit. See `TransactionOptions.mayBeLost`. */
 export async function runUnsynced<T>(pool: ConnectionPool, work: (tx: PlainTransaction) => Promise<T>): Promise<T> {
   const connection = (await pool.acquireConnection()) as SqliteConnection;
   try {
@@ -30,7 +30,7 @@ export async function runUnsynced<T>(pool: ConnectionPool, work: (tx: PlainTrans
   }
 }
 
-/** Runs a SELECT by itself. */
+/** Runs a SELECT outside of a transaction. */
 export async function readPlain<T>(engine: Engine, pool: ConnectionPool, read: (tx: PlainTransaction) => Promise<T>): Promise<T> {
   const connection = await pool.acquireConnection();
   try {

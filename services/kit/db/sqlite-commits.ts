@@ -9,7 +9,7 @@ import type { ConnectionPool } from './run-plain.js';
 import { type SqliteConnection, SqliteTransaction } from './sqlite-transaction.js';
 import type { WalSync } from './wal-sync.js';
 
-/** A commit waits for at most this many turns while work keeps arriving, and no longer once it has this much. */
+/** A commit waits for at most `turnsMax` turns while work keeps arriving, and begins as soon as it has `gatheredMax` items. */
 const turnsMax = 12;
 const gatheredMax = 100;
 
@@ -37,7 +37,7 @@ export class SqliteCommits {
   ) {}
 
   /**
-   * Runs `work` with all that wait, each isolated from the failures of the others. Calls `onApplied` once it is committed, and
+   * Runs `work` in the next commit, isolated from failures of the other work in it. Calls `onApplied` once it is committed, and
    * resolves once it is durable. No later transaction begins before that, so that none can return a state that may be lost.
    */
   add<T>(work: (tx: PlainTransaction) => Promise<T>, onApplied: ((result: T) => void) | undefined): Promise<T> {
@@ -82,7 +82,7 @@ export class SqliteCommits {
     while (this.queue.length > 0 || this.begins.length > 0) {
       await this.gather();
       for (const { begin } of this.begins.splice(0)) begin();
-      // Ticks run when no promise is left: until then the lanes that have begun add their work.
+      // A tick runs after all pending promise callbacks, in which the lanes that have just begun add their work.
       await new Promise<void>((resolve) => process.nextTick(resolve));
       const group = this.queue;
       this.queue = [];
@@ -159,7 +159,7 @@ async function applyAll(connection: SqliteConnection, group: readonly Waiting[])
         hasWritten ||= tx.hasWritten;
         done.push(waiting);
       } catch (error) {
-        // Some errors, as of a full disk, end the whole transaction.
+        // Some errors, such as that of a full disk, end the whole transaction.
         if (isAlone || !connection.inTransaction) throw error;
         await outer.control('ROLLBACK TO one');
         await outer.control('RELEASE one');

@@ -6,8 +6,8 @@ import { asText } from './values.js';
 const busyMsMax = 30_000;
 
 /**
- * Copies `from` to the new file `to`. Writers are not blocked, but their write-ahead log grows until the copy is complete. Not the backup
- * API, which starts again at each commit of another process. Returns the names of the schema's migrations.
+ * Copies `from` to the new file `to`. Writers are not blocked, but their write-ahead log grows until the copy is complete. SQLite's backup API is
+ * not used, because it starts again at each commit of another process. Returns the names of the schema's migrations.
  */
 export function copySqlite(from: string, to: string): string[] {
   const source = new Database(from, { readonly: true, fileMustExist: true, timeout: busyMsMax });

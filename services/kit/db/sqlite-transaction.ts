@@ -1,5 +1,5 @@
-// A transaction on better-sqlite3, whose calls block: rows one by one with prepared statements, which costs less than statements on many
-// rows.
+// A transaction on better-sqlite3, whose calls block. It handles rows one by one with prepared statements, which costs less than statements on
+// many rows.
 import type { Bindings, EndListener, PlainTransaction, Row } from './plain-transaction.js';
 import { countStatement } from './db-metrics.js';
 import { type ConnectionFacts, endStatement, traceStatement } from './sql-spans.js';
@@ -158,7 +158,7 @@ export class SqliteTransaction implements PlainTransaction {
     this.endListeners.push(listener);
   }
 
-  /** Tells all who listen for the end. */
+  /** Calls the listeners of `onEnd`. */
   end(isCommitted: boolean): void {
     for (const listener of this.endListeners.splice(0)) listener(isCommitted);
   }

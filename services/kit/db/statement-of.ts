@@ -1,4 +1,4 @@
-// Reads from the text of a statement what spans and metrics say about it. Pure.
+// Parses the text of a statement for spans and metrics. Pure.
 
 /** Returns what a statement does, and the first table that it names. */
 export function statementOf(sql: string): { operation: string; table: string | undefined } {

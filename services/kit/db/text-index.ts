@@ -43,7 +43,7 @@ export function createTextIndex(): TextIndex {
     find(query) {
       const words = query.match(/[\p{L}\p{N}]+/gu) ?? [];
       if (words.length === 0) return [];
-      // Quoted, a word is no operator of FTS5.
+      // FTS5 does not read a quoted word as an operator.
       const terms = words.map((word, at) => `"${word}"${at === words.length - 1 ? '*' : ''}`);
       const all = matches(terms.join(' '));
       return all.length > 0 ? all : matches(terms.join(' OR '));

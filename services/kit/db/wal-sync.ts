@@ -29,7 +29,7 @@ export class WalSync {
     this.assertSound();
     const beganAtMs = performance.now();
     try {
-      // The connection keeps the file, so it is not replaced.
+      // The connection keeps the log open, so the file is not replaced.
       await this.sync((this.fd ??= openSync(`${this.filename}-wal`, 'r+')));
       countSync(beganAtMs);
     } catch (error) {

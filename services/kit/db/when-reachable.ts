@@ -7,8 +7,8 @@ const unreachableMsMax = 60_000;
 const reconnectMs = 250;
 
 /**
- * Returns what `work` returns, and repeats it for a minute while the server cannot be reached; then raises the driver's error. A login that
- * is refused is not repeated. `work` must be repeatable.
+ * Returns what `work` returns, and repeats it for a minute while the server cannot be reached; then raises the driver's error. It raises the
+ * error of a refused login immediately. `work` must be repeatable.
  */
 export async function whenReachable<T>(log: Pick<Logger, 'warn'> | undefined, work: () => Promise<T>): Promise<T> {
   const endMs = performance.now() + unreachableMsMax;

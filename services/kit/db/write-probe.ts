@@ -8,14 +8,14 @@ import { isConnectionLost, isPoolExhausted, isRetryable, isUnwritable } from './
 
 /** How long a successful write is trusted while no transaction fails. */
 const trustedMs = 5000;
-/** How long after a write that failed the next one is attempted. */
+/** How long after a failed write the next one is attempted. */
 const retryMs = 1000;
 /** How long a caller waits for a write that is under way. */
 const patienceMs = 500;
 /** A write that takes longer counts as failed. */
 const overdueMs = 3000;
 
-// Processes that write the same row at the same time wait for each other, so each has a row of its own, which it may share with few others.
+// Processes that write the same row at the same time wait for each other, so each process writes a row chosen at random, which few others share.
 const slots = 1000;
 const slot = randomInt(slots);
 
@@ -29,7 +29,7 @@ export async function writeRow(tx: PlainTransaction): Promise<void> {
   await tx.run('REPLACE INTO write_probe (slot, written_at_ms) VALUES (?, ?)', [slot, Date.now()]);
 }
 
-/** Whether one database accepts writes. */
+/** Checks whether one database accepts writes. */
 export class WriteProbe {
   private isSound = false;
   private writtenAtMs = Number.NEGATIVE_INFINITY;
@@ -62,7 +62,7 @@ export class WriteProbe {
       await this.write();
       this.set(true);
     } catch (error) {
-      // A busy database is not one that cannot write.
+      // A busy database can still write.
       if (!isPoolExhausted(error) && !isRetryable(error)) this.set(false);
     }
     this.running = undefined;

@@ -1,11 +1,11 @@
-// Counts requests, tokens and calls in flight of whatever is limited over the last 60 seconds, in memory that all threads of a process share.
-// No clock, no await: a check takes about a microsecond.
+// Counts the requests and tokens of each limited subject over the last 60 seconds, and its calls in flight, in memory that all threads of a process
+// share. It reads no clock and never awaits: a check takes about a microsecond.
 //
 // Each subject has one slot: a ring of buckets of half a second, their sums, and the calls in flight of each thread. The window slides: a bucket counts
 // until all of it is 60 seconds old, so that no 60 seconds admit more than the limit. A lock covers the whole table, so that a call is counted
 // against all of its subjects or against none.
 
-/** Something whose use is limited. Undefined: without that limit. */
+/** Something whose use is limited; a limit that is undefined does not apply. */
 export interface WindowSubject {
   /** 64 bits of its name, so that two subjects never share one in practice. */
   readonly hash: readonly [number, number];
@@ -26,7 +26,7 @@ export interface Figures<S extends WindowSubject = WindowSubject> {
   readonly requests: number;
   readonly tokens: number;
   readonly inFlight: number;
-  /** The time until nothing counts any more. */
+  /** The time until no request, or no token, counts against the limit any more. */
   readonly requestsResetMs: number;
   readonly tokensResetMs: number;
 }
@@ -48,11 +48,11 @@ export type Checked<S extends WindowSubject = WindowSubject> =
   | {
       readonly figures: readonly Figures<S>[];
       readonly refusal?: undefined;
-      /** Ends the call with the tokens that it used. To be called once. */
+      /** Ends the call with the tokens that it used. Must be called once. */
       end(usedTokens: number, nowMs: number): void;
     };
 
-/** Returns two FNV-1a hashes with different bases. */
+/** Returns two different 32-bit hashes of the text, the first by FNV-1a. */
 export function subjectHash(text: string): [number, number] {
   let a = 0x811c9dc5;
   let b = 0x2b992ddf;
@@ -67,7 +67,7 @@ export function subjectHash(text: string): [number, number] {
 
 const windowMs = 60_000;
 const bucketMs = 500;
-/** Those of the window, and the current one. */
+/** The buckets of the window, and the current one. */
 const buckets = windowMs / bucketMs + 1;
 /** Buckets are counted from here, so that their numbers fit in 32 bits for decades. */
 const epochMs = 1_700_000_000_000;
@@ -87,7 +87,7 @@ const firstSlotCell = 1;
 const lockWaitMs = 5;
 
 /**
- * How many subjects the table has room for. When it is full, a new one takes the place of the one with the oldest last call, whose next call is
+ * How many subjects the table has room for. When it is full, a new subject replaces one whose last call is the oldest; that subject's next call is
  * counted from zero.
  */
 const slotsDefault = 16_384;
@@ -106,7 +106,7 @@ export function windowMemory(threads: number, slots = slotsDefault): WindowMemor
 
 const slotCells = (threads: number): number => inFlightCell + threads;
 
-/** Frees what a thread that has ended had counted as in flight, and its lock. */
+/** Clears the calls in flight of a thread that has ended, and releases its lock. */
 export function clearWindows({ cells: memory, threads }: WindowMemory, thread: number): void {
   const cells = new Int32Array(memory);
   if (Atomics.compareExchange(cells, lockCell, thread, 0) === thread) Atomics.notify(cells, lockCell);
@@ -165,7 +165,7 @@ export class WindowTable {
     }
   }
 
-  /** Ends a call that was counted at `takenAtMs`, and corrects its tokens: fewer are taken off where they were counted, more are counted now. */
+  /** Ends a call that was counted at `takenAtMs`, and corrects its tokens: subtracts unused ones where they were counted, and counts further ones now. */
   end(subjects: readonly WindowSubject[], { tokens, takenAtMs }: Demand & { takenAtMs: number }, usedTokens: number, nowMs: number): void {
     this.#lock();
     try {
@@ -241,7 +241,7 @@ export class WindowTable {
 
   #add(slot: number, sumCell: number, ringCell: number, bucket: number, by: number): void {
     const cell = slot + ringCell + (bucket % buckets);
-    // The estimate may have been taken off already with its bucket.
+    // The estimate may already have left the window with its bucket.
     const change = Math.max(by, -this.#cells[cell]!);
     this.#cells[cell]! += change;
     this.#cells[slot + sumCell]! += change;

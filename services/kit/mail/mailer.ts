@@ -50,7 +50,7 @@ export function createMailer(config: MailConfig): Mailer | undefined {
   return server === undefined ? undefined : mailerOf(server, config.ca === undefined ? () => undefined : authority(config.ca));
 }
 
-/** Returns a function that reads the file again, and has its last content while it cannot be read. Raises ConfigError. */
+/** Returns a function that reads the file again and returns its content, or the previous content if it cannot be read. Raises ConfigError if it cannot be read now. */
 function authority(path: string): () => string {
   let known: string;
   try {
@@ -62,7 +62,7 @@ function authority(path: string): () => string {
     try {
       known = readFileSync(path, 'utf8');
     } catch {
-      // It is being replaced.
+      // The file is being replaced.
     }
     return known;
   };

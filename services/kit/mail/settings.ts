@@ -53,7 +53,7 @@ export interface MailServer {
   readonly isTlsFromStart: boolean;
   /** Nothing is sent unless STARTTLS succeeds. */
   readonly isStartTlsRequired: boolean;
-  /** STARTTLS is not even tried. */
+  /** STARTTLS is not attempted. */
   readonly isPlain: boolean;
 }
 

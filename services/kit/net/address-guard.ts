@@ -1,5 +1,5 @@
-// Decides which network addresses may be connected to when a user or an operator chose the name. Checked when a connection is made, on the
-// addresses that it connects to, so that a name that resolves differently the second time (DNS rebinding) is caught.
+// Decides which network addresses a process may connect to when a user or an operator chose the name. It checks the resolved addresses whenever a
+// connection is opened, so that a name that resolves differently the second time (DNS rebinding) is caught.
 import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';

@@ -3,7 +3,7 @@ import { BlockList, isIP } from 'node:net';
 
 const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
-/** Returns an address or a CIDR block in the one spelling of it, such as "192.0.2.7" or "2001:db8::/32"; undefined if it is neither. */
+/** Returns the canonical spelling of an address or a CIDR block, such as "192.0.2.7" or "2001:db8::/32"; undefined if it is neither. */
 export function canonicalBlock(text: string): string | undefined {
   const [, address = '', prefix] = /^([\d.:a-f]{2,45})(?:\/(\d{1,3}))?$/i.exec(text.trim()) ?? [];
   const family = isIP(address);
@@ -21,7 +21,7 @@ export function addressSet(blocks: readonly string[]): (address: string) => bool
     else list.addSubnet(address, Number(prefix), familyOf(address));
   }
   return (address) => {
-    // The zone of a link-local address is a name of this machine's interface.
+    // The zone of a link-local address names an interface of this machine and is ignored.
     const bare = address.replace(/%.*$/, '');
     return isIP(bare) !== 0 && list.check(bare, familyOf(bare));
   };

@@ -105,7 +105,7 @@ export class Outbox<T extends OutboxMessage> {
 /** Returns when the oldest message of an outbox was created; 0 if all were shipped. */
 export async function oldestMessageAtMs(knex: Knex, table: string): Promise<number> {
   const row = (await knex(table).orderBy('id').first('id')) as Record<string, unknown> | undefined;
-  // Ids begin with their instant.
+  // Ids begin with the time of their creation.
   return row === undefined ? 0 : Buffer.from(asBytes(row['id'])).readUIntBE(0, 6);
 }
 

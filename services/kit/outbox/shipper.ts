@@ -15,7 +15,7 @@ export interface ShipperOptions<T> {
 
 /** Messages per batch: with the longest messages about 1 MB. */
 const batchMax = 50;
-// Finds messages that another replica committed and could not ship.
+// How often to check without a call of `wake`, for messages that another replica committed and could not ship.
 const idleMs = 60_000;
 const retryMsMin = 50;
 const retryMsMax = 5000;
@@ -75,7 +75,7 @@ export class Shipper<T> {
     return messages.length;
   }
 
-  /** Waits until the shipper stops or `isOver` returns true at a call of `wake`, at the latest. */
+  /** Waits for `ms`, or until the shipper stops or `isOver` returns true at a call of `wake`. */
   async #pause(ms: number, isOver: () => boolean): Promise<void> {
     if (isOver() || this.#stopping.signal.aborted) return;
     await new Promise<void>((resolve) => {

@@ -26,7 +26,7 @@ export interface ProcessInfo {
   readonly nowMs: bigint;
   /** When its certificate expires; 0: it has none. */
   readonly certificateExpiresAtMs: bigint;
-  /** Of the disk with the database; 0: the database is on another machine. */
+  /** Free space on the disk of the database; 0: the database is on another machine, or only in memory. */
   readonly diskFreeBytes: bigint;
   readonly diskTotalBytes: bigint;
 }
@@ -40,7 +40,7 @@ export interface SecretKeyState {
   readonly sealed: bigint;
 }
 
-/** By the name of the service: in single mode, two of them share a database. */
+/** By database and by the name of the service, because in single mode two services share a database. */
 const secretKeysOf = new WeakMap<Database, Map<string, () => Promise<SecretKeyState[]>>>();
 
 /** Lets `processInfo` report the secret keys of this service in this database. */
@@ -50,7 +50,7 @@ export function reportSecretKeys(db: Database, service: string, read: () => Prom
 
 let certificate: { readonly expiresAtMs: number } | undefined;
 
-/** Names the certificate of this process. */
+/** Sets the certificate of this process, whose expiry `processInfo` reports. */
 export function setCertificate(own: { readonly expiresAtMs: number }): void {
   certificate = own;
 }
@@ -73,7 +73,7 @@ export const thisProcess: Pick<ProcessInfo, 'instanceId' | 'version' | 'nodeVers
   startedAtMs: BigInt(Math.round(performance.timeOrigin)),
 };
 
-/** Returns this process, its database, which it queries, and the secret keys of this service, or of the only one in the database. */
+/** Queries the database. Returns this process, the database, and the secret keys of `service`, by default the only service with keys in the database. */
 export async function processInfo(db: Database, service?: string): Promise<ProcessInfo> {
   const beganAt = performance.now();
   const { version, folder } = await databaseState(db);
@@ -82,7 +82,7 @@ export async function processInfo(db: Database, service?: string): Promise<Proce
   const read = service === undefined ? readers?.values().next().value : readers?.get(service);
   const secretKeys = (await read?.()) ?? [];
   const databaseEngine = db.engine === 'sqlite' ? 'SQLite' : /mariadb/i.test(version) ? 'MariaDB' : 'MySQL';
-  // MariaDB names itself within its version.
+  // MariaDB's version is followed by its name: "11.4.2-MariaDB".
   return {
     ...thisProcess,
     databaseEngine,

@@ -47,8 +47,8 @@ export interface ProcessOptions<G extends SettingGroups> {
 const stopMsExtraDefault = 10_000;
 
 /**
- * Starts the process; resolves when every part has started. SIGTERM stops it after the lame-duck time and SIGINT immediately; a second signal
- * ends it. An invalid configuration is printed and ends it with status 1, as does a part that cannot start or an uncaught error.
+ * Starts the process; resolves when every part has started. SIGTERM stops it after the lame-duck time and SIGINT without delay; a second signal
+ * ends it immediately. An invalid configuration is printed and ends it with status 1, as does a part that cannot start or an uncaught error.
  */
 export async function runProcess<G extends SettingGroups>(options: ProcessOptions<G>, env: Environment = process.env): Promise<void> {
   const { common, groups, tls } = readConfig(options, env);
@@ -122,7 +122,7 @@ function readConfig<G extends SettingGroups>(options: ProcessOptions<G>, env: En
   }
 }
 
-/** Ends the process, or in a thread the thread, at an uncaught error. */
+/** Ends the process at an uncaught error; in a worker thread, ends only the thread. */
 export function endOnUncaught(log: Logger): void {
   const end = (error: unknown): never => {
     log.fatal({ err: error }, 'uncaught error');

@@ -38,8 +38,8 @@ export function clearThreadCounters(memory: SharedArrayBuffer, counters: number,
 }
 
 /**
- * Returns the counter of a name, by its FNV-1a hash (https://datatracker.ietf.org/doc/html/draft-eastlake-fnv). Names with the same hash share
- * a counter.
+ * Returns the index of the counter for a name, by its FNV-1a hash (https://datatracker.ietf.org/doc/html/draft-eastlake-fnv). Two names may
+ * share a counter.
  */
 export function counterOf(name: string, counters: number): number {
   let hash = 0x811c9dc5;

@@ -15,11 +15,12 @@ import { thisProcess, thisProcessKey } from './process-info.js';
 export interface ThreadSetup {
   /** From 1. */
   readonly thread: number;
-  /** The name of the process, in logs, and of the threads, to services. */
+  /** The name of the process, in logs and telemetry. */
   readonly processName: string;
+  /** The name under which the thread calls services. */
   readonly caller: string;
   readonly common: CommonConfig;
-  /** Where the services are. */
+  /** The port over which the thread calls services. */
   readonly port: MessagePort;
   /** What `runThread` passes to its `build`. */
   readonly data: unknown;
@@ -184,7 +185,7 @@ export function threadGroup(options: ThreadGroupOptions): ThreadGroup {
         all.map(async (each) => {
           const collected = new Promise<void>((resolve) => (each.collected = resolve));
           order(each.worker, { kind: 'collect' });
-          // A thread that is busy for longer shows its previous values.
+          // For a thread that is busy for longer, the previous values are returned.
           await Promise.race([collected, sleep(collectMsMax, undefined, { ref: false })]);
         }),
       );

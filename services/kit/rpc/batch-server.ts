@@ -81,7 +81,7 @@ interface Answer {
   readonly weight: number;
 }
 
-/** Returns a response whose results were encoded one by one. Concatenated messages decode as one with all of their repeated fields. */
+/** A response whose results were encoded one by one. Concatenated messages decode as one with all of their repeated fields. */
 class EncodedResponse extends EncodedMessage implements BatchResponse {
   readonly results: readonly BatchResult[];
 
@@ -116,7 +116,7 @@ class Answers {
     }
   }
 
-  /** Stops, so that nothing waits for room or for a result any more. */
+  /** Stops reading, and resumes everything that waits for room or for a result. */
   leave(): void {
     this.isLeft = true;
     this.wakeReader?.();
@@ -128,10 +128,10 @@ class Answers {
     while (!this.isLeft && this.inFlight >= 2 * inFlightMax) await new Promise<void>((resolve) => (this.wakeReader = resolve));
   }
 
-  /** Waits until a result is ready, or `wake`; then until the results of this turn of the event loop are ready. */
+  /** Waits until a result is ready or `wake` is called, and then until the results of this turn of the event loop are ready. */
   async some(): Promise<void> {
     if (this.ready.length === 0) await new Promise<void>((resolve) => (this.wakeWriter = resolve));
-    // Outcomes of a transaction arrive one promise after the other; ticks run when no promise is left.
+    // Outcomes of a transaction arrive in one promise callback after the other; a tick runs after all of them.
     await new Promise<void>((resolve) => process.nextTick(resolve));
   }
 

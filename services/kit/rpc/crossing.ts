@@ -26,7 +26,7 @@ const frozen: Crossing = {
   response: (info, sent) => freeze(shared.response(info, sent)),
 };
 
-/** The ways in which messages can cross, by the name that TOLLGATE_SINGLE_MESSAGES has for them. */
+/** The ways in which messages can cross, by their names in TOLLGATE_SINGLE_MESSAGES. */
 export const crossings = { shared, frozen, encoded } as const satisfies Record<string, Crossing>;
 
 function freeze<T>(value: T): T {

@@ -22,7 +22,7 @@ export const deadline: Decorator = (method) => (context) => {
     throw new AppError('deadline_exceeded', `${method.fullName} was not started: too little time was left.`);
   }
   if (context instanceof LocalCall) {
-    // Its own timer is enough for both.
+    // A local call enforces both deadlines with one timer.
     context.reserve(hopMs, () => new AppError('deadline_exceeded', `${method.fullName} did not finish in time.`));
     return { context, end: (error) => lateOr(context.late, error) };
   }
@@ -51,7 +51,7 @@ export const deadline: Decorator = (method) => (context) => {
   };
 };
 
-/** Whatever error a method raised when it was aborted, the deadline was the reason. */
+/** Returns deadline_exceeded in place of cancelled, which a method raises when the deadline has aborted it. */
 function lateOr(late: AppError | undefined, error: unknown): unknown {
   return late !== undefined && toAppError(error).reason === 'cancelled' ? late : error;
 }

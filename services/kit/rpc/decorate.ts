@@ -56,7 +56,7 @@ export function decorateSome<D extends ServiceDefinition, K extends keyof D['met
   return decorated as unknown as Pick<ServiceOf<D>, K>;
 }
 
-/** The scopes of one call: they begin with the outermost and end with the innermost. */
+/** The scopes of one call: the outermost begins first and ends last. */
 class Chain {
   readonly #scopes: CallScope[] = [];
 

@@ -45,8 +45,7 @@ function certifiedIdentity(call: ServerCall): Identity | undefined {
 }
 
 /**
- * Returns the caller that a verified certificate identifies: by its SPIFFE ID when it has URIs in its subjectAltName, otherwise by its
- * common
+ * Returns the caller that a verified certificate identifies: by its SPIFFE ID when it has URIs in its subjectAltName, otherwise by its common
  * name. Returns undefined when it has several of either, which could be several callers.
  */
 export function identityOf({ subject, subjectaltname, fingerprint256 }: PeerCertificate): Identity | undefined {

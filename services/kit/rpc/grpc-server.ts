@@ -59,7 +59,7 @@ export interface GrpcServer {
   readonly address: string;
   /** 0 on a Unix socket. */
   readonly port: number;
-  /** Sets the health of every service: false until this is called, and permanently once the server stops. */
+  /** Sets the health of every service. It is false until this is called, and stays false once the server stops. */
   setServing(serving: boolean): void;
   /**
    * Reports NOT_SERVING to health checks, ends watches, stops reading requests of calls that stream them, lets calls in flight
@@ -129,7 +129,7 @@ function credentialsFor(tls: Tls | undefined): ServerCredentials {
 interface Serving {
   readonly log: Logger;
   readonly tls: boolean;
-  /** Callers need no name, as of probes and tools. */
+  /** Whether callers need no name: for health checks and reflection, which probes and tools call. */
   readonly isOpen?: boolean;
   /** The caller of calls without a certificate and without a name; undefined: they are refused. */
   readonly unnamedCaller: string | undefined;

@@ -11,7 +11,7 @@ export interface Health {
   setServing(serving: boolean): void;
 }
 
-/** The name under which the process is healthy while it responds, for liveness probes: restarting it would not bring a database back. */
+/** The service name for liveness probes. It is healthy while the process responds, because a restart would not bring a database back. */
 const liveness = 'liveness';
 
 /** Returns the health of these services and, under the empty name, of the server as a whole. Not serving before `setServing`. */
@@ -19,7 +19,7 @@ export function createHealth(serviceNames: readonly string[]): Health {
   const names = new Set(['', ...serviceNames]);
   const statusOf = (name: string): Status => (name === liveness ? Status.SERVING : names.has(name) ? status : Status.SERVICE_UNKNOWN);
   const changes = new EventTarget();
-  // As many as there are watchers.
+  // There may be any number of watchers.
   setMaxListeners(0, changes);
   let status = Status.NOT_SERVING;
 

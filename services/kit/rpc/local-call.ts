@@ -11,7 +11,7 @@ export class LocalCall implements CallContext {
   /** The deadline for the serving side. */
   declare deadlineMs?: number;
   declare onProvisional?: (response: unknown) => void;
-  /** Called once when the signal aborts, or would have. Costs less than a listener of the signal. */
+  /** Called once when the signal aborts, or would if it had been created. Costs less than a listener of the signal. */
   onAbort: ((reason: AppError) => void) | undefined;
   /** Set when the caller's own requests have failed. */
   ownFailure: { readonly error: unknown } | undefined;
@@ -21,7 +21,7 @@ export class LocalCall implements CallContext {
   readonly #outer: CallContext;
   readonly #onOuterAbort: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** How much earlier than the caller's deadline that of the serving side is. */
+  /** How much earlier the deadline of the serving side is than that of the caller. */
   #reservedMs = 0;
   #lateError: (() => AppError) | undefined;
   #ended: unknown;
@@ -53,7 +53,7 @@ export class LocalCall implements CallContext {
     return this.#controller.signal;
   }
 
-  /** Why the signal has aborted, or would have; undefined while the call is in progress. */
+  /** Why the signal has aborted, or would have if it had been created; undefined while the call is in progress. */
   get endedBy(): AppError | undefined {
     return this.#reason;
   }
@@ -72,7 +72,7 @@ export class LocalCall implements CallContext {
       if (this.#ended !== undefined) return reject(this.#ended);
       this.#failPending = reject;
       const outcome = begin().then(resolve, reject);
-      // After the step has begun, which may have started it.
+      // The step has begun and may have started the timer, by `reserve`.
       if (this.#timer === undefined && this.deadlineMs !== undefined) this.#startTimer();
       return outcome;
     });

@@ -1,4 +1,4 @@
-// Responses that are read one after another, as from an async generator, which costs several times as much for each of them.
+// Responses that are read one after another, as from an async generator, but at a fraction of its cost per response.
 
 /** A stream of responses. Nothing happens before the first is requested. */
 export abstract class Responses implements AsyncIterableIterator<unknown, void, undefined> {
@@ -32,7 +32,7 @@ export abstract class Responses implements AsyncIterableIterator<unknown, void, 
   /** Returns the next response. Is not called again once it has returned the end or raised an error. */
   protected abstract read(): Promise<IteratorResult<unknown>>;
 
-  /** Cleans up for a consumer that leaves before the end. */
+  /** Cleans up for a consumer that disconnects before the end. */
   protected abstract leave(): Promise<void> | undefined;
 
   async #next(): Promise<IteratorResult<unknown, void>> {

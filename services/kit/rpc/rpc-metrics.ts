@@ -39,9 +39,9 @@ const called = histogram(
   boundaries,
 );
 
-/** Returns a function that counts a served call of this method, in seconds. */
+/** Returns a function that records the duration of a served call of this method. */
 export function servedCalls({ fullName, definition, key }: MethodInfo): (seconds: number, status: Status) => void {
-  // They last as long as their connection.
+  // Streams of requests and watches last as long as their connection.
   if (definition.requestStream || key.startsWith('watch')) return () => {};
   const of = (status: Status): Buckets => served.of({ 'rpc.method': fullName, 'rpc.response.status_code': statusNames[status]! });
   // Created at the first call: most methods are never called, and each series is many lines of a scrape.
@@ -49,7 +49,7 @@ export function servedCalls({ fullName, definition, key }: MethodInfo): (seconds
   return (seconds, status) => (status === Status.OK ? (succeeded ??= of(Status.OK)) : of(status)).record(seconds);
 }
 
-/** Returns the client with unary methods whose duration is counted. `keys`: only these methods. */
+/** Returns the client with unary methods that record the durations of their calls; with `keys`, only these methods do. */
 export function timed<D extends ServiceDefinition>(
   definition: D,
   client: ServiceOf<D>,

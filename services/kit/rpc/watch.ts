@@ -40,7 +40,7 @@ export interface WatchOptions<Message> {
   open(context: CallContext): AsyncIterable<Message>;
   /** Called for every message; `isFirst` for the first of each connection. */
   onMessage(message: Message, isFirst: boolean): void;
-  /** The longest silence to expect. */
+  /** Returns the longest silence to expect, in milliseconds. */
   heartbeatMsOf(message: Message): number;
   clock: Clock;
   log: Logger;
@@ -68,7 +68,7 @@ export function watch<Message>(options: WatchOptions<Message>): Watch {
     }
   }
 
-  // A connection can be lost without an error; one that stays silent for long is closed and opened again.
+  // A connection can be lost without an error; one that stays silent for eight heartbeats is closed and opened again.
   const stopWatchdog = everyAbout(1000, () => {
     if (heartbeatMs > 0 && clock.nowMs() - heardAtMs > 8 * heartbeatMs) connection.abort();
   });

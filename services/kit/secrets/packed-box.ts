@@ -1,11 +1,11 @@
-// Compresses and encrypts long texts for a database (AES-256-GCM), each with a secret of 32 bytes that its caller has.
+// Compresses and encrypts long texts for a database (AES-256-GCM), each with a secret of 32 bytes that the caller keeps.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { deflateRaw, deflateRawSync, inflateRaw } from 'node:zlib';
 
 const nonceBytes = 12;
 const tagBytes = 16;
-/** A shorter text is compressed in less time than another thread takes to begin. */
+/** Compressing a shorter text takes less time than handing it to another thread. */
 const longBytes = 4096;
 const cipherName = 'aes-256-gcm';
 

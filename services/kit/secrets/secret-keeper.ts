@@ -37,7 +37,7 @@ export const lostSecretKey = optionalText(
 
 /** How often the key file is checked. */
 const checkMs = 5000;
-/** While there are several keys, another process may still seal with an old one. */
+/** How often secrets are sealed again while there are several keys, because another process may still seal with an old one. */
 const resealMs = 60_000;
 
 /** Checks the keys at the start, and seals secrets again when the current key changes. */

@@ -1,5 +1,5 @@
 // The file with the keys that encrypt secrets at rest: one key per line, in base64. The first encrypts; the others only decrypt what was encrypted
-// with them, until a rotation has replaced it.
+// with them, until a rotation has encrypted it again with the first.
 import { createHash, randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';

@@ -19,7 +19,7 @@ export interface SecretKeySource {
   reload(): void;
 }
 
-/** How often a file is read again for a key that is not in it. */
+/** The minimum time between two reads of the file for an unknown key. */
 const rereadMsMin = 1000;
 
 /** The keys in a file. */
@@ -28,7 +28,7 @@ export class SecretKeyFile implements SecretKeySource {
   private version: string;
   private rereadAtMs = 0;
 
-  /** Raises failed_precondition when the file holds something else than keys. It may be missing. */
+  /** Raises failed_precondition when the file holds anything other than keys. It may be missing. */
   constructor(readonly place: string) {
     this.version = versionOf(place);
     this.keys = readSecretKeys(place) ?? [];

@@ -1,4 +1,4 @@
-// Sends log lines over OTLP, as OTEL_LOGS_EXPORTER asks, in addition to standard output. Lines are taken after redaction.
+// Sends log lines over OTLP, when OTEL_LOGS_EXPORTER is otlp, in addition to standard output. Lines are sent as they are after redaction.
 import { ROOT_CONTEXT, trace, TraceFlags } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import { BatchLogRecordProcessor, LoggerProvider } from '@opentelemetry/sdk-logs';
@@ -65,7 +65,7 @@ export function startLogs(target: OtlpTarget, otel: OtelConfig, resource: Resour
   };
 }
 
-/** The resource has these. */
+/** Returns the fields without those that the resource has. */
 function withoutProcess(fields: object): Record<string, string> {
   const { name: _name, pid: _pid, hostname: _hostname, ...rest } = fields as Record<string, string>;
   return rest;

@@ -1,6 +1,6 @@
 // The metrics of a thread. Counters and histograms are plain numbers that are read when metrics are collected, because the OpenTelemetry API would
 // sort and serialize the labels of every count; gauges are read by the observers of their parts. Every metric is defined where it is counted,
-// once: docs/metrics.md is made from the definitions, and metrics-export.ts sends what `collectMetrics` returns.
+// once: docs/metrics.md is generated from the definitions, and metrics-export.ts sends what `collectMetrics` returns.
 import type { Logger } from '../log.js';
 
 /** What a metric measures. */
@@ -59,7 +59,7 @@ export interface Reading {
 /** The labels of a series as an argument; none for a metric without labels. */
 type With<L extends string> = [L] extends [never] ? [] : [labels: Readonly<Record<L, string>>];
 
-/** The same bound as that of the OpenTelemetry SDK. */
+/** Maximum number of series per metric, the same as in the OpenTelemetry SDK. */
 const seriesMax = 2000;
 const overflow: LabelValues = { 'otel.metric.overflow': 'true' };
 const noLabels: LabelValues = {};
@@ -253,8 +253,8 @@ export function gauge<L extends string = never>(definition: Definition<L>, acros
 }
 
 /**
- * Reads gauges at each collection. When `read` throws or takes longer than two seconds, they are missing from that collection. Returns a function that ends
- * this.
+ * Reads gauges at each collection. When `read` throws or takes longer than two seconds, they are missing from that collection. Returns a function that
+ * stops this.
  */
 export function observe(read: () => Promise<readonly Reading[]> | readonly Reading[], log?: Pick<Logger, 'debug'>): () => void {
   const observer = async (): Promise<readonly Reading[]> => {

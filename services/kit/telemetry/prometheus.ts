@@ -1,5 +1,5 @@
-// Serves metrics to Prometheus on a separate address. The exporter of OpenTelemetry writes the text; it leaves out the units of names, which
-// https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/ adds and all dashboards expect.
+// Serves metrics to Prometheus on a separate address. OpenTelemetry's exporter writes the text but omits the unit suffixes of names, which
+// https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/ requires and dashboards expect.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';

@@ -106,10 +106,10 @@ const gcTypes: Readonly<Record<number, string>> = {
   [constants.NODE_PERFORMANCE_GC_INCREMENTAL]: 'incremental',
   [constants.NODE_PERFORMANCE_GC_WEAKCB]: 'weakcb',
 };
-/** Each sample wakes the event loop, also of an idle process: at 20 ms that took half of its CPU. */
+/** Each sample wakes the event loop: at 20 ms, sampling took half of the CPU time of an idle process. */
 const delaySampleMs = 100;
 
-/** Measures the runtime of this thread, called `name`, and in the main thread that of the process. Returns a function that ends this. */
+/** Measures the runtime of this thread, called `name`, and in the main thread that of the process. Returns a function that stops this. */
 export function observeRuntime(name: string, log: Pick<Logger, 'debug'>): () => void {
   const labels = { thread: name };
   const delays = monitorEventLoopDelay({ resolution: delaySampleMs });
@@ -168,7 +168,7 @@ async function ofSystem(): Promise<Reading[]> {
   return [openFiles.at(files.length), systemThreads.at(Number(/^Threads:\s*(\d+)/m.exec(status)?.[1] ?? 0))];
 }
 
-/** Reports the space for these folders. Returns a function that ends this. */
+/** Reports the disk space for these folders. Returns a function that stops this. */
 export function observeDisks(folders: Readonly<Record<string, string>>, log: Pick<Logger, 'debug'>): () => void {
   return observe(async () => {
     const read = Object.entries(folders).map(async ([folder, path]) => {
@@ -179,7 +179,7 @@ export function observeDisks(folders: Readonly<Record<string, string>>, log: Pic
   }, log);
 }
 
-/** Reports how long these certificate files are valid. They are read again each time, because they may be renewed. Returns a function that ends this. */
+/** Reports how long these certificate files are valid. They are read again each time, because they may be renewed. Returns a function that stops this. */
 export function observeCertificates(files: Readonly<Record<string, string>>, log: Pick<Logger, 'debug'>): () => void {
   return observe(async () => {
     const read = Object.entries(files).map(async ([file, path]) => {

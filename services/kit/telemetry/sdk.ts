@@ -50,12 +50,12 @@ export function tellFaults(log: Logger): void {
   );
 }
 
-/** Resolves when the work has ended, or has taken too long. */
+/** Resolves when the work has ended, or after `flushMsMax`. Raises the error of the work. */
 export async function endWithin(work: Promise<unknown>): Promise<void> {
   await Promise.race([work, new Promise((resolve) => setTimeout(resolve, flushMsMax).unref())]);
 }
 
-/** Returns the resource of all telemetry. What names the process wins over OTEL_RESOURCE_ATTRIBUTES. */
+/** Returns the resource of all telemetry. The names of the process and its replica take precedence over OTEL_RESOURCE_ATTRIBUTES. */
 export function resourceOf({ serviceName, instanceId, otel }: Pick<TelemetryOptions, 'serviceName' | 'instanceId' | 'otel'>): Resource {
   return defaultResource()
     .merge(resourceFromAttributes({ 'service.version': tollgateVersion, ...otel.otelResourceAttributes }))

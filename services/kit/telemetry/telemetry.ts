@@ -1,5 +1,5 @@
 // Turns telemetry on for a process. Traces use the OpenTelemetry API, which does nothing until the SDK is started here; metrics are counted
-// anyway (metrics.ts). Without a receiver and without an address for Prometheus, the SDK is not even loaded.
+// anyway (metrics.ts). Without a receiver and without an address for Prometheus, the SDK is not loaded.
 import { otlpTargetOf, type Signal } from '../config/otel/settings.js';
 import { collectMetrics, mergeMetrics, type MetricSnapshot } from './metrics.js';
 import { observeRuntime } from './runtime-metrics.js';

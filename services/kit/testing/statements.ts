@@ -1,4 +1,4 @@
-// Lists the statements that work sends to a database: on MySQL each is a round trip.
+// Lists the statements that a piece of work sends to a database: on MySQL each is a round trip.
 import { trace } from '@opentelemetry/api';
 import { recordTraces } from './traces.js';
 

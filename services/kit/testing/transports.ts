@@ -90,5 +90,5 @@ export const transports: readonly (readonly [string, Connect, number])[] = [
   ['over gRPC with mutual TLS', overTls, 200],
 ];
 
-/** Those that encode each message; the others hand over the objects themselves. */
+/** The transports that encode each message; the others hand over the objects themselves. */
 export const encodingTransports = transports.filter(([name]) => !/shared|frozen/.test(name));

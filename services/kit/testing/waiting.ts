@@ -1,4 +1,4 @@
-// Helpers with which tests wait for events elsewhere.
+// Lets tests wait for events elsewhere.
 import { AppError } from '#client/errors/app-error.js';
 
 /** Returns a promise that is resolved from outside. */

@@ -47,8 +47,8 @@ export async function ensureCertificate(folder: string, commonName: string, use:
 }
 
 /**
- * Writes a certificate and its key, readable only by the owner, over existing files. The certificate is written last: when it exists, both
- * do.
+ * Writes a certificate and its key over existing files; only the owner can read the key. The certificate is written last: when it exists, both
+ * files do.
  */
 export function writePair(paths: { readonly cert: string; readonly key: string }, pair: Pair): void {
   mkdirSync(dirname(paths.cert), { recursive: true, mode: 0o700 });

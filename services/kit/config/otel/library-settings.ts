@@ -1,11 +1,11 @@
-// The variables of the OpenTelemetry specification that its libraries read by themselves, which would replace a wrong value by a default; and those that
-// nothing reads. Both are checked at the start, so that no variable of the specification is silently ignored.
+// Checks the variables of the OpenTelemetry specification that our code does not read: those that OpenTelemetry's libraries read by themselves, which
+// replace an invalid value with a default, and those that nothing reads. So no variable of the specification is silently ignored.
 import { oneOf, type Setting, type Settings } from '../settings.js';
 import { count, fileOf, optionalCount, pairsOf, parsed, refused } from './values.js';
 
 type Kind = (env: string, description: string) => Setting<unknown>;
 
-/** A setting of the exporter of every signal, and of each one alone. */
+/** Returns the setting for the exporters of all signals, and the setting for each of them. */
 function perSignal(name: string, description: string, kind: Kind): Setting<unknown>[] {
   const each = ['TRACES', 'METRICS', 'LOGS'].map((signal) =>
     kind(`OTEL_EXPORTER_OTLP_${signal}_${name}`, `the same for ${signal.toLowerCase()} only`),

@@ -1,10 +1,10 @@
-// Kinds of settings that OpenTelemetry's variables have. An integer of its specification has 31 bits, and times are in milliseconds.
+// The kinds of OpenTelemetry's settings. Integers have at most 31 bits, and times are in milliseconds.
 import { accessSync, constants } from 'node:fs';
 import { integer, type Setting } from '../settings.js';
 
 const integerMax = 2 ** 31 - 1;
 
-/** A setting whose value `parse` returns; its errors complete "NAME …". */
+/** Returns a setting whose value is the result of `parse`, which throws an Error whose message completes "NAME …". */
 export function parsed<T>(
   env: string,
   description: string,
@@ -15,31 +15,31 @@ export function parsed<T>(
   return { env, description, default: standard, parse, ...options };
 }
 
-/** A number of things. */
+/** Returns a setting for an integer of at least `min`. */
 export function count(env: string, description: string, standard: number, min = 1): Setting<number> {
   return integer(env, description, { min, max: integerMax, default: standard });
 }
 
-/** The same without a default. */
+/** Returns a setting for a non-negative integer that may be absent. */
 export function optionalCount(env: string, description: string): Setting<number | undefined> {
   return { ...integer(env, description, { min: 0, max: integerMax }), default: undefined };
 }
 
-/** A variable of the specification that is not supported; setting it is an error. */
+/** Returns a setting for a variable that is not supported; setting it is an error. */
 export function refused(env: string, instead: string): Setting<undefined> {
   return parsed(env, `not supported: ${instead}`, undefined, () => {
     throw new Error(`is not supported: ${instead}`);
   });
 }
 
-/** Returns the address as it is. */
+/** Returns the text. Throws if it is not an http or https URL. */
 export function addressOf(text: string): string {
   const url = URL.parse(text);
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') throw new Error('must be an address such as "http://localhost:4318"');
   return text;
 }
 
-/** Returns the path, if the file can be read. */
+/** Returns the path. Throws if the file cannot be read. */
 export function fileOf(text: string): string {
   try {
     accessSync(text, constants.R_OK);
@@ -49,7 +49,7 @@ export function fileOf(text: string): string {
   return text;
 }
 
-/** Returns pairs as in "key=value,key=value", whose values may be percent-encoded. */
+/** Parses "key=value,key=value", where keys and values may be percent-encoded. Throws if the text has another form. */
 export function pairsOf(text: string): Readonly<Record<string, string>> {
   const wrong = 'must be pairs such as "key=value,key=value", with "," and "=" percent-encoded in values';
   const pairs = text.split(',').filter((pair) => pair.trim() !== '');

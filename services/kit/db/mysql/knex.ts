@@ -126,7 +126,7 @@ function watchOne(login: Login, log: MysqlOptions['log']): SilenceWatch {
   });
 }
 
-/** Returns which server it is. */
+/** Sets the session variables. Returns the kind of server. */
 async function prepareSession(connection: MysqlConnection, settings: readonly string[]): Promise<DbSystem> {
   const run = (sql: string): Promise<unknown> =>
     new Promise((resolve, reject) => {

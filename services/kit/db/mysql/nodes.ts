@@ -19,7 +19,7 @@ export interface NodeTimes {
 
 const standardTimes: NodeTimes = { probeMs: 1500, chooseMs: 4000, silenceMs: 1000 };
 const roundMs = 100;
-/** How often a connection is attempted; each attempt may choose another node. */
+/** Maximum number of attempts to open a connection; each may choose another node. */
 const connectsMax = 3;
 
 /** The nodes of one database in one process. Call `close` when done. */

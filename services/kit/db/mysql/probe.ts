@@ -25,8 +25,8 @@ export async function faultOf(host: MysqlHost, login: Login, timeoutMs: number):
   return probe(host, login, timeoutMs, stateFault).catch((error: unknown) => (error as Error).message);
 }
 
-// Errors of a connection attempt that show that nothing is there. A name that does not resolve, or our own lack of file descriptors, does
-// not.
+// Errors of a connection attempt that show that no server responds. A name that does not resolve does not show that, nor does a lack of file
+// descriptors in this process.
 const deadCodes: ReadonlySet<unknown> = new Set([
   'ETIMEDOUT',
   'ECONNREFUSED',

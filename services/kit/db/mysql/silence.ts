@@ -22,7 +22,7 @@ export interface SilenceOptions {
   readonly onDead?: (host: MysqlHost, error: Error) => void;
 }
 
-/** Holds the statements of one database in one process that have no response yet. Call `close` when done. */
+/** Watches the statements of one database in one process, and fails those that wait on a dead server. Call `close` when done. */
 export class SilenceWatch {
   /** When each connection began to wait for the response to its statement. */
   private readonly waiting = new Map<WatchedConnection, number>();

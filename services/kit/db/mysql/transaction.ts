@@ -1,5 +1,5 @@
-// A transaction on a mysql2 connection without autocommit: its first statement begins it. Many rows per statement, since each statement is a
-// round trip, and one awaited statement per command. Galera loses acknowledged transactions when statements are sent as one string; after a
+// A transaction on a mysql2 connection without autocommit: its first statement begins it. It handles many rows per statement, since each statement is a
+// round trip, and sends one awaited statement per command. Galera loses acknowledged transactions when statements are sent as one string; after a
 // deadlock (1213) the server has ended the transaction, and statements that were sent without waiting would become part of another one.
 import type { Span } from '@opentelemetry/api';
 import type { Bindings, EndListener, PlainTransaction, Row } from '../plain-transaction.js';
@@ -58,7 +58,7 @@ export class MysqlTransaction implements PlainTransaction {
     this.endListeners.push(listener);
   }
 
-  /** Tells all who listen for the end. */
+  /** Calls the listeners of `onEnd`. */
   end(isCommitted: boolean): void {
     for (const listener of this.endListeners.splice(0)) listener(isCommitted);
   }

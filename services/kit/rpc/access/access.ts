@@ -1,4 +1,4 @@
-// Decorator that decides who may call which RPC, for which accounts and on behalf of which users. The rules come from the contracts. The
+// Decorator that decides which caller may call which RPC, for which accounts and on behalf of which users. The rules come from the contracts. The
 // grants are built in for the processes of the installation, and kept by auth for all other callers.
 import { accessTable } from '#proto/access.js';
 import { builtInCallers } from '#rules/callers.js';
@@ -48,8 +48,9 @@ export class Access {
 
   /**
    * Raises peer_not_permitted unless the caller holds the RPC's grant for every account that the request names; role_not_permitted
-   * when the user on whose behalf it acts lacks the required role, or the management key by which the user acts lacks the scope; and service_unavailable when the caller is registered and
-   * this process cannot know whether it may still call. Throws for a method without a rule.
+   * when the user on whose behalf it acts lacks the required role, or the management key by which the user acts lacks the scope;
+   * actor_refused when the token of the user is invalid; and service_unavailable when this process cannot know whether a registered caller
+   * may still call, or has no keys yet to verify the token. Throws for a method without a rule.
    */
   readonly decorator: Decorator = (method) => {
     const rule = this.table[method.fullName];
@@ -139,7 +140,7 @@ export class Access {
 }
 
 function assertCertificate(caller: RegisteredCaller, { certificateSha256 }: CallContext): void {
-  // Without TLS there is no certificate: callers are trusted there, and only the operator and this process itself can connect.
+  // Without TLS there is no certificate: such a server accepts connections only from where callers are trusted without one.
   if (certificateSha256 === undefined || caller.certificates.length === 0) return;
   const nowMs = Date.now();
   const counts = caller.certificates.some(

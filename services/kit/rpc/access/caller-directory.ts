@@ -9,8 +9,8 @@ export interface RegisteredCaller {
   /** Undefined: every account. */
   readonly accountIds: ReadonlySet<string> | undefined;
   /**
-   * SHA-256 fingerprints (lower-case hex) of the accepted certificates, each with the time (epoch ms) when it stops being accepted; empty:
-   * any.
+   * SHA-256 fingerprints (lower-case hex) of the accepted certificates, each with the time (epoch ms) when it stops being accepted; an empty
+   * list accepts any certificate.
    */
   readonly certificates: readonly { readonly sha256: string; readonly untilMs: number | undefined }[];
   /** Increases with every change. */
@@ -29,7 +29,7 @@ export class CallerDirectory {
   private readonly listeners = new Set<() => void>();
   private readonly seenAtMs = new Map<string, number>();
 
-  /** Replaces everything. */
+  /** Replaces all callers. */
   reset(callers: readonly RegisteredCaller[]): void {
     this.byName = new Map(callers.map((caller) => [caller.name, caller]));
     this.byIdentity = new Map(callers.map((caller) => [caller.identity, caller]));
@@ -51,7 +51,7 @@ export class CallerDirectory {
     this.changed();
   }
 
-  /** Records that nothing else has changed up to now. */
+  /** Records that the copy is current now. */
   confirm(): void {
     this.heardAtMs = performance.now();
     clearTimeout(this.staleTimer);

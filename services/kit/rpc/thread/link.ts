@@ -9,7 +9,7 @@ export interface CallHeader {
   readonly actorToken?: string;
   /** The W3C trace context; absent: none is active. */
   readonly trace?: Record<string, string>;
-  /** The caller wants a provisional response. */
+  /** Whether the caller wants a provisional response. */
   readonly wantsProvisional?: boolean;
 }
 
@@ -37,9 +37,9 @@ export const Kind = {
   result: 5,
   /** From the server: the error that ended the call. */
   failure: 6,
-  /** From the server: the response that a unary call will have, if nothing prevents it. */
+  /** From the server: the response that a unary call will have if it succeeds. */
   provisional: 7,
-  /** From the server: the last provisional response is the response. */
+  /** From the server: the last provisional response is the final one. */
   confirmed: 8,
 } as const;
 

@@ -79,7 +79,7 @@ export class Inlet implements AsyncIterableIterator<Uint8Array> {
 
   private take(message: Uint8Array): IteratorResult<Uint8Array> {
     this.taken += 1;
-    // Half of them at once, so that credit does not double the frames.
+    // Credit is granted for half of the limit at once, so that not every message causes a frame of credit.
     if (this.taken >= aheadMax / 2) {
       this.grant(this.taken);
       this.taken = 0;

@@ -60,7 +60,7 @@ export function dialThread(port: MessagePort, { caller }: { caller: string }): T
     const id = (lastId += 1);
     calls.set(id, call);
     link.send([Kind.call, id, request, info.fullName, headerOf(context)]);
-    // The local client's own context.
+    // The context is always a LocalCall, because the client that calls this is a local client.
     (context as LocalCall).onAbort = ({ reason }) => {
       if (calls.delete(id)) link.send([Kind.cancel, id, reason === 'deadline_exceeded']);
     };

@@ -9,7 +9,7 @@ const tracer = trace.getTracer('tollgate.batch');
 /**
  * Runs the work of a batch in a span of its own, when the trace of a caller is recorded (`callers` are what `recordedSpan` returned to them);
  * otherwise outside every trace, whichever caller happened to start it. When all of the callers have the same trace, the batch is a child of the first;
- * otherwise it is a trace of its own, linked to each caller and each of them to it.
+ * otherwise it is a trace of its own, with links to and from the span of each caller.
  */
 export function inBatchSpan<T>(name: string, callers: readonly (Span | undefined)[], work: () => Promise<T>): Promise<T> {
   const recorded = callers.filter((caller) => caller !== undefined);

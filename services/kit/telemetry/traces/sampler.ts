@@ -1,4 +1,4 @@
-// Which traces are recorded, as OTEL_TRACES_SAMPLER says.
+// Decides which traces are recorded, as OTEL_TRACES_SAMPLER configures.
 import { type Attributes, type Context, type Link, type SpanKind, TraceFlags } from '@opentelemetry/api';
 import {
   AlwaysOffSampler,
@@ -11,7 +11,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import type { OtelConfig } from '../../config/otel/settings.js';
 
-/** Returns the configured sampler. The span of a batch is recorded when a call is that the batch carries, whatever that sampler says. */
+/** Returns the configured sampler. The span of a batch is recorded whenever one of its calls is, whatever that sampler decides. */
 export function samplerOf({ otelSampler, otelSamplerArg }: Pick<OtelConfig, 'otelSampler' | 'otelSamplerArg'>): Sampler {
   const [name, isParentBased] = [otelSampler.replace('parentbased_', ''), otelSampler.startsWith('parentbased_')];
   const root = rootSampler(name as 'always_on', otelSamplerArg ?? 1);
