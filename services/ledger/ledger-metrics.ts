@@ -1,4 +1,4 @@
-// The ledger's metrics. None of them is about a single account, and calls only pay for counting.
+// The ledger's metrics. No metric is labelled by account, and a call costs no more than counting.
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import { counter, gauge, observe } from '#kit/telemetry/metrics.js';

@@ -1,4 +1,4 @@
-// Alerts as a module next to the ledger's own: the same database, with its own contract and lifecycle.
+// Alerts as a module of their own, with a contract and a lifecycle, over the ledger's database.
 import type { AuditLog } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
@@ -21,14 +21,14 @@ export interface AlertModuleDeps {
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The ledger's own. */
+  /** The ledger's audit log. */
   readonly auditLog: AuditLog;
   /** Auth's notifier. */
   readonly notifications: Notifications;
   readonly publicUrl: string | undefined;
 }
 
-/** Creates alerts over the ledger's database. `start` migrates and starts the watcher and the outbox. */
+/** Creates the alerts module over the ledger's database. `start` migrates and starts the watcher and the outbox. */
 export function createAlerts(
   config: AlertDeps['config'],
   { db, clock, log, auditLog, notifications, publicUrl }: AlertModuleDeps,

@@ -1,4 +1,4 @@
-// What an alert gives the notifier. Pure but for the ids.
+// The entries that an alert sends to the notifier. Pure except for the ids.
 import { newId } from '#kit/id.js';
 import type { NotificationEntry } from '#proto/auth/v1/notifications.js';
 import { type AlertEvent, eventJson, mailText } from './message.js';

@@ -10,7 +10,7 @@ export interface AlertRecord {
   readonly language: MailLanguage;
   readonly fired: boolean;
   readonly firedAtMs: number;
-  /** Of the messages of one hour: when it began, and how many there were. */
+  /** When the hour in which mails are counted began, and how many mails it has had. */
   readonly hourBeganMs: number;
   readonly hourMessages: number;
   /** Incremented with every change. */
@@ -27,7 +27,7 @@ export interface Money {
 /** Maximum number of mail addresses per alert. */
 export const emailsMax = 10;
 
-/** Maximum number of mails per account within an hour: the user who sets the addresses is not the one who reads the mail. */
+/** Maximum number of mails per account within an hour: the user who sets the addresses may not be the one who reads the mail. */
 export const messagesPerHourMax = 60;
 export const hourMs = 3_600_000;
 

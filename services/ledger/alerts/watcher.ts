@@ -52,7 +52,7 @@ export class AlertWatcher {
     const message = lowBalanceMessage(alert, { money, isTest: false, nowMs, publicUrl, newEntryId: outbox.newId });
     const mails = mailsTo(alert, message);
     const counts = countMessages(alert, mails.length, nowMs);
-    // Without room it fires once the hour is over, if the balance is still low then.
+    // If the account may not get that many more mails within the hour, the alert fires once the hour is over, if the balance is still low then.
     if (counts === undefined) return;
     if (await alerts.fire({ ...alert, ...counts, firedAtMs: nowMs }, [...mails, eventEntry(alert.accountId, message)]))
       log.info({ account_id: alert.accountId, mails: mails.length }, 'a low-balance alert fired');

@@ -61,7 +61,7 @@ export class Archiver {
     return this.stopRepeating();
   }
 
-  /** Archives everything older than the retention; returns the number of entries. Several replicas may write an entry twice, into different files. */
+  /** Archives everything older than the retention; returns how many entries it removed. Several replicas may write an entry twice, into different files. */
   async archive(folder: string): Promise<number> {
     const { clock, config, store } = this.deps;
     const untilMs = clock.nowMs() - config.retentionDays * msPerDay;
@@ -82,7 +82,7 @@ export class Archiver {
     return archived;
   }
 
-  /** Writes parts into a file and then removes them; returns the number of entries. */
+  /** Writes parts into a file and then removes them from the database; returns the number of entries removed. */
   private async move(folder: string, parts: readonly Part[]): Promise<number> {
     if (parts.length === 0) return 0;
     const { clock, store, log } = this.deps;

@@ -4,7 +4,7 @@ import { BookAccount, DepositSource } from '#proto/ledger/v1/ledger.js';
 import { formatUsd } from '#rules/money.js';
 import type { AdjustOperation, CreditReply, DepositOperation } from './model.js';
 
-/** The event of an entry that changed what an account has, with the available balance before and after. */
+/** Returns the event of an entry that changed what an account has, with the available balance before and after. */
 export function entryEvent(action: string, { entry, balance }: CreditReply, detail: object): AuditEvent {
   const { accountId, amountNanoUsd, credit, id, reason } = entry;
   const effectNanoUsd = credit === BookAccount.BOOK_ACCOUNT_CUSTOMER ? amountNanoUsd : -amountNanoUsd;
@@ -23,10 +23,12 @@ export function entryEvent(action: string, { entry, balance }: CreditReply, deta
   };
 }
 
+/** Returns the event of a deposit. */
 export function depositEvent({ source }: DepositOperation, reply: CreditReply): AuditEvent {
   return entryEvent('account.credit', reply, { source: source === DepositSource.DEPOSIT_SOURCE_PROMOTION ? 'promotion' : 'cash' });
 }
 
+/** Returns the event of an adjustment: a reversal if it is linked to an entry. */
 export function adjustEvent({ amountNanoUsd, linkedEntryId }: AdjustOperation, reply: CreditReply): AuditEvent {
   if (linkedEntryId !== undefined) return entryEvent('account.reverse', reply, { reversed_entry_id: linkedEntryId });
   return entryEvent(amountNanoUsd > 0n ? 'account.credit' : 'account.debit', reply, { source: 'correction' });

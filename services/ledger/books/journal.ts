@@ -109,7 +109,7 @@ export function post(account: AccountBucket, posting: Posting, text: EntryText, 
 }
 
 /**
- * Returns the id of an entry: the last 16 digits of its account's id and its number in 16 digits. Entries are always named together
+ * Returns the id of an entry: the last 16 digits of its account's id and its number in 16 hexadecimal digits. Entries are always named together
  * with their account, so the id needs no column, no index and no randomness.
  */
 export function entryId(accountId: string, seq: bigint): string {

@@ -1,7 +1,7 @@
 // Random histories against the real rules, lane and store, and against a slow reference model: every response and every row must agree.
 //
-// TOLLGATE_TEST_HISTORIES=<n> runs n histories on each, few for a quick check or many for a night; TOLLGATE_TEST_SEED=<seed>, as a failure prints it, runs the
-// histories of that seed again, one after another.
+// TOLLGATE_TEST_HISTORIES=<n> runs n histories on each. TOLLGATE_TEST_SEED=<seed>, which a failure prints, runs the histories of that seed again, one
+// after another.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { migrate } from '#kit/db/migrate.js';

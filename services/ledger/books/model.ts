@@ -15,7 +15,7 @@ export interface AccountBucket {
   readonly heldNanoUsd: bigint;
   /** Number of the account's last journal entry; 0 before the first. */
   readonly seq: bigint;
-  /** The sums from which monthly statements are made. */
+  /** The sums from which monthly statements are computed. */
   readonly sums: MonthSums;
   /** Months that began since the account was loaded; undefined for none. */
   readonly openings?: readonly MonthOpening[] | undefined;
@@ -138,7 +138,10 @@ export interface OperationRecord {
   readonly entry: Entry;
 }
 
-/** Holds what the beginning of a journal adds up to, from which to continue when its entries are archived. Amounts are decimal digits, for storing; holds are those with more entries to come. */
+/**
+ * Holds what the beginning of a journal adds up to, from which a rebuild continues when its entries are archived. Amounts are decimal digits, for storing;
+ * `holds` has only those with more entries to come.
+ */
 export interface RebuildSums {
   readonly seq: string;
   readonly credited: string;
@@ -188,7 +191,7 @@ export interface HoldOperation extends OfHold {
   readonly fingerprint: string;
   /** In the order in which they refuse. */
   readonly budgets: readonly PathBudget[];
-  /** Whether the reply has the share that is spent of the project's budgets. */
+  /** Whether the reply reports how much of the project's budgets is spent. */
   readonly withProjectShare?: boolean | undefined;
 }
 
@@ -203,7 +206,7 @@ export interface SettleOperation extends OfHold {
   readonly costNanoUsd: bigint;
   /** Undefined when the caller did not give one. */
   readonly keyId: string | undefined;
-  /** Whether the caller has the record of the call, as metering does. If the hold is unknown then, the database lost it. */
+  /** Whether the caller has the record of the call, as metering does. If the ledger does not know the hold of a recorded call, the database lost it. */
   readonly isRecorded: boolean;
 }
 

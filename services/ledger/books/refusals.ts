@@ -76,7 +76,7 @@ export function holdClosed(holdId: string): AppError {
   return new AppError('hold_closed', `The hold ${holdId} was released and can no longer be used.`);
 }
 
-/** Returns the refusal of a charge for a call that only its caller knows. */
+/** Returns the refusal to charge a call whose hold the ledger does not know. */
 export function holdUnknown(holdId: string): AppError {
   return new AppError('not_found', `The hold ${holdId} is unknown; nothing was charged. Record the call with metering, which settles it.`);
 }

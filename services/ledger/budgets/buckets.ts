@@ -4,7 +4,7 @@ import { creditedNanoUsdMax } from '../books/buckets.js';
 import type { BudgetBucket, BudgetShare, Changes, DueAlert, HoldRecord, PathBudget } from '../books/model.js';
 import { budgetOfText, type StoredBudget, textOfBudget } from './budget-text.js';
 
-/** A soft budget may be spent to a multiple of its limit. */
+/** The highest share that is reported, in percent: a soft budget may be spent to a multiple of its limit. */
 const percentMax = 1000;
 
 /** The budgets on a path that has none. */
@@ -67,7 +67,7 @@ function percentOf(spentNanoUsd: bigint, limitNanoUsd: bigint): number {
   return Math.min(Number((spentNanoUsd * 100n) / limitNanoUsd), percentMax);
 }
 
-/** Returns the least spend that is at least this share of the limit, but never nothing. */
+/** Returns the least spend that is at least this share of the limit, but never zero. */
 export function alertAt(limitNanoUsd: bigint, percent: number): bigint {
   const atNanoUsd = (limitNanoUsd * BigInt(percent) + 99n) / 100n;
   return atNanoUsd === 0n ? 1n : atNanoUsd;

@@ -109,7 +109,7 @@ describe.each(testEngines)('budgets on %s', (engine) => {
     await spend(customer, 60n, budgets, 'Asia/Shanghai');
     expect(await figures(customer, budgets, 'UTC')).toEqual([[100n, 0n, 0n]]);
     expect(await figures(customer, budgets, 'America/New_York')).toEqual([[100n, 0n, 0n]]);
-    // The new day has begun in Shanghai only, and is no other when it begins in UTC.
+    // The new day has begun in Shanghai only. When it begins in UTC, it is the same period.
     ledger.clock.step(4 * hourMs);
     expect(await figures(customer, budgets, 'UTC')).toEqual([[60n, 0n, 40n]]);
     expect((await refusalOf(ledger.service.hold(holdRequest(customer, 41n, { budgets })))).details).toMatchObject({

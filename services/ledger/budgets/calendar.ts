@@ -20,9 +20,9 @@ interface Zone {
   /** The minute to which the starts apply. Local dates only change between minutes, since offsets from UTC are whole minutes. */
   minute: number;
   starts: Starts;
-  /** Made with the first refusal. */
+  /** Created on first use, since only refusals and alerts need it. */
   time: Intl.DateTimeFormat | undefined;
-  /** By period and first day: those of the current and the last periods, as a rule. */
+  /** By period and first day; usually those of the current and recent periods. */
   readonly bounds: Map<string, PeriodBounds>;
 }
 

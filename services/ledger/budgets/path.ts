@@ -14,7 +14,7 @@ export const pathBudgetsMax = 6;
 const percentsMax = 20;
 const percentMax = 1000;
 
-/** Hashes remembered: those of all budgets that are in use in a period, as a rule. */
+/** Maximum number of hashes that are cached; usually enough for all budgets that are in use in a period. */
 const scopesMax = 10_000;
 const scopes = new Map<string, string>();
 

@@ -1,5 +1,5 @@
-// Redeeming a code: one statement assigns it to an account, so that only one of many concurrent attempts succeeds, and it is then deposited
-// under an idempotency key of its own. Whatever fails in between, the deposit is made once: by a repeat, or by the sweeper.
+// Redeems a code: one statement assigns it to an account, so that only one of many concurrent attempts succeeds, and its amount is then deposited
+// under the code's own idempotency key. If something fails in between, a repeat or the sweeper makes the deposit, which is booked once.
 import { fault } from '#client/errors/fault.js';
 import type { AuditRecord } from '#kit/audit/audit-event.js';
 import type { Waiter } from '#kit/batch-lane.js';
@@ -16,7 +16,7 @@ import { hashOfCode, readCode } from './code-secret.js';
 /** How many attempts of one account may be refused in a window, and the length of the window in milliseconds. */
 export const refusalsMax = 10;
 export const refusalWindowMs = 15 * 60_000;
-/** How long after a claim the sweeper makes its deposit; except after a crash, the claiming process has done so by then. */
+/** How long after a claim the sweeper makes the deposit. Unless it has crashed, the claiming process has made it by then. */
 const orphanedAfterMs = 30_000;
 const orphansMax = 50;
 
@@ -65,8 +65,8 @@ async function deposit(code: CodeRecord, accountId: string, by: By, waiter: Wait
 }
 
 /**
- * Makes the deposits of codes whose claims were abandoned, such as by a process that died; returns how many. If some deposits cannot be made, such
- * as for an account that can hold no more, makes all the others first and then raises the first error.
+ * Makes the deposits of codes whose claiming process did not, for example because it died; returns how many. If some deposits fail, for example because
+ * an account can hold no more, makes all the others first and then raises the first error.
  */
 export async function completeClaims(deps: Deps): Promise<number> {
   const orphans = await deps.codes.claimedUntil(deps.clock.nowMs() - orphanedAfterMs, orphansMax);

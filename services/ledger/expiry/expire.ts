@@ -6,8 +6,8 @@ import { isOfOneOperation } from '../lane/operation-lane.js';
 import { performAll } from '../lane/perform.js';
 
 /**
- * Ends at most `limit` holds, the longest expired first. An account that cannot be written delays no other. Returns the holds that
- * this call ended. Raises what the lane raises for all accounts alike.
+ * Ends at most `limit` holds, the longest expired first. An account that cannot be written does not delay the others. Returns the holds
+ * that this call ended. Raises those errors of the lane that concern all accounts.
  */
 export async function expireHolds(limit: number, waiter: Waiter | undefined, deps: RpcDeps): Promise<HoldRecord[]> {
   const expiredAtMs = deps.clock.nowMs() - deps.config.clockSkewMs;

@@ -10,11 +10,11 @@ import { slotCount } from '../books/slot.js';
 import { accountColumns } from '../store/rows.js';
 import { type Executor, operationsMax } from '../store/store.js';
 
-/** The only way to the writing store. A refused operation has an outcome like any other. */
+/** Takes operations that change the books. A refusal is an outcome like any other, not an error. */
 export type OperationLane = Pick<BatchLane<Operation, Applied<ReplyTo<Operation>>>, 'add' | 'idle' | 'waiting'>;
 
 /**
- * Creates the lanes of this process, presented as one, see `BatchLane`. Each serves the accounts of a range of slots, and so rows that no other uses: lanes
+ * Creates the lanes of this process, presented as one (see `BatchLane`). Each serves the accounts of a range of slots, and so rows that no other uses: lanes
  * never wait for each other, and a locked account delays its own lane only. A SQLite file has one slot, so one lane.
  */
 export function createOperationLane(deps: {

@@ -1,4 +1,4 @@
-// Runs operations through the lane and logs what operators must know: every cost that we pay ourselves.
+// Runs operations through the lane, and logs every part of a cost that no account pays.
 import type { Waiter } from '#kit/batch-lane.js';
 import { EntryKind } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';

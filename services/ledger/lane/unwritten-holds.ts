@@ -9,9 +9,9 @@ import type { Applied, HoldOperation, HoldReply } from '../books/model.js';
 import { apply } from '../operations/apply.js';
 import { AccountRows, type WorkingSet } from './working-set.js';
 
-/** How long a hold waits for a transaction that would write it, before one is begun for it. */
+/** How long a hold waits for a transaction that would write it, before the ledger begins one for it. */
 const waitMsMax = 1000;
-/** Accounts whose rows are remembered. */
+/** Maximum number of accounts whose rows are remembered. */
 const accountsMax = 10_000;
 
 /** A hold that was granted, and when. */
@@ -27,7 +27,10 @@ export interface UnwrittenHold {
  * that wait by applying them again to the rows that it reads, so what was granted and what is written cannot differ.
  */
 export class UnwrittenHolds {
-  /** By account: its money, keys and budgets after the last transaction and the holds that wait. Empty after a failure, so that a database that fails grants nothing. */
+  /**
+   * By account: its money, keys and budgets after the last transaction and the holds that wait. Empty after a failed transaction, so that nothing is
+   * granted while the database fails.
+   */
   private readonly known = new Map<string, AccountRows>();
   private waiting: UnwrittenHold[] = [];
   private transactions = 0;
@@ -36,7 +39,7 @@ export class UnwrittenHolds {
   constructor(
     private readonly max: number,
     private readonly log: Pick<Logger, 'error'>,
-    /** Reports whether a commit is under way that holds can share. Under load that is cheaper: calls that are held together continue together. */
+    /** Reports whether a commit is in progress that holds can share. Under load, that is cheaper: calls that are held together continue together. */
     private readonly isCommitting: () => boolean = () => false,
   ) {}
 
@@ -108,7 +111,7 @@ export class UnwrittenHolds {
       this.timer = undefined;
       if (this.waiting.length === 0) return;
       write().catch((error: unknown) => {
-        this.log.error({ err: error, holds: this.waiting.length }, 'holds that are granted could not be written, and are retried');
+        this.log.error({ err: error, holds: this.waiting.length }, 'granted holds could not be written; this will be retried');
         this.timer ??= this.writeLater(write);
       });
     }, waitMsMax);

@@ -72,6 +72,7 @@ export class AccountRows {
 
   constructor(readonly accountId: string) {}
 
+  /** Returns the rows that an operation reads and may change. */
   touchedBy(operation: Operation, archivedUntilMs: number | undefined): Touched {
     const hold = 'holdId' in operation ? this.holds.get(operation.holdId) : undefined;
     const keyId = hold?.keyId ?? ('keyId' in operation ? operation.keyId : undefined);
@@ -85,7 +86,7 @@ export class AccountRows {
     };
   }
 
-  /** Takes over what other rows of this account say of its money, keys and budgets. */
+  /** Adds the account's money, keys and budgets from other rows, in place of those with the same ids. */
   learn({ account, keys, budgets }: AccountRows): void {
     this.account.loadAll(account);
     this.keys.loadAll(keys);
@@ -99,6 +100,7 @@ export class AccountRows {
       .filter((bucket) => bucket !== undefined);
   }
 
+  /** Applies the changes of an operation. */
   keep({ account, key, budgets, hold, record }: Changes): void {
     for (const bucket of budgets ?? noBudgets) this.budgets.put(bucket.scopeId, bucket);
     if (key !== undefined) this.keys.put(key.keyId, key);
@@ -122,7 +124,7 @@ export class WorkingSet {
   /** Loaded only when a settlement names a hold that is missing. */
   archivedUntilMs: number | undefined;
 
-  /** Returns the rows of an account, none at first. */
+  /** Returns the rows of an account, which are empty at first. */
   of(accountId: string): AccountRows {
     let rows = this.byAccount.get(accountId);
     if (rows === undefined) this.byAccount.set(accountId, (rows = new AccountRows(accountId)));

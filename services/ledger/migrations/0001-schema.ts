@@ -1,5 +1,5 @@
-// The books, their archive and sums by month, redemption codes, and alerts. Every primary key begins with the slot and holds the account,
-// so that the tables can be sharded by it.
+// The books, their archive and sums by month, redemption codes, and alerts. Every primary key of the books begins with the slot and contains the
+// account, so that the tables can be sharded by the slot.
 import { auditOutboxTable } from '#kit/audit/audit-outbox.js';
 import type { Migration } from '#kit/db/migrate.js';
 import { outboxTable } from '#kit/outbox/outbox.js';
@@ -20,9 +20,9 @@ export const schema: Migration = {
   statements: (sql) => {
     const slot = sql.engine === 'sqlite' ? 'INTEGER' : 'SMALLINT';
     const id = sql.bytes(16);
-    // MySQL keeps the journal in partitions by day, and a partition's column must be part of every unique key (MySQL manual, "Partitioning
-    // Keys, Primary Keys, and Unique Keys"). Two writers of one number still collide unless midnight lies between them, and the lock of the
-    // account's bucket keeps them apart.
+    // On MySQL an operator may partition the journal by day (docs/storage.md), and a partition's column must be part of every unique key (MySQL
+    // manual, "Partitioning Keys, Primary Keys, and Unique Keys"). Two writers of one number still collide unless midnight lies between them, and the
+    // lock of the account's bucket keeps them apart.
     const journalKey = sql.engine === 'sqlite' ? 'slot, account_id, seq' : 'slot, account_id, seq, day';
     return [
       // scope_id is sixteen zero bytes for the account's own money (cap_nano_usd: all its credits), a key's id for its lifetime
@@ -69,7 +69,7 @@ export const schema: Migration = {
         CHECK (checkpoint_nano_usd <= amount_nano_usd)
       ) ${sql.tableOptions}`,
       ...holdIndexes[sql.engine],
-      // One row is one transfer with both its sides, so it cannot be unbalanced. The key is the fence against a second writer.
+      // One row is one transfer with both its sides, so it cannot be unbalanced. The primary key rejects the entry of a second writer.
       `CREATE TABLE journal (
         slot ${slot} NOT NULL,
         account_id ${id} NOT NULL,
@@ -131,7 +131,7 @@ export const schema: Migration = {
         kind ${sql.int32} NOT NULL,
         PRIMARY KEY (slot, account_id, seq)
       ) ${sql.tableOptions}`,
-      // Found by the hash of the code that was handed out.
+      // A code is found by the hash of its secret. Its slot is computed from that hash, because it belongs to no account until it is redeemed.
       `CREATE TABLE redemption_code (
         slot ${slot} NOT NULL,
         hash ${sql.bytes(32)} NOT NULL,

@@ -23,7 +23,7 @@ export function applyHold(touched: Touched, operation: HoldOperation, nowMs: num
   const known = touched.key ?? emptyKey(operation.accountId, operation.keyId);
   const key = withNewerLimit(known, operation);
   const budgets = bucketsOfPath(operation.accountId, operation.budgets, touched.budgets);
-  // Newer limits are kept on a refusal too, or a caller with an older limit could still spend. An account that never had
+  // Newer limits are kept on a refusal too: otherwise a caller with an older limit could still spend. An account that never had
   // money keeps no rows, so that unknown accounts cannot fill the table.
   const learnt = touched.account === undefined ? {} : learntOf(key === known ? undefined : key, budgets, touched.budgets, nowMs);
 
@@ -80,7 +80,7 @@ function repeat(hold: HoldRecord, operation: HoldOperation): Applied<HoldReply> 
   return done({ hold, replayed: true });
 }
 
-/** Returns the first budget that lacks the amount: of those that are spent if there is one, else of those that calls in flight hold. */
+/** Returns the first budget whose spend leaves too little, or else the first in which calls in flight hold too much; undefined if none is short. */
 function shortBudget(
   budgets: readonly BudgetBucket[],
   neededNanoUsd: bigint,

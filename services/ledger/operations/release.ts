@@ -13,7 +13,7 @@ export function applyRelease(touched: Touched, operation: ReleaseOperation, nowM
   return endAtCheckpoint(touched, hold, HoldState.HOLD_STATE_RELEASED, nowMs);
 }
 
-/** Ends a hold that is open and whose expiry has passed. One that was renewed or ended meanwhile is unchanged. */
+/** Ends a hold that is open and whose expiry has passed. Leaves a hold that was renewed or ended meanwhile unchanged. */
 export function applyExpire(touched: Touched, operation: ExpireOperation, nowMs: number): Applied<{ hold: HoldRecord | undefined }> {
   const { hold } = touched;
   if (hold?.state !== HoldState.HOLD_STATE_OPEN || hold.expiresAtMs > operation.expiredAtMs) return done({ hold: undefined });

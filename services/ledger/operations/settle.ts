@@ -47,7 +47,7 @@ function settle(touched: Touched, hold: HoldRecord, costNanoUsd: bigint, nowMs: 
   return done({ hold: changes.hold, replayed: false }, changes);
 }
 
-/** Settles a recorded call whose hold the database lost. Free funds pay, as for a hold of zero that has expired. */
+/** Settles a recorded call whose hold the database lost. It is paid from free funds, like an expired hold of zero. */
 function settleLost(touched: Touched, operation: SettleOperation, nowMs: number): Applied<HoldReply> {
   if (!operation.isRecorded) return refused(holdUnknown(operation.holdId));
   if (operation.keyId === undefined) {

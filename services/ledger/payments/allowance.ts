@@ -1,7 +1,7 @@
 // How many requests to the payment provider one account may cause: the provider limits our requests as a whole, so one account could
 // otherwise keep all others from paying. Counted per process.
 
-/** Maximum number of accounts tracked; the account with the least recent request is dropped first. */
+/** Maximum number of accounts tracked; the account whose window began first is dropped first. */
 const accountsMax = 10_000;
 
 /** Allows each account a number of requests per window of time. */

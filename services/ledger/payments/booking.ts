@@ -88,7 +88,7 @@ async function bookRefund(
     const { replayed } = await take(amountNanoUsd);
     if (!replayed) log.info(facts, 'a refund was deducted from the balance');
   } catch (error) {
-    // An earlier attempt, when less was available, has deducted that.
+    // An earlier attempt has deducted a smaller amount, because less was available.
     if (hasReason(error, 'idempotency_mismatch')) return;
     if (!hasReason(error, 'balance_empty')) throw error;
     const { balance } = await ledger.getBalance({ accountId }, context);

@@ -1,4 +1,4 @@
-// Payments as a module next to the ledger's own: the same process, another contract.
+// Payments as a module of their own, with a contract, in the ledger's process.
 import type { Clock } from '#kit/clock.js';
 import { ConfigError, type Values } from '#kit/config/settings.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
@@ -18,7 +18,7 @@ export interface PaymentModuleDeps {
   readonly log: Logger;
 }
 
-/** Creates payments over the ledger. Raises ConfigError for settings that contradict each other. */
+/** Creates the payments module over the ledger. Raises ConfigError for settings that contradict each other. */
 export function createPayments(
   config: Values<typeof paymentSettings>,
   { ledger, clock, log }: PaymentModuleDeps,

@@ -164,7 +164,7 @@ export class StripeProvider implements PaymentProvider {
     }
   }
 
-  /** Loaded on first use: a ledger without payments starts faster without it. */
+  /** Loads Stripe's library on first use, because a ledger without payments starts faster without it. */
   private stripe(): Promise<Stripe> {
     return (this.client ??= this.connect());
   }

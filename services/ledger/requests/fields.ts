@@ -34,7 +34,7 @@ export function checkedAmount(field: string, amountNanoUsd: bigint, minNanoUsd: 
   return amountNanoUsd;
 }
 
-/** Checks how long a hold lives without a checkpoint. */
+/** Checks for how many milliseconds a hold lives without a checkpoint. */
 export function checkedTtl(field: string, ttlMs: number): number {
   return checkedCount(field, ttlMs, { min: ttlMsMin, max: ttlMsMax });
 }
@@ -46,7 +46,7 @@ export function checkedCount(field: string, value: number, bounds: { min: number
   return value;
 }
 
-/** Checks the caller's own name for a write, which makes it repeatable. */
+/** Checks the length of an idempotency key. */
 export function checkedIdempotencyKey(idempotencyKey: string): string {
   const field = 'idempotency_key';
   if (idempotencyKey === '' || idempotencyKey.length > idempotencyKeyCharactersMax) {
@@ -63,7 +63,7 @@ export function checkedReason(reason: string, options: { required: boolean }): s
   return reason;
 }
 
-/** Checks a free text. */
+/** Checks the length of a free text. */
 export function checkedText(field: string, text: string, charactersMax: number): string {
   if (text.length > charactersMax) throw fieldFault(field, 'max_length', { max: charactersMax });
   return text;

@@ -26,7 +26,7 @@ import { checkedAmount, checkedId, checkedIdempotencyKey, checkedReason, checked
 
 const int64Max = 2n ** 63n - 1n;
 
-/** `nowMs` determines the current period of each budget. */
+/** Returns the operation of a Hold. `nowMs` determines the current period of each budget. */
 export function holdOperation(request: HoldRequest, nowMs: number): HoldOperation {
   const accountId = checkedId('account_id', 'acct', request.accountId);
   const keyId = checkedId('key_id', 'key', request.keyId);
@@ -59,6 +59,7 @@ export function holdOperation(request: HoldRequest, nowMs: number): HoldOperatio
   };
 }
 
+/** Returns the operation of one item of a Checkpoint; `index` is its position in the request, for error messages. */
 export function checkpointOperation(item: CheckpointRequest_Item, index: number): CheckpointOperation {
   const path = `items[${index}]`;
   return {
@@ -70,7 +71,7 @@ export function checkpointOperation(item: CheckpointRequest_Item, index: number)
   };
 }
 
-/** `isRecorded`: the caller has the record of the call. */
+/** Returns the operation of a Settle. `isRecorded`: whether the caller has the record of the call. */
 export function settleOperation(request: SettleRequest, isRecorded: boolean): SettleOperation {
   return {
     kind: 'settle',
@@ -82,6 +83,7 @@ export function settleOperation(request: SettleRequest, isRecorded: boolean): Se
   };
 }
 
+/** Returns the operation of a Release. */
 export function releaseOperation(request: ReleaseRequest): ReleaseOperation {
   return {
     kind: 'release',
@@ -90,6 +92,7 @@ export function releaseOperation(request: ReleaseRequest): ReleaseOperation {
   };
 }
 
+/** Returns the operation of a Deposit. */
 export function depositOperation(request: DepositRequest): DepositOperation {
   const idempotencyKey = checkedIdempotencyKey(request.idempotencyKey);
   const accountId = checkedId('account_id', 'acct', request.accountId);
@@ -103,6 +106,7 @@ export function depositOperation(request: DepositRequest): DepositOperation {
   return { kind: 'deposit', idempotencyKey, accountId, amountNanoUsd, source, reason, fingerprint };
 }
 
+/** Returns the operation of an Adjust. */
 export function adjustOperation(request: AdjustRequest): AdjustOperation {
   const idempotencyKey = checkedIdempotencyKey(request.idempotencyKey);
   const accountId = checkedId('account_id', 'acct', request.accountId);
@@ -114,6 +118,7 @@ export function adjustOperation(request: AdjustRequest): AdjustOperation {
   return { kind: 'adjust', idempotencyKey, accountId, amountNanoUsd, reason, linkedEntryId, fingerprint };
 }
 
+/** Returns the operation of a Refund. */
 export function refundOperation(request: RefundRequest): RefundOperation {
   const idempotencyKey = checkedIdempotencyKey(request.idempotencyKey);
   const accountId = checkedId('account_id', 'acct', request.accountId);

@@ -8,7 +8,7 @@ import { checkedId, invalidField } from '../requests/fields.js';
 
 const accountsMax = 1000;
 
-/** Zero for an account that never had a deposit. Raises invalid_request. */
+/** Returns the balances in the requested order, zero for an account that never had a deposit. Raises invalid_request. */
 export async function batchGetBalances(
   request: BatchGetBalancesRequest,
   _context: CallContext,

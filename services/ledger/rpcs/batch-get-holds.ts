@@ -15,6 +15,6 @@ export async function batchGetHolds(request: BatchGetHoldsRequest, _context: Cal
     holdId: checkedId(`items[${index}].hold_id`, 'req', item.holdId),
   }));
   const holds = await deps.pages.holdsByName(names);
-  // Read after the holds: what is archived in between then counts as archived.
+  // The instant is read after the holds, so that a hold that is archived in between counts as archived.
   return { holds: holds.map(toHoldMessage), archivedUntilMs: await deps.reads.archivedUntilMs() };
 }

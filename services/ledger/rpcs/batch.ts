@@ -1,4 +1,4 @@
-// Apply: holds, checkpoints, settlements and releases, many per message, each treated as a separate call.
+// Batch: holds, checkpoints, settlements and releases, many per message, each treated as a separate call.
 import { answerBatches } from '#kit/rpc/batch-server.js';
 import type { CallContext } from '#client/call-context.js';
 import type { UnaryHandler } from '#client/definition.js';

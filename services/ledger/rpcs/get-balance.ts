@@ -6,7 +6,7 @@ import type { RpcDeps } from '../deps.js';
 import { balanceOf } from '../books/journal.js';
 import { checkedId } from '../requests/fields.js';
 
-/** Zero for an account that never had a deposit: the ledger does not know which accounts exist. Raises invalid_request. */
+/** Returns zero for an account that never had a deposit: the ledger does not know which accounts exist. Raises invalid_request. */
 export async function getBalance(request: GetBalanceRequest, _context: CallContext, deps: RpcDeps): Promise<GetBalanceResponse> {
   const accountId = checkedId('account_id', 'acct', request.accountId);
   return { balance: balanceOf((await deps.reads.account(accountId)) ?? emptyAccount(accountId)) };

@@ -3,7 +3,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { GetHealthRequest, GetHealthResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 
-/** Queries the database as well. */
+/** Queries the database, and so fails while it is unavailable. */
 export async function getHealth(
   _request: GetHealthRequest,
   _context: CallContext,

@@ -5,7 +5,7 @@ import type { RpcDeps } from '../deps.js';
 import { checkedId, checkedMonth } from '../requests/fields.js';
 import { monthIn, statementsOf } from '../statements/statements.js';
 
-/** Raises not_found, invalid_request, and service_unavailable while statements are being created. */
+/** Raises not_found and invalid_request. */
 export async function getStatement(request: GetStatementRequest, _context: CallContext, deps: RpcDeps): Promise<GetStatementResponse> {
   const accountId = checkedId('account_id', 'acct', request.accountId);
   const month = checkedMonth('month', request.month);

@@ -9,8 +9,8 @@ import { toHoldMessage, toShareMessage } from '../requests/messages.js';
 import { holdOperation } from '../requests/operations.js';
 
 /**
- * Sends the response provisionally when the hold is granted but not yet durable. Raises balance_empty, balance_held, key_limit_reached, budget_reached, hold_closed, idempotency_mismatch and
- * invalid_request.
+ * Sends the response provisionally when the hold is granted but not yet durable. Raises balance_empty, balance_held, key_limit_reached, budget_reached,
+ * hold_closed, idempotency_mismatch and invalid_request.
  */
 export async function hold(request: HoldRequest, context: CallContext, deps: RpcDeps): Promise<HoldResponse> {
   const { onProvisional } = context;

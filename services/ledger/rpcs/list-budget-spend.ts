@@ -9,7 +9,7 @@ import { checkedId, invalidField } from '../requests/fields.js';
 
 const budgetsMax = 1000;
 
-/** Budgets come in the requested order, those without calls in the period as zero. Raises invalid_request. */
+/** Returns the budgets in the requested order, with zero spend for those without calls in the period. Raises invalid_request. */
 export async function listBudgetSpend(
   request: ListBudgetSpendRequest,
   _context: CallContext,

@@ -1,4 +1,4 @@
-// ListHolds: holds of every state, by pages.
+// ListHolds: holds in every state, page by page.
 import type { CallContext } from '#client/call-context.js';
 import type { ListHoldsRequest, ListHoldsResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';

@@ -1,4 +1,4 @@
-// ListJournal: the journal of one account or of all, oldest first within an account, by pages.
+// ListJournal: the journal of one account or of all, page by page, oldest first within an account.
 import type { CallContext } from '#client/call-context.js';
 import type { ListJournalRequest, ListJournalResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';

@@ -8,7 +8,7 @@ import { toKeySpend } from '../requests/messages.js';
 
 const keysMax = 1000;
 
-/** Keys requested by id come in the requested order, never-used ones as zero. Raises invalid_request. */
+/** Returns keys that are requested by id in the requested order, with zero spend for those that were never used. Raises invalid_request. */
 export async function listKeySpend(request: ListKeySpendRequest, _context: CallContext, deps: RpcDeps): Promise<ListKeySpendResponse> {
   const accountId = checkedId('account_id', 'acct', request.accountId);
   if (request.keyIds.length > keysMax) throw invalidField('key_ids', `at most ${keysMax}`);

@@ -7,7 +7,7 @@ import { monthOfText, monthText } from '../statements/months.js';
 import { checkedCount, checkedId } from '../requests/fields.js';
 import { statementsOf } from '../statements/statements.js';
 
-/** A page token is the last month of the previous page. Raises invalid_request, and service_unavailable while statements are being created. */
+/** A page token is the last month of the previous page. Raises invalid_request. */
 export async function listStatements(
   request: ListStatementsRequest,
   _context: CallContext,

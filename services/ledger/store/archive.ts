@@ -35,8 +35,8 @@ export class ArchiveStore {
 
   /**
    * Removes what is archived: charges and their corrections, and ended holds to which no later entry refers. Deposits, adjustments and
-   * refunds stay, because their idempotency keys refer to them. Returns false when another replica has archived this account meanwhile, or when one of the
-   * calls was refunded or settled since its entries were read, so that the sums would be incomplete.
+   * refunds stay, because their idempotency keys refer to them. Returns false when another replica has archived this account meanwhile, or when one of
+   * the calls was refunded or settled since its entries were read, so that the sums would be incomplete.
    */
   async remove(part: ArchivedPart): Promise<boolean> {
     return this.db.plainTransaction(async (tx) => {

@@ -1,5 +1,5 @@
-// Queries that only Verify makes: for what the other queries cannot see because a row is missing or is not where
-// they look for it. Reads take no locks; each is consistent in itself.
+// Queries for Verify, which find what the other queries cannot see because a row is missing or is not where they look for it;
+// the archiver lists accounts with them too. Reads take no locks; each is consistent in itself.
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain-transaction.js';
@@ -9,7 +9,7 @@ import { HoldState } from '#proto/ledger/v1/ledger.js';
 import type { UnexplainedHold } from '../books/model.js';
 import { accountColumns, accountScope, holdTable, operationId, toHold } from './rows.js';
 
-/** Reads over a database. */
+/** Reads the books of a database for Verify. */
 export class Audit {
   constructor(private readonly db: Database) {}
 

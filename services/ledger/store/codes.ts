@@ -53,6 +53,7 @@ export class Codes {
     });
   }
 
+  /** Returns the code whose secret has this hash; undefined if there is none. */
   async byHash(hash: Buffer): Promise<CodeRecord | undefined> {
     const row: Row | undefined = await this.codes().where(this.keyOf(hash)).first();
     return row === undefined ? undefined : toCode(codeTable.valuesOf(row));
@@ -120,6 +121,7 @@ export class Codes {
     });
   }
 
+  /** Returns a code by its id; undefined if there is none. */
   async byId(id: string): Promise<CodeRecord | undefined> {
     const row: Row | undefined = await this.codes()
       .where({ id: bytesOf('code', id) })

@@ -35,7 +35,7 @@ const selectOperations = textOfRows(
 /**
  * Returns the working set of the operations. Buckets are locked first and in key order, the account's before those of its keys, so that
  * transactions wait for each other in one direction only. The holder of the lock of an account's bucket is the only writer of
- * its keys, budgets, holds, journal and operations, which therefore need no locks of their own. Holds with the ids `unsearched` are taken as absent.
+ * its keys, budgets, holds, journal and operations, which therefore need no locks of their own. Holds with the ids `unsearched` are assumed not to exist.
  */
 export async function loadWorkingSet(
   tx: PlainTransaction,
@@ -75,7 +75,7 @@ export async function loadWorkingSet(
     const hold = toHold(row);
     set.of(hold.accountId).holds.load(hold.id, hold);
   }
-  // When an operation does not name its key, only the hold knows it, and always only the hold knows its budgets.
+  // Only the hold knows its budgets, and its key if the operation does not name it.
   const ofHolds: Key[] = [];
   for (const operation of operations) {
     if (!('holdId' in operation)) continue;

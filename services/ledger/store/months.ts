@@ -35,7 +35,7 @@ export class Months {
   ): Promise<Entry[]> {
     const { knex, engine } = this.db;
     const { slot, account_id: account } = accountColumns(accountId, engine);
-    // All kinds but charges are noted, so that their entries are not searched for among a million charges.
+    // All kinds but charges are in journal_note, so that their entries are found without searching a million charges.
     const isOfNotes = kinds.length > 0 && kinds.every((kind) => isNoted({ kind }));
     const table = isOfNotes ? 'journal_note' : 'journal';
     const query = knex('journal').select(...journalTable.columns.map((column) => `journal.${column}`));

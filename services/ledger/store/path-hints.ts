@@ -1,5 +1,5 @@
-// Remembers which buckets the budgets of a key were last, so that a settlement can lock them together with the account. Only the hold knows its
-// budgets for certain, and it can only be read under the lock of the account: reading them afterwards is another round trip.
+// Remembers the budget buckets of each key's last hold, so that a settlement can lock them together with the account. Only the hold knows its budgets
+// for certain, and it can only be read under the lock of the account: locking them afterwards is another round trip.
 import { noBudgets } from '../budgets/buckets.js';
 
 const hintsMax = 20_000;
@@ -8,6 +8,7 @@ const hintsMax = 20_000;
 export class PathHints {
   private readonly paths = new Map<string, readonly string[]>();
 
+  /** Remembers the buckets of a key's hold. */
   note(accountId: string, keyId: string, scopeIds: readonly string[]): void {
     const name = accountId + keyId;
     if (this.paths.size >= hintsMax && !this.paths.has(name)) this.paths.delete(this.paths.keys().next().value!);

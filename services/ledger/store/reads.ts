@@ -38,6 +38,7 @@ export interface HoldName {
 export class Reads {
   constructor(private readonly db: Database) {}
 
+  /** Returns an account's bucket; undefined if nothing was ever written about the account. */
   async account(accountId: string): Promise<AccountBucket | undefined> {
     const row: Row | undefined = await this.buckets(accountId).where({ scope_id: accountScope }).first();
     return row === undefined ? undefined : toAccount(bucketTable.valuesOf(row));
@@ -70,7 +71,7 @@ export class Reads {
     return rows.map((row) => toKey(bucketTable.valuesOf(row)));
   }
 
-  /** Returns the buckets of budgets with these scopes; those that nothing was held in are left out. */
+  /** Returns the buckets of budgets with these scopes, by scope; leaves out those in which nothing was ever held. */
   async budgets(accountId: string, scopeIds: readonly string[]): Promise<Map<string, BudgetBucket>> {
     const rows: Row[] = await this.buckets(accountId).whereIn(
       'scope_id',
@@ -79,6 +80,7 @@ export class Reads {
     return new Map(sortedBuckets(rows).budgets.map((bucket) => [bucket.scopeId, bucket]));
   }
 
+  /** Returns a hold; undefined if it is unknown. */
   async hold(accountId: string, holdId: string): Promise<HoldRecord | undefined> {
     const row: Row | undefined = await this.db
       .knex('hold')
@@ -131,7 +133,7 @@ export class Reads {
     return asBigInt(row?.['oldest'] ?? 0n);
   }
 
-  /** 0: auth has received all notifications. */
+  /** Returns when the oldest notification that auth has not received was created, in epoch milliseconds; 0 if auth has received all. */
   async oldestUnshippedNotificationAtMs(): Promise<bigint> {
     return BigInt(await oldestMessageAtMs(this.db.knex, notificationOutbox));
   }
@@ -164,7 +166,7 @@ export class Reads {
     return row === undefined ? undefined : toEntry(journalTable.valuesOf(row));
   }
 
-  /** Returns entries above a number and up to another, oldest first. */
+  /** Returns at most `limit` entries above a number and up to another, oldest first. */
   async entriesBetween(accountId: string, afterSeq: bigint, lastSeq: bigint, limit: number): Promise<Entry[]> {
     const rows: Row[] = await this.entries(accountId)
       .where('seq', '>', asNumber(afterSeq))

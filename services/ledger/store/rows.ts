@@ -87,13 +87,13 @@ export const dueAlertTable = new Table('budget_alert', {
   fixed: ['spent_nano_usd', 'at_ms'],
 });
 
-/** What archived beginnings of journals add up to; the row without an account holds the instant until which everything is archived. */
+/** What archived beginnings of journals add up to; the row without an account holds the instant before which rows may have been archived. */
 export const baseTable = new Table('journal_base', { key: ['slot', 'account_id'], changing: ['seq', 'until_ms', 'sums'] });
 
 /** The key of the row that belongs to no account. */
 export const noAccount: AccountColumns = { slot: 0, account_id: Buffer.alloc(16) };
 
-/** Deposits and adjustments by their idempotency keys. */
+/** Deposits, adjustments and refunds by their idempotency keys. */
 export const operationTable = new Table('op', {
   key: ['slot', 'account_id', 'id'],
   fixed: ['kind', 'fingerprint', 'result_seq', 'created_at_ms'],
@@ -112,6 +112,7 @@ export interface AccountColumns {
   readonly account_id: Buffer;
 }
 
+/** Returns the columns that lead the rows of an account. */
 export function accountColumns(accountId: string, engine: Engine): AccountColumns {
   const bytes = bytesOf('acct', accountId);
   return { slot: slotOf(bytes, engine), account_id: bytes };

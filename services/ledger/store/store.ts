@@ -30,8 +30,8 @@ export type AuditAppender = Pick<AuditOutbox, 'appendRecords' | 'wake'>;
 /** Applies operations to the books. */
 export interface Executor {
   /**
-   * Applies at most `operationsMax` operations in order, in one transaction: all outcomes are durable when it returns, and
-   * nothing has happened when it throws, or nothing or all of it if the connection was lost. Every operation is refused individually.
+   * Applies at most `operationsMax` operations in order, in one transaction: all outcomes are durable when it returns. When it throws, nothing
+   * has happened, or either nothing or everything if the connection was lost. Every operation is refused individually.
    * Passes the outcomes to `onApplied` if they are known before they are durable.
    */
   execute<O extends Operation>(
@@ -136,7 +136,7 @@ async function applyAfter<O extends Operation>(
   return outcomes;
 }
 
-/** Returns the function that writes the holds that wait to be written; it does nothing while there are none. */
+/** Returns the function that writes the holds that are not written yet; it does nothing while there are none. */
 export function holdWriter(db: Database, memory: StoreMemory): () => Promise<void> {
   return async () => {
     if (memory.unwritten !== undefined && memory.unwritten.count > 0)

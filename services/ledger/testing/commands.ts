@@ -224,7 +224,7 @@ const refund = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
     .map(({ name, key, amount }) => (names) => ({
       kind: 'refund',
       ...named(names, name),
-      // The first is also the last of the deposits and adjustments.
+      // The first of these keys is also the last one of deposits and adjustments, so that the two can collide.
       idempotencyKey: `credit-${creditCount - 1 + key}`,
       fingerprint: fingerprintOf(['refund', name.hold, amount ?? 'all']),
       amountNanoUsd: amount === undefined ? undefined : amountOf(names, amount),

@@ -17,7 +17,7 @@ interface Known {
   settledCost?: bigint;
   /** The amount refunded. */
   refunded: bigint;
-  /** As the last response showed it. */
+  /** The hold as the last response showed it. */
   last?: StoredHold;
 }
 
@@ -155,7 +155,7 @@ export class Facts {
     assert.deepEqual(driftsOf(rows), [], 'what Verify finds');
   }
 
-  /** Reports whether it was executed now, and not before. */
+  /** Reports whether the credit was executed now rather than replayed. */
   private noteCredit(accountId: string, idempotencyKey: string, amount: bigint, reply: { entry: Entry; replayed: boolean }): boolean {
     const name = `${accountId} ${idempotencyKey}`;
     const first = this.credits.get(name);

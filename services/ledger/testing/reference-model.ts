@@ -253,7 +253,7 @@ export class ReferenceLedger {
       expiresAtMs: 0,
       ...unbooked,
     };
-    // The cost is paid as if the hold had never existed: what it set aside and what it captured is free again, but at least that is its own.
+    // The cost is paid first with what the hold set aside or has captured, and then with what is free.
     const own = hold.state === 'open' ? hold.amount : hold.captured;
     const limit = this.limits.get(`${accountId} ${hold.keyId}`)?.limit;
     const frees = hold.budgets.map((period) => this.budgetLeft(accountId, period)?.free ?? cost);

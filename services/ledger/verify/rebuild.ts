@@ -122,7 +122,10 @@ export class Rebuild {
     return this.budgetSpentNanoUsd;
   }
 
-  /** Compares an entry with the one that its idempotency key refers to, for a deposit, adjustment or refund: if it referred to another, a repeat would be executed again. */
+  /**
+   * Checks that the idempotency key of a deposit, adjustment or refund refers to its entry: if it referred to another, a repeat would be executed again.
+   * `foundSeq` is the number of the entry that the key refers to; undefined for none.
+   */
   compareOperation(entry: Entry, foundSeq: bigint | undefined): void {
     this.expectEqual(`operation of entry ${entry.seq}`, foundSeq ?? 0n, entry.seq);
   }
@@ -162,13 +165,13 @@ export class Rebuild {
     }
   }
 
-  /** Compares the sums from which statements are made. */
+  /** Compares the sums from which statements are computed. */
   private compareMonths(account: AccountBucket, stored: readonly MonthOpening[] | undefined): void {
     const { depositedNanoUsd, refundedNanoUsd } = this.monthSums();
     this.expectEqual('deposited', account.sums.depositedNanoUsd, depositedNanoUsd);
     this.expectEqual('refunded', account.sums.refundedNanoUsd, refundedNanoUsd);
     if (stored === undefined) return;
-    // The month in which the archived part ended began before that part's end.
+    // The month in which the archived part ends began within that part, so its opening cannot be rebuilt.
     const archived = stored.findLast(({ firstSeq }) => firstSeq <= this.baseSeq)?.month ?? 0;
     const rebuilt = new Map(this.openings.filter(({ month }) => month > archived).map((opening) => [opening.month, opening]));
     const kept = new Map(stored.filter(({ month }) => month > archived).map((opening) => [opening.month, opening]));
@@ -210,7 +213,7 @@ export class Rebuild {
       if (!sums.seqs.has(linkedSeq)) this.expectEqual(`link of entry ${entry.seq}`, linkedSeq, [...sums.seqs].at(-1) ?? 0n);
     }
     sums.seqs.add(entry.seq);
-    // What a settlement corrects was captured wrongly; what is refunded was captured rightly.
+    // A correction lowers what was captured; a refund leaves it unchanged and is summed separately.
     if (entry.kind === EntryKind.ENTRY_KIND_REFUND) sums.refundedNanoUsd += entry.amountNanoUsd;
     else sums.capturedNanoUsd += spentNanoUsd;
     if (sums.refundedNanoUsd > sums.capturedNanoUsd)

@@ -30,7 +30,7 @@ async function verifyOnce(
   const snapshot = await reads.snapshot(accountId);
   const rebuild = new Rebuild(accountId, snapshot.base);
   const baseSeq = BigInt(snapshot.base?.seq ?? 0);
-  // Entries are never changed, so those up to the snapshot's last one can be read at leisure; later ones are left out.
+  // Entries are never changed, so those up to the snapshot's last one can be read page by page; later ones are left out.
   for (let seq = baseSeq; seq < snapshot.lastSeq;) {
     const entries = await reads.entriesBetween(accountId, seq, snapshot.lastSeq, entriesPageSize);
     const holdIds = entries.map((entry) => entry.reference).filter((reference) => isId('req', reference));

@@ -37,7 +37,7 @@ export class DueAlertStore {
     return { due: rows.map(toDue), end: last === undefined ? undefined : { key: keyOf(last) } };
   }
 
-  /** Removes a due alert. Returns false if another process has. */
+  /** Removes a due alert. Returns false if another process has removed it. */
   async remove(knex: Knex, { accountId, scopeId, percent }: DueAlert): Promise<boolean> {
     const removed = await knex('budget_alert')
       .where({ ...accountColumns(accountId, this.db.engine), scope_id: Buffer.from(scopeId, 'hex'), percent })

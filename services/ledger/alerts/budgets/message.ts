@@ -1,4 +1,4 @@
-// The texts of alerts of budgets, for programs and for users. Pure.
+// The texts of budget alerts, for programs and for users. Pure.
 import { BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
 import type { MailLanguage } from '#rules/mail-language.js';
 import { formatUsd } from '#rules/money.js';
@@ -13,7 +13,7 @@ export interface BudgetEvent {
   readonly accountId: string;
   readonly budget: PeriodBudget;
   readonly percent: number;
-  /** At the charge that reached the share. */
+  /** The spend after the charge that reached the share. */
   readonly spentNanoUsd: bigint;
   readonly atMs: number;
 }

@@ -28,7 +28,7 @@ async function send(due: DueBudgetAlert, { alerts, dueAlerts, outbox, publicUrl,
   };
   const mails = alert === undefined ? [] : mailsTo(alert, message);
   const counts = alert === undefined ? undefined : countMessages(alert, mails.length, nowMs);
-  // Without room it is sent once the hour is over.
+  // If the account may not get that many more mails within the hour, the alert is sent once the hour is over.
   if (alert !== undefined && counts === undefined) return;
   const counted = alert === undefined ? undefined : { ...alert, ...counts };
   if (await alerts.send(counted, [...mails, eventEntry(accountId, message)], (tx) => dueAlerts.remove(tx, due)))

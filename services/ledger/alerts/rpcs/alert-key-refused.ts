@@ -32,10 +32,10 @@ export async function alertKeyRefused(
   };
   const all = alert === undefined ? [] : mailsTo(alert, message);
   const counts = alert === undefined ? undefined : countMessages(alert, all.length, nowMs);
-  // An address that has had too many mails misses this one; the event is sent in any case.
+  // An account that has had too many mails within the hour gets none about this key; the event is sent in any case.
   const mails = counts === undefined ? [] : all;
   const counted = alert === undefined || counts === undefined ? undefined : { ...alert, ...counts };
-  // Another process has changed the alert since it was read: metering tries again.
+  // Another process has changed the alert since it was read; metering retries.
   if (!(await alerts.send(counted, [...mails, eventEntry(accountId, message)])))
     throw new AppError('service_unavailable', 'The alert was changed at the same time. Try again.');
   log.info({ account_id: accountId, key_id: keyId, reason, mails: mails.length }, 'an alert of a refused key was sent');

@@ -56,6 +56,7 @@ export class AlertStore {
     private readonly outbox: Pick<Outbox<NotificationEntry>, 'add'>,
   ) {}
 
+  /** Returns an account's alert; undefined if it was never set. */
   async find(accountId: string): Promise<AlertRecord | undefined> {
     const row: Row | undefined = await this.db
       .knex('alert')
@@ -84,7 +85,10 @@ export class AlertStore {
     };
   }
 
-  /** Stores the result of applying `change` to the present alert. Of two concurrent changes, the second sees the first. `record` runs in the same transaction, for its audit event and its notifications. */
+  /**
+   * Stores the result of applying `change` to the current alert, and returns it. Of two concurrent changes, the second sees the first. `record` runs in
+   * the same transaction, for the audit event and the notifications of the change.
+   */
   async put(
     accountId: string,
     change: (present: AlertRecord | undefined) => AlertRecord,
@@ -126,8 +130,8 @@ export class AlertStore {
   }
 
   /**
-   * Creates the notifications of an account and counts its mails, unless its alert was changed since it was read; an account may have none. `claim`
-   * runs in the same transaction; nothing is sent if it returns false, because another process has sent them.
+   * Creates the notifications of an account and counts its mails. `alert` is undefined for an account without one. Returns false, and sends nothing, if
+   * the alert was changed since it was read, or if `claim`, which runs in the same transaction, returns false because another process has sent them.
    */
   async send(
     alert: AlertRecord | undefined,

@@ -22,7 +22,7 @@ export class RecordedNotifications implements Notifications {
   readonly entries = new Map<string, NotificationEntry>();
   /** Every id received, also repeatedly. */
   readonly ids: string[] = [];
-  /** Before it stores anything, or after it has stored it; undefined: it answers. */
+  /** Whether the notifier fails before or after it stores the entries; undefined if it answers. */
   fails: 'before' | 'after' | undefined;
 
   async appendNotifications({ entries, wait }: Parameters<Notifications['appendNotifications']>[0]) {
@@ -41,7 +41,7 @@ export class RecordedNotifications implements Notifications {
     return [...this.entries.values()].flatMap(({ entry }) => (entry?.$case === 'notification' ? [entry.value] : []));
   }
 
-  /** Those as their readers see them. */
+  /** The mails as their readers see them. */
   get mails(): { to: string; subject: string; text: string }[] {
     return this.sent.map(({ destination: to, mail }) => ({ to, ...mail! }));
   }

@@ -9,7 +9,10 @@ import { nanoUsdPerCent } from '../stripe-events.js';
 
 const beginningsPerMinute = 30;
 
-/** Raises invalid_request, failed_precondition, overloaded and upstream_unavailable. */
+/**
+ * Returns the RPC. It raises invalid_request, failed_precondition (no provider), overloaded (too many payments begun by the account),
+ * upstream_unavailable and upstream_failed.
+ */
 export function beginPayment(deps: PaymentDeps): (request: BeginPaymentRequest, context?: CallContext) => Promise<BeginPaymentResponse> {
   const allowance = new Allowance(beginningsPerMinute, 60_000);
   return async (request) => {

@@ -17,7 +17,7 @@ const askedMax = 1000;
 const looksPerMinute = 30;
 const paymentForm = /^[A-Za-z0-9_]{1,190}$/;
 
-/** Raises invalid_request, not_found and failed_precondition. */
+/** Returns the RPC. It raises invalid_request, not_found, failed_precondition (no provider), and what the ledger raises. */
 export function getPayment(deps: PaymentDeps): (request: GetPaymentRequest, context?: CallContext) => Promise<GetPaymentResponse> {
   const asked = new Map<string, number>();
   const allowance = new Allowance(looksPerMinute, 60_000);
@@ -28,7 +28,7 @@ export function getPayment(deps: PaymentDeps): (request: GetPaymentRequest, cont
     const credited = await getEntryByIdempotencyKey(accountId, paymentKey(provider.name, paymentId), context, deps);
     if (credited !== undefined) return { entry: credited };
     const nowMs = deps.clock.nowMs();
-    // Invented ids use up only their own account's allowance; the event of a real payment arrives anyway.
+    // A caller that invents ids uses up only the allowance of its own account; the event of a real payment arrives anyway.
     const mayAsk = isTimeToAsk(asked, paymentId, nowMs) && allowance.take(accountId, nowMs) === 0;
     return { entry: mayAsk ? await creditLate(provider, accountId, paymentId, context, deps) : undefined };
   };
@@ -42,7 +42,7 @@ async function creditLate(
   deps: PaymentDeps,
 ): Promise<Entry | undefined> {
   const paid = await provider.findPaid(paymentId).catch((error: unknown) => {
-    // The event will report it.
+    // The provider's event reports the payment later.
     if (error instanceof AppError) return undefined;
     throw error;
   });

@@ -20,7 +20,7 @@ export interface Workshop {
 export function createWorkshop(root: string): Workshop {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-mutants-'));
   const { type, imports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { type: string; imports: object };
-  // The compiled sources lie as the sources do.
+  // The compiled files have the same layout as the sources.
   const here = JSON.stringify({ type, imports }).replaceAll('*.ts', '*.js');
   writeFileSync(join(folder, 'package.json'), here);
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
