@@ -16,7 +16,7 @@ import type { KeyAlerts } from './refusals/key-alerts.js';
 import type { RecordLane } from './records/record-lane.js';
 import type { ModelPerformances } from './store/model-performance.js';
 
-/** Holds the dependencies that every RPC receives; each uses a part. */
+/** Holds the dependencies that every RPC receives. */
 export interface RpcDeps {
   readonly config: MeteringConfig;
   readonly db: Database;

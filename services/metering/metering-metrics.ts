@@ -1,4 +1,4 @@
-// The metrics of metering. None of them is about a single account, and calls only pay for counting.
+// The metrics of metering. No metric is labelled by account, and a call costs no more than counting.
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';

@@ -43,7 +43,7 @@ export function createKeyLane(deps: { config: MeteringConfig; db: Database; cloc
     const { accountId, keyHash, callId, offer, ...rest } = request;
     const key = await lockKey(tx, accountId, keyHash);
     if (key !== undefined) {
-      // A repeat of the same request, whose response was lost.
+      // The same request is repeated because its response was lost.
       if (key.callId.equals(callId)) return { kind: 'begun', isAwaited: key.awaitedUntilMs > nowMs };
       const isReplaced = offer !== undefined && key.state !== KeyState.running;
       if (!isReplaced && (await isTaken(tx, key, nowMs))) return { kind: 'taken', by: key };

@@ -1,4 +1,4 @@
-// When leases count and lost calls are settled: after a period in which metering was unavailable, gateways first get their full time again.
+// Decides when leases count and when lost calls are settled: after metering was unavailable, gateways first get their full time again.
 import { type Clock, systemClock } from '#kit/clock.js';
 
 /** A change in the difference between the clocks that exceeds this means that the clock was set, not gradually corrected. */
@@ -12,8 +12,8 @@ export interface GraceSettings {
 }
 
 /**
- * Begins at the start of this replica, each time that it or its database was unavailable, and each time that the wall clock was set: leases and due
- * times are stored as wall clock times, and a step forward would end them all at once.
+ * Measures the grace period. It begins at the start of this replica, each time that the replica or its database was unavailable, and each time that the
+ * wall clock was set: leases and due times are stored as wall clock times, and a step forward would end them all at once.
  */
 export class LeaseGrace {
   /** In monotonic time, so that no step of the wall clock ends the grace period. */
@@ -22,7 +22,7 @@ export class LeaseGrace {
   private availableAtMs: number;
   private readonly pauseMsMax: number;
 
-  /** Pauses of this replica are measured by `pauseClock`. */
+  /** `pauseClock` measures the pauses of this replica. */
   constructor(
     private readonly clock: Clock,
     private readonly settings: GraceSettings,
@@ -46,12 +46,12 @@ export class LeaseGrace {
     this.availableAtMs = nowMs;
   }
 
-  /** Reports whether no lease counts as expired, because calls may not have had their time to renew them. */
+  /** Reports whether no lease counts as expired, because gateways may not have had time to renew them. */
   isOn(): boolean {
     return this.lastedMs() < this.settings.leaseMs;
   }
 
-  /** Reports whether no lost call may be settled, because gateways may not have had their time to report it. */
+  /** Reports whether no lost call may be settled, because gateways may not have had time to report it. */
   isAwaitingReports(): boolean {
     return this.lastedMs() < this.settings.lostGraceMs;
   }

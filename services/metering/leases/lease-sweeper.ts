@@ -47,7 +47,7 @@ export class LeaseSweeper {
           await this.settleLost();
           if (!grace.isOn()) await this.sweep();
         } catch (error) {
-          // Nor could they be checkpointed or reported while the database was unavailable.
+          // While the database was unavailable, calls could be neither checkpointed nor reported.
           grace.begin();
           throw error;
         }
@@ -71,7 +71,7 @@ export class LeaseSweeper {
   private async sweep(): Promise<void> {
     const { clock, config, db, grace, log } = this.deps;
     for (const lost of await findUnseenCalls(db, clock.nowMs() - config.leaseMs, callsPerSweepMax)) {
-      // It began during the sweep.
+      // The grace period may have begun during the sweep.
       grace.noteAvailable();
       if (grace.isOn()) return;
       try {

@@ -139,7 +139,7 @@ export const schema: Migration = {
       bytes ${sql.int64} NOT NULL
     ) ${sql.tableOptions}`,
     // What became of the prompts and answers of calls whose projects log them (`PromptLogState`). The row is added with the record, or with the body
-    // if that is faster.
+    // if that arrives first.
     `CREATE TABLE prompt_log (
       call_id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
       account_id ${sql.bytes(16)} NOT NULL,
@@ -150,7 +150,7 @@ export const schema: Migration = {
     ) ${sql.tableOptions}`,
     'CREATE INDEX prompt_log_by_project ON prompt_log (account_id, project_id, started_at_ms)',
     'CREATE INDEX prompt_log_by_expiry ON prompt_log (expires_at_ms)',
-    // Separate, so that no search reads bodies, which come last. Encrypted with the key of the account.
+    // A separate table, so that no search reads bodies. They are encrypted with the key of the account, and are the last column.
     `CREATE TABLE prompt_log_body (
       account_id ${sql.bytes(16)} NOT NULL,
       call_id ${sql.bytes(16)} NOT NULL,
@@ -165,7 +165,7 @@ export const schema: Migration = {
       sealed_key ${sql.text(200)} NOT NULL,
       kept_bytes ${sql.int64} NOT NULL
     ) ${sql.tableOptions}`,
-    // Records that are not in the sums yet. Added in the record's transaction, removed in the transaction that adds the record to the sums.
+    // Records that are not in the sums yet. A row is added in the record's transaction, and removed in the one that adds the record to the sums.
     `CREATE TABLE usage_unfolded (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
       account_id ${sql.bytes(16)} NOT NULL

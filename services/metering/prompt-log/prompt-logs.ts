@@ -26,7 +26,7 @@ const keyPurpose = (accountId: string): string => `prompt log of ${accountId}`;
 
 /** What logging needs beyond metering's own dependencies. */
 export interface PromptLogPeers {
-  /** Says which projects log. */
+  /** Returns for how many days projects log prompts. */
   readonly projects: PromptLogSettings;
   /** The keys that encrypt logs at rest; the same for every replica. */
   readonly secretKeys: SecretKeySource;
@@ -53,7 +53,7 @@ export class PromptLogs {
     this.keeper = new SecretKeeper({ service: 'metering', db, keys, read: () => readSealedSecrets(db), lostKeyId, log });
   }
 
-  /** Raises failed_precondition when the keys of logs are encrypted with a secret key that is missing. */
+  /** Starts the secret keeper and the sweeper. Raises failed_precondition when the keys of logs are encrypted with a secret key that is missing. */
   async start(): Promise<void> {
     await whenReachable(this.deps.log, () => this.keeper.start());
     this.stopSweeping = startPromptLogSweeper(this.deps);
@@ -123,7 +123,7 @@ async function toStore({ callId, projectId, startedAtMs, days, log }: Entry, key
   };
 }
 
-/** Returns the keys of all accounts with logs. What a lost key encrypted is deleted with it. */
+/** Returns the encrypted keys of all accounts with logs. A key that a lost secret key encrypted is deleted together with its logs. */
 export async function readSealedSecrets({ knex }: Database): Promise<SealedSecret[]> {
   const rows = (await knex('prompt_log_account').select('account_id', 'sealed_key')) as Record<string, unknown>[];
   return rows.map((row) => {

@@ -13,7 +13,7 @@ const msPerDay = 86_400_000;
 const projectsPerCall = 1000;
 const timeoutMs = 10_000;
 
-/** Says for how many days projects log prompts. */
+/** Returns for how many days projects log prompts. */
 export type PromptLogSettings = Pick<AuthService, 'batchGetPromptLogDays'>;
 
 interface SweeperDeps {

@@ -1,5 +1,5 @@
-// The job that verifies the charges: every minute the recent calls and the known drifts, and once a day everything. Several
-// replicas may run it; each run, or part of one, is claimed by one of them.
+// The job that verifies the charges: by default, the recent calls and the known drifts every minute, and everything once a day. Several
+// replicas may run it; one of them claims each run, or part of a run.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#client/call-context.js';
@@ -30,7 +30,7 @@ const suspectsMax = 1000;
 const verifyTimeoutMs = 3_600_000;
 const pauseMsMin = 5;
 
-/** Runs in metering from `start` to `stop`. */
+/** Compares metering's records with the ledger and the catalog periodically, from `start` to `stop`. */
 export class ReconcileJob {
   /** The latest results of the runs, whichever replica made them. */
   results: Results = noResults;
@@ -45,7 +45,7 @@ export class ReconcileJob {
       Math.min(config.reconcileIntervalMs, config.reconcileFullIntervalMs),
       () => this.tick(),
       (error) => {
-        if (!this.outcome.signal.aborted) log.warn({ err: error }, 'the reconcile could not be finished; this will be retried');
+        if (!this.outcome.signal.aborted) log.warn({ err: error }, 'the reconcile run could not be finished; this will be retried');
       },
     );
   }
@@ -56,7 +56,7 @@ export class ReconcileJob {
     await this.stopRepeating();
   }
 
-  /** Makes the runs that are due. */
+  /** Executes the runs that are due. */
   async tick(): Promise<void> {
     const { clock, db } = this.deps;
     await ensureRuns(db, clock.nowMs());
@@ -149,7 +149,7 @@ export class ReconcileJob {
     return wrong;
   }
 
-  /** Returns what the ledger finds when it compares itself with its journal. */
+  /** Returns the drifts that the ledger's Verify finds, in all accounts if `accountId` is empty. */
   private async verify(accountId: string, { sums }: Tally): Promise<Drift[]> {
     const context = callContext({ caller: 'metering', timeoutMs: verifyTimeoutMs, signal: this.outcome.signal });
     const verified = await this.deps.ledger.verify({ accountId }, context);

@@ -19,9 +19,9 @@ export interface CallName {
 /** Holds a charge that waits for the ledger. */
 export interface QueuedCharge {
   readonly chargeNanoUsd: bigint;
-  /** Permanently, by the ledger. */
+  /** Whether the ledger refused it permanently. */
   readonly isRefused: boolean;
-  /** Until gateways have had their time to report the lost call. */
+  /** Whether it is not sent until gateways have had time to report the lost call. */
   readonly isDeferred: boolean;
 }
 

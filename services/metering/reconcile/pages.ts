@@ -1,4 +1,4 @@
-// Walks through everything, page by page: all records, then all holds, then everything in the outbox. What one source has lost the others still have.
+// Walks through everything, page by page: all records, then all holds, then everything in the outbox. A call that one source has lost is found in another.
 import { AppError } from '#client/errors/app-error.js';
 import { callContext } from '#client/call-context.js';
 import { isId } from '#kit/id.js';
@@ -57,7 +57,7 @@ export async function examinePage(extent: Extent, pageToken: string, deps: Recon
         },
         callContext({ caller: 'metering', timeoutMs: ledgerTimeoutMs }),
       );
-      // Those that are on record were examined in that stage.
+      // Calls that are on record were examined in the stage of the records.
       const recorded = await recordedNames(
         deps.db,
         holds.map(({ id }) => id),

@@ -6,9 +6,9 @@ import { compareUnitSums } from '../store/compare-unit-sums.js';
 import { recordedCallsAfter } from '../store/reconcile.js';
 import { callsPerLook, examine, type ReconcileDeps } from './examine.js';
 
-/** Maximum per run, or part of one; with more, they are chosen at random, so that each is checked sooner or later. */
+/** Maximum number of quarter hours compared per run, or part of one; from more, a random selection is compared, so that each is checked sooner or later. */
 const quartersMax = 500;
-/** Enough to see what is wrong. */
+/** Maximum number of wrong sums that are reported: enough to see what is wrong. */
 const wrongMax = 20;
 
 /** The quarter hours in which calls started, each once, by account and start. */
@@ -30,7 +30,7 @@ export async function examineSums(seen: QuartersSeen, found: readonly Drift[], d
   return drifts;
 }
 
-/** Returns whether one of its first records was changed since the run examined it. */
+/** Reports whether one of the quarter's first records has a drift of its own, for example because it was changed since the run examined it. */
 async function areRecordsWrong({ accountId, startMs }: Quarter, deps: ReconcileDeps): Promise<boolean> {
   const calls = await recordedCallsAfter(deps.db, { accountId, fromMs: startMs, untilMs: startMs + quarterMs }, undefined, callsPerLook);
   return (await examine(calls, deps)).drifts.length > 0;

@@ -15,8 +15,8 @@ const recordsPerTransactionMax = 100;
 const queueMax = 10_000;
 
 /**
- * A lane that stores records durably; see `BatchLane`. A repeat
- * raises the driver's duplicate error for that record only, and a call whose idempotency key was taken over raises call_closed.
+ * A lane that stores records durably; see `BatchLane`. A repeat raises the driver's duplicate error for that record only, and a call whose idempotency
+ * key was taken over raises call_closed.
  */
 export type RecordLane = BatchLane<PricedRecord, RecordEffects>;
 

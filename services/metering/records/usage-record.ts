@@ -22,7 +22,7 @@ export interface EndedCall {
   readonly quarantined: boolean;
   /** Returned to repeats of a call with an idempotency key; empty if none. */
   readonly storedAnswer: Buffer;
-  /** What later requests may refer to. */
+  /** The response to which later requests may refer. */
   readonly storedResponse?: StoredResponse | undefined;
   /** Whether the call is certainly not among the calls in flight. */
   readonly neverCheckpointed?: boolean | undefined;

@@ -6,12 +6,12 @@ import { repeat } from '#kit/repeat.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
 import { clearKeyAlert, dueKeyAlerts } from '../store/refused-keys.js';
 
-/** When alerts that the ledger did not accept are retried. Alerts that become due are sent immediately. */
+/** How often alerts that the ledger did not accept are retried. Alerts that become due are sent immediately. */
 const retryMs = 60_000;
 const timeoutMs = 10_000;
 const alertsAtATime = 100;
 
-/** Sends alerts when it is woken, and those that were left over from time to time. */
+/** Sends due alerts when it is woken, and retries the rest periodically. */
 export class KeyAlerts {
   private sending: Promise<void> | undefined;
   private isWanted = false;
@@ -33,7 +33,7 @@ export class KeyAlerts {
     await this.sending?.catch(() => undefined);
   }
 
-  /** Sends what is due soon. */
+  /** Sends the due alerts in the background. */
   wake(): void {
     this.isWanted = true;
     this.sending ??= this.sendWanted()

@@ -1,4 +1,4 @@
-// Page tokens: the opaque place between two pages of records, where the previous page ended. In an order by value, the value is in place of the start.
+// Page tokens: the opaque position at which the previous page of records ended. In an order by value, a token contains the value instead of the start.
 import { fieldFault } from '#client/errors/fault.js';
 import { idFromBytes } from '#kit/id.js';
 import { bytesOf } from '../store/record-rows.js';

@@ -157,7 +157,7 @@ export function requireNames(hashes: readonly Uint8Array[], field: string): void
   for (const hash of hashes) requireHash(hash, field);
 }
 
-/** Raises invalid_request unless the value is a whole number of milliseconds that fits 32 bits. */
+/** Raises invalid_request unless the value is a whole number that fits 32 bits. */
 export function requireUint32(value: number, field: string): void {
   requireThat(isUint32(value), field, `must be a whole number from 0 to ${tokensMax}`);
 }

@@ -33,7 +33,7 @@ export interface RollupWorkerDeps {
   readonly log: Logger;
 }
 
-/** Rolls up usage in metering from `start` to `stop`; of several replicas, one at a time. */
+/** Rolls up usage periodically, from `start` to `stop`. One replica does so at a time. */
 export class RollupWorker {
   private readonly replica = randomBytes(16);
   private readonly numbers = new SeriesNumbers();

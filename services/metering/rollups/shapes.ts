@@ -74,7 +74,7 @@ export function quartersOf(shape: Shape, blockOfDay: number): number {
   return shape * partsOfShape + firstQuarterPart + blockOfDay;
 }
 
-/** Returns the same for its hours. */
+/** Returns the part with the hours of a shape in a block of the day, as `quartersOf` does for quarters. */
 export function hoursOf(shape: Shape, blockOfDay: number): number {
   return shape * partsOfShape + firstHourPart + blockOfDay;
 }
@@ -89,13 +89,13 @@ export function allHoursOf(shape: Shape): number[] {
   return Array.from({ length: blocksOfDay }, (_, block) => hoursOf(shape, block));
 }
 
-/** Holds the place where the sums of a quarter of an hour are kept. */
+/** Holds a place where the sums of a quarter of an hour are kept. */
 export interface Place {
   readonly part: number;
   readonly bucketMs: number;
 }
 
-/** Part and bucket, three times. */
+/** Returns the three places that the sums of a quarter of an hour are added to: its own, its block's, and its hour's or span's. */
 export function placesOf(shape: Shape, quarter: number): Place[] {
   const block = Math.floor((quarter % dayMs) / blockMs);
   const places = [

@@ -47,7 +47,7 @@ export function sumsFromRow(row: Readonly<Record<string, unknown>>): Sums {
   });
 }
 
-/** Returns the charge. */
+/** Returns the charge in nano-USD. */
 export function chargeOf(sums: Sums): bigint {
   return sums[chargeIndex]!;
 }

@@ -19,9 +19,9 @@ import { validateUsage } from '../requests/validate-usage.js';
 const itemsMax = 10_000;
 
 /**
- * A call is open until it is on record or its hold has ended: then nothing is set aside for it any more, and we would pay for every
- * further token. While the ledger is unavailable, only the local records decide and calls continue. A malformed call
- * could never be recorded, so it must end too; the other calls of the request are stored.
+ * Returns which calls are open. A call is open until it is on record or its hold has ended: then nothing is set aside for it any more, and
+ * we would pay for every further token. While the ledger is unavailable, only the local records decide and calls continue. A malformed call
+ * could never be recorded, so it must end too; the other calls of the request are stored. Raises invalid_request.
  */
 export async function checkpointUsage(
   request: CheckpointUsageRequest,

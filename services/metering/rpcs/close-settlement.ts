@@ -8,7 +8,7 @@ import { requireId, requireThat } from '../requests/validate-call.js';
 
 const reasonCharsMax = 500;
 
-/** Raises not_found, and failed_precondition unless the ledger has refused the charge. */
+/** Raises invalid_request, not_found, and failed_precondition unless the ledger has refused the charge. */
 export async function closeSettlement(
   { callId, reason }: CloseSettlementRequest,
   context: CallContext,

@@ -11,7 +11,10 @@ import { validateUsage } from '../requests/validate-usage.js';
 const pricesMax = 4000;
 const sizesMax = 16;
 
-/** Returns the charge of each size at each price, computed by the function that charges calls. Raises invalid_request for too many, or for prices out of bounds. */
+/**
+ * Returns the charge of each size at each price, computed by the function that charges calls. Raises invalid_request for too many prices or sizes, and for
+ * prices out of bounds.
+ */
 export async function estimateCharges({ prices, tokens }: EstimateChargesRequest, _context: CallContext): Promise<EstimateChargesResponse> {
   if (prices.length > pricesMax) throw fieldFault('prices', 'max_items', { max: pricesMax });
   if (tokens.length > sizesMax) throw fieldFault('tokens', 'max_items', { max: sizesMax });

@@ -17,7 +17,7 @@ interface Count {
 
 const counts = new WeakMap<object, Count>();
 
-/** Queries the database as well. */
+/** Queries the database, and so fails while it is unavailable. */
 export async function getHealth(
   _request: GetHealthRequest,
   _context: CallContext,

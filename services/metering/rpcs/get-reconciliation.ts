@@ -5,7 +5,7 @@ import type { RpcDeps } from '../deps.js';
 import { currentDrifts, resultsOf } from '../reconcile/results.js';
 import { readRuns } from '../store/reconcile-state.js';
 
-/** Returns them as stored, whichever replica made the runs. */
+/** Returns the results as they are stored, whichever replica executed the runs. */
 export async function getReconciliation(
   _request: GetReconciliationRequest,
   _context: CallContext,

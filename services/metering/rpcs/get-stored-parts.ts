@@ -6,7 +6,7 @@ import { requireId, requireNames } from '../requests/validate-call.js';
 import { bytesOf } from '../store/record-rows.js';
 import { findParts } from '../store/stored-parts.js';
 
-/** Leaves out parts that do not exist. */
+/** Leaves out parts that do not exist. Raises invalid_request. */
 export async function getStoredParts(
   request: GetStoredPartsRequest,
   _context: CallContext,

@@ -10,7 +10,7 @@ import { bytesOf } from '../store/record-rows.js';
 import { findRecord } from '../store/records.js';
 import { findAnswer } from '../store/stored-answers.js';
 
-/** How long a retry counts as waiting. It repeats its request more often. */
+/** How long a retry counts as waiting after a JoinCall; its gateway repeats the RPC more often than that. */
 const awaitedMs = 3000;
 
 /** Returns no result when no call is offered, or when its answer is not stored. */

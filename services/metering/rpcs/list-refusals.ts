@@ -1,4 +1,4 @@
-// ListRefusals: stored refusals of a filter, newest first, by keyset pages as ListUsageRecords has them.
+// ListRefusals: stored refusals of a filter, newest first, in keyset pages like those of ListUsageRecords.
 import type { CallContext } from '#client/call-context.js';
 import type { ListRefusalsRequest, ListRefusalsResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';

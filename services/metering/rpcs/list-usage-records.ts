@@ -1,4 +1,5 @@
-// ListUsageRecords: records of a filter, newest first or in another order, by keyset pages: records that arrive meanwhile neither repeat nor hide others.
+// ListUsageRecords: records of a filter, newest first or in another order. Pages are by keyset, so that records that arrive between two pages neither
+// repeat nor hide others.
 import type { CallContext } from '#client/call-context.js';
 import type { ListUsageRecordsRequest, ListUsageRecordsResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';

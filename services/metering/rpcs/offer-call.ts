@@ -17,7 +17,7 @@ export async function offerCall(request: OfferCallRequest, context: CallContext,
   requireThat(keptMs >= 1 && keptMs <= keptMsMax, 'kept_ms', `must be from 1 to ${keptMsMax}`);
   try {
     const outcome = await keys.add(
-      // The hash covers the whole request.
+      // The hash covers the whole request, so it is its fingerprint too.
       {
         accountId: bytesOf('acct', request.accountId),
         keyHash,

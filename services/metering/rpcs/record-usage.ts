@@ -35,16 +35,16 @@ import {
   validateCall,
 } from '../requests/validate-call.js';
 
-/** What fits one statement with the default settings of a MySQL server: drivers send bytes as text of twice the length. */
+/** Maximum size that fits in one statement with the default settings of a MySQL server: drivers send bytes as text of twice the length. */
 const keptAnswerBytesMax = 7 * 1024 * 1024;
 const storedMsMin = 1;
 const storedMsMax = 30 * 86_400_000;
 const unspecified = ResponseStorage.RESPONSE_STORAGE_UNSPECIFIED;
 
 /**
- * Responds after the commit. A repeat returns the first record. A report of a call that was considered lost replaces
- * that record until it is settled. Raises call_closed when it arrives later or another call has its idempotency key, idempotency_mismatch when its id is on record for another
- * account.
+ * Responds after the commit. A repeat returns the first record. The report of a call that was considered lost replaces that call's record until it is
+ * settled. Raises invalid_request, call_closed when the report arrives later or another call has its idempotency key, and idempotency_mismatch when its
+ * id is on record for another account.
  */
 export async function recordUsage(request: RecordUsageRequest, context: CallContext, deps: RpcDeps): Promise<RecordUsageResponse> {
   const { clock, log, outbox, records } = deps;
@@ -85,7 +85,7 @@ function answerTo({ chargeOnly }: RecordUsageRequest, response: RecordUsageRespo
   return { ...response, record: { ...emptyRecord, tokens, chargeNanoUsd } };
 }
 
-/** Returns whether the response of a call is stored that is on record already. */
+/** Returns whether the response of a call that is already on record is stored. */
 async function storageOf({ record, storedResponse }: PricedRecord, { db, clock }: RpcDeps): Promise<ResponseStorage> {
   if (storedResponse === undefined) return unspecified;
   const accountId = bytesOf('acct', record.call.accountId);
@@ -94,7 +94,7 @@ async function storageOf({ record, storedResponse }: PricedRecord, { db, clock }
   return parts.length > 0 ? ResponseStorage.RESPONSE_STORAGE_STORED : ResponseStorage.RESPONSE_STORAGE_GONE;
 }
 
-/** Adds to the span what a user of traces looks for in a record. */
+/** Adds to the span the parts of a record that operators look for in traces. */
 function describeRecord({ record }: PricedRecord, settlement: Settlement | undefined): void {
   const span = trace.getActiveSpan();
   if (span?.isRecording() !== true) return;

@@ -38,7 +38,7 @@ export async function reserveIdempotencyKey(
   }
 }
 
-/** Returns undefined when another replica was faster; the next read sees what it did. */
+/** Returns undefined when another replica was faster; the next attempt sees the key that it reserved. */
 async function ask(
   request: ReserveIdempotencyKeyRequest,
   context: CallContext,

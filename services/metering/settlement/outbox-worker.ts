@@ -36,7 +36,7 @@ export interface OutboxWorkerDeps {
   readonly outage: LedgerOutage;
 }
 
-/** A settlement to deliver, in the trace of the call that recorded it; that of a poll has none. */
+/** A settlement to deliver, and the trace of the call that recorded it; settlements found by the poll have none. */
 interface Taken {
   readonly item: PendingSettlement;
   readonly trace: Context;
@@ -122,7 +122,7 @@ export class OutboxWorker {
     if (this.isGroupAhead) return;
     const group = this.queue.splice(0, this.deps.config.settleConcurrency - this.delivering);
     if (group.length === 0) return;
-    // One alone is no sign of more, and what the limit left in the queue should not wait.
+    // A single settlement is no sign that more will follow, and settlements that the limit left in the queue should not wait.
     const isFew = group.length > 1 && group.length < groupWanted && this.queue.length === 0;
     this.delivering += group.length;
     this.isGroupAhead = true;

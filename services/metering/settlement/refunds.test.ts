@@ -120,7 +120,7 @@ describe.each(testEngines)('the refund of an undelivered answer on %s', (engine)
   });
 });
 
-/** Lets time pass; whether no refund is left. */
+/** Lets time pass, and returns whether no refund is left. */
 async function isDone({ clock, meteringDb }: Pick<Money, 'clock' | 'meteringDb'>): Promise<boolean> {
   clock.advance(1000);
   return Number((await meteringDb.knex('refund_outbox').count({ rows: '*' }))[0]!['rows']) === 0;

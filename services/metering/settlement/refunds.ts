@@ -1,4 +1,4 @@
-// Refunds whole answers that were charged and withheld: at least once from here, once at the ledger, by the idempotency key of the refund.
+// Refunds whole answers that were charged and withheld. Refunds are sent at least once, and the ledger books each once by its idempotency key.
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
@@ -13,7 +13,7 @@ import { isLedgerAway, type LedgerOutage } from './ledger-outage.js';
 const perPollMax = 50;
 const backoffMinMs = 500;
 
-/** What refunds need. */
+/** Holds the dependencies of refunds. */
 export interface RefundDeps {
   readonly config: MeteringConfig;
   readonly db: Database;
@@ -62,12 +62,12 @@ async function isBooked({ callId, accountId, capturedNanoUsd }: PendingRefund, d
   } catch (error) {
     if (isRefunded(error)) return true;
     if (isLedgerAway(error)) outage.began(error);
-    else log.error({ err: error, ...names }, 'a refund failed; it will be tried again');
+    else log.error({ err: error, ...names }, 'a refund failed; it will be retried');
     return false;
   }
 }
 
-/** Whether nothing is left to refund, because an operator refunded the charge before. */
+/** Reports whether nothing is left to refund, because an operator has already refunded the charge. */
 function isRefunded(error: unknown): boolean {
   if (!hasReason(error, 'failed_precondition')) return false;
   const { captured_nano_usd: captured, refunded_nano_usd: refunded } = error.details;

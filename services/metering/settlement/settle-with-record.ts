@@ -21,7 +21,7 @@ export class NotSettled extends Error {
   }
 }
 
-/** Returns the settling of new records. What the ledger refuses is left to the outbox, which keeps it for operators. */
+/** Returns the function that settles new records. Settlements that the ledger refuses are left to the outbox, which keeps them for operators. */
 export function settleWith(settleInTransaction: SettleInTransaction): SettleRecords {
   return async (tx, records) => {
     const requests = records.map(({ record: { call, chargeNanoUsd } }) => ({

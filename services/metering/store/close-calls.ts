@@ -1,4 +1,4 @@
-// Closing calls. The record, the end of its call in flight and its settlement to deliver are one
+// Closes calls. The record, the end of its call in flight and its settlement to deliver are one
 // transaction. Every transaction touches idempotency_key first, then open_call, usage_record, usage_unfolded, outbox and the stored responses, so
 // that no two can deadlock. All code that stores a record calls `lockKeysOf` first and ends with `closeKey`: without them one
 // idempotency key could be charged twice.

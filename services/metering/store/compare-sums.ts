@@ -126,7 +126,7 @@ function ofAccount(name: string, account: Buffer, part: number, fromMs: number, 
   };
 }
 
-/** Looked up series by series, since those of one instant are not stored together. */
+/** Looks rows up series by series, since those of one instant are not stored together. */
 function ofAllSeries(name: string, account: Buffer, shape: Shape, part: number, bucketMs: number): Statement {
   return {
     text:

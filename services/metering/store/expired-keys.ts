@@ -30,8 +30,8 @@ export async function deleteExpiredKeys(db: Database, nowMs: number, ttlMs: numb
 }
 
 /**
- * Reports whether the call that has the key may still run: it is in flight, or may not have been checkpointed yet. In the grace period of leases, all
- * may that are not known to be lost.
+ * Reports whether the call that has the key may still run: it is in flight, or may not have been checkpointed yet. In the grace period of leases, every
+ * call that is not known to be lost may still run.
  */
 export async function isRunning(tx: PlainTransaction, key: KeyRow, nowMs: number, isGrace = false): Promise<boolean> {
   if (key.state !== KeyState.running || key.leaseUntilMs === leaseOfLost) return false;

@@ -1,4 +1,5 @@
-// Pages of records filtered by model, by outcome or by several dimensions are found with the help of sums. They must equal those of a plain scan, however far the sums are.
+// Pages of records filtered by model, by outcome or by several dimensions are found with the help of sums. They must equal those of a plain scan, however
+// complete the sums are.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';

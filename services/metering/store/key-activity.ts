@@ -1,4 +1,4 @@
-// When keys were last used.
+// Finds when keys were last used.
 import type { Database } from '#kit/db/open.js';
 import { textOfRows } from '#kit/db/sql-text.js';
 import { asBigInt, asBytes, asText } from '#kit/db/values.js';

@@ -11,7 +11,7 @@ import type { PricedCall } from '../requests/validate-call.js';
 import { addKept, deleteAnswer, putAnswer, rowBytes } from './stored-answers.js';
 import { bytesOf } from './record-rows.js';
 
-/** The state of a key: its call runs, or is on record with a response, or without one and why. */
+/** The state of a key: its call runs, its response is stored, or its call is on record without a response, for the reason named. */
 export const KeyState = { running: 0, kept: 1, tooLarge: 2, gatewayLost: 3 } as const;
 
 /** One of these states. */
@@ -82,7 +82,7 @@ export async function insertKey(tx: PlainTransaction, key: KeyRow): Promise<void
   await tx.run(`INSERT INTO idempotency_key (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, values);
 }
 
-/** Inserts keys of one account with the responses of their calls, which are on record. */
+/** Inserts keys of one account with the responses of their calls. */
 export async function insertKeptKeys(
   tx: PlainTransaction,
   accountId: Buffer,
@@ -176,7 +176,7 @@ export async function closeKey(tx: PlainTransaction, { record, free, storedAnswe
   const wasUsed = tokens.outputTokens > 0 || record.chargeNanoUsd > 0n;
   // A call that cost nothing and delivered nothing leaves its key free, so that a repeat is a new attempt.
   if (free && !isLost) return deleteKey(tx, key);
-  // Its gateway may have delivered it and still report it, unless a repeat has taken the key by then.
+  // The call's gateway may have delivered its answer and may still report it, unless a repeat has taken the key by then.
   if (isLost && (free || !wasUsed)) {
     await tx.run(`UPDATE idempotency_key SET lease_until_ms = ${leaseOfLost} WHERE ${byKey}`, [accountId, keyHash]);
     return;

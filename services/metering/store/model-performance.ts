@@ -1,4 +1,4 @@
-// How fast and how reliable each model was, over all accounts, for its public page. Only aggregates of many calls are returned.
+// Measures how fast and how reliable each model was, over all accounts, for its public page. Only aggregates of many calls are returned.
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain-transaction.js';
@@ -7,7 +7,7 @@ import { ModelPerformance, type ModelPerformance_Period as Period } from '#proto
 import { errorOutcomes } from '#rules/outcomes.js';
 import { percentilesOf } from './performance.js';
 
-/** Records that are read for one measurement. */
+/** Maximum number of records that are read for one measurement; the newest of all models. */
 const readMax = 10_000;
 /** With fewer calls, no figures are reported. */
 export const callsMin = 50;
@@ -36,6 +36,7 @@ export class ModelPerformances {
 
   constructor(private readonly deps: { readonly db: Database; readonly clock: Clock }) {}
 
+  /** Returns the figures of the models that were called in the last week, measured at most `keptMs` ago. */
   read(): Promise<ModelPerformance[]> {
     const nowMs = this.deps.clock.nowMs();
     if (this.measured !== undefined && nowMs - this.measured.atMs < keptMs) return this.measured.models;

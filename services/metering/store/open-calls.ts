@@ -31,9 +31,10 @@ export interface OpenCall {
 }
 
 /**
- * Records that these calls are in flight and what they have used; returns the ids of those that are already on record, or whose
- * idempotency key another call has, which are not stored. `keyLeaseUntilMs` is the new lease of the others' keys. The rows are written before the records are looked up: a record that is being stored then either is seen here or
- * waits for these rows and removes them, unless its call was reported as never checkpointed. Such a row is removed by the lease sweeper.
+ * Records that these calls are in flight and what they have used. Returns the ids of those that are not stored, because they are already on record or
+ * another call has their idempotency key. `keyLeaseUntilMs` is the new lease of the others' keys. The rows are written before the records are looked up:
+ * a record that is being stored meanwhile is either seen here, or waits for these rows and removes them, unless its call was reported as never
+ * checkpointed. In that case the lease sweeper removes the row.
  */
 export async function putOpenCalls(db: Database, calls: readonly OpenCall[], keyLeaseUntilMs: number): Promise<Set<string>> {
   // In key order, so that the batches of two gateways cannot deadlock.

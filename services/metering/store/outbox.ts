@@ -10,7 +10,7 @@ import { bytesOf } from './record-rows.js';
 /** The state of a settlement that is delivered when it is due. */
 export const pending = 0;
 const failed = 1;
-/** The state of a lost call, whose own report may still arrive: it is not delivered before its time. */
+/** The state of the settlement of a lost call, whose own report may still arrive: it is not delivered before its time. */
 export const deferred = 2;
 const errorCharsMax = 200;
 
@@ -82,7 +82,7 @@ export async function hasDueDeferred(db: Database, nowMs: number): Promise<boole
   return (await db.query(selectDeferred, [nowMs])).length > 0;
 }
 
-/** Makes the deferred settlements of lost calls deliverable whose time has come. */
+/** Makes those deferred settlements of lost calls deliverable whose time has come. */
 export async function releaseDeferred(db: Database, nowMs: number): Promise<void> {
   await db.knex('outbox').where({ state: deferred }).where('next_attempt_at_ms', '<=', nowMs).update({ state: pending });
 }
@@ -103,8 +103,8 @@ async function insertRows(tx: PlainTransaction, records: readonly PricedRecord[]
 }
 
 /**
- * Claims up to `limit` due settlements until `claimedUntilMs`. A replica that reads them
- * at the same moment finds the instant changed and claims none of them.
+ * Claims up to `limit` due settlements until `claimedUntilMs`. Another replica that reads them at the same moment finds the instant changed, and
+ * claims none of them.
  */
 export async function claimDue(db: Database, nowMs: number, claimedUntilMs: number, limit: number): Promise<PendingSettlement[]> {
   const due = (await db.query(selectDue, [nowMs, limit])) as Record<(typeof columns)[number], unknown>[];
@@ -152,11 +152,11 @@ export async function storeOutcomes(db: Database, outcomes: readonly Outcome[], 
       else await tx.run(postpone, [outcome.nextAttemptAtMs, ...last]);
     }
   };
-  // A lost outcome is delivered once more, and the ledger responds the same.
+  // If an outcome is lost, its settlement is delivered again and the ledger returns the same response.
   await db.plainTransaction(store, { isRepeatable: true, mayBeLost: true });
 }
 
-/** Reports the usual case, in which many rows can share one statement: the ledger took exactly the charge. */
+/** Reports whether the ledger took exactly the charge. In this usual case, many rows share one statement. */
 function isWhole(outcome: Outcome & { kind: 'settled' }): boolean {
   return outcome.shortfallNanoUsd === 0n && outcome.capturedNanoUsd === outcome.item.chargeNanoUsd;
 }

@@ -10,7 +10,7 @@ import type {
 import { errorOutcomes } from '#rules/outcomes.js';
 import { newestOf } from './queries.js';
 
-/** Records that are read for one response. */
+/** Maximum number of records that are read for one response. */
 export const measuredMax = 5000;
 
 interface Measured {

@@ -12,7 +12,7 @@ import { bytesOf } from './record-rows.js';
 const msPerDay = 86_400_000;
 /** A gateway sends a body within seconds of the record, or never. */
 const lostAfterMs = 600_000;
-/** What each body counts in addition to its bytes. */
+/** How many bytes each body counts in addition to its own. */
 const rowBytes = 512;
 /** Rows per transaction, so that calls get their turn in between. */
 export const rowsPerStepMax = 100;
@@ -91,7 +91,7 @@ export async function keyOfAccount(
   }
 }
 
-/** Returns the bytes that all accounts keep. */
+/** Returns how many bytes are kept for all accounts. */
 export async function keptBytesOfAll(db: Database): Promise<number> {
   const [row] = await db.query('SELECT COALESCE(SUM(kept_bytes), 0) AS bytes FROM prompt_log_account', []);
   return asNumber(row!['bytes']);
@@ -144,7 +144,7 @@ export async function putPromptLogs(
       await tx.run('UPDATE prompt_log_account SET kept_bytes = ? WHERE account_id = ?', [keptBytes, accountId]);
       return true;
     },
-    // A power failure may undo it: the log is then shown as lost.
+    // A power failure may undo the transaction: the log is then shown as lost.
     { isRepeatable: true, mayBeLost: true },
   );
 }
@@ -225,7 +225,7 @@ async function lockAccount(tx: PlainTransaction, accountId: Buffer): Promise<{ s
   return row === undefined ? undefined : { sealedKey: asText(row['sealed_key']), keptBytes: asNumber(row['kept_bytes']) };
 }
 
-/** Removes the oldest bodies of an account until this many bytes are free, or some of them, and returns how many are. */
+/** Removes the oldest bodies of an account, at most `rowsPerStepMax`, until this many bytes are freed; returns how many bytes were freed. */
 async function replaceOldest(tx: PlainTransaction, accountId: Buffer, bytes: number): Promise<number> {
   const text = `SELECT call_id, kept_bytes FROM prompt_log_body WHERE account_id = ? ORDER BY call_id LIMIT ${rowsPerStepMax}`;
   const ids: Buffer[] = [];
@@ -235,7 +235,7 @@ async function replaceOldest(tx: PlainTransaction, accountId: Buffer, bytes: num
     ids.push(asBytes(row['call_id']));
     freed += asNumber(row['kept_bytes']);
   }
-  // The sum counts bodies that do not exist.
+  // No bodies are left, so the account's sum is too high; it is corrected by counting the rest as freed.
   if (ids.length === 0) return bytes;
   await tx.run(`DELETE FROM prompt_log_body WHERE account_id = ? AND ${byCall(ids.length)}`, [accountId, ...ids]);
   await tx.run(`UPDATE prompt_log SET state = ? WHERE ${byCall(ids.length)}`, [State.PROMPT_LOG_STATE_REPLACED, ...ids]);

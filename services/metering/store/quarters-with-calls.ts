@@ -1,5 +1,5 @@
-// When calls that match a filter by project, by model, by outcome or by several dimensions were made, newest first, according to the kept sums: so that a page of them is found
-// without reading all records of the account or key.
+// Finds from the sums in which quarters of an hour there were calls that match a filter by project, model, outcome or several dimensions, newest first.
+// So a page of them is found without reading all records of the account or key.
 import type { Database } from '#kit/db/open.js';
 import { asNumber } from '#kit/db/values.js';
 import type { UsageFilter } from '#proto/metering/v1/metering.js';
@@ -21,8 +21,8 @@ export interface Quarters {
 }
 
 /**
- * Returns the quarters that hold at least `limit` calls of the filter that started before `untilMs`, or all there are. Undefined if an index finds the calls, if
- * there are very many, and if the sums do not cover all of them: for all accounts, and during the initial backfill.
+ * Returns the quarters that hold at least `limit` calls of the filter that started before `untilMs`, or all that there are. Returns undefined if an
+ * index finds the calls, if there are very many, or if the sums do not cover all of them: for all accounts, and during the initial backfill.
  */
 export async function quartersWithCalls(db: Database, filter: UsageFilter, untilMs: number, limit: number): Promise<Quarters | undefined> {
   const hasList = filter.projectIds.length > 0 || filter.keyIds.length > 0;
@@ -52,7 +52,10 @@ export async function quartersWithCalls(db: Database, filter: UsageFilter, until
   return { stretches, areAll: newestFirst.length < limit + 2 };
 }
 
-/** Returns a statement that reads how far the sums are, the newest quarters of each part of the series, and those of calls not yet in the sums, all as of one instant. */
+/**
+ * Returns a statement that reads how complete the sums are, the newest quarters of each part of the series, and those of calls that are not yet in the
+ * sums, all as of one instant.
+ */
 function statementOf(filter: UsageFilter, untilMs: number, quarters: number): Statement {
   const account = bytesOf('acct', filter.accountId);
   const shape = shapeOf({ filter, columns: new Set() });

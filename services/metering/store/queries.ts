@@ -70,7 +70,7 @@ export interface OrderedRecord {
   readonly value: bigint;
 }
 
-/** Returns whether the order is known. */
+/** Reports whether the order is known. */
 export const isOrder = (order: RecordOrder): boolean => orderedBy[order] !== undefined;
 
 /**
@@ -100,7 +100,7 @@ export async function findOrderedRecords(
   };
 }
 
-/** Returns those that started within one of the periods, which are given newest first. */
+/** Returns up to `limit` records that meet the conditions and started within one of the periods, which are given newest first. */
 async function inStretches(
   db: Database,
   conditions: readonly Condition[],

@@ -67,7 +67,7 @@ export async function removeRefund(db: Database, callId: string): Promise<void> 
     .delete();
 }
 
-/** Sets when a refund is tried again. */
+/** Sets when a refund is retried. */
 export async function postponeRefund(db: Database, { callId, attempts }: PendingRefund, nextAttemptAtMs: number): Promise<void> {
   const changes = { attempts: attempts + 1, next_attempt_at_ms: nextAttemptAtMs };
   await db

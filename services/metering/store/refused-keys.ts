@@ -128,7 +128,7 @@ export async function dueKeyAlerts(db: Database, limit: number): Promise<DueKeyA
   }));
 }
 
-/** Notes that an alert has been handed over. */
+/** Records that the ledger has accepted an alert. */
 export async function clearKeyAlert(db: Database, { accountId, keyId, reason }: DueKeyAlert): Promise<void> {
   const key = [bytesOf('acct', accountId), bytesOf('key', keyId), reason];
   await db.plainTransaction((tx) => tx.run('UPDATE refused_key SET alert_due = 0 WHERE account_id = ? AND key_id = ? AND reason = ?', key));

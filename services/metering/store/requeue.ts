@@ -1,4 +1,4 @@
-// Queues the charges of settled records again: after a restore, for what the ledger's older copy does not know.
+// Queues the charges of settled records again, after the ledger was restored from a copy that does not contain their settlements.
 import type { Database } from '#kit/db/open.js';
 import { asBigInt } from '#kit/db/values.js';
 import { idToBytes } from '#kit/id.js';
@@ -6,7 +6,7 @@ import { pending } from './outbox.js';
 
 const atATime = 200;
 
-/** Marks the records of these calls as unsettled and queues their charges, unless they are unsettled. The ledger books a charge once. */
+/** Marks those records of these calls that are settled as unsettled, and queues their charges. The ledger books a charge once. */
 export async function requeueSettlements(db: Database, callIds: readonly string[], nowMs: number): Promise<void> {
   for (let start = 0; start < callIds.length; start += atATime) {
     const ids = callIds.slice(start, start + atATime).map((id) => idToBytes('req', id)!);

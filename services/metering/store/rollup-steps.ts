@@ -1,4 +1,4 @@
-// The steps of the roll-up: which records are in the sums, and how the others are added. A record is in the sums when it is not in
+// The steps of the roll-up, which add records to the sums and remove them. A record is in the sums when it is not in
 // usage_unfolded and, until the backfill has ended, its id is not above the watermark. Every transaction that changes sums first updates
 // the row of usage_summing, so these transactions run one after another on any replica or node, and each record is added once.
 import type { Database } from '#kit/db/open.js';
@@ -69,7 +69,10 @@ export async function isComplete(tx: PlainTransaction): Promise<boolean> {
   return asNumber(row!['phase']) === Phase.complete;
 }
 
-/** Leases the roll-up to this replica until then; returns false while another replica has the lease. Two replicas at once would also be correct, but would wait for each other. */
+/**
+ * Leases the roll-up to this replica until `untilMs`; returns false while another replica has the lease. Two replicas at once would also be correct, but
+ * would wait for each other.
+ */
 export async function leaseRollup(db: Database, replica: Buffer, nowMs: number, untilMs: number): Promise<boolean> {
   const ours = await db
     .knex('usage_summing')
@@ -98,7 +101,10 @@ export async function pendingAfter(db: Database, after: Buffer, limit: number): 
   return { ids: [...accounts.values()].flat(), next: page.length < limit ? undefined : idOf(page.at(-1)!) };
 }
 
-/** Adds the given records that are in usage_unfolded to the sums, except those that the backfill has not reached yet, which it will add. */
+/**
+ * Adds those of the given records that are in usage_unfolded to the sums, except those that the backfill has not reached yet, which it will add. Returns
+ * how many were added.
+ */
 export async function rollUpPending(db: Database, numbers: SeriesNumbers, ids: readonly Buffer[]): Promise<number> {
   const { added } = await inTurn(db, numbers, async (tx, { phase, watermark }) => {
     if (phase === Phase.clearing) return { added: 0, next: undefined };

@@ -73,7 +73,7 @@ export interface Statement {
   readonly values: readonly unknown[];
 }
 
-/** Returns at most this many rows; undefined when records must be read one by one: for all accounts, during the initial backfill, and for very many series. */
+/** Returns at most `rowsMax` rows; undefined when records must be read one by one: for all accounts, during the initial backfill, and for very many series. */
 export async function readSummed(tx: PlainTransaction, question: Question, rowsMax: number): Promise<GroupRow[] | undefined> {
   if (question.filter.accountId === '') return undefined;
   const shape = shapeOf(question);
@@ -87,7 +87,7 @@ export async function readSummed(tx: PlainTransaction, question: Question, rowsM
     if (series.length > seriesMax) return undefined;
     const rows = await rowsOf(tx, statementOf(plan, account, shape, series, question, rowsMax));
     const check = rows.find((row) => asNumber(row['kind']) === 0);
-    // Otherwise calls of a new kind were added meanwhile, or all sums are being rebuilt.
+    // Tries again if calls of a new series were added meanwhile, or if all sums are being rebuilt.
     if (
       check === undefined ||
       asNumber(check['series']) !== asNumber(state['series']) ||
@@ -112,7 +112,7 @@ export function shapeOf({ filter, columns }: Pick<Question, 'filter' | 'columns'
   return shapeByColumns.get(shapeName(asked))!;
 }
 
-/** Returns a statement for how far the sums are, and the number of the last series. */
+/** Returns a statement that reads how complete the sums are, and the number of the last series. */
 function stateText(account: Buffer, shape: Shape): Statement {
   return {
     text: 'SELECT phase, epoch, (SELECT COALESCE(MAX(series), 0) FROM usage_series WHERE account_id = ? AND shape = ?) AS series FROM usage_summing',

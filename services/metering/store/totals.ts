@@ -91,7 +91,7 @@ function grainOf({ groupBy, thenBy }: Grouping): TimeGrain {
   return asked.includes(GroupBy.GROUP_BY_HOUR) ? 'hour' : asked.includes(GroupBy.GROUP_BY_DAY) ? 'day' : 'none';
 }
 
-/** Returns the start of the hour or day in local time, plus one day, which keeps the dividend of the remainder above zero in every zone. */
+/** Returns the SQL for the start of the hour or day in local time, plus one day, which keeps the dividend of the remainder above zero in every zone. */
 export function bucketOf(column: string, lengthMs: number, offsetMinutes: number): string {
   const local = `(${column} + ${offsetMinutes * minuteMs + dayMs})`;
   return `${local} - ${local} % ${lengthMs}`;
@@ -138,7 +138,10 @@ function dimensionsOf(filter: UsageFilter, grouping: Grouping) {
   return { first, second, question };
 }
 
-/** Does the same in an open transaction. All sums but those of other units are of one instant even if the statements of the transaction are not. */
+/**
+ * Returns sums over the filter as `sumRecords` does, in an open transaction. All sums but those of units other than tokens are of one instant, even if the
+ * statements of the transaction are not.
+ */
 export async function sumIn(tx: PlainTransaction, filter: UsageFilter, grouping: Grouping): Promise<Totals[]> {
   const { groupBy, thenBy } = grouping;
   const { first, second, question } = dimensionsOf(filter, grouping);

@@ -25,7 +25,7 @@ export async function readUnits(tx: PlainTransaction, question: Question, isSumm
   });
 }
 
-/** Kept sums of whole quarters, the records of the edges, and those that are not in the sums yet: one statement, so of one instant. */
+/** Returns one statement, and so one instant, for the sums of whole quarters, the records at the edges, and the records that are not in the sums yet. */
 function summed(question: Question): Statement {
   const { filter, bucketOf, grain } = question;
   const account = bytesOf('acct', filter.accountId);
@@ -54,7 +54,7 @@ function summed(question: Question): Statement {
   return { text: members.map((member) => member.text).join(' UNION ALL '), values: members.flatMap((member) => member.values) };
 }
 
-/** The records of a period by their units: those of one price that used the same are one row. */
+/** Returns a statement that groups the records of a period by their units: records with the same price and the same counts are one row. */
 function recordsOf(question: Question, condition: string, more: readonly unknown[], fromMs: number, untilMs: number): Statement {
   const { filter, bucketOf, grain } = question;
   const { text, values } = filterOf(filter, 'r');

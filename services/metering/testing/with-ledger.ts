@@ -27,7 +27,7 @@ export interface Money {
   readonly lines: Record<string, unknown>[];
   /** Prices that the catalog has. */
   readonly catalog: PriceVersion[];
-  /** Creates an account with this much, and a key. */
+  /** Creates an account with this balance, and a key. */
   customer(nanoUsd?: bigint): Promise<Customer>;
   /** Holds, records and settles a call; returns its id. */
   makeCall(customer: Customer, changes?: Partial<RecordUsageRequest>): Promise<string>;
