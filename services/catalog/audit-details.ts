@@ -1,4 +1,4 @@
-// What audit events say about models and prices. Pure.
+// The details of audit events about models and prices. Pure.
 import { Capability, Modality, type Model, ModelState, type PriceVersion, Tokenizer } from '#proto/catalog/v1/catalog.js';
 import { formatUsd } from '#rules/money.js';
 
@@ -11,7 +11,7 @@ const capability = wordOf(Capability, 'CAPABILITY_');
 const state = wordOf(ModelState, 'MODEL_STATE_');
 const tokenizer = wordOf(Tokenizer, 'TOKENIZER_');
 
-/** The fields of a model that an operator can change. */
+/** Returns the fields of a model that an operator can change. */
 export function modelDetail(model: Model): object {
   return {
     display_name: model.displayName,
@@ -37,7 +37,7 @@ export function modelDetail(model: Model): object {
   };
 }
 
-/** A price: its amounts as decimal USD, and when it takes effect. */
+/** Returns the amounts of a price as decimal USD, and when it takes effect (null: when it is published). */
 export function priceDetail(price: PriceVersion): object {
   const { effectiveFromMs, reasoningNanoUsdPerMtok: reasoning } = price;
   return {

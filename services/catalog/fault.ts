@@ -16,7 +16,7 @@ export function faultOf<R extends FieldRule>(field: string, rule: R, ...[params]
   return { field, rule, params: params ?? {} };
 }
 
-/** Completes the sentence "<field> …". */
+/** Returns the text that completes the sentence "<field> …". */
 export function messageOf({ rule, params }: Fault): string {
   return fill(fieldRules[rule], params);
 }

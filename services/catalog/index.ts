@@ -1,4 +1,4 @@
-// The public interface of the catalog: all that the composition may import.
+// The public entry point of the catalog: everything that other modules may import to compose a process.
 import { AuditOutbox, type AuditReceiver } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrate.js';

@@ -24,7 +24,7 @@ export interface FeedDeps {
  */
 export class CatalogFeed {
   #catalog: StoredCatalog | undefined;
-  /** Number of the state that watchers should see, from 1: a watcher that has seen another number has something to fetch. */
+  /** Number of the current state, from 1. A watcher that saw another number last has a state to read. */
   #version = 0;
   #nextStartMs: bigint | undefined;
   #checked = false;
@@ -56,7 +56,7 @@ export class CatalogFeed {
     await this.#loop;
   }
 
-  /** Call this after a change in this process, so that watchers see it without waiting for the next poll. */
+  /** Looks for changes now. Called after a change in this process, so that watchers see it before the next poll. */
   changed(): void {
     this.#checkWanted = true;
     this.#endPause();
@@ -76,7 +76,7 @@ export class CatalogFeed {
           seen = this.#version;
           yield this.#catalog;
         } else if (this.#checked) {
-          // No heartbeats while the database cannot be read: whether the catalog is still current is unknown, and silence signals that.
+          // No heartbeats while the database cannot be read: the catalog may be out of date, and the silence tells the watcher so.
           yield undefined;
         }
         // Half the interval, so that a slightly late heartbeat still arrives within the announced interval.

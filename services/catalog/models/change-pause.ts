@@ -7,7 +7,7 @@ import { pauseAt } from '#rules/model-pause.js';
 import { priceInForce } from '../prices/price.js';
 import { modelNamed } from './model.js';
 
-/** Replaces the pause with the result of `change` and appends its event, unless nothing changes. Returns the model. Raises model_unknown. */
+/** Replaces the pause with the result of `change` and appends its audit event, unless nothing changes. Returns the model. Raises model_unknown. */
 export async function changePause(
   modelId: string,
   change: (model: Model) => { readonly pause: ModelPause | undefined; readonly event: Omit<AuditEvent, 'targetId'> } | undefined,

@@ -1,4 +1,4 @@
-// What a valid model is. Pure.
+// The rules for a valid model. Pure.
 import { fault } from '#client/errors/fault.js';
 import type { AppError } from '#client/errors/app-error.js';
 import { Capability, Modality, type Model, ModelState, type Target, Tokenizer } from '#proto/catalog/v1/catalog.js';
@@ -44,7 +44,7 @@ export function modelFaults(model: Model): Fault[] {
   expect(!model.inputModalities.includes(Modality.MODALITY_EMBEDDING), 'input_modalities', 'no_embedding');
   expect(!embeds || model.outputModalities.length === 1, 'output_modalities', 'embedding_alone');
   expect(isSetOf(knownCapabilities, model.capabilities, 0), 'capabilities', 'distinct_known');
-  // Without any it is a product of an internal service, which calls no upstream.
+  // A model without targets is a product of an internal service, which calls no upstream.
   expect(model.targets.length <= targetsMax, 'targets', 'max_items', { max: targetsMax });
   faults.push(...model.targets.slice(0, targetsMax).flatMap(targetFaults));
   expect(

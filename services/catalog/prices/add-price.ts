@@ -7,8 +7,8 @@ import { priceIdPrefix } from '../store/rows.js';
 import type { CatalogChange } from '../store/store.js';
 
 /**
- * Stores `wanted` permanently, whose model exists; `startOf` determines when it starts. A repeat of a version with a start of its own returns
- * the stored one. `fieldPrefix` precedes the names of fields in errors. Raises invalid_request for a start in the
+ * Stores `wanted` permanently; its model must exist, and `startOf` determines when it starts. If a version that charges the same from the same
+ * start is stored already, returns that one. `fieldPrefix` precedes the names of fields in errors. Raises invalid_request for a start in the
  * past, already_exists when another version starts at that millisecond, failed_precondition when the model has too many versions.
  */
 export async function addPrice(

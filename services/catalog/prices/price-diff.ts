@@ -13,12 +13,12 @@ import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { type ListedPrice, priceList } from '#rules/pricing.js';
 import { priceInForce, scheduledPrices } from './price.js';
 
-/** A change beyond this, up or down, gets a warning: half, in hundredths of a percent. */
+/** A change larger than this, up or down, gets a warning: one half, in hundredths of a percent. */
 const largeChangeBasisPoints = 5000n;
 
 /**
- * Compares the draft's price with the one that it replaces: the one in force at its start, not necessarily today's. `versions` are all of the
- * model, in any order.
+ * Compares the draft's price with the one that it replaces: the one in force at its start, not necessarily today's. `versions` are all versions
+ * of the model, in any order.
  */
 export function priceDiff(model: Model, draft: PriceVersion, versions: readonly PriceVersion[], nowMs: number): PriceDiff {
   const startMs = draft.effectiveFromMs === 0n ? nowMs : Number(draft.effectiveFromMs);
@@ -41,7 +41,7 @@ interface Pair {
   readonly per: number;
   readonly before: ListedPrice | undefined;
   readonly after: ListedPrice | undefined;
-  /** What is charged; undefined where the unit cannot be used. */
+  /** The price that is charged, in nano-USD; undefined where the unit cannot be used. */
   readonly chargedBefore: bigint | undefined;
   readonly chargedAfter: bigint | undefined;
 }
@@ -112,13 +112,13 @@ function isSame({ before, after, chargedBefore, chargedAfter }: Pair): boolean {
   return chargedBefore === chargedAfter && before?.maxPerCall === after?.maxPerCall;
 }
 
-/** Compares without rounding: half is not a large change, and anything beyond it is. */
+/** Reports whether a change is large. Compares without rounding, so that a change of exactly half is not. */
 function exceeds(before: bigint, after: bigint): boolean {
   const change = after > before ? after - before : before - after;
   return change * 10_000n > before * largeChangeBasisPoints;
 }
 
-/** Returns sizes that illustrate what a price means for the model: only calls that it can serve. */
+/** Returns example calls that the model can serve, to illustrate what its price means. */
 function typicalCalls(model: Model, pairs: readonly Pair[]): TypicalCall[] {
   const has = (capability: Capability): boolean => model.capabilities.includes(capability);
   const output = (tokens: number): number => Math.min(tokens, model.outputLimitTokens);
@@ -140,7 +140,7 @@ function typicalCalls(model: Model, pairs: readonly Pair[]): TypicalCall[] {
   const fits = calls.filter(
     ({ tokens }) => tokens!.inputTokens + tokens!.cacheReadTokens + tokens!.outputTokens <= model.contextLimitTokens,
   );
-  // A tiny context fits none of them, and a diff should still show a cost.
+  // None of them fits a tiny context, and the diff should still show a cost.
   const half = Math.max(1, Math.floor(model.contextLimitTokens / 2));
   return fits.length > 0 ? fits : [call('chat', { inputTokens: half, outputTokens: output(half) })];
 }

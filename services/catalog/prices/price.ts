@@ -30,8 +30,8 @@ export function priceInForce(prices: readonly PriceVersion[], nowMs: number): Pr
 }
 
 /**
- * How far ahead a price starts that is published for now and replaces another. Every gateway has it before it starts, so that no call
- * carries the previous price any more; a change is known everywhere within a second.
+ * How far ahead a price starts if it is published for now and replaces another. A change reaches every gateway within a second, so that no
+ * call after the start is charged the previous price.
  */
 const publishLeadMs = 1000;
 

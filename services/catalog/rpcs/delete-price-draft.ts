@@ -7,7 +7,7 @@ import { modelNamed } from '../models/model.js';
 import { noDraft } from './get-price-draft.js';
 import { draftChanged } from './put-price-draft.js';
 
-/** Raises model_unknown, not_found when there is no draft, failed_precondition when its version is not the named one. */
+/** Deletes the draft. Raises model_unknown, not_found when there is no draft, failed_precondition when the request names another version. */
 export async function deletePriceDraft(
   { modelId, version }: DeletePriceDraftRequest,
   context: CallContext,

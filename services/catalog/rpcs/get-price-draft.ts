@@ -7,7 +7,7 @@ import type { RpcDeps } from '../deps.js';
 import { modelNamed } from '../models/model.js';
 import { priceDiff } from '../prices/price-diff.js';
 
-/** Compares the draft with the current prices. Raises model_unknown, and not_found when there is no draft. */
+/** Returns the draft and its comparison with the current prices. Raises model_unknown, and not_found when there is no draft. */
 export async function getPriceDraft(
   { modelId }: GetPriceDraftRequest,
   _context: CallContext,

@@ -1,10 +1,10 @@
-// ListPriceVersions: all price versions of a model: past, in force and scheduled.
+// ListPriceVersions: the past, current and scheduled price versions of a model.
 import type { CallContext } from '#client/call-context.js';
 import type { ListPriceVersionsRequest, ListPriceVersionsResponse } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from '../deps.js';
 import { modelNamed } from '../models/model.js';
 
-/** Returns the latest start first; the model may be named by an alias. Raises model_unknown. */
+/** Returns the versions, latest start first. The model may be named by an alias. Raises model_unknown. */
 export async function listPriceVersions(
   request: ListPriceVersionsRequest,
   _context: CallContext,

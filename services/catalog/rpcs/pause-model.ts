@@ -9,7 +9,7 @@ import { startMsMax } from '../prices/price.js';
 
 const reasonCharsMax = 200;
 
-/** Raises invalid_request and model_unknown. */
+/** Starts a pause, or changes its end and reason. Raises invalid_request for an end in the past or an invalid reason, and model_unknown. */
 export async function pauseModel(
   { modelId, untilMs, reason }: PauseModelRequest,
   context: CallContext,
@@ -25,7 +25,7 @@ export async function pauseModel(
     modelId,
     (before) => {
       const present = pauseAt(before, nowMs);
-      // A repeat.
+      // A repeat changes nothing.
       if (present !== undefined && present.untilMs === untilMs && present.reason === reason) return undefined;
       return { pause: pauseOf(present), event: { action: 'model.pause', detail } };
     },

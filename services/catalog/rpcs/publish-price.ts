@@ -10,7 +10,7 @@ import { modelNamed } from '../models/model.js';
 import { priceFaults } from '../prices/price.js';
 
 /**
- * Stores the version permanently. A repeat of a version with a start of its own returns the stored one. Raises invalid_request
+ * Stores the version permanently. A repeat of a request with a start returns the stored version. Raises invalid_request
  * for a price out of bounds or a start in the past, model_unknown, already_exists when another version starts at that
  * millisecond, failed_precondition when the model has too many versions.
  */
@@ -24,9 +24,9 @@ export async function publishPrice(
   refuseFaults('price', priceFaults(wanted));
   const price = await store.change(async (change) => {
     const model = modelNamed(await change.models(), wanted.modelId);
-    // The clock is read within the change: while it waits for its turn, a start must not move into the past.
+    // The clock is read within the change, so that a start which passes while the change waits for its turn is refused.
     const published = await addPrice(change, { ...wanted, modelId: model.id }, clock.nowMs(), 'price.');
-    // A repeat finds the existing version.
+    // A repeat writes nothing and has no audit event.
     if (change.written)
       await change.audit(context, {
         action: 'price.publish',

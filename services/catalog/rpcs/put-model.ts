@@ -39,7 +39,7 @@ export async function putModel(request: PutModelRequest, context: CallContext, {
   return { model: stored };
 }
 
-/** Undefined where the model stays as it is. */
+/** Returns the audit event of the change; undefined if the model stays as it is. */
 function modelEvent(before: Model | undefined, after: Model): AuditEvent | undefined {
   const targetId = after.id;
   if (before === undefined) return { action: 'model.create', targetId, detail: modelDetail(after) };

@@ -32,7 +32,7 @@ export async function putPriceDraft(
     const present = await change.draft(model.id);
     if (replacesVersion !== undefined && replacesVersion !== (present?.version ?? 0n)) throw draftChanged(model.id, present);
     const price = PriceVersion.fromPartial({ ...wanted, id: '', modelId: model.id, createdAtMs: 0n });
-    // The revision grows with every change and is never reused, and so is the version.
+    // The version is the revision of this change, which is never reused.
     const draft = PriceDraft.fromPartial({ price, version: change.revision, author, updatedAtMs: BigInt(nowMs) });
     await change.putDraft(draft);
     await change.audit(context, { action: 'price.draft', targetId: model.id, detail: { version: draft.version, ...priceDetail(price) } });

@@ -5,7 +5,7 @@ import { pauseAt } from '#rules/model-pause.js';
 import type { RpcDeps } from '../deps.js';
 import { changePause } from '../models/change-pause.js';
 
-/** Raises model_unknown. */
+/** Ends the pause, if there is one. Raises model_unknown. */
 export async function resumeModel({ modelId }: ResumeModelRequest, context: CallContext, deps: RpcDeps): Promise<ResumeModelResponse> {
   const nowMs = deps.clock.nowMs();
   const model = await changePause(

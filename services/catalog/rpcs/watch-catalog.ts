@@ -1,4 +1,4 @@
-// WatchCatalog: streams the catalog to a replica of it, and keeps that current.
+// WatchCatalog: streams the catalog to a client that keeps a copy of it.
 import type { CallContext } from '#client/call-context.js';
 import type { WatchCatalogRequest, WatchCatalogResponse } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from '../deps.js';

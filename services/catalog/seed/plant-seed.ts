@@ -17,8 +17,8 @@ export interface PlantDeps {
 
 /**
  * Adds the missing models, each with its price from now on, and updates the fields of those that no operator has put.
- * Prices of existing models are not changed: only an operator changes what callers pay. All in one change, so an interrupted
- * start leaves nothing half-done, and replicas that start together plant once.
+ * Prices of existing models are not changed: only an operator changes what callers pay. Everything happens in one change, so an
+ * interrupted start leaves nothing half-done, and replicas that start together plant once.
  */
 export async function plantSeed(seed: readonly SeedModel[], { store, clock, log }: PlantDeps): Promise<void> {
   const nowMs = BigInt(clock.nowMs());

@@ -41,7 +41,7 @@ export class SeedReader {
     return 0;
   }
 
-  /** Returns a decimal text of USD such as "0.125" in nano-USD: a JSON number might not be exact. */
+  /** Returns an amount in nano-USD. The file has it as a decimal USD text such as "0.125", because a JSON number might not be exact. */
   money(name: string): bigint {
     const value = this.#take(name);
     const nanoUsd = typeof value === 'string' ? parseUsd(value) : undefined;
@@ -50,7 +50,7 @@ export class SeedReader {
     return 0n;
   }
 
-  /** Returns the value for a word. */
+  /** Returns the value that `words` has for the text of a field; undefined, with a fault, if it has none. */
   word<T>(name: string, words: Readonly<Record<string, T>>): T | undefined {
     return this.#lookUp(name, this.#take(name), words);
   }
@@ -78,7 +78,7 @@ export class SeedReader {
     return this.#list(name).map((value, index) => new SeedReader(value, `${this.path}.${name}[${index}]`, this.faults));
   }
 
-  /** Reports every field that was not read: a misspelt one must not be treated as absent. */
+  /** Adds a fault for every field that was not read, because a misspelt field must not be treated as absent. */
   end(): void {
     for (const name of Object.keys(this.#fields)) {
       if (!this.#read.has(name)) this.fault(name, `is not a known field; did you mean ${nearest(name, [...this.#read])}?`);

@@ -8,7 +8,7 @@ import { SeedReader } from './seed-reader.js';
 /** Holds a model of the seed file with its initial price. */
 export interface SeedModel {
   readonly model: Model;
-  /** Without an id, a start and a creation time: it gets those when it is stored. */
+  /** Has no id, start or creation time: they are set when it is stored. */
   readonly price: PriceVersion;
 }
 

@@ -25,10 +25,10 @@ export interface StoredModel {
   readonly origin: Origin;
 }
 
-/** A row of either table as the driver returns it. */
+/** A row of any of the tables, as the driver returns it. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** The columns of `model`, in the order of the table. */
+/** The columns of `model` that are read. */
 export const modelColumns = [
   'id',
   'display_name',
@@ -53,7 +53,7 @@ export const modelColumns = [
   'pause_reason',
 ] as const;
 
-/** The columns of `price_version`, in the order of the table. */
+/** The columns of `price_version` that are read. */
 export const priceColumns = [
   'id',
   'model_id',
@@ -68,7 +68,7 @@ export const priceColumns = [
   'created_at_ms',
 ] as const;
 
-/** The columns of `price_draft`, in the order of the table. */
+/** The columns of `price_draft`. */
 export const draftColumns = [
   'model_id',
   'version',
@@ -208,7 +208,7 @@ function figuresToRow(price: PriceVersion): Row {
   };
 }
 
-/** A price as JSON, with its amount as text, which JSON numbers cannot hold. */
+/** The price of a unit as JSON. Its amount is text, because a JSON number may not hold it exactly. */
 type StoredUnit = [unit: string, nanoUsd: string, maxPerCall: number];
 
 function unitsText(units: readonly UnitPrice[]): string {

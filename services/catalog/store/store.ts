@@ -36,7 +36,7 @@ export class CatalogStore {
     private readonly auditLog: AuditLog,
   ) {}
 
-  /** Returns the revision, which grows by one with every change, whichever replica made it. One row by its key: cheap enough to poll. */
+  /** Returns the revision, which grows by one with every change, whichever replica made it. Reads one row by its key, which is cheap enough to poll. */
   async revision(): Promise<bigint> {
     const [row] = await this.db.query('SELECT revision FROM catalog_state WHERE id = 1', []);
     return asBigInt(row?.['revision']);

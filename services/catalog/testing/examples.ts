@@ -51,7 +51,7 @@ export function examplePrice(fields: DeepPartial<PriceVersion> = {}): PriceVersi
 /** A logger that discards everything. */
 export const silentLog = createLogger({ name: 'test', level: 'silent' });
 
-/** Creates a catalog on this database: without the seed, and quick to notice changes of others. */
+/** Creates a catalog on this database, without the seed and with a short poll interval. */
 export function exampleCatalog(db: Database, options: { clock?: Clock; config?: Partial<CatalogConfig>; auth?: AuditReceiver } = {}) {
   const config = { pollIntervalMs: 20, heartbeatIntervalMs: 1000, seed: false, ...options.config };
   return createCatalog(config, { db, clock: options.clock ?? new ManualClock(), log: silentLog, auth: options.auth ?? recordedAudit() });
