@@ -28,7 +28,7 @@ export { SecretKeyFile } from '#kit/secrets/secret-keys.js';
 export { migrations as inferenceMigrations } from './migrations/index.js';
 export { callsInFlightMemory, clearCallsInFlight, sharedCallsInFlight } from './upstreams/calls-in-flight.js';
 
-/** Credentials of upstreams whose calls can be paced at the same time. */
+/** Maximum number of upstream credentials whose calls are paced at the same time. */
 const pacedMax = 1024;
 
 /** The dependencies that the process provides to inference. */

@@ -3,7 +3,7 @@ import type { SealedSecret } from '#kit/secrets/secret-keeper.js';
 import type { UpstreamStore } from './store.js';
 import { purposeOf } from './upstreams/credentials.js';
 
-/** Returns them all. An upstream without its last credential is disabled until the credential is set again. */
+/** Returns all sealed secrets. An upstream without its last credential is disabled until the credential is set again. */
 export async function readSealedSecrets(store: UpstreamStore): Promise<SealedSecret[]> {
   return (await store.list()).flatMap((row) =>
     row.credentials.map((credential): SealedSecret => ({

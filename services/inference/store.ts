@@ -87,8 +87,8 @@ export class UpstreamStore {
   }
 
   /**
-   * Replaces the sealed secret of a credential, which stays the same secret, or removes the credential (undefined); nothing if it was changed
-   * meanwhile. An upstream that loses its last credential is disabled: without a secret the vendor would refuse every call.
+   * Replaces the sealed form of a credential's secret with `by`, or removes the credential if `by` is undefined. Does nothing if the credential
+   * was changed meanwhile. An upstream that loses its last credential is disabled: without a secret the vendor would refuse every call.
    */
   async replaceSealed(id: string, sealed: string, by: string | undefined): Promise<void> {
     await this.db.transaction(async (tx) => {
@@ -148,7 +148,7 @@ export class UpstreamStore {
     });
   }
 
-  /** Throws when the database cannot answer. */
+  /** Raises what the database raises if it cannot be read. */
   async ping(): Promise<void> {
     await this.db.query('SELECT id FROM upstream LIMIT 1', []);
   }

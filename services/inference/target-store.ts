@@ -1,4 +1,4 @@
-// The SQL of what is known and decided about targets.
+// The SQL for the overrides of operators and the reported health of targets.
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
 import { asBytes, asNumber, asBigInt, asText } from '#kit/db/values.js';
@@ -7,10 +7,13 @@ import { ListTargetHealthResponse, OverrideMode, type TargetHealth, type TargetO
 const overridesMax = 1000;
 const instancesMax = 1000;
 
-/** The row of `target_override` that is no override: until when an operator watches the health of targets. Every process reads it with the others. */
+/**
+ * The key of the row of `target_override` that holds no override, but until when an operator watches the health of targets. Every process reads it
+ * with the overrides.
+ */
 const watched = { upstream_id: '', upstream_model: '', credential_id: '' };
 
-/** What operators decided, and until when one of them watches. */
+/** The overrides that operators set, and until when one of them watches the health of targets. */
 export interface Overrides {
   readonly overrides: TargetOverride[];
   readonly watchedUntilMs: number;
@@ -38,7 +41,7 @@ export class TargetStore {
     return { overrides, watchedUntilMs: Number(all.find(({ upstreamId }) => upstreamId === '')?.untilMs ?? 0n) };
   }
 
-  /** Notes that an operator watches the health of all targets until then. */
+  /** Notes that an operator watches the health of all targets until `untilMs`. */
   async watch(nowMs: number, untilMs: number): Promise<void> {
     const row = { mode: OverrideMode.OVERRIDE_MODE_UNSPECIFIED, until_ms: untilMs, set_at_ms: nowMs };
     await this.db
@@ -48,7 +51,10 @@ export class TargetStore {
       .merge(row);
   }
 
-  /** Sets the override of a target or credential in place of the previous one, and removes those of the credentials of a target that is returned. `audit` runs in the same transaction. */
+  /**
+   * Sets the override of a target or credential in place of the previous one. Returning a target also removes the overrides of its credentials.
+   * `audit` runs in the same transaction.
+   */
   async override(
     { upstreamId, upstreamModel, credentialId, mode, untilMs, setAtMs }: TargetOverride,
     audit: (tx: Knex.Transaction) => Promise<void>,
@@ -66,7 +72,7 @@ export class TargetStore {
     });
   }
 
-  /** Returns the targets that are out of service by the reports since `sinceMs`. */
+  /** Returns the targets in the reports since `sinceMs`. */
   async health(sinceMs: number): Promise<TargetHealth[]> {
     const rows = await this.db
       .knex('target_health')

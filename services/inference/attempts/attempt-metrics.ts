@@ -51,7 +51,7 @@ export class AttemptMetrics {
   readonly #labels: Readonly<Record<keyof typeof attempted, string>>;
   readonly #beganAtMs: number;
   #hasBegun = false;
-  /** Until it finishes or fails, the end means that the consumer disconnected. */
+  /** Empty for success. Before the attempt finishes or fails, its end means that the consumer disconnected. */
   #errorType = 'cancelled';
 
   constructor(
@@ -88,7 +88,7 @@ export class AttemptMetrics {
     this.#errorType = toAppError(error).reason;
   }
 
-  /** Counts the attempt, which has ended. */
+  /** Records the duration of the attempt, which has ended. */
   end(): void {
     operationDuration.of({ ...this.#labels, [attribute.errorType]: this.#errorType }).record(this.#seconds());
   }

@@ -42,8 +42,8 @@ export class AttemptNote {
   }
 
   /**
-   * Returns the message that reports the failure and the target tried next, at `nextOffsetMs` if that was before the failure. It gives only
-   * the reason, because callers may see it.
+   * Returns the message that reports the failure and the target tried next, at `nextOffsetMs` if that was before the failure. Of the
+   * error it has only the reason, because callers may see it.
    */
   failed(error: unknown, chosen: Chosen, next: Target | undefined, nextOffsetMs?: number): GenerateResponse {
     const failedAttempt = {

@@ -35,7 +35,7 @@ export class AttemptSpan {
   ) {
     this.#startedAtMs = clock.nowMs();
     this.#span = tracer.startSpan(`${operationOf(request)} ${target.upstreamModel}`, { kind: SpanKind.CLIENT });
-    // Not passed at the start, so that a call that is not recorded does not pay for them.
+    // The attributes are not passed to startSpan, so that a call that is not recorded does not pay for them.
     if (!this.#span.isRecording()) return;
     const { address } = upstream;
     this.#span.setAttributes({

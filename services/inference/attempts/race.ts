@@ -3,7 +3,7 @@ import { AppError } from '#client/errors/app-error.js';
 import type { GenerateResponse, Target } from '#proto/inference/v1/inference.js';
 import type { AttemptNote, Chosen } from './attempt-note.js';
 
-/** An attempt that runs. */
+/** A running attempt. */
 export interface Run {
   readonly target: { readonly target: Target };
   readonly note: AttemptNote;
@@ -29,8 +29,8 @@ interface Step<R extends Run> {
 const lost = new AppError('cancelled', 'Another target answered first.');
 
 /**
- * Returns the run that answers first: `first`, or the one that `startSecond` begins after `afterMs` (undefined if it does not). Yields the
- * messages that precede an answer, and the attempts that failed or lost.
+ * Returns the run that answers first: `first`, or the one that `startSecond` begins after `afterMs` (undefined if it begins none). If all
+ * fail, returns the last error. Yields the messages that precede an answer, and the attempts that failed or lost.
  */
 export async function* race<R extends Run>(
   first: R,
@@ -53,7 +53,7 @@ export async function* race<R extends Run>(
       const { run, result, error } = step;
       if (result === undefined || result.done === true) {
         running.delete(run);
-        // Its failure leads to another attempt at once.
+        // A failure is followed by another attempt at once, so a hedge is no longer needed.
         late = undefined;
         const [other] = running.keys();
         if (other === undefined) {

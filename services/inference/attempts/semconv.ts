@@ -24,7 +24,7 @@ export const attribute = {
   serverAddress: 'server.address',
   serverPort: 'server.port',
   httpStatus: 'http.response.status_code',
-  /** The id of the call, which is that of its request. */
+  /** The id of the call, which is the request id. */
   callId: 'tollgate.request.id',
   /** From 1. */
   attemptNumber: 'tollgate.attempt.number',

@@ -1,4 +1,4 @@
-// The upstreams that operators add (built-in and configured ones are not stored), and the latest test of each upstream.
+// The upstreams that operators add (built-in and configured ones are not stored), the latest test of each upstream, and the overrides and health of targets.
 import { auditOutboxTable } from '#kit/audit/audit-outbox.js';
 import type { Migration } from '#kit/db/migrate.js';
 
@@ -31,7 +31,7 @@ export const schema: Migration = {
       at_ms ${sql.int64} NOT NULL,
       result ${sql.longBytes} NOT NULL
     ) ${sql.tableOptions}`,
-    // What the operator decided about targets and their credentials; credential_id is empty for a target itself. Every process applies it.
+    // The overrides that operators set for targets and their credentials; credential_id is empty for a target itself. Every process applies them.
     `CREATE TABLE target_override (
       upstream_id ${sql.text(64)} NOT NULL,
       upstream_model ${sql.text(200)} NOT NULL,
@@ -41,7 +41,7 @@ export const schema: Migration = {
       set_at_ms ${sql.int64} NOT NULL,
       PRIMARY KEY (upstream_id, upstream_model, credential_id)
     ) ${sql.tableOptions}`,
-    // The targets that are out of service, as each process and thread reports them.
+    // The targets that each process and thread reports: those out of service, or all while an operator watches.
     `CREATE TABLE target_health (
       instance ${sql.text(64)} NOT NULL PRIMARY KEY,
       at_ms ${sql.int64} NOT NULL,

@@ -46,7 +46,7 @@ export function checkGenerateRequest(request: GenerateRequest): void {
   checkMessagesVersion(messagesVersion);
 }
 
-/** Checks the targets of a request: at least one. */
+/** Checks the targets of a request, which must have at least one. */
 export function checkTargets(targets: readonly Target[]): void {
   check(targets.length > 0 && targets.length <= requestLimits.targets, 'targets', `must have 1 to ${requestLimits.targets} entries`);
   for (const { upstreamId, upstreamModel } of targets) {
@@ -56,8 +56,8 @@ export function checkTargets(targets: readonly Target[]): void {
 }
 
 /**
- * Checks the prompt of a request: at least one message, and in each role only the parts that it allows. If there is other content, the prompt may
- * have no messages.
+ * Checks that the prompt of a request has at least one message, and in each message only parts that its role allows. If the request has other
+ * content (`others`), the prompt may have no messages.
  */
 export function checkPrompt(prompt: Prompt | undefined, others?: object): asserts prompt is Prompt {
   check(prompt !== undefined, 'prompt', 'is required');

@@ -1,4 +1,4 @@
-// The way of one call through the targets of its model: which one is tried now, and which one next.
+// The route of one call through the targets of its model: which target is tried now, and which one next.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fault } from '#client/errors/fault.js';
 import { ApiFormat, type GenerateRequest, TargetChoice } from '#proto/inference/v1/inference.js';
@@ -19,7 +19,7 @@ export interface NextAttempt {
   readonly pauseMs: number;
 }
 
-/** What of a request matters for its route. */
+/** The fields of a request that its route depends on. */
 export type RoutedRequest = Pick<GenerateRequest, 'inputTokensMax' | 'affinityScope' | 'prompt' | 'native'>;
 
 /** Routes one call. */
@@ -52,7 +52,7 @@ export class CallRoute {
     private readonly request: RoutedRequest,
     origin?: CallRoute,
   ) {
-    // An estimate: a quarter of the bytes.
+    // Estimated at four bytes per token.
     this.#tokens = Math.ceil(request.inputTokensMax / 4);
     if (origin !== undefined) {
       this.#known = origin.#known;
@@ -99,12 +99,12 @@ export class CallRoute {
     return this.targets[this.#current]!;
   }
 
-  /** The credential that the target which was chosen last is called with. Absent: its first. */
+  /** The credential with which the target that was chosen last is called; undefined for its first. */
   get credential(): UpstreamCredential | undefined {
     return this.#credential?.credential;
   }
 
-  /** Why that target was chosen; undefined: by priority and weight. */
+  /** Why that target was chosen; undefined if it was by priority and weight. */
   get choice(): TargetChoice | undefined {
     return this.#choice || undefined;
   }
@@ -146,7 +146,7 @@ export class CallRoute {
     this.#attempt = { target, ticket, credential: known && { known, ticket: known.health.begin(nowMs) } };
   }
 
-  /** Notes that the answer began. One that arrives whole is never late: its time depends on its length. */
+  /** Notes that the answer began. A whole answer is never late, because its time depends on its length. */
   answered(isWhole: boolean): void {
     if (this.#attempt === undefined) return;
     const slowMs = isWhole ? Number.POSITIVE_INFINITY : this.targets[this.#current]!.upstream.slowFirstTokenMs;
@@ -168,7 +168,7 @@ export class CallRoute {
     this.#conclude(verdictOf(error), error);
   }
 
-  /** Notes that another attempt answered first, so that this one takes longer than until now. */
+  /** Notes that another attempt answered first, and the time that this one has taken so far as its latency. */
   lose(): void {
     if (this.#attempt !== undefined) {
       const { target, ticket } = this.#attempt;
@@ -183,7 +183,7 @@ export class CallRoute {
   }
 
   /**
-   * Returns the attempt to make after one that failed with this error; undefined if there is none to make: the request itself is at fault, all
+   * Returns the attempt that follows one that failed with this error; undefined if none does: the request itself is at fault, all
    * targets have failed, or the model's budget for retries is used up. `hasStatus`: whether the vendor responded.
    */
   next(error: unknown, hasStatus: boolean): NextAttempt | undefined {
@@ -218,7 +218,7 @@ export class CallRoute {
   /** Returns the pause before the only target of the model is tried a second time; undefined if it is not. */
   #pauseBeforeRepeat(error: unknown, hasStatus: boolean): number | undefined {
     const [only] = this.targets;
-    // The sandbox fails on purpose.
+    // The sandbox is not retried, because it fails on purpose.
     if (this.targets.length > 1 || this.#hasRepeated || only!.upstream.format === ApiFormat.API_FORMAT_SANDBOX) return undefined;
     return pauseBeforeRetry(error, hasStatus, this.router.deps.config.retryPauseMs);
   }
@@ -233,7 +233,7 @@ export class CallRoute {
     this.router.conclude(attempt, verdict, error, this.#known);
   }
 
-  /** Takes the next target out of the untried ones. */
+  /** Chooses the next target and removes it from the untried ones. */
   #choose(): void {
     const nowMs = this.router.deps.clock.monotonicMs();
     const candidates = this.#untried.length < 2 ? [] : this.#untried.map((position) => this.#candidate(position, nowMs));
@@ -274,7 +274,7 @@ export class CallRoute {
     return { position, priority: rank, weight, latencyMs, badShare: known.health.badShare(nowMs), draw: this.#draw(known), ...best };
   }
 
-  /** Reports whether a target has another format than the caller, and no target of its priority has a weight: weights share calls of every format. */
+  /** Reports whether a target has another format than the caller, and no target of its priority has a weight. Weights apply to calls of every format. */
   #isForeign(position: number, priority: number): boolean {
     const { native } = this.request;
     if (native === undefined || this.targets[position]!.upstream.format === native.format) return false;
@@ -285,14 +285,14 @@ export class CallRoute {
   #draw({ hash }: { readonly hash: number }): number | undefined {
     if (this.#prefix === undefined) {
       const { affinityScope, inputTokensMax, prompt } = this.request;
-      // Its bytes are at most this.
+      // The prompt has at most this many bytes.
       const isLong = inputTokensMax >= this.router.deps.config.affinityBytesMin;
       this.#prefix = affinityScope !== undefined && prompt !== undefined && isLong ? prefixHash(affinityScope, prompt) : null;
     }
     return this.#prefix === null ? undefined : draw(this.#prefix, hash);
   }
 
-  /** Returns the standing of one of several credentials of a target, or of the target itself. Without allowance, it is as good as cooling down. */
+  /** Returns the standing of one of several credentials of a target, or of the target itself. One whose allowance is used up counts as cooling down. */
   #standingOf(position: number, credential: KnownCredential | undefined, nowMs: number): Standing {
     const { health } = credential ?? this.#known[position]!;
     const own = { standing: health.standing(nowMs), untilMs: health.untilMs };
@@ -301,7 +301,7 @@ export class CallRoute {
     return waitMs === 0 ? own : { standing: 'cooling', untilMs: nowMs + waitMs };
   }
 
-  /** Returns what is paced when the target is called with this credential; undefined if nothing is. A target with several is paced by them. */
+  /** Returns what is paced when the target is called with this credential; undefined if nothing is. A target with several credentials is paced for each of them. */
   #paced(position: number, credential: KnownCredential | undefined): Paced | undefined {
     const { allowance, credentials } = this.targets[position]!.upstream;
     if (allowance === undefined || (credential === undefined && credentials.length > 1)) return undefined;
@@ -309,7 +309,7 @@ export class CallRoute {
     return { upstreamId, credentialId: (credential?.credential ?? credentials[0])?.id ?? '', allowance };
   }
 
-  /** Reports whether the operator lets a target get no calls, or all of its credentials. */
+  /** Reports whether the operator drained a target, or all of its credentials. */
   #isDrained(position: number): boolean {
     const target = this.#known[position]!;
     const credentials = this.router.credentialsOf(target, this.targets[position]!.upstream.credentials);
@@ -328,7 +328,7 @@ export class CallRoute {
   }
 }
 
-/** Priorities are whole numbers, so this puts a target behind the others of its own. */
+/** Priorities are whole numbers, so this puts a target behind the others of its priority. */
 const foreignStep = 0.5;
 
 type Standing = Pick<Candidate, 'standing' | 'untilMs'>;

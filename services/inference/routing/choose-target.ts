@@ -3,7 +3,7 @@ import type { Standing } from './target-health.js';
 
 /** A target that a call may use. */
 export interface Candidate {
-  /** Targets of a lower number are used first. */
+  /** Targets with a lower number are used first. */
   readonly priority: number;
   /** The share of calls that it takes among the targets of its priority. */
   readonly weight: number;
@@ -14,7 +14,7 @@ export interface Candidate {
   readonly latencyMs?: number | undefined;
   /** The share of its recent calls that failed or began late. */
   readonly badShare?: number;
-  /** Its number in (0, 1) for the beginning of the prompt. Undefined: calls are distributed by weight. */
+  /** Its number in (0, 1) for the beginning of the prompt; undefined if calls are distributed by weight. */
   readonly draw?: number | undefined;
 }
 
@@ -72,9 +72,9 @@ function highestDraw<C extends Candidate>(candidates: readonly C[], priority: nu
   return chosen;
 }
 
-/** Less than this difference is chance. */
+/** A smaller difference may be chance. */
 const marginRatio = 1.25;
-/** A failure costs the call another attempt. */
+/** How much the share of failures counts compared with latency: a failure costs the call another attempt. */
 const failureCost = 4;
 
 /** Reports whether the first one's recent calls failed less or began sooner, by a clear margin. */
@@ -86,14 +86,14 @@ function isBetter(one: Candidate, other: Candidate): boolean {
 }
 
 /**
- * Returns how many of a model's targets may be ejected at the same time: the share of them, but at least one of several, and never the only
- * one.
+ * Returns how many of a model's targets may be ejected at the same time: `sharePercent` of them, but at least one if there are several, and
+ * never the only one.
  */
 export function ejectedMax(targets: number, sharePercent: number): number {
   return targets < 2 ? 0 : Math.min(targets, Math.max(1, Math.floor((targets * sharePercent) / 100)));
 }
 
-/** Reports whether a call may go there at once. */
+/** Reports whether a call may be sent to the target now. */
 export function isUsable({ standing }: Pick<Candidate, 'standing'>): boolean {
   return standing === 'available' || standing === 'trial_due';
 }

@@ -8,9 +8,9 @@ import type { TargetStore } from '../target-store.js';
 import type { Router } from './router.js';
 import type { EjectionReason } from './target-health.js';
 
-/** A report is repeated after this time, as long as a target is out of service. */
+/** How often a report is repeated while it lists any target. */
 const repeatMs = 5000;
-/** A report is believed for this time. */
+/** How long a report is valid. */
 export const reportValidMs = 4 * repeatMs;
 
 const causes: Record<EjectionReason, EjectionCause> = {
@@ -34,7 +34,7 @@ export class HealthReports {
   constructor(
     private readonly router: Router,
     private readonly store: TargetStore,
-    /** Applies what operators have decided since: without calls, nothing else does. */
+    /** Applies the overrides that operators have set. While there are no calls, nothing else does. */
     private readonly refresh: () => Promise<void>,
     private readonly clock: Clock,
     private readonly log: Logger,
@@ -42,10 +42,10 @@ export class HealthReports {
     router.onChange(() => this.#plan(250));
   }
 
-  /** Reports the available targets too until then, because an operator watches. */
+  /** Also reports available targets until `untilMs`, because an operator watches. */
   watch(untilMs: number): void {
     this.#watchedUntilMs = untilMs;
-    // A report itself reads until when it is watched.
+    // A report that is being prepared calls this itself, and takes the new time into account.
     if (this.#isWatched && !this.#isPlanned && !this.#isReporting) this.#plan(0);
   }
 

@@ -1,6 +1,6 @@
 // Counts the good and the bad outcomes of a target within a sliding window. Pure: the caller passes the time.
 
-/** The window moves on by one slot at a time. */
+/** The window moves by one slot at a time. */
 const slots = 10;
 
 /** Holds the counts. Its size does not depend on the number of calls. */

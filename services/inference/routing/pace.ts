@@ -1,5 +1,5 @@
-// Paces the calls to upstreams whose vendor limits requests and tokens per minute, so that a target without allowance is passed over before
-// the vendor refuses. What is counted is that of this process, of all of its threads.
+// Paces the calls to upstreams whose vendor limits requests and tokens per minute, so that a target whose allowance is used up is passed over
+// before the vendor refuses. Counts the calls of this process, in all of its threads.
 import type { Clock } from '#kit/clock.js';
 import { subjectHash, type WindowSubject, type WindowTable } from '#kit/limits/window-table.js';
 import type { UpstreamLimits } from '#proto/inference/v1/inference.js';
@@ -17,7 +17,7 @@ export interface Paced {
 
 /** A call that was counted. */
 export interface PacedCall {
-  /** Ends it with the tokens that it used; undefined leaves the estimate. To be called once. */
+  /** Ends the call with the tokens that it used; undefined keeps the estimate. Must be called once. */
   end(usedTokens: number | undefined): void;
 }
 

@@ -2,11 +2,11 @@
 import { subjectHash } from '#kit/limits/window-table.js';
 import type { Part, Prompt } from '#proto/inference/v1/inference.js';
 
-/** Of each text only its beginning, its end and its length count, so that the cost does not grow with the prompt. */
+/** Only the beginning, the end and the length of a long text are hashed, so that the cost does not grow with the prompt. */
 const headChars = 1024;
 const tailChars = 256;
 
-/** Returns the hash of the instructions and the first message; calls of one conversation have the same. `scope` keeps callers apart. */
+/** Returns the hash of the instructions and the first message, which all calls of a conversation share. `scope` separates callers. */
 export function prefixHash(scope: string, { system, messages }: Prompt): number {
   let sample = scope;
   for (const text of system) sample += sampleOf(text);

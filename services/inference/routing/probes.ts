@@ -1,4 +1,4 @@
-// Probes upstreams while targets of them are ejected, if their operator wants that. Costs nothing while all targets are in service.
+// Probes upstreams that have ejected targets and a probe interval. Costs nothing while all targets are in service.
 import type { Clock } from '#kit/clock.js';
 import { afterAbout } from '#kit/shared-timers.js';
 import type { Upstream } from '../upstreams/upstream.js';
@@ -7,12 +7,12 @@ import type { TargetHealth } from './target-health.js';
 
 /** Time limit of one probe. */
 const probeTimeoutMs = 5000;
-/** How often it is checked which probes are due. */
+/** How often to look for probes that are due. */
 const checkMs = 500;
 
 /** Sends the probes of one process. */
 export class Probes {
-  /** When each upstream is probed next, on the monotonic clock; those that have ejected targets alone. */
+  /** When each upstream with ejected targets is probed next, on the monotonic clock. */
   readonly #dueAtMs = new Map<string, number>();
   readonly #over = new AbortController();
   #cancel: (() => void) | undefined;
@@ -25,7 +25,7 @@ export class Probes {
     router.onChange(() => this.#plan());
   }
 
-  /** Ends the probes that run, and sends no more. */
+  /** Cancels running probes and sends no more. */
   stop(): void {
     this.#cancel?.();
     this.#over.abort();

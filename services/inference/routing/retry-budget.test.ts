@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { RetryBudget } from './retry-budget.js';
 
-/** Takes retries until there is none left. */
+/** Takes retries until none is left. */
 function takeAll(budget: RetryBudget, nowMs: number): number {
   let taken = 0;
   while (budget.take(nowMs)) taken += 1;

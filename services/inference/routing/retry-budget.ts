@@ -1,10 +1,10 @@
-// Limits the retries of one model to a share of its calls, so that an outage is not multiplied. Pure: the caller passes the time.
+// Limits the retries of one model to a share of its calls, so that retries do not multiply the load of an outage. Pure: the caller passes the time.
 
 /** The limits of a budget. */
 export interface RetryRules {
   /** Retries per hundred calls. */
   readonly percent: number;
-  /** Retries per second that are allowed however few calls there are. */
+  /** Retries per second that are always allowed, however few calls there are. */
   readonly perSecondMin: number;
 }
 

@@ -1,4 +1,4 @@
-// Knows the health of all targets that this process (or thread) has called.
+// Holds the health of all targets that this process (or thread) has called.
 import type { Clock } from '#kit/clock.js';
 import { subjectHash } from '#kit/limits/window-table.js';
 import type { Logger } from '#kit/log.js';
@@ -13,7 +13,7 @@ import { countEjection, countFailure, countSlowAnswer } from './routing-metrics.
 import { type AttemptTicket, type HealthRules, type Standing, TargetHealth } from './target-health.js';
 import type { Verdict } from './verdict.js';
 
-/** Targets whose health is remembered: far more than catalogs have. All are forgotten when there are more. */
+/** Maximum number of targets whose health is kept, far more than catalogs have. When it is reached, all are forgotten. */
 const targetsMax = 10_000;
 
 /** The settings of routing. */
@@ -32,20 +32,20 @@ export interface RouterDeps {
   readonly random: () => number;
 }
 
-/** A target, or one of its credentials, with what its own calls showed. */
+/** A target, or one of its credentials, with the health that its own calls showed. */
 interface Judged {
   readonly upstreamId: string;
   readonly upstreamModel: string;
   /** Empty for the target itself. */
   readonly credentialId: string;
-  /** Of its name, for draws. */
+  /** The hash of its names, for draws. */
   readonly hash: number;
   readonly health: TargetHealth;
   /** The reason of the last failure; empty if there was none. */
   lastReason: string;
-  /** It gets no calls, because an operator drained it. */
+  /** Whether an operator drained it, so that it gets no calls. */
   isDrained: boolean;
-  /** When the override was set that was applied last. */
+  /** When the override that was applied last was set, in Unix milliseconds; 0 if none was applied. */
   overriddenAtMs: bigint;
 }
 
@@ -66,9 +66,9 @@ export interface KnownTarget extends Judged {
   /** Its credentials, if it has several, and the upstream's list that they come from. */
   credentials: readonly KnownCredential[];
   credentialList: readonly UpstreamCredential[] | undefined;
-  /** The retries of the models whose first target it is. */
+  /** The retry budget of the models whose first target it is. */
   readonly budget: RetryBudget;
-  /** The overrides of its credentials, by credential: some may not be known yet. */
+  /** The overrides of its credentials, by credential id. Some of the credentials may not be known yet. */
   readonly decided: Map<string, TargetOverride>;
 }
 
@@ -126,7 +126,7 @@ export class Router {
         : list.map((credential) => {
             const { id, setAtMs } = credential;
             const known = present.find((each) => each.credential.id === id && each.credential.setAtMs === setAtMs);
-            // The vendor does not accept it, or does: there is no need for several failures.
+            // A vendor either accepts a credential or rejects it, so one rejection is enough to eject it.
             const health = known?.health ?? new TargetHealth({ ...this.deps.config, failuresMax: 1 });
             return {
               upstreamId,
@@ -144,9 +144,9 @@ export class Router {
     return target.credentials;
   }
 
-  /** Applies what operators decided since the last time. */
+  /** Applies the overrides that are new since the last time. */
   apply(overrides: readonly TargetOverride[]): void {
-    // A target that is returned returns its credentials, and what was decided about them later still counts.
+    // Returning a target also returns its credentials, so overrides are applied in the order in which they were set.
     for (const override of overrides.toSorted((one, other) => Number(one.setAtMs - other.setAtMs))) {
       const target = this.find(override);
       if (override.credentialId !== '') {
@@ -167,7 +167,7 @@ export class Router {
   #applyToCredential(target: KnownTarget, override: TargetOverride): void {
     const known = target.credentials.find(({ credentialId }) => credentialId === override.credentialId);
     if (known === undefined) return;
-    // A new secret begins without a past.
+    // An ejection of the previous secret does not apply to a new one.
     const isPast = override.mode === OverrideMode.OVERRIDE_MODE_EJECT && known.credential.setAtMs > Number(override.setAtMs);
     if (!isPast) this.#override(known, override);
   }
@@ -188,7 +188,7 @@ export class Router {
     return true;
   }
 
-  /** Notes the verdict on an attempt. `group` are the targets of the call's model, which may not all be ejected. */
+  /** Notes the verdict on an attempt. `group` holds the targets of the call's model, not all of which may be ejected. */
   conclude(attempt: RoutedAttempt, verdict: Verdict, error: unknown, group: readonly KnownTarget[]): void {
     const { target, ticket, credential } = attempt;
     const nowMs = this.deps.clock.monotonicMs();
@@ -239,10 +239,10 @@ export class Router {
     countFailure(target.upstreamId, reason);
     const isCredentials = credential !== undefined && (verdict === 'refusal' || verdict === 'rejection');
     (isCredentials ? credential.known : target).lastReason = reason;
-    // The one whose rate is limited: vendors limit each credential.
+    // Vendors limit the rate of each credential, so the credential cools down if the target has several.
     const limited = credential === undefined ? { health, ticket } : { health: credential.known.health, ticket: credential.ticket };
     if (isCredentials) {
-      // A vendor that refuses a credential works.
+      // A vendor that refuses a credential is in service.
       health.answer(ticket, nowMs);
       if (verdict === 'refusal') limited.health.coolDown(limited.ticket, nowMs, retryAfterMs);
       else limited.health.fail(limited.ticket, nowMs, true);

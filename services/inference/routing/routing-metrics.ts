@@ -1,4 +1,4 @@
-// The metrics of routing. None of them costs a call that succeeds anything.
+// The metrics of routing. A call that succeeds does not pay for any of them.
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import { counter, gauge, observe } from '#kit/telemetry/metrics.js';

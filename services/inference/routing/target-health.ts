@@ -9,7 +9,7 @@ export interface HealthRules {
   readonly failurePercentMax: number;
   readonly failureCallsMin: number;
   readonly failureWindowMs: number;
-  /** The time of the first ejection. The time of each further one is a multiple of it. */
+  /** Duration of the first ejection. Each further one lasts a multiple of it, at most `ejectionMaxMs`. */
   readonly ejectionBaseMs: number;
   readonly ejectionMaxMs: number;
 }
@@ -26,10 +26,10 @@ export type EjectionReason = 'consecutive_failures' | 'failure_rate' | 'slow_fir
 /** An attempt at a target, from its start to its verdict. */
 export interface AttemptTicket {
   readonly isTrial: boolean;
-  /** The number of the ejection that it began in or after. */
+  /** The number of the last ejection before it began. */
   readonly ejection: number;
   readonly startedAtMs: number;
-  /** Whether the window has its outcome. */
+  /** Whether its outcome is counted in the window. */
   isCounted: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface AttemptTicket {
 const cooldownBaseMs = 1000;
 const cooldownMaxMs = 30_000;
 
-/** How much one answer counts in the average of their latency. */
+/** The weight of one answer in the moving average of latency. */
 const latencyShare = 0.2;
 /** With fewer calls, the share of failures is not meaningful. */
 const shareCallsMin = 5;
@@ -51,7 +51,7 @@ export class TargetHealth {
   /** Why it was ejected the last time. */
   cause: EjectionReason = 'consecutive_failures';
   readonly #window: OutcomeWindow;
-  /** Slow answers among the bad outcomes, since the window was empty. */
+  /** Slow answers among the bad outcomes, since the window last had none. */
   #slow = 0;
   #refusals = 0;
   #coolUntilMs = Number.NEGATIVE_INFINITY;
@@ -92,7 +92,7 @@ export class TargetHealth {
     return calls < shareCallsMin ? 0 : bad / calls;
   }
 
-  /** Returns when it came into its present state; undefined if it never changed. */
+  /** Returns when it entered its present state; undefined if it never changed. */
   sinceMs(nowMs: number): number | undefined {
     const hasCooled = !this.#isEjected && this.#coolUntilMs <= nowMs && this.#coolUntilMs > (this.#sinceMs ?? Number.NEGATIVE_INFINITY);
     return hasCooled ? this.#coolUntilMs : this.#sinceMs;
@@ -116,7 +116,7 @@ export class TargetHealth {
     return { isTrial, ejection: this.#ejection, startedAtMs: nowMs, isCounted: false };
   }
 
-  /** Notes that an answer began. It ends a trial: an answer may take minutes. One more failure ejects the target again. */
+  /** Notes that an answer began. That is enough to end a trial, because an answer may take minutes; one more failure ejects the target again. */
   answer(ticket: AttemptTicket, nowMs: number): void {
     if (!this.#isEjected || ticket.ejection !== this.#ejection) return;
     this.#return(nowMs);
@@ -145,9 +145,9 @@ export class TargetHealth {
     this.#judge(ticket, nowMs, mayEject);
   }
 
-  /** Notes that the vendor refuses calls for now: until `retryAfterMs`, or for a growing time if it does not say. */
+  /** Notes that the vendor refuses calls for now: for `retryAfterMs`, or for a growing time if the vendor does not say how long. */
   coolDown(ticket: AttemptTicket, nowMs: number, retryAfterMs: number | undefined): void {
-    // A vendor that limits the rate works.
+    // A vendor that limits the rate is in service.
     this.answer(ticket, nowMs);
     this.#refusals += 1;
     if (this.standing(nowMs) !== 'cooling') this.#sinceMs = nowMs;
@@ -166,9 +166,9 @@ export class TargetHealth {
   }
 
   /**
-   * Notes the result of a probe of an ejected target. While it fails, the trial is not due before the next probe, after `intervalMs`, but at
-   * the latest after the longest ejection: the calls may work although the probes do not. Once it succeeds, the trial is due at once, unless one
-   * has failed since: then a probe says too little.
+   * Notes the result of a probe of an ejected target; the next probe follows after `intervalMs`. While probes fail, the trial waits for the next
+   * probe, but no longer than the longest ejection, because calls may work although probes do not. Once a probe succeeds, the trial is due at
+   * once, unless a trial has failed: then a probe that succeeds proves too little.
    */
   noteProbe(isOk: boolean, intervalMs: number, nowMs: number): void {
     if (!this.isProbed) return;
@@ -177,7 +177,7 @@ export class TargetHealth {
     else if (this.cause !== 'failed_trial') this.#untilMs = Math.min(this.#untilMs, nowMs);
   }
 
-  /** Ejects the target for this time. */
+  /** Ejects the target for `forMs`. */
   eject(nowMs: number, forMs: number, cause: EjectionReason): void {
     this.cause = cause;
     this.#forgetOutcomes();

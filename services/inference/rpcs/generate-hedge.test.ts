@@ -17,7 +17,7 @@ const failing = { kind: 'status', status: 500, body: {} } as const;
 
 afterEach(() => stop());
 
-/** Makes a call of "one", and of "two" when the first token of "one" is late. */
+/** Calls "one", and "two" when the first token of "one" is late. */
 async function call(rest: Parameters<typeof textRequest>[1] = {}) {
   const targets = [
     { upstreamId: 'cc', upstreamModel: 'one' },

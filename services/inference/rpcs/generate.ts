@@ -79,7 +79,7 @@ interface RunningCall {
   readonly cameAtMs: number;
   readonly watchdog: Watchdog;
   readonly deps: RpcDeps;
-  /** How many were begun. */
+  /** Number of attempts so far. */
   attempts: number;
 }
 
@@ -89,7 +89,7 @@ class AttemptRun implements Run {
   readonly note: AttemptNote;
   readonly chosen: Chosen;
   readonly messages: AttemptMessages;
-  /** Ends this attempt alone; only where there may be two at the same time. */
+  /** Ends only this attempt; present if two may run at the same time. */
   readonly #own: Watchdog | undefined;
 
   constructor(

@@ -4,7 +4,7 @@ import { type ListTargetHealthRequest, type ListTargetHealthResponse, TargetStat
 import type { RpcDeps } from '../deps.js';
 import { reportValidMs } from '../routing/health-reports.js';
 
-/** For this time after a request, processes report their available targets too. */
+/** How long after a request processes also report their available targets. */
 const watchMs = 30_000;
 
 /** Implements InferenceService.ListTargetHealth. */

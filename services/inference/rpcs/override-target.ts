@@ -23,7 +23,7 @@ export async function overrideTarget(
     throw fieldFault('upstream_model', 'length', { min: 1, max: modelCharsMax });
   if (credentialId !== '') {
     if (!shown.credentials.some(({ id }) => id === credentialId)) throw fault('no_such_id', { what: 'credential' });
-    // It is judged with its target.
+    // A single credential is judged together with its target.
     if (shown.credentials.length < 2)
       throw fieldFault('credential_id', 'constant', { value: 'empty, because the upstream has a single credential' });
   }

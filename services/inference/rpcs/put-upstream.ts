@@ -51,7 +51,7 @@ export function refuseManaged(id: string, registry: UpstreamRegistry): void {
   throw fault('upstream_locked', { id });
 }
 
-/** Says of the secret only whether it was set or removed. Undefined where nothing has changed. */
+/** Returns the audit event, which says only whether the secret was set or removed; undefined if nothing changed. */
 function upstreamEvent(before: UpstreamRow | undefined, after: UpstreamRow, secret: string | undefined): AuditEvent | undefined {
   const targetId = after.id;
   const secretWord = secret === undefined ? {} : { secret: secret === '' ? 'removed' : 'set' };

@@ -1,4 +1,4 @@
-// What operators see and decide about targets.
+// The health of targets as operators see it, and their overrides.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '#kit/testing/waiting.js';
 import { EjectionCause, OverrideMode, type Started, TargetChoice, TargetState } from '#proto/inference/v1/inference.js';

@@ -1,4 +1,4 @@
-// Inference with the stub vendor behind it, in both wire formats: upstream "cc" and upstream "m".
+// Inference with the stub vendor behind it, in two wire formats: upstream "cc" and upstream "m".
 import type { Clock } from '#kit/clock.js';
 import { callContext } from '#client/call-context.js';
 import { ApiFormat, type GenerateRequest, Upstream } from '#proto/inference/v1/inference.js';
@@ -6,7 +6,7 @@ import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests
 import type { InferenceConfig } from '../config.js';
 import { startInference, type TestInference, textRequest } from './fixtures.js';
 
-/** Calls as the operator. */
+/** The context of calls by the operator. */
 export const operator = callContext({ caller: 'operator' });
 
 /** Inference and the stub vendor behind it. */

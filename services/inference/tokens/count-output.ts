@@ -18,7 +18,7 @@ export async function countOutput(output: CountedOutput, model: string): Promise
 /** The bounds of a count, and how many tokens of the model correspond to one of the o200k vocabulary. */
 type Bounds = Pick<CountedOutput, 'contentEvents' | 'tokensMax'> & { readonly factor: number };
 
-/** Returns counts by the o200k vocabulary as the model's own, within their bounds. */
+/** Converts counts by the o200k vocabulary to the model's own tokens, within the bounds. */
 export function boundedOutput(outputTokens: number, reasoningTokens: number, { contentEvents, tokensMax, factor }: Bounds): OutputCounts {
   const bounded = Math.min(Math.max(Math.ceil(outputTokens * factor), contentEvents), tokensMax);
   return { outputTokens: bounded, reasoningTokens: Math.min(Math.ceil(reasoningTokens * factor), bounded) };

@@ -6,7 +6,7 @@ import { root } from '#kit/root.js';
 /** The limits of a pool. */
 export interface CountPoolLimits {
   readonly threadsMax: number;
-  /** Most requests that wait for a thread; further ones are not counted. */
+  /** Maximum number of requests that wait for a thread; further ones are not counted. */
   readonly waitingMax: number;
 }
 

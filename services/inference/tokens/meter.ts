@@ -128,7 +128,7 @@ export class Meter {
     return outputFaultByCount(output, counted) ?? output;
   }
 
-  /** Returns a quick estimate of the input, which takes longer than all other figures of a long prompt. */
+  /** Returns a quick estimate of the input. It is kept, because for a long prompt it takes longer than all other figures. */
   #estimateInput(): number {
     const { prompt, responseFormat } = this.request;
     this.#roughInput ??= Math.min(roughInput({ prompt: prompt!, responseFormat }, this.model) + tokenInputs(this.request), this.#inputMax);

@@ -56,16 +56,16 @@ export function promptBytes(prompt: Prompt): number {
   return bytes;
 }
 
-/** Returns the tokens of inputs that are ids of tokens. */
+/** Returns the number of token ids among the inputs of an embedding. */
 export function tokenInputs({ embedding }: Pick<GenerateRequest, 'embedding'>): number {
   return embedding === undefined ? 0 : embedding.tokenInputs.reduce((sum, { ids }) => sum + ids.length, 0);
 }
 
-/** Most tokens that a vendor adds around a message (an instruction counts as one), around a tool, and once if there are any tools. */
+/** Maximum number of tokens that a vendor adds around a message (an instruction counts as one), around a tool, and once if there are any tools. */
 export const overheadTokensMax = { message: 64, tool: 512, tools: 1024 } as const;
 
 /**
- * Returns an upper bound of any correct count of this prompt's input tokens. Every token covers at least one byte of text, or belongs to what
+ * Returns an upper bound on any correct count of this prompt's input tokens. Every token covers at least one byte of text, or belongs to what
  * vendors add around messages and tools. The gateway holds money by the same rule, so a larger count could not be charged. `bytes` are those of `promptBytes`.
  */
 export function inputTokensMax(prompt: Prompt, bytes = promptBytes(prompt)): number {

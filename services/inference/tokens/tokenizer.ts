@@ -3,10 +3,10 @@ import { exactCharsMax } from '#rules/answer-text.js';
 import { CountPool } from './count-pool.js';
 import { roughTokens } from './prompt-text.js';
 
-/** Characters that a thread counts at a time, about 20 ms of ordinary text: how long another call waits for its turn. */
+/** Characters that a thread counts at a time: about 20 ms of ordinary text, which is how long another call waits for its turn. */
 const pieceCharsMax = 32_000;
 
-/** How long one call counts, including the wait for its turns; the rest is then estimated too. */
+/** Time limit of one count, including the wait for its turns; after it, the rest is estimated. */
 const exactTimeMsMax = 10_000;
 
 const pool = new CountPool();

@@ -13,7 +13,7 @@ export const usageFaults = [
   'not_a_count',
   // More tokens read from and written to caches than in the whole prompt.
   'cached_above_input',
-  // The parts of the cache writes exceed their total.
+  // More tokens cached for an hour than written to caches in total.
   'cache_write_parts_above_total',
   // More input than the prompt has bytes.
   'input_above_bound',

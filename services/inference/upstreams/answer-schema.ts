@@ -1,3 +1,4 @@
+// Parses the schema that a caller sends for an answer. Pure.
 import { AppError } from '#client/errors/app-error.js';
 
 /** Returns the schema that the caller wants the answer to follow. Raises invalid_request if it is not JSON. */

@@ -23,7 +23,7 @@ function sentTo(wire: ReturnType<typeof chatCompletionsWire>, others: object | s
   return { sent: Object.fromEntries(sent) as object, json, dropped };
 }
 
-/** Requests for work that tokens do not pay for, as they reached an upstream under these spellings. */
+/** Fields that may request work that tokens do not pay for. */
 const costly = {
   web_search: true,
   num_completions: 8,

@@ -16,9 +16,10 @@ export const publishedOnly: FieldRules = new Map();
 const any = (...names: string[]): [string, FieldRule][] => names.map((name) => [name, 'any']);
 
 /**
- * What other chat-completions servers publish and tokens pay for: llama.cpp (tools/server/README.md), vLLM and SGLang (ChatCompletionRequest),
- * and hosted vendors. Left out on purpose: beams and further answers (`use_beam_search`, `best_of`), values of unbounded size or work
- * (`prompt_logprobs`, `n_probs`, `chat_template`), places in the server's queue or memory (`priority`, `id_slot`, `keep_alive`), and searches.
+ * The fields that other servers of OpenAI's formats publish and that cost nothing but tokens: llama.cpp (tools/server/README.md), vLLM and
+ * SGLang (ChatCompletionRequest), and hosted vendors. Left out on purpose: beams and further answers (`use_beam_search`, `best_of`), values of
+ * unbounded size or work (`prompt_logprobs`, `n_probs`, `chat_template`), places in the server's queue or memory (`priority`, `id_slot`,
+ * `keep_alive`), and searches.
  */
 export const compatibleServers: FieldRules = new Map<string, FieldRule>([
   // Sampling.
@@ -26,13 +27,13 @@ export const compatibleServers: FieldRules = new Map<string, FieldRule>([
   ...any('no_repeat_ngram_size', 'dry_multiplier', 'dry_base', 'dry_allowed_length', 'dry_penalty_last_n', 'dry_sequence_breakers'),
   ...any('xtc_probability', 'xtc_threshold', 'mirostat', 'mirostat_tau', 'mirostat_eta', 'dynatemp_range', 'dynatemp_exponent'),
   ...any('samplers', 'min_keep', 'random_seed', 'do_sample'),
-  // Where an answer ends, and which tokens it may have. The output cap holds for all of it.
+  // Where an answer ends, and which tokens it may have. The output cap applies whatever their values.
   ...any('min_tokens', 'ignore_eos', 'stop_token_ids', 'bad_words', 'allowed_token_ids', 'skip_special_tokens'),
   ...any('spaces_between_special_tokens', 'include_stop_str_in_output', 'continue_final_message', 'add_generation_prompt'),
   // The form of an answer.
   ...any('grammar', 'json_schema', 'guided_json', 'guided_regex', 'guided_choice', 'guided_grammar', 'structured_outputs'),
   ...any('structural_tag', 'regex', 'ebnf', 'tool_stream', 'cache_prompt', 'timings_per_token', 'return_progress'),
-  // Reasoning: whether, and how it is returned.
+  // Whether the model reasons, and how its reasoning is returned.
   ...any('enable_thinking', 'include_reasoning', 'reasoning_format', 'separate_reasoning', 'stream_reasoning', 'reasoning_split'),
   ['thinking_budget', 'below_cap'],
   ['thinking_budget_tokens', 'below_cap'],
@@ -52,7 +53,7 @@ export const compatibleServers: FieldRules = new Map<string, FieldRule>([
   ['usage', new Map(any('include'))],
 ]);
 
-/** What servers of embeddings other than OpenAI's publish: vLLM, and the vendors of models that distinguish queries from documents. */
+/** The fields that embedding servers other than OpenAI's publish: vLLM, and the vendors of models that distinguish queries from documents. */
 export const embeddingServers: FieldRules = new Map<string, FieldRule>(
   any('input_type', 'task', 'prompt_name', 'truncate', 'truncation', 'truncate_prompt_tokens', 'add_special_tokens', 'normalize'),
 );

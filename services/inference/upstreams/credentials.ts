@@ -7,11 +7,11 @@ import type { StoredCredential, UpstreamRow } from '../store.js';
 export interface UpstreamCredential {
   readonly id: string;
   readonly secret: string;
-  /** When the secret was set: another secret has another standing. */
+  /** When the secret was set, in Unix milliseconds. A credential whose secret is replaced begins with a new standing. */
   readonly setAtMs: number;
 }
 
-/** The id of the secret that comes with the upstream itself. */
+/** The id of the credential that is set together with the upstream. */
 export const defaultCredentialId = 'default';
 
 /** Maximum number of credentials of one upstream. */
@@ -27,7 +27,7 @@ export function purposeOf({ id, baseUrl }: Place): string {
   return `upstream ${id} ${baseUrl}`;
 }
 
-/** Raises invalid_request for a secret that cannot travel as a header value. */
+/** Raises invalid_request for a secret that cannot be sent as a header value. */
 export function checkSecret(secret: string): void {
   if (secret.length > secretCharsMax || !/^[\x21-\x7e]*$/.test(secret))
     throw fieldFault('secret', 'secret_characters', { max: secretCharsMax });
@@ -51,7 +51,7 @@ export function resealed(row: UpstreamRow, place: Place, box: SecretBox): readon
   return row.credentials.map((credential) => {
     const secret = box.open(credential.sealed, purposeOf(row));
     if (secret === undefined) throw fault('secret_unreadable', {});
-    // One that is sealed for the same address is kept, and so is the test result that depends on it.
+    // A credential that is sealed for the same address is kept, and so is the test result that depends on it.
     return row.baseUrl === place.baseUrl ? credential : { ...credential, sealed: box.seal(secret, purposeOf(place)) };
   });
 }

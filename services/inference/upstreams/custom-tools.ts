@@ -10,7 +10,7 @@ export function customToolParameters(): JsonObject {
   return { type: 'object', properties: { [parameter]: { type: 'string' } }, required: [parameter], additionalProperties: false };
 }
 
-/** Returns the description of a tool, which for a custom tool includes what its text must be. */
+/** Returns the description of a tool, which for a custom tool includes the grammar of its text. */
 export function toolDescription({ description, custom }: Pick<Tool, 'description' | 'custom'>): string {
   if (custom === undefined || custom.grammar === '') return description;
   return `${description}\n\nThe parameter "${parameter}" must match this ${custom.grammarSyntax} grammar:\n${custom.grammar}`.trimStart();

@@ -19,7 +19,7 @@ const contextFields = [
 ];
 const outputFields = ['max_completion_tokens', 'top_provider.max_completion_tokens', 'max_output_tokens', 'max_tokens'];
 
-/** Returns the models of a list, with an envelope or without, each once; undefined if the answer is no list. */
+/** Returns the models of a list, with an envelope or without, each once; undefined if the answer is not a list. */
 export function listedModels(answer: unknown): UpstreamModel[] | undefined {
   const list = isObject(answer) ? [answer['data'], answer['models']].find((entries) => Array.isArray(entries)) : answer;
   if (!Array.isArray(list)) return undefined;

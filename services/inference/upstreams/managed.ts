@@ -67,7 +67,7 @@ interface Vendor {
   readonly format: RemoteWireFormat;
   readonly baseUrlText: string;
   readonly secret: string | undefined;
-  /** The setting that brings it. */
+  /** The setting that adds the upstream. */
   readonly setting: string;
   readonly wholeAnswers: boolean;
   readonly allowedFields: readonly string[];

@@ -3,7 +3,7 @@
 import type { Event } from '#proto/inference/v1/inference.js';
 import { isObject, type JsonObject, parsePayload } from './stream-decoder.js';
 
-/** The fields that hold the pieces of a text, in both wire formats. */
+/** The fields that hold the pieces of a text, in all wire formats. */
 const textFields: ReadonlySet<string> = new Set([
   'arguments',
   'content',
@@ -31,7 +31,7 @@ export interface Repeated {
 
 /** Parses one stream. */
 export class PayloadParser {
-  /** By what the last payload differs from an earlier one; undefined if it was parsed by itself. */
+  /** How the last payload differs from an earlier one; undefined if it was parsed by itself. */
   repeated: Repeated | undefined;
   #repetition: Repetition | undefined;
   #hasParsed = false;

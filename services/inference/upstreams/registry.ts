@@ -1,4 +1,4 @@
-// Knows which upstreams exist, and in which order a call tries them. Stored ones are re-read at most every second, so that a change made
+// Holds the upstreams that exist, and finds those that a call may use. Stored ones are re-read at most every second, so that a change made
 // through one replica takes effect on all.
 import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
@@ -164,7 +164,7 @@ export class UpstreamRegistry {
   }
 }
 
-/** Returns the error of a model without a target that can be tried. */
+/** Returns the error for a model without a target that can be tried. */
 export function noTarget(): AppError {
   return new AppError('model_unavailable', 'No enabled upstream serves this model at the moment.', { retryAfterMs: 1000 });
 }

@@ -1,4 +1,4 @@
-// The common interface of the two wire formats' decoders: SSE payloads in, canonical events and a usage report out. Pure.
+// The common interface of the wire formats' decoders: SSE payloads in, canonical events and a usage report out. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import type { Event, StopReason } from '#proto/inference/v1/inference.js';
 import type { UsageReport } from '../tokens/usage-report.js';

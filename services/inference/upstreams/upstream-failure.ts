@@ -1,4 +1,4 @@
-// Maps a vendor's refusal to the error for the caller, and to the details for operators. Pure; shared by both wire formats.
+// Maps a vendor's refusal to the error for the caller, and to the details for operators. Pure; shared by all wire formats.
 import { AppError } from '#client/errors/app-error.js';
 import type { Reason } from '#rules/reasons.js';
 
@@ -8,7 +8,7 @@ const vendorTextCharsMax = 1000;
 /** Longest wait that is passed on to callers; some clients sleep for as long as the header says. */
 const retryAfterMsMax = 60_000;
 
-/** Describes a vendor's refusal in terms that both formats share. */
+/** Describes a vendor's refusal in terms that all formats share. */
 export interface Refusal {
   readonly status: number;
   /** The vendor's machine-readable type and code, in lower case. */

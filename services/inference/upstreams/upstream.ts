@@ -18,7 +18,7 @@ export interface Attempt {
   readonly target: Target;
   /** Aborted when the consumer disconnects or the call's total time is up; its reason is the AppError to end with. */
   readonly signal: AbortSignal;
-  /** Trace headers to send along; empty if the upstream must not learn them. */
+  /** Trace headers to send along; empty if the upstream must not receive them. */
   readonly traceHeaders: Readonly<Record<string, string>>;
   /** Called with the head of an HTTP response as soon as it arrives. */
   readonly onResponse?: (head: ResponseHead) => void;
@@ -39,7 +39,7 @@ export interface Upstream {
   readonly providerName: string;
   /** Where it is. Absent: in this process. */
   readonly address?: { readonly host: string; readonly port: number } | undefined;
-  /** Whether it is in our own network, so that it may learn our trace ids. */
+  /** Whether it is in our own network, so that it may receive our trace ids. */
   readonly isPrivate: boolean;
   readonly credentials: readonly UpstreamCredential[];
   /** What its vendor allows each credential. Absent: nothing is counted. */

@@ -10,7 +10,7 @@ export class Watchdog {
   readonly #onParentAbort: () => void;
   readonly #listeners: ((reason: unknown) => void)[] = [];
   #end: { readonly reason: unknown } | undefined;
-  // Most steps have the same limit as the one before: restarting a timer costs less than replacing it.
+  // Most steps have the same limit as the previous one, and restarting a timer costs less than replacing it.
   #timer: NodeJS.Timeout | undefined;
   #withinMs = 0;
   #expected: string | undefined;

@@ -5,7 +5,7 @@ import type { JsonObject } from '../stream-decoder.js';
 import { contentOf, contentParts, documentText, marked, textContent, type Translation } from './content.js';
 import { toUpstreamToolId, toUpstreamToolName } from './tool-names.js';
 
-// One client starts with a bookkeeping line for its vendor that differs in every call and would defeat every prompt cache.
+// One client begins its instructions with a bookkeeping line for its vendor that differs in every call and would defeat every prompt cache.
 const bookkeeping = 'x-anthropic-billing-header:';
 
 // OpenAI rejects longer tool call ids, and other vendors generate them.

@@ -1,4 +1,4 @@
-// POST /embeddings of servers of OpenAI's formats: the body, and the answer. Pure.
+// The request body and the answer of POST /embeddings, for servers of OpenAI's formats. Pure.
 import { ApiFormat, type Event, type GenerateRequest, StopReason } from '#proto/inference/v1/inference.js';
 import { noReport, type UsageReport } from '../../tokens/usage-report.js';
 import { readVector } from '../embeddings/vectors.js';
@@ -20,7 +20,7 @@ export function embeddingsOf(flavour: ChatCompletionsFlavour, allowedFields: rea
   };
 }
 
-/** Returns the body. OpenAI is asked for base64, a quarter of the size; other servers may not support it. */
+/** Returns the body. It requests base64, a quarter of the size, from OpenAI only, because other servers may not support it. */
 export function embeddingsBody(
   { prompt, embedding, endUser }: GenerateRequest,
   model: string,

@@ -4,7 +4,7 @@
 export interface ChatCompletionsFlavour {
   /** OpenAI's own servers: they reject `max_tokens` for reasoning models, and any field they do not know. */
   readonly isOpenAi: boolean;
-  /** Whether another server has custom tools; absent: no. */
+  /** Whether the server has custom tools. Absent: it has none. */
   readonly takesCustomTools?: boolean;
 }
 

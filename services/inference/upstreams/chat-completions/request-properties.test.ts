@@ -70,7 +70,7 @@ const turn: fc.Arbitrary<Turn> = fc.record({
   isSplit: fc.boolean(),
 });
 
-/** The assistant speaks and calls; the results come, in one message or in several, with what the user says and an instruction between them. */
+/** Returns a turn: the assistant's text and calls, an instruction, the results in one message or in several, and what the user says. */
 function messagesOf({ calls, before, after, system, isSplit }: Turn): Message[] {
   const asked = calls.map(({ id, name, json }): Part => ({ part: { $case: 'toolCall', value: { id, name, argumentsJson: json } } }));
   const results = calls.map(({ id, results: content, plain, isError }): Part => ({
@@ -165,7 +165,7 @@ describe.each([
             results[index]!,
             [...(isError ? ['Error: '] : []), plain, ...wordsOf(texts)].filter((each) => each !== ''),
           );
-          // What is no text is shown by the user, behind all results.
+          // Anything that is not text is in a user message, after all results.
           const shown = wordsOf(content.filter((each) => !texts.includes(each)));
           expectInOrder(from('user'), shown);
         }

@@ -101,7 +101,7 @@ function toTool(tool: Tool): JsonObject {
       name: toUpstreamToolName(tool.name),
       description: description === '' ? undefined : description,
       parameters,
-      // This format's strict mode rejects schemas that the other format's accepts.
+      // This format's strict mode rejects schemas that the messages format's accepts.
       strict: tool.strict === true ? isStrictSchema(parameters) : tool.strict,
     },
   };

@@ -35,7 +35,7 @@ const completionMeaning = new Set(['reasoning_tokens', '__proto__']);
 
 /** Collects the rest of one answer. It leaves out what the events carry, and null, which means the same as absent. */
 export class Rest {
-  // Texts and numbers unchanged, anything else as JSON.
+  // The last value of each field that was passed on: texts and numbers unchanged, anything else as JSON.
   readonly #told = new Map<string, unknown>();
   readonly #end: { top: Fields; choice: Fields | undefined } = { top: {}, choice: undefined };
   #choice: Fields | undefined;

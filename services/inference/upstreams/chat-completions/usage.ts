@@ -17,8 +17,9 @@ export function readUsage(usage: unknown): UsageReport {
 }
 
 /**
- * Returns the newer of two reports, half by half: a stream's running figures end with the final ones. A half without figures, or with zeros
- * where there were some, does not erase the earlier one; if that holds for both halves, the earlier report itself is returned.
+ * Merges two reports, input and output separately. The later figures replace the earlier ones, because a stream's running figures end with the
+ * final ones. A half without figures, or with zeros, does not replace an earlier one; if that holds for both halves, the earlier report itself is
+ * returned.
  */
 export function mergeReports(earlier: UsageReport, later: UsageReport): UsageReport {
   const keepsInput = isNothing(later.input, totalInput) && earlier.input !== undefined;

@@ -23,7 +23,7 @@ type TestDeps = Omit<HttpUpstreamDeps, 'callsInFlight'>;
 
 /** Time limit of a test, all steps together, in milliseconds. */
 export const testTimeoutMs = 15_000;
-/** What each probe adds to it. */
+/** What each capability probe adds to it, in milliseconds. */
 const probeTimeoutMs = 10_000;
 
 const stepsOfAll = stepNames.slice(0, stepNames.indexOf('call'));
@@ -148,7 +148,7 @@ async function callOnce(
   if (remote === undefined) return call(known.upstream!);
   const upstream = createHttpUpstream(remote.format, remote.settings, {
     ...deps,
-    // A test is possible while calls take all the room.
+    // A test is possible even while the maximum number of calls is in flight.
     callsInFlight: localCallsInFlight(),
     config: isLong ? deps.config : { ...deps.config, ...smallAnswers(deps.config) },
   });
@@ -159,7 +159,7 @@ async function callOnce(
   }
 }
 
-/** Returns the limits of calls, reduced to a short answer. */
+/** Returns the size limits of calls, reduced to those of a short answer. */
 function smallAnswers(
   config: HttpUpstreamDeps['config'],
 ): Pick<HttpUpstreamDeps['config'], 'eventBytesMax' | 'responseBytesMax' | 'errorBodyBytesMax'> {

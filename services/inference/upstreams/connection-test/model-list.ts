@@ -1,4 +1,4 @@
-// The steps of a test that request the upstream's list of models: is the secret accepted, and which models are there.
+// The steps of a test that request the upstream's list of models: whether the secret is accepted, and whether the model is listed.
 import { readText } from '#kit/net/read-text.js';
 import { finding } from '#rules/finding-sentences.js';
 import type { Socket } from 'node:net';

@@ -7,9 +7,9 @@ const stepTextCharsMax = 400;
 
 // This many characters at the start of a secret are enough to recognise a piece of it that an upstream quotes.
 const quotedCharsMin = 6;
-/** Shorter secrets, such as "x", are what users of local servers enter because their client requires a key. */
+/** Shorter secrets, such as "x", are not redacted: users of local servers enter them only because their client requires a key. */
 const secretCharsMin = 4;
-/** Shorter secrets may be a part of other words, of a path or of a host name: "ollama". */
+/** Shorter secrets, such as "ollama", may be part of another word, a path or a host name, and are redacted only where they are a word. */
 const unmistakableCharsMin = 8;
 
 /**
@@ -27,13 +27,13 @@ function withoutSecret(text: string, secret: string): string {
   if (secret.length < secretCharsMin) return text;
   const [before, after] =
     secret.length < unmistakableCharsMin ? [String.raw`(?<![\p{L}\p{N}_/.’'-])`, String.raw`(?![\p{L}\p{N}_/-])`] : ['', ''];
-  // Error codes are read in lower case.
+  // The case is ignored, because error codes are read in lower case.
   const whole = text.replace(new RegExp(`${before}${escaped(secret)}${after}`, 'giu'), '[redacted]');
   if (secret.length < 2 * quotedCharsMin) return whole;
   return whole.replace(new RegExp(`${escaped(secret.slice(0, quotedCharsMin))}[^\\s"'<>]*`, 'gi'), '[redacted]');
 }
 
-/** Describes a failure in words: the upstream's own if it sent any. */
+/** Describes a failure in words: those of the upstream if it sent any. */
 export function faultWords(error: unknown): string {
   const { message, code, cause, errors } = partsOf(error);
   // When several addresses of a name were tried, the first failure is reported for all of them.

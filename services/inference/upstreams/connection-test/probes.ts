@@ -89,7 +89,7 @@ const probes: Partial<Record<CapabilityProbe, Probe>> = {
           },
         ],
       },
-      // Money is not held for these calls; no image of this size has more tokens.
+      // No money is held for these calls. No image of this size has more tokens than this.
       inputTokensMax: probeInputTokens(CapabilityProbe.CAPABILITY_PROBE_IMAGES),
     },
     judge({ text }) {

@@ -1,4 +1,4 @@
-// The last step of a test: a real call of a few tokens, through the same code as all calls.
+// The `call` step of a test: a real call of a few tokens, through the same code as all calls.
 import type { Clock } from '#kit/clock.js';
 import { GenerateRequest, type GenerateResponse, Role } from '#proto/inference/v1/inference.js';
 import { finding } from '#rules/finding-sentences.js';

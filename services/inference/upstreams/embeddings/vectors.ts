@@ -1,8 +1,8 @@
-// Vectors as events: numbers or base64 of an upstream to float32, and messages of a bounded size. Pure.
+// Converts an upstream's vectors, numbers or base64, to events with float32, in messages of bounded size. Pure.
 import type { Event, GenerateResponse } from '#proto/inference/v1/inference.js';
 import { malformed } from '../stream-decoder.js';
 
-/** Bytes of vectors in one message: several fit into a message of gRPC. */
+/** Maximum bytes of vectors in one message, well below the maximum size of a gRPC message. */
 const messageBytesMax = 1 << 20;
 
 /** Returns the event with a vector of numbers. */

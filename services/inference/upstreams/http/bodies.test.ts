@@ -20,7 +20,7 @@ const whole = JSON.stringify({
 });
 const sse = { 'content-type': 'text/event-stream' };
 
-/** What the server does, by the model that is asked for. */
+/** What the server does, by the requested model. */
 const answers: Record<string, (response: ServerResponse) => void> = {
   gzip: (response) => response.writeHead(200, { ...sse, 'content-encoding': 'gzip' }).end(gzipSync(stream)),
   'gzip-cut': (response) => response.writeHead(200, { ...sse, 'content-encoding': 'gzip' }).end(gzipSync(stream).subarray(0, 40)),

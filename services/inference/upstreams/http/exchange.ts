@@ -79,7 +79,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: object): void {
     // Informational responses come before the one that counts.
     if (status < 200) return;
-    // Otherwise kept until the response has ended: two kilobytes per open stream.
+    // Otherwise undici keeps the raw headers until the response has ended: two kilobytes per open stream.
     controller.rawHeaders = null;
     this.#resolveHead({ status, headers: headers as Headers });
   }

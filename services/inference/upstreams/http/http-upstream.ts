@@ -79,7 +79,7 @@ function limitsOf(own: UpstreamLimits | undefined, config: InferenceConfig): Lim
   };
 }
 
-/** Calls an upstream of either wire format over HTTP. */
+/** Calls an upstream of any wire format over HTTP. */
 export class HttpUpstream implements Upstream {
   readonly id: string;
   readonly format: RemoteWireFormat;
@@ -190,7 +190,7 @@ export class HttpUpstream implements Upstream {
     return { inputTokens: await estimateInput(readable, attempt.target.upstreamModel), estimated: true };
   }
 
-  /** Requests the list of models. A server that has none works too; one that refuses the list may still accept calls. */
+  /** Requests the list of models. A server without a list works as well; one that refuses the request may still accept calls. */
   async probe(signal: AbortSignal): Promise<boolean | undefined> {
     try {
       const { statusCode, body } = await this.#getModels(signal);
@@ -294,7 +294,7 @@ export class HttpUpstream implements Upstream {
   /** Limits the calls in flight, so that none waits for a connection. */
   #enter(): void {
     const { callsInFlight } = this.deps;
-    // Counted first: of two threads that begin a call at the same moment, neither misses the other's.
+    // The call is counted before the check, so that two threads that begin a call at the same moment see each other's.
     callsInFlight.count(this.id, 1);
     if (callsInFlight.of(this.id) <= this.#limits.callsMax) return;
     callsInFlight.count(this.id, -1);

@@ -33,7 +33,7 @@ export interface Wire {
   readonly format: RemoteWireFormat;
   /** The vendor's name in traces. */
   readonly providerName: string;
-  /** Whether custom tools of callers of the format become functions too. */
+  /** Whether custom tools become functions even if the caller uses the same format. */
   readonly replacesCustomTools?: boolean;
   /** Path of a generation below base_url. */
   readonly generatePath: string;

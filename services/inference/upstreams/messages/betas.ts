@@ -1,8 +1,9 @@
 // The beta flags of a caller, from its header anthropic-beta. Pure.
 
 /**
- * Flags that vendors publish and tokens pay for, without their dates. Left out on purpose: those that change the price of tokens (context-1m, fast-mode),
- * that come with tools of the vendor (web-fetch, code-execution, mcp-client, skills), and that access its account (files-api, oauth).
+ * Flags that vendors publish and that cost nothing but tokens, without their dates. Left out on purpose: those that change the price of tokens
+ * (context-1m, fast-mode), that come with tools of the vendor (web-fetch, code-execution, mcp-client, skills), and that access its account
+ * (files-api, oauth).
  */
 const costTokensOnly = new Set(
   [
@@ -16,7 +17,7 @@ const costTokensOnly = new Set(
 const dated = /^(.+)-\d{4}-\d{2}-\d{2}$|^(.+)-\d{8}$/;
 const prefix = 'anthropic-beta.';
 
-/** Returns which of the flags an upstream receives that also allows these fields, anthropic-beta.<flag> among them, and the names of the others. */
+/** Returns the flags that the upstream receives, and the names of those that are dropped. `allowedFields` may allow more, as anthropic-beta.<flag>. */
 export function sortBetas(flags: readonly string[], allowedFields: readonly string[]): { passed: string[]; dropped: string[] } {
   const passed: string[] = [];
   const dropped: string[] = [];

@@ -1,4 +1,4 @@
-// Converts the common prompt's instructions and messages to what the format requires: turns, results first, the user first. Pure.
+// Converts the common prompt to the turns that the format requires: the user begins, and tool results come first in a turn. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import { type Message, type Prompt, Role } from '#proto/inference/v1/inference.js';
 import { type Block, cacheControl, textBlock, toBlocks } from './content.js';

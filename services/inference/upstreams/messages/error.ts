@@ -36,7 +36,7 @@ export function eventError(error: unknown, model: string): AppError {
   return refusalError({ status, ...particulars(error), model });
 }
 
-// The format has no code for content that a filter withheld; callers of the other format know this one.
+// The format has no code for content that a filter withheld; callers of OpenAI's formats know this one.
 const filterText = /blocked by content filter/i;
 
 function particulars(error: unknown): Pick<Refusal, 'labels' | 'text' | 'code'> {

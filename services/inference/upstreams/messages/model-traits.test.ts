@@ -1,4 +1,4 @@
-// What models of different generations are sent of reasoning and sampling.
+// The reasoning and sampling fields that are sent to models of different generations.
 import { describe, expect, it } from '@jest/globals';
 import { ToolChoice_Mode } from '#proto/inference/v1/inference.js';
 import {

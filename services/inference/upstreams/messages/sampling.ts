@@ -26,7 +26,7 @@ export function samplingFields(
   if (frequencyPenalty) dropped.add('frequency_penalty');
   if (presencePenalty) dropped.add('presence_penalty');
   const takesNone = version >= firstVersionWithoutSampling || traits.sampling === 'none';
-  // The other format's range goes up to 2. With thinking the vendor accepts only the default, and a top_p close to it.
+  // The temperature of other formats goes up to 2, that of this one up to 1. With thinking the vendor accepts only the default, and a top_p close to it.
   const fields = {
     temperature: takesNone || (thinks && temperature !== 1) ? undefined : limited(temperature),
     top_p: takesNone || (thinks && (topP ?? 1) < 0.95) || (traits.sampling === 'one' && temperature !== undefined) ? undefined : topP,

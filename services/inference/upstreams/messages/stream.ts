@@ -43,7 +43,7 @@ export class MessagesDecoder implements StreamDecoder {
   }
 
   push(data: string): Event[] {
-    // Some resellers end the stream with the other format's marker.
+    // Some resellers end the stream with the marker of chat-completions.
     if (this.outcome !== undefined || data.trim() === '' || data.trim() === '[DONE]') return [];
     const event = this.#payloads.parse(data);
     const { repeated } = this.#payloads;
@@ -246,7 +246,7 @@ export class MessagesDecoder implements StreamDecoder {
     return this.#done();
   }
 
-  /** Handles an event without a common form: a type that the vendor may add, or an error in the other format. */
+  /** Handles an event without a common form: a type that the vendor may add, or an error in the form of chat-completions. */
   #other(event: JsonObject, data: string): void {
     if (event['type'] === undefined && event['error']) throw eventError(event['error'], this.options.target.upstreamModel);
     if (!this.options.isNative || typeof event['type'] !== 'string') return;

@@ -1,4 +1,4 @@
-// Converts tools and the tool choice to the format. Pure.
+// Converts tools and the tool choice to the messages format. Pure.
 import { type Tool, type ToolChoice, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 import { toolDescription } from '../custom-tools.js';

@@ -42,7 +42,7 @@ const argumentsOfEvent: ReadonlyMap<string, string> = new Map([
   ['response.function_call_arguments', 'arguments'],
   ['response.custom_tool_call_input', 'input'],
 ]);
-/** Events about parts of reasoning, which say nothing that those of its text do not. */
+/** Events about parts of reasoning, which add nothing to the events of its text. */
 const silent = /^response\.reasoning_(summary_)?part\./;
 const prefixes: Readonly<Record<string, string>> = { message: 'msg', reasoning: 'rs', function_call: 'fc', custom_tool_call: 'ctc' };
 
@@ -175,7 +175,7 @@ export class ItemWriter {
     item.written.set(key, (item.written.get(key) ?? 0) + text.length);
   }
 
-  /** Opens the block of a reasoning item for a piece. Returns false for thoughts that the caller already reads in summary, or the other way round. */
+  /** Opens the block of a reasoning item for a piece. Returns false if the caller already reads a summary in place of the thoughts, or the reverse. */
   #openThought(item: Item, { counter }: Piece, key: string): boolean {
     const isOther = item.piece !== undefined && !item.piece.startsWith(counter);
     if (isOther && !this.options.isNative) return false;

@@ -65,7 +65,7 @@ export class Items {
     this.#ended += 1;
   }
 
-  /** Returns the item with this index and id. Some servers number all items 0, others send other ids in every event, or neither. */
+  /** Returns the item with this index and id. Some servers number all items 0; others send a different id in every event, or neither index nor id. */
   find(index: unknown, id: string): Item | undefined {
     const atIndex = index === undefined ? undefined : this.#all.findLast((item) => item.index === index);
     if (atIndex !== undefined && (id === '' || atIndex.id === id)) return atIndex;

@@ -90,7 +90,7 @@ function ownFields(
   return {
     model,
     max_output_tokens: maxOutputTokens,
-    // The vendor keeps nothing: what it stored would belong to the operator's account, for all callers.
+    // The vendor must store nothing: it would keep what all callers send and receive in the operator's account.
     store: false,
     [isOpenAi ? 'safety_identifier' : 'user']: endUser === '' ? undefined : endUser,
     ...(streams ? { stream: true, ...(isOpenAi ? { stream_options: { include_obfuscation: false } } : {}) } : {}),
@@ -111,7 +111,7 @@ function promptFields(
 ): JsonObject {
   const translation: Translation = { ...flavour, takesBreakpoints: takesCacheBreakpoints(flavour, model), dropped };
   return {
-    // For a JSON object the vendor wants the word in the input, and instructions are not part of it.
+    // If any JSON object is requested, the vendor requires the word JSON in the input, and instructions are not part of it.
     ...conversation(prompt!, translation, responseFormat?.format?.$case === 'jsonObject'),
     ...toolFields(prompt!, dropped),
     text: textFormatOf(responseFormat),
@@ -138,7 +138,7 @@ function reasoningFields(reasoning: Reasoning | undefined, effort: string | unde
   const summary = reasoning?.budgetTokens === undefined || effort === undefined ? undefined : 'auto';
   return {
     reasoning: effort === undefined ? undefined : { effort, summary },
-    // OpenAI's other models reject it.
+    // OpenAI's models that do not reason reject it.
     include: isReasoner || effort !== undefined ? ['reasoning.encrypted_content'] : undefined,
   };
 }

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../stream-decoder.js';
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 
-// The gateway writes what echoes the request from the request.
+// The gateway itself writes the fields that echo the request.
 const inResponse = words(
   'id object created_at completed_at status model output output_text usage error incomplete_details instructions max_output_tokens ' +
     'max_tool_calls metadata parallel_tool_calls temperature top_p tool_choice tools background conversation previous_response_id prompt ' +

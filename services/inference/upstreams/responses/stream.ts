@@ -158,7 +158,7 @@ export class ResponsesDecoder implements StreamDecoder {
     }
   }
 
-  /** Passes on an event without a common form. Events of other kinds are about the connection or the account: keepalive, rate limits. */
+  /** Passes on an event of the format without a common form. All other events are about the connection or the account: keepalive, rate limits. */
   #foreign(event: JsonObject, type: string): void {
     if (!this.options.isNative || !type.startsWith('response.')) return;
     const shown = withoutAccount(event);
@@ -245,7 +245,7 @@ function textOrEmpty(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Reports whether the vendor charges for this item as a search: opening a page that was found is part of one, and a failed one is free. */
+/** Reports whether the vendor charges for this item as a search: opening a page that it found is part of the search, and a failed search is free. */
 function isSearch({ type, status, action }: JsonObject): boolean {
   const kind = isObject(action) ? action['type'] : undefined;
   return type === 'web_search_call' && status !== 'failed' && (kind === undefined || kind === 'search');

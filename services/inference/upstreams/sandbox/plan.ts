@@ -98,7 +98,7 @@ function story(tokens: number): string {
 
 function toolDraft(request: GenerateRequest, text: string): Draft {
   const { messages, tools, toolChoice } = request.prompt!;
-  // Wherever it is: an agent may write more after a result, and would otherwise be asked to call the tool for ever.
+  // The result may be anywhere in the conversation: an agent may write more after it, and would otherwise have to call the tool forever.
   const result = messages.flatMap(({ parts }) => parts).findLast(({ part }) => part?.$case === 'toolResult')?.part;
   if (result?.$case === 'toolResult') return textDraft(`The tool answered: ${result.value.text}`);
   if (toolChoice?.mode === ToolChoice_Mode.MODE_NONE) return textDraft('No tool may be called, so here is text.');

@@ -27,13 +27,13 @@ import { dimensionsDefault, dimensionsMax, tokensOf, vectorOf } from './vector.j
 /** Id of the sandbox among the upstreams. */
 export const sandboxId = 'sandbox';
 
-/** Most input tokens of one call: the context limit of these models in the catalog, which is also the bound for holding money. */
+/** Maximum input tokens of one call: the context limit of these models in the catalog, which is also the bound for holding money. */
 const contextTokensMax = 32_768;
 
 // Events that are sent together when no pace is set: few enough that a consumer can disconnect in the middle, many enough to be cheap.
 const eventsPerMessage = 16;
 
-/** Answers by a plan, token by token. */
+/** Sends planned answers, token by token. */
 export class Sandbox implements Upstream {
   readonly id = sandboxId;
   readonly format = ApiFormat.API_FORMAT_SANDBOX;
@@ -85,7 +85,7 @@ export class Sandbox implements Upstream {
     let unsent: Event[] = [];
     for (const step of steps(plan, writer)) {
       if (delayMs > 0 && step.isToken) {
-        // What is ready is sent before the pause, not after it.
+        // Events that are ready are sent before the pause, not after it.
         if (unsent.length > 0) yield { events: unsent, ...running(usage) };
         unsent = [];
         await pause(delayMs, signal);

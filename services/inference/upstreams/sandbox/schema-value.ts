@@ -1,4 +1,4 @@
-// Builds a value that a JSON Schema accepts from the user's text. Pure.
+// Builds, from the user's text, a value that a JSON Schema accepts. Pure.
 import { isObject, type JsonObject } from '../stream-decoder.js';
 
 /** Maximum number of properties filled in per object. */

@@ -1,7 +1,9 @@
 // The vectors of the sandbox's embedding model: texts with common words have similar ones. Pure.
 import { splitTokens } from './tokens.js';
 
+/** Length of a vector if the request sets none. */
 export const dimensionsDefault = 256;
+/** Maximum length of a vector. */
 export const dimensionsMax = 1024;
 
 /** Coordinates that each token adds to. */
