@@ -34,7 +34,8 @@ export async function plantSeed(seed: readonly SeedModel[], { store, clock, log 
     return plan;
   });
   const { added, renewed, skipped } = outcome;
-  if (added.length > 0 || renewed.length > 0) log.info({ added: added.length, renewed: renewed.length }, 'models of the seed file added');
+  if (added.length > 0 || renewed.length > 0)
+    log.info({ added: added.length, renewed: renewed.length }, 'models of the seed file added or updated');
   if (skipped.length > 0) log.warn({ models: skipped }, 'models of the seed file skipped: another model already has their name');
 }
 
