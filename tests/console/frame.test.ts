@@ -87,6 +87,25 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     await person.close();
   });
 
+  it('leaves the focus to a user who goes on before a page is shown', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open('/');
+    const navigation = page.getByRole('navigation');
+    const next = navigation.getByRole('link', { name: 'Usage records', exact: true }).first();
+    await next.waitFor();
+    await navigation
+      .getByRole('link', { name: 'API keys', exact: true })
+      .first()
+      .evaluate((link) => (link as HTMLElement).click());
+    await page.keyboard.press('Shift');
+    await next.focus();
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+    // The page moves the focus within this time.
+    await page.waitForTimeout(800);
+    expect(await next.evaluate((link) => link === document.activeElement)).toBe(true);
+    await person.close();
+  });
+
   it('opens any page through the command palette, by keyboard', async () => {
     const key = await system.json<{ id: string }>('key', 'create', '--name', 'Night batch');
     const person = await newMember(chromium, system, owner);

@@ -8,6 +8,11 @@ let reachedPath: string | undefined;
 /** Whether the page was reached with Back or Forward, with which the browser restores how far it was scrolled. */
 let isReturn = false;
 addEventListener('popstate', () => (isReturn = true));
+/** Whether the user has pressed a key or a button since the path changed: the focus is then theirs. */
+let hasActed = false;
+for (const event of ['keydown', 'pointerdown']) addEventListener(event, () => (hasActed = true), { capture: true, passive: true });
+// wouter sends the first one.
+for (const event of ['pushState', 'popstate']) addEventListener(event, () => (hasActed = false));
 /** A dialog that led to the page, such as the command palette, closes first. */
 const attemptsMax = 10;
 const attemptMs = 60;
@@ -34,8 +39,8 @@ function useReachedHeading(title: string): React.RefObject<HTMLHeadingElement | 
     const timer = setInterval(() => {
       const { activeElement: active } = document;
       attempts += 1;
-      // What the user or the page has focused in the content in the meantime keeps the focus.
-      const mayMove = active === before || (active?.closest('main') ?? null) === null;
+      // What the page has focused in the content in the meantime keeps the focus.
+      const mayMove = !hasActed && (active === before || (active?.closest('main') ?? null) === null);
       if (mayMove && document.querySelector('[role=dialog]:not([aria-modal=false])') === null) heading.current?.focus({ preventScroll });
       if (!mayMove || document.activeElement === heading.current || attempts === attemptsMax) clearInterval(timer);
     }, attemptMs);
