@@ -27,6 +27,8 @@ export async function* readAhead(call: ClientReadableStream<Buffer>): AsyncGener
     wake?.();
   });
   call.on('error', (error) => {
+    // The error comes before those that wait in a paused call. Each that is read is reported to the listener above.
+    while (call.read() !== null);
     end ??= { error };
     wake?.();
   });

@@ -3,12 +3,13 @@
 /** A stream of responses. Nothing happens before the first is requested. */
 export abstract class Responses implements AsyncIterableIterator<unknown, void, undefined> {
   #state: 'new' | 'open' | 'over' = 'new';
-  /** The response that is being read. */
+  /** The response that is being read, or the last one that waits for it. */
   #reading: Promise<IteratorResult<unknown, void>> | undefined;
+  #queued = 0;
 
   next(): Promise<IteratorResult<unknown, void>> {
     // One after another, as an async generator answers requests that do not wait for each other.
-    const reading = this.#reading === undefined ? this.#next() : this.#reading.then(ignore, ignore).then(() => this.#next());
+    const reading = this.#reading === undefined ? this.#next() : this.#after(this.#reading);
     this.#reading = reading;
     return reading;
   }
@@ -35,6 +36,13 @@ export abstract class Responses implements AsyncIterableIterator<unknown, void, 
   /** Cleans up for a consumer that disconnects before the end. */
   protected abstract leave(): Promise<void> | undefined;
 
+  async #after(former: Promise<unknown>): Promise<IteratorResult<unknown, void>> {
+    this.#queued += 1;
+    await former.then(ignore, ignore);
+    this.#queued -= 1;
+    return this.#next();
+  }
+
   async #next(): Promise<IteratorResult<unknown, void>> {
     if (this.#state === 'over') return over;
     let isOver = true;
@@ -48,7 +56,7 @@ export abstract class Responses implements AsyncIterableIterator<unknown, void, 
       isOver = result.done === true;
       return isOver ? over : result;
     } finally {
-      this.#reading = undefined;
+      if (this.#queued === 0) this.#reading = undefined;
       if (isOver) this.#state = 'over';
     }
   }
