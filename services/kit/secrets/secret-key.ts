@@ -1,7 +1,7 @@
 // The file with the keys that encrypt secrets at rest: one key per line, in base64. The first encrypts; the others only decrypt what was encrypted
 // with them, until a rotation has encrypted it again with the first.
 import { createHash, randomBytes } from 'node:crypto';
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AppError } from '#client/errors/app-error.js';
 
@@ -49,6 +49,7 @@ export function readSecretKeys(path: string): readonly SecretKey[] | undefined {
 /** Replaces the keys in a file, which only its owner can read. */
 export function writeSecretKeys(path: string, keys: readonly SecretKey[]): void {
   renameSync(writeBeside(path, keys), path);
+  flushFolder(path);
 }
 
 /** Creates a file with one new key, unless another process has just created it. */
@@ -57,10 +58,21 @@ export function createSecretKeys(path: string): void {
   try {
     // Unlike a rename, it fails when the file exists.
     linkSync(temporary, path);
+    flushFolder(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
     rmSync(temporary);
+  }
+}
+
+/** Makes the entry of a file in its folder durable: after a power failure, secrets sealed with its keys could otherwise not be read any more. */
+function flushFolder(path: string): void {
+  const folder = openSync(dirname(path), 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
   }
 }
 
