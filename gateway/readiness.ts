@@ -46,7 +46,7 @@ export function createReadiness(deps: {
   }
 
   return () => {
-    const nowMs = clock.nowMs();
+    const nowMs = clock.monotonicMs();
     if (kept === undefined || nowMs - kept.atMs >= keptMs) kept = { atMs: nowMs, missing: findMissing() };
     return kept.missing;
   };

@@ -76,7 +76,7 @@ export function createLimiter({ store, defaults, clock }: { store: LimitStore; d
       end(usedTokens) {
         if (!isOpen) return;
         isOpen = false;
-        checked.end(usedTokens ?? demand.tokens, clock.nowMs());
+        checked.end(usedTokens ?? demand.tokens, clock.monotonicMs());
       },
     };
   };
@@ -84,14 +84,14 @@ export function createLimiter({ store, defaults, clock }: { store: LimitStore; d
     const subjects = subjectsOf(call, modelId, defaults);
     if (subjects === undefined) return undefined;
     const demand = { tokens: estimatedTokens(call.parsed) };
-    const checked = store.take(subjects, demand, clock.nowMs());
+    const checked = store.take(subjects, demand, clock.monotonicMs());
     if (checked instanceof Promise) return checked.then((done) => decide(call, modelId, demand, done));
     return decide(call, modelId, demand, checked);
   };
   const admitRequest = async (id: string, perMinuteMax: number, errorOf: (refusal: Refusal) => AppError): Promise<void> => {
-    const checked = await store.take([requestSubject(id, perMinuteMax)], { tokens: 0 }, clock.nowMs());
+    const checked = await store.take([requestSubject(id, perMinuteMax)], { tokens: 0 }, clock.monotonicMs());
     if (checked.refusal !== undefined) throw errorOf(checked.refusal);
-    checked.end(0, clock.nowMs());
+    checked.end(0, clock.monotonicMs());
   };
   return {
     admit,

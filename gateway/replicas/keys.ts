@@ -114,9 +114,9 @@ export function createKeyReplica(deps: {
   const outage = new Outage('auth', meaning, clock, log);
   let triedAtMs = Number.NEGATIVE_INFINITY;
 
-  const heardAtMs = (): number => clock.nowMs() - (following?.silentMs() ?? Number.POSITIVE_INFINITY);
+  const heardAtMs = (): number => clock.monotonicMs() - (following?.silentMs() ?? Number.POSITIVE_INFINITY);
   const currentAtMs = (entry: Entry): number => entry.outdatedSinceMs ?? Math.max(entry.fetchedAtMs, heardAtMs());
-  const isServedWithoutAuth = (entry: Entry): boolean => clock.nowMs() - currentAtMs(entry) < withoutAuthMs;
+  const isServedWithoutAuth = (entry: Entry): boolean => clock.monotonicMs() - currentAtMs(entry) < withoutAuthMs;
 
   function onMessage(message: WatchKeysResponse, isFirst: boolean): void {
     if (isFirst) {
@@ -188,7 +188,7 @@ export function createKeyReplica(deps: {
         const known = entries.get(hash);
         if (known !== undefined) forget(hash, known);
         if (unknowns.size >= unknownsMax) unknowns.clear();
-        unknowns.set(hash, clock.nowMs());
+        unknowns.set(hash, clock.monotonicMs());
       }
       throw error;
     }
@@ -202,7 +202,7 @@ export function createKeyReplica(deps: {
       accountTimeZone: response.accountTimeZone,
       neverLogPrompts: response.neverLogPrompts,
       secretExpiresAtMs: response.secretExpiresAtMs,
-      fetchedAtMs: clock.nowMs(),
+      fetchedAtMs: clock.monotonicMs(),
       outdatedSinceMs: undefined,
     };
     outage.ended();
@@ -212,7 +212,7 @@ export function createKeyReplica(deps: {
 
   async function lookUp(secretHash: Buffer): Promise<Entry> {
     const hash = secretHash.toString('latin1');
-    const nowMs = clock.nowMs();
+    const nowMs = clock.monotonicMs();
     const cached = entries.get(hash);
     const freshMs = cached === undefined || cached.outdatedSinceMs !== undefined ? 0 : following?.isLive() === true ? liveMs : blindMs;
     if (cached !== undefined && nowMs - cached.fetchedAtMs < freshMs) {
@@ -266,7 +266,7 @@ export function createKeyReplica(deps: {
       await following?.stop();
     },
     isLive: () => following?.isLive() === true,
-    isUsable: () => following?.isLive() === true || (entries.size > 0 && clock.nowMs() - heardAtMs() < withoutAuthMs),
+    isUsable: () => following?.isLive() === true || (entries.size > 0 && clock.monotonicMs() - heardAtMs() < withoutAuthMs),
     feed: () => feedState(following),
     async authenticate(secret, client) {
       if (!isWellFormedSecret(secret)) {

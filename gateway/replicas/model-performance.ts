@@ -30,14 +30,14 @@ export class ModelPerformanceReplica {
   /** Returns the figures; the last ones while metering is unavailable, and none where the operator does not publish them. */
   async read(): Promise<Performances> {
     const { isEnabled, clock } = this.deps;
-    if (!isEnabled || clock.nowMs() - this.readAtMs < keptMs) return this.present;
+    if (!isEnabled || clock.monotonicMs() - this.readAtMs < keptMs) return this.present;
     this.reading ??= this.refresh().finally(() => (this.reading = undefined));
     return this.reading;
   }
 
   private async refresh(): Promise<Performances> {
     const { metering, clock, log } = this.deps;
-    this.readAtMs = clock.nowMs();
+    this.readAtMs = clock.monotonicMs();
     try {
       const { models } = await metering.listModelPerformance({}, callContext({ caller: 'gateway', timeoutMs }));
       this.present = new Map(models.map((model) => [model.modelId, model]));

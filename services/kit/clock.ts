@@ -4,12 +4,18 @@
 export interface Clock {
   /** Epoch milliseconds. */
   nowMs(): number;
-  /** For measuring intervals: milliseconds since an arbitrary instant, unaffected when the time of day is set. */
+  /** For measuring intervals: milliseconds since an arbitrary instant, the same in all threads, unaffected when the time of day is set. */
   monotonicMs(): number;
 }
 
 /** The machine's clock. */
-export const systemClock: Clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
+export const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  monotonicMs() {
+    const [seconds, nanoseconds] = process.hrtime();
+    return seconds * 1000 + nanoseconds / 1e6;
+  },
+};
 
 /** A clock that does not advance until it is moved, for tests. */
 export class ManualClock implements Clock {

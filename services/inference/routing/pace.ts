@@ -31,16 +31,16 @@ export class Pace {
   /** Returns the time until the vendor would admit a call of about this many tokens; 0 if it would now. */
   waitMs(paced: Paced, tokens: number): number {
     const subject = subjectOf(paced);
-    return this.table.waitMs(subject, demandOf(subject, tokens), this.clock.nowMs()) ?? 0;
+    return this.table.waitMs(subject, demandOf(subject, tokens), this.clock.monotonicMs()) ?? 0;
   }
 
   /** Counts a call, or returns the time until the vendor would admit it. */
   take(paced: Paced, tokens: number): PacedCall | number {
     const subject = subjectOf(paced);
     const demand = demandOf(subject, tokens);
-    const checked = this.table.take([subject], demand, this.clock.nowMs());
+    const checked = this.table.take([subject], demand, this.clock.monotonicMs());
     if (checked.refusal !== undefined) return checked.refusal.retryAfterMs ?? 1;
-    return { end: (used) => checked.end(used ?? demand.tokens, this.clock.nowMs()) };
+    return { end: (used) => checked.end(used ?? demand.tokens, this.clock.monotonicMs()) };
   }
 }
 

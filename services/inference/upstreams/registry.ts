@@ -89,7 +89,7 @@ export class UpstreamRegistry {
 
   /** Reads the stored upstreams now, for example after a change by this process. Raises what the database raises. */
   async reload(): Promise<void> {
-    const readAtMs = this.deps.clock.nowMs();
+    const readAtMs = this.deps.clock.monotonicMs();
     const [rows] = await Promise.all([this.deps.store.list(), this.deps.onRead?.()]);
     this.#apply(rows);
     this.#readAtMs = readAtMs;
@@ -102,12 +102,12 @@ export class UpstreamRegistry {
   }
 
   async #refresh(afterMs: number): Promise<void> {
-    if (this.deps.clock.nowMs() - this.#readAtMs < afterMs) return;
+    if (this.deps.clock.monotonicMs() - this.#readAtMs < afterMs) return;
     this.#reading ??= this.reload()
       .catch((error: unknown) => {
         // Calls continue with the last known state; the database is queried again in a second.
         this.deps.log.error({ err: error }, 'stored upstreams cannot be read');
-        this.#readAtMs = this.deps.clock.nowMs();
+        this.#readAtMs = this.deps.clock.monotonicMs();
       })
       .finally(() => {
         this.#reading = undefined;

@@ -133,7 +133,7 @@ export class WindowTable {
     this.#slots = (this.#cells.length - firstSlotCell) / this.#slotCells;
   }
 
-  /** Counts a call against all subjects, or returns the limit that refuses it for the longest time. */
+  /** Counts a call against all subjects, or returns the limit that refuses it for the longest time. `nowMs` is from the monotonic clock, here and below. */
   take<S extends WindowSubject>(subjects: readonly S[], demand: Demand, nowMs: number): Checked<S> {
     this.#lock();
     try {

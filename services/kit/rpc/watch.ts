@@ -53,7 +53,7 @@ export function watch<Message>(options: WatchOptions<Message>): Watch {
   let heardAtMs = Number.NEGATIVE_INFINITY;
   let heartbeatMs = 0;
   let connection = new AbortController();
-  const isLive = (): boolean => clock.nowMs() - heardAtMs <= 2 * heartbeatMs;
+  const isLive = (): boolean => clock.monotonicMs() - heardAtMs <= 2 * heartbeatMs;
 
   async function follow(): Promise<void> {
     connection = new AbortController();
@@ -63,21 +63,21 @@ export function watch<Message>(options: WatchOptions<Message>): Watch {
       heartbeatMs = Math.max(1, options.heartbeatMsOf(message));
       options.onMessage(message, isFirst);
       // Only after the message was handled: a message that could not be processed does not count as received.
-      heardAtMs = clock.nowMs();
+      heardAtMs = clock.monotonicMs();
       isFirst = false;
     }
   }
 
   // A connection can be lost without an error; one that stays silent for eight heartbeats is closed and opened again.
   const stopWatchdog = everyAbout(1000, () => {
-    if (heartbeatMs > 0 && clock.nowMs() - heardAtMs > 8 * heartbeatMs) connection.abort();
+    if (heartbeatMs > 0 && clock.monotonicMs() - heardAtMs > 8 * heartbeatMs) connection.abort();
   });
 
   async function run(): Promise<void> {
     let backoffMs = backoffMsMin;
     let isReported = false;
     while (!stopping.signal.aborted) {
-      const beganAtMs = clock.nowMs();
+      const beganAtMs = clock.monotonicMs();
       try {
         await follow();
       } catch (error) {
@@ -97,7 +97,7 @@ export function watch<Message>(options: WatchOptions<Message>): Watch {
   const ended = run();
   return {
     isLive,
-    silentMs: () => (heardAtMs === Number.NEGATIVE_INFINITY ? undefined : clock.nowMs() - heardAtMs),
+    silentMs: () => (heardAtMs === Number.NEGATIVE_INFINITY ? undefined : clock.monotonicMs() - heardAtMs),
     async stop() {
       stopWatchdog();
       stopping.abort();

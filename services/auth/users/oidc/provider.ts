@@ -54,9 +54,9 @@ export function createOidc(settings: OidcSettings, { clock, log }: { clock: Cloc
   let found: { configuration: Promise<oidc.Configuration>; atMs: number } | undefined;
 
   function configuration(): Promise<oidc.Configuration> {
-    if (found !== undefined && clock.nowMs() - found.atMs < metadataMs) return found.configuration;
+    if (found !== undefined && clock.monotonicMs() - found.atMs < metadataMs) return found.configuration;
     const discovered = discover(issuer!, clientId!, settings.oidcClientSecret);
-    const entry = { configuration: discovered, atMs: clock.nowMs() };
+    const entry = { configuration: discovered, atMs: clock.monotonicMs() };
     found = entry;
     discovered.catch(() => {
       if (found === entry) found = undefined;
