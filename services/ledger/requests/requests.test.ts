@@ -44,7 +44,7 @@ const cases: [string, (service: LedgerService) => Promise<unknown>][] = [
   ['key_ids[0]', (service) => service.listKeySpend({ accountId, keyIds: ['key'] })],
   ['key_ids', (service) => service.listKeySpend({ accountId, keyIds: Array.from({ length: 1_001 }, () => keyId) })],
   ['hold_id', (service) => service.getHold({ holdId: accountId, accountId })],
-  ['limit', (service) => service.listOpenHolds({ accountId, pageSize: 1_001 })],
+  ['page_size', (service) => service.listOpenHolds({ accountId, pageSize: 1_001 })],
   ['page_size', (service) => service.listEntries(ListEntriesRequest.fromPartial({ accountId, pageSize: 1_001, pageToken: '' }))],
   ['page_token', (service) => service.listEntries(ListEntriesRequest.fromPartial({ accountId, pageSize: 0, pageToken: '-1' }))],
   ['account_id', (service) => service.verify({ accountId: 'acct_' })],

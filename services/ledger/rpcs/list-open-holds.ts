@@ -8,6 +8,6 @@ import { toHoldMessage } from '../requests/messages.js';
 /** Raises invalid_request. */
 export async function listOpenHolds(request: ListOpenHoldsRequest, _context: CallContext, deps: RpcDeps): Promise<ListOpenHoldsResponse> {
   const accountId = checkedId('account_id', 'acct', request.accountId);
-  const limit = checkedCount('limit', request.pageSize, { min: 1, max: 1000, default: 100 });
+  const limit = checkedCount('page_size', request.pageSize, { min: 1, max: 1000, default: 100 });
   return { holds: (await deps.reads.openHolds(accountId, limit)).map(toHoldMessage) };
 }
