@@ -73,7 +73,10 @@ export interface Statement {
   readonly values: readonly unknown[];
 }
 
-/** Returns at most `rowsMax` rows; undefined when records must be read one by one: for all accounts, during the initial backfill, and for very many series. */
+/**
+ * Returns at most `rowsMax + 1` rows; that many mean that there are too many. Returns undefined when records must be read one by one: for all accounts,
+ * during the initial backfill, and for very many series.
+ */
 export async function readSummed(tx: PlainTransaction, question: Question, rowsMax: number): Promise<GroupRow[] | undefined> {
   if (question.filter.accountId === '') return undefined;
   const shape = shapeOf(question);
@@ -144,7 +147,8 @@ function statementOf(plan: Plan, account: Buffer, shape: Shape, series: readonly
   if (plan.pieces.length > 0) members.push(pendingMember(plan.summed, account, question));
   for (const edge of plan.edges) members.push(edgeMember(edge, account, question));
   return {
-    text: `${members.map(({ text }) => text).join(' UNION ALL ')} LIMIT ${rowsMax + 1}`,
+    // The check row, and one row more than the maximum.
+    text: `${members.map(({ text }) => text).join(' UNION ALL ')} LIMIT ${rowsMax + 2}`,
     values: members.flatMap(({ values }) => values),
   };
 }

@@ -2,11 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
-import { Outcome, GetUsageTotalsRequest, GroupBy, type MeteringService } from '#proto/metering/v1/metering.js';
+import { Outcome, GetUsageTotalsRequest, GroupBy, type MeteringService, UsageFilter } from '#proto/metering/v1/metering.js';
 import { call, price, report, startedAtMs, tokens } from '../testing/calls.js';
 import { Harness, record, until } from '../testing/harness.js';
 import { byName, groupings, scan, zones } from '../testing/scan.js';
 import { readRollupState } from './rollup-steps.js';
+import { sumIn } from './totals.js';
 
 const keys = [newId('key'), newId('key'), newId('key')];
 const models = ['sandbox/echo', 'vendor/größer', 'vendor/Größer'];
@@ -147,6 +148,17 @@ describe.each(testEngines)('sums of usage on %s', (engine) => {
       ['cheap', '2027-01-15', 1],
       ['dear', '2027-01-15', 2],
     ]);
+  });
+
+  it('raise too_many_groups instead of omitting rows beyond the maximum', async () => {
+    const accountId = newId('acct');
+    for (const keyId of keys) await record(service, report({ call: call({ accountId, keyId }) }));
+    await until(async () => !(await readRollupState(harness.db)).isWaiting);
+    const grouping = { groupBy: GroupBy.GROUP_BY_KEY, thenBy: GroupBy.GROUP_BY_UNSPECIFIED, offsetMinutes: 0 };
+    const keysWithin = (rowsMax: number) =>
+      harness.db.plainTransaction((tx) => sumIn(tx, UsageFilter.fromPartial({ accountId }), grouping, rowsMax));
+    expect(await keysWithin(3)).toHaveLength(3);
+    await expect(keysWithin(2)).rejects.toMatchObject({ details: { rule: 'too_many_groups' } });
   });
 
   it.each([

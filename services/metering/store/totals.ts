@@ -23,8 +23,6 @@ import {
 } from './summed-totals.js';
 
 export const groupsMax = 10_000;
-/** Several rows may belong to one group. */
-const rowsMax = 100_000;
 const minuteMs = 60_000;
 export const hourMs = 3_600_000;
 export const dayMs = 86_400_000;
@@ -140,12 +138,13 @@ function dimensionsOf(filter: UsageFilter, grouping: Grouping) {
 
 /**
  * Returns sums over the filter as `sumRecords` does, in an open transaction. All sums but those of units other than tokens are of one instant, even if the
- * statements of the transaction are not.
+ * statements of the transaction are not. Raises too_many_groups when there are more than `rowsMax` rows to read, of which
+ * several may belong to one group.
  */
-export async function sumIn(tx: PlainTransaction, filter: UsageFilter, grouping: Grouping): Promise<Totals[]> {
+export async function sumIn(tx: PlainTransaction, filter: UsageFilter, grouping: Grouping, rowsMax = 100_000): Promise<Totals[]> {
   const { groupBy, thenBy } = grouping;
   const { first, second, question } = dimensionsOf(filter, grouping);
-  const rows = (await readSummed(tx, question, rowsMax)) ?? (await readRecords(tx, question));
+  const rows = (await readSummed(tx, question, rowsMax)) ?? (await readRecords(tx, question, rowsMax));
   if (rows.length > rowsMax) throw tooManyGroups();
   const groups = new Map<string, Map<string, Sums>>();
   for (const row of rows) {
@@ -165,8 +164,8 @@ export async function sumIn(tx: PlainTransaction, filter: UsageFilter, grouping:
   return inOrder(groups, await unitsIn(tx, filter, grouping), isTime(groupBy), isTime(thenBy));
 }
 
-/** Reads sums from the records alone. */
-async function readRecords(tx: PlainTransaction, question: Question): Promise<GroupRow[]> {
+/** Reads sums from the records alone. Returns at most `rowsMax + 1` rows; that many mean that there are too many. */
+async function readRecords(tx: PlainTransaction, question: Question, rowsMax: number): Promise<GroupRow[]> {
   const { accountId, fromMs, untilMs } = question.filter;
   const { text, values } = filterOf(question.filter, 'r');
   const conditions: [string, unknown][] = [];
