@@ -56,19 +56,12 @@ export function createLedger(config: LedgerConfig, { db, clock, log, access, aut
   const auditLog = new AuditOutbox({ db, receiver: auth, caller: 'ledger', clock, log });
   const unwritten = sharesRecords && db.engine === 'sqlite' ? new UnwrittenHolds(operationsMax, log, () => db.isCommitting()) : undefined;
   const memory: StoreMemory = { hints: new PathHints(), unwritten };
-  const lane = countedLane(
-    createOperationLane({
-      config,
-      engine: db.engine,
-      store: createStore(db, auditLog, memory),
-      clock,
-      turn: (waiting) => db.turn(waiting),
-    }),
-  );
+  const store = createStore(db, auditLog, memory);
+  const lane = countedLane(createOperationLane({ config, engine: db.engine, store, clock, turn: (waiting) => db.turn(waiting) }));
   const deps: RpcDeps = {
     lane,
     unwritten,
-    writeHolds: holdWriter(db, memory),
+    writeHolds: holdWriter(store, memory),
     reads: new Reads(db),
     audit: new Audit(db),
     pages: new Pages(db),

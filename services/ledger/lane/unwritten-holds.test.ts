@@ -93,6 +93,44 @@ describe('holds that are written with the records of their calls', () => {
     expect([await written(30n), await held()]).toEqual([[HoldState.HOLD_STATE_RELEASED], 60n]);
   });
 
+  it('are granted once if they are repeated while they wait', async () => {
+    const request = holdRequest(customer, 60n, { minAmountNanoUsd: 1n, durableWithRecord: true });
+    const { hold: first } = await ledger.service.hold(request);
+    expect(await ledger.service.hold(request)).toMatchObject({ hold: first, replayed: true });
+    expect(await held()).toBe(60n);
+  });
+
+  it.each(['a lane', 'a read', 'another service'])(
+    'are held once if their ids are stored already, whatever writes them: %s',
+    async (writer) => {
+      const open = holdRequest(customer, 20n);
+      const settled = holdRequest(customer, 21n);
+      const released = holdRequest(customer, 22n);
+      const unknown = holdRequest(customer, 23n);
+      for (const request of [open, settled, released]) await ledger.service.hold(request);
+      await ledger.service.settle(settleRequest(customer, settled.holdId, 21n));
+      for (const { holdId } of [released, unknown]) await ledger.service.release({ holdId, accountId: customer.accountId });
+      for (const request of [open, settled, released, unknown]) {
+        expect(await ledger.service.hold({ ...request, durableWithRecord: true })).toMatchObject({ unwritten: true });
+        const other = newId('req');
+        if (writer === 'a lane') await ledger.service.release({ holdId: other, accountId: customer.accountId });
+        if (writer === 'another service') {
+          const settle = () => ledger.db.plainTransaction((tx) => ledger.settleInTransaction(tx, [settleRequest(customer, other, 0n)]));
+          // After a failure, metering stores the record alone and settles later.
+          await settle().catch(() => undefined);
+          await settle();
+        }
+        expect(await held()).toBe(20n);
+      }
+      expect(await drifts()).toEqual([]);
+      // What was granted early ends as a repeated hold does.
+      const { hold: replayed } = await ledger.service.settle(settleRequest(customer, open.holdId, 20n));
+      expect(replayed).toMatchObject({ amountNanoUsd: 20n, capturedNanoUsd: 20n, shortfallNanoUsd: 0n });
+      expect(await held()).toBe(0n);
+      expect((await ask(5n)).hold).toMatchObject({ amountNanoUsd: 5n });
+    },
+  );
+
   it('are not granted from rows that a transaction is changing', async () => {
     const { id } = await hold(10n);
     const asked = await ledger.db.plainTransaction(async (tx) => {

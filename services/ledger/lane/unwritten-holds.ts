@@ -18,13 +18,16 @@ const accountsMax = 10_000;
 export interface UnwrittenHold {
   readonly operation: HoldOperation;
   readonly nowMs: number;
+  /** Whether a hold with its id may be stored already: a transaction that should have written it failed. */
+  readonly mayExist: boolean;
   /** Ends when the hold is written. */
   readonly wait: Span | undefined;
 }
 
 /**
  * Grants holds from the rows that the last transaction left. Only for a SQLite file, which no other process writes. A transaction writes the holds
- * that wait by applying them again to the rows that it reads, so what was granted and what is written cannot differ.
+ * that wait by applying them again to the rows that it reads, so what was granted and what is written cannot differ. Ids are not looked up here, because nearly
+ * all of them are new: if a stored hold is repeated, it is granted here, but the transaction finds it and holds nothing more.
  */
 export class UnwrittenHolds {
   /**
@@ -49,8 +52,8 @@ export class UnwrittenHolds {
   }
 
   /**
-   * Grants a hold, or returns undefined if that takes a transaction: it must be refused, a row of its path is not known, one is being changed, or too many
-   * holds wait. Calls `write` if the hold still waits after a second.
+   * Grants a hold, or returns undefined if that takes a transaction: it must be refused, its id waits already, a row of its path is not known, one is
+   * being changed, or too many holds wait. Calls `write` if the hold still waits after a second.
    */
   grant(
     operation: HoldOperation,
@@ -60,12 +63,13 @@ export class UnwrittenHolds {
     if (this.transactions > 0 || this.isCommitting() || this.waiting.length >= this.max) return undefined;
     const rows = this.known.get(operation.accountId);
     if (rows === undefined) return undefined;
+    if (this.waiting.some((hold) => hold.operation.holdId === operation.holdId)) return undefined;
     const touched = rows.touchedBy(operation, undefined);
     if (touched.key === undefined || touched.budgets.length < operation.budgets.length) return undefined;
     const applied = apply(touched, operation, nowMs);
     if (applied.refusal !== undefined) return undefined;
     rows.keep({ ...applied.changes, hold: undefined });
-    this.waiting.push({ operation, nowMs, wait: startWait('await transaction') });
+    this.waiting.push({ operation, nowMs, mayExist: false, wait: startWait('await transaction') });
     this.timer ??= this.writeLater(write);
     return applied;
   }
@@ -82,7 +86,7 @@ export class UnwrittenHolds {
         for (const { wait } of taken) if (wait !== undefined) endWait(wait, batch);
         return;
       }
-      this.waiting = [...taken, ...this.waiting];
+      this.waiting = [...taken.map((hold) => ({ ...hold, mayExist: true })), ...this.waiting];
       this.known.clear();
     });
     return taken;

@@ -96,7 +96,8 @@ function newHolds(operations: readonly Operation[]): ReadonlySet<string> {
 
 /**
  * Applies operations within a transaction, without their audit records. `unsearched` are ids of holds that are expected to be new: if one
- * exists, granting it again raises the driver's duplicate error, and the operations must be applied without `unsearched`.
+ * exists, granting it again raises the driver's duplicate error, and the operations must be applied without `unsearched`. The ids of holds that wait are
+ * searched only after such a failure.
  */
 export async function applyOperations<O extends Operation>(
   tx: PlainTransaction,
@@ -107,7 +108,8 @@ export async function applyOperations<O extends Operation>(
 ): Promise<Applied<ReplyTo<O>>[]> {
   const waiting = memory.unwritten?.join(tx) ?? [];
   if (waiting.length === 0) return applyAfter(waiting, tx, operations, nowMs, memory, unsearched);
-  return applyAfter(waiting, tx, operations, nowMs, memory, new Set([...unsearched, ...waiting.map(({ operation }) => operation.holdId)]));
+  const expected = waiting.filter(({ mayExist }) => !mayExist).map(({ operation }) => operation.holdId);
+  return applyAfter(waiting, tx, operations, nowMs, memory, new Set([...unsearched, ...expected]));
 }
 
 /** Applies the operations after the holds that are not written yet. */
@@ -137,10 +139,9 @@ async function applyAfter<O extends Operation>(
 }
 
 /** Returns the function that writes the holds that are not written yet; it does nothing while there are none. */
-export function holdWriter(db: Database, memory: StoreMemory): () => Promise<void> {
+export function holdWriter(store: Executor, { unwritten }: StoreMemory): () => Promise<void> {
   return async () => {
-    if (memory.unwritten !== undefined && memory.unwritten.count > 0)
-      await db.plainTransaction((tx) => applyOperations(tx, [], 0, memory), { isRepeatable: true });
+    if (unwritten !== undefined && unwritten.count > 0) await store.execute([], 0);
   };
 }
 

@@ -83,7 +83,7 @@ export class LaneBooks implements Books {
   ) {
     const unwritten = db.engine === 'sqlite' ? new UnwrittenHolds(operationsMax, quiet) : undefined;
     this.memory = { hints: new PathHints(), unwritten };
-    this.writeHolds = holdWriter(db, this.memory);
+    this.writeHolds = holdWriter(createStore(db, unaudited, this.memory), this.memory);
     this.writer = this.newWriter();
     this.reads = new BatchLane({
       name: 'reads',
