@@ -18,7 +18,8 @@ export const refusalsMax = 10;
 export const refusalWindowMs = 15 * 60_000;
 /** How long after a claim the sweeper makes the deposit. Unless it has crashed, the claiming process has made it by then. */
 const orphanedAfterMs = 30_000;
-const orphansMax = 50;
+/** How many claims the sweeper reads at a time. */
+export const orphansMax = 50;
 
 type Deps = Pick<RpcDeps, 'lane' | 'log' | 'codes' | 'clock' | 'auditLog'>;
 type By = Pick<CallContext, 'caller' | 'actor'>;
@@ -69,13 +70,18 @@ async function deposit(code: CodeRecord, accountId: string, by: By, waiter: Wait
  * an account can hold no more, makes all the others first and then raises the first error.
  */
 export async function completeClaims(deps: Deps): Promise<number> {
-  const orphans = await deps.codes.claimedUntil(deps.clock.nowMs() - orphanedAfterMs, orphansMax);
+  const untilMs = deps.clock.nowMs() - orphanedAfterMs;
+  const waiter = { signal: new AbortController().signal, deadlineMs: undefined };
   const faults: unknown[] = [];
-  for (const code of orphans) {
-    await deposit(code, code.accountId!, { caller: 'ledger' }, { signal: new AbortController().signal, deadlineMs: undefined }, deps).catch(
-      (error: unknown) => faults.push(error),
-    );
-  }
+  let count = 0;
+  let orphans: readonly CodeRecord[] = [];
+  do {
+    orphans = await deps.codes.claimedUntil(untilMs, orphans.at(-1)?.id, orphansMax);
+    count += orphans.length;
+    for (const code of orphans) {
+      await deposit(code, code.accountId!, { caller: 'ledger' }, waiter, deps).catch((error: unknown) => faults.push(error));
+    }
+  } while (orphans.length === orphansMax);
   if (faults.length > 0) throw faults[0];
-  return orphans.length;
+  return count;
 }

@@ -95,12 +95,12 @@ export class Codes {
       .update({ state: State.REDEMPTION_CODE_STATE_REDEEMED, result_seq: Number(seq) });
   }
 
-  /** Returns claimed codes whose deposit is not recorded, claimed at or before this instant. */
-  async claimedUntil(ms: number, limit: number): Promise<CodeRecord[]> {
+  /** Returns claimed codes whose deposit is not recorded, claimed at or before this instant: those after this id, oldest first. */
+  async claimedUntil(ms: number, afterId: string | undefined, limit: number): Promise<CodeRecord[]> {
     const rows = await this.db.query(
       `SELECT ${codeTable.columns.join(', ')} FROM redemption_code` +
-        ` WHERE state = ${State.REDEMPTION_CODE_STATE_CLAIMED} AND ended_at_ms <= ? ORDER BY id LIMIT ?`,
-      [ms, limit],
+        ` WHERE state = ${State.REDEMPTION_CODE_STATE_CLAIMED} AND id > ? AND ended_at_ms <= ? ORDER BY id LIMIT ?`,
+      [afterId === undefined ? Buffer.alloc(16) : bytesOf('code', afterId), ms, limit],
     );
     return rows.map((row) => toCode(codeTable.valuesOf(row)));
   }
