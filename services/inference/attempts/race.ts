@@ -66,12 +66,12 @@ export async function* race<R extends Run>(
         running.set(run, stepOf(run));
         yield result.value;
       } else {
-        winner = run;
         for (const loser of running.keys()) {
           if (loser === run) continue;
           loser.cancel();
           yield loser.note.failed(lost, loser.chosen, run.target.target, run.note.offsetMs);
         }
+        winner = run;
         return { run, first: result.value };
       }
     }

@@ -1,11 +1,12 @@
 // Calls whose first token is late.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '#kit/testing/waiting.js';
 import { callContext } from '#client/call-context.js';
 import { type FailedAttempt, type Started, TargetChoice } from '#proto/inference/v1/inference.js';
 import type { StubUpstream } from '../../../tests/upstream/stub-upstream.js';
 import { collect, eventsOf, finishedOf, type TestInference, textRequest } from '../testing/fixtures.js';
-import { startStubbed } from '../testing/stubbed.js';
+import { ask, operator, startStubbed } from '../testing/stubbed.js';
 
 let stub: StubUpstream;
 let inference: TestInference;
@@ -112,5 +113,56 @@ describe('a call whose first token is late, beyond the budget for retries', () =
     stub.script('two', answer);
     expect((await call()).started.target!.upstreamModel).toBe('one');
     expect(called('two')).toEqual([]);
+  });
+});
+
+describe('the attempts of a hedged call', () => {
+  const calling = () => {
+    const targets = [
+      { upstreamId: 'cc-whole', upstreamModel: 'one' },
+      { upstreamId: 'm', upstreamModel: 'two' },
+    ];
+    return inference.service.generate(textRequest('Hi', { targets, hedgeAfterMs: 60 }), operator);
+  };
+
+  /** Yields the messages of a call, and pauses before its first event until both attempts have one. */
+  async function* slowly() {
+    stub.script('one', { ...answer, frameDelayMs: 300 });
+    stub.script('two', { ...answer, edit: (events) => [': comment\n\n', ...events], frameDelayMs: 20 });
+    for await (const message of calling()) {
+      if (message.accepted !== undefined) {
+        expect(await Promise.all(stub.requests.map(({ clientLeft }) => clientLeft))).toEqual([false, false]);
+        await sleep(50);
+      }
+      yield message;
+    }
+  }
+
+  beforeEach(async () => {
+    ({ stub, inference, stop } = await startStubbed({ connectionsMax: 1 }));
+  });
+
+  /** Another call to each upstream is refused if an attempt still counts as in flight. */
+  afterEach(async () => {
+    for (const id of ['cc-whole', 'm']) finishedOf(await collect(inference.service, ask('text', id)));
+  });
+
+  it('end if they lose, even if their first event has arrived', async () => {
+    const messages = [];
+    for await (const message of slowly()) messages.push(message);
+    const failed = messages.flatMap(({ failedAttempt }) => failedAttempt ?? []);
+    expect(words(failed)).toEqual([['two', 'cancelled', 'one']]);
+    expect(failed[0]!.httpStatus).toBe(200);
+    expect(finishedOf(messages).usageReported).toBe(true);
+  });
+
+  it('end when the client disconnects, even if their first events have arrived', async () => {
+    for await (const { accepted } of slowly()) if (accepted !== undefined) break;
+  });
+
+  it('end when the client disconnects between the report of the one that lost and the first event of the other', async () => {
+    stub.script('one', silent);
+    stub.script('two', { ...answer, fault: { kind: 'stall', afterFrames: 2 } });
+    for await (const { failedAttempt } of calling()) if (failedAttempt !== undefined) break;
   });
 });

@@ -129,6 +129,8 @@ class AttemptRun implements Run {
 
   cancel(): void {
     this.#own?.end(callOver);
+    // The signal does not end an attempt whose next message has arrived but is not read.
+    this.messages.return().catch(() => undefined);
     this.route.lose();
   }
 
