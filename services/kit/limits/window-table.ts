@@ -69,8 +69,6 @@ const windowMs = 60_000;
 const bucketMs = 500;
 /** The buckets of the window, and the current one. */
 const buckets = windowMs / bucketMs + 1;
-/** Buckets are counted from here, so that their numbers fit in 32 bits for decades. */
-const epochMs = 1_700_000_000_000;
 
 // The cells of a slot.
 const idCell = 0;
@@ -308,7 +306,8 @@ export class WindowTable {
 const longer = <S extends WindowSubject>(a: Refusal<S>, b: Refusal<S>): Refusal<S> =>
   (b.retryAfterMs ?? Number.POSITIVE_INFINITY) > (a.retryAfterMs ?? Number.POSITIVE_INFINITY) ? b : a;
 
-const bucketOf = (ms: number): number => Math.max(buckets, Math.floor((ms - epochMs) / bucketMs));
+/** Returns the number of the bucket at a time: never 0, which is the head of an unused slot, and high enough that a whole window precedes it. */
+const bucketOf = (ms: number): number => buckets + Math.floor(ms / bucketMs);
 
 /** Returns when a bucket leaves the window. */
-const leavesAtMs = (bucket: number): number => (bucket + buckets) * bucketMs + epochMs;
+const leavesAtMs = (bucket: number): number => bucket * bucketMs;
