@@ -241,6 +241,25 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     await replicaDb.close();
   });
 
+  it.each([
+    ['changed', () => put({ wholeAnswers: true })],
+    ['removed', () => service.deleteUpstream({ upstreamId: 'mine' }, operator)],
+  ])('that are %s still serve the calls that began before', async (_what, change) => {
+    await put();
+    await put({ id: 'first' });
+    stub.script('failing', { fault: { kind: 'status', status: 500, body: {} } });
+    const targets = [
+      { upstreamId: 'first', upstreamModel: 'failing' },
+      { upstreamId: 'mine', upstreamModel: 'text' },
+    ];
+    const messages = [];
+    for await (const message of service.generate(textRequest('Hi', { targets }), operator)) {
+      if (message.failedAttempt !== undefined) await change();
+      messages.push(message);
+    }
+    expect(finishedOf(messages).usageReported).toBe(true);
+  });
+
   it('are used from memory while the database is unavailable', async () => {
     await put();
     await database.db.knex.schema.renameTable('upstream', 'elsewhere');

@@ -115,13 +115,9 @@ export class UpstreamRegistry {
     await this.#reading;
   }
 
+  /** A replaced upstream is not closed: calls that resolved it before may still need it, and its idle connections close by themselves. */
   #apply(rows: readonly UpstreamRow[]): void {
-    const previous = this.#stored;
-    this.#stored = new Map(rows.map((row) => [row.id, this.#reuse(previous.get(row.id), row)]));
-    for (const [id, { upstream }] of previous) {
-      if (upstream === undefined || this.#stored.get(id)?.upstream === upstream) continue;
-      upstream.close().catch((error: unknown) => this.deps.log.warn({ err: error, upstream: id }, 'upstream did not close'));
-    }
+    this.#stored = new Map(rows.map((row) => [row.id, this.#reuse(this.#stored.get(row.id), row)]));
   }
 
   /** Returns the existing upstream with its connections if its row has not changed. */
