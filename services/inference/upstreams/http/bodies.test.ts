@@ -20,7 +20,7 @@ const whole = JSON.stringify({
 });
 const sse = { 'content-type': 'text/event-stream' };
 
-/** What the server does, by the requested model. */
+/** What the server does, by the requested model; a request for its list names none. */
 const answers: Record<string, (response: ServerResponse) => void> = {
   gzip: (response) => response.writeHead(200, { ...sse, 'content-encoding': 'gzip' }).end(gzipSync(stream)),
   'gzip-cut': (response) => response.writeHead(200, { ...sse, 'content-encoding': 'gzip' }).end(gzipSync(stream).subarray(0, 40)),
@@ -35,6 +35,8 @@ const answers: Record<string, (response: ServerResponse) => void> = {
     response
       .writeHead(400, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
       .end(gzipSync('{"error":{"message":"bad value"}}')),
+  list: (response) =>
+    response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(gzipSync('{"data":[{"id":"one"}]}')),
   whole: (response) => response.writeHead(200, { 'content-type': 'application/json' }).end(whole),
   'whole-gzip': (response) =>
     response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(gzipSync(whole)),
@@ -57,7 +59,8 @@ describe('what an upstream may send in place of a stream', () => {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk as Buffer);
       expect(request.headers['accept-encoding']).toBe('identity');
-      answers[(JSON.parse(Buffer.concat(chunks).toString()) as { model: string }).model]!(response);
+      const { model } = JSON.parse(Buffer.concat(chunks).toString() || '{"model":"list"}') as { model: string };
+      answers[model]!(response);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     inference = await startInference();
@@ -83,6 +86,11 @@ describe('what an upstream may send in place of a stream', () => {
     const messages = await ask(model);
     expect(summary(eventsOf(messages)).slice(0, -1)).toEqual(['started', '0:text', 'Grüße', '0.']);
     expect(finishedOf(messages)).toMatchObject({ usage: { inputTokens: 3, outputTokens: 2 }, usageReported: true });
+  });
+
+  it('a compressed list of models is read', async () => {
+    const { models } = await inference.service.listUpstreamModels({ upstreamId: 'cc' }, callContext({ caller: 'operator' }));
+    expect(models.map(({ name }) => name)).toEqual(['one']);
   });
 
   it('a compressed stream is passed on as it arrives', async () => {

@@ -30,7 +30,7 @@ import { payloadReader } from './payload-reader.js';
 import { relay } from './relay.js';
 import { requestIdOf } from './request-id.js';
 import { transportError } from './transport-error.js';
-import type { Wire } from './wire.js';
+import type { Headers, Wire } from './wire.js';
 
 /** Holds the address of an upstream and its credentials. */
 export interface HttpUpstreamSettings {
@@ -203,8 +203,8 @@ export class HttpUpstream implements Upstream {
 
   async models(signal: AbortSignal): Promise<unknown> {
     try {
-      const { statusCode, body } = await this.#getModels(signal);
-      const text = await readText(body, this.#limits.responseBytesMax);
+      const { statusCode, headers, body } = await this.#getModels(signal);
+      const text = await readText(decodedBody(body, (headers as Headers)['content-encoding']), this.#limits.responseBytesMax);
       if (statusCode === 200) return JSON.parse(text);
       throw new Error(`status ${statusCode}`);
     } catch (error) {
