@@ -59,6 +59,10 @@ describe('a value made for a schema', () => {
     expect(ajv.validate(schema, JSON.parse(JSON.stringify(value)))).toBe(true);
   });
 
+  it('ignores a reference that is malformed', () => {
+    expect(valueFor({ $ref: '#/%', type: 'integer' }, 'Ada is 36 years old.')).toBe(36);
+  });
+
   it('has an end, however often a schema contains itself', () => {
     const names = Array.from({ length: 50 }, (_, index) => `p${index}`);
     const endless = { type: 'object', properties: Object.fromEntries(names.map((name) => [name, { $ref: '#' }])), required: names };

@@ -1,4 +1,5 @@
 // Builds, from the user's text, a value that a JSON Schema accepts. Pure.
+import { unescape } from 'node:querystring';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 
 /** Maximum number of properties filled in per object. */
@@ -94,11 +95,12 @@ class Maker {
   /** Returns the schema at a reference within the root. */
   referred(reference: unknown): unknown {
     if (typeof reference !== 'string' || !reference.startsWith('#')) return undefined;
+    // Unlike decodeURIComponent, unescape keeps a malformed escape as it is.
     const names = reference
       .slice(1)
       .split('/')
       .slice(1)
-      .map((name) => decodeURIComponent(name).replaceAll('~1', '/').replaceAll('~0', '~'));
+      .map((name) => unescape(name).replaceAll('~1', '/').replaceAll('~0', '~'));
     let found: unknown = this.root;
     for (const name of names) found = isObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
     return found;
