@@ -1,9 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { systemClock } from '#kit/clock.js';
+import { recordingLogger } from '#kit/testing/log.js';
 import { callContext } from '#client/call-context.js';
 import { ApiFormat, type CountTokensRequest, Upstream } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import { ask, startStubbed } from '../testing/stubbed.js';
-import { startInference, type TestInference, textRequest } from '../testing/fixtures.js';
+import { startInference, testConfig, type TestInference, textRequest } from '../testing/fixtures.js';
+import { type CallsInFlight, callsInFlightMemory, sharedCallsInFlight } from '../upstreams/calls-in-flight.js';
+import { createHttpUpstream } from '../upstreams/create-upstream.js';
 
 const operator = callContext({ caller: 'operator' });
 const { prompt } = textRequest('Hello world');
@@ -35,19 +39,17 @@ afterEach(async () => {
   await stub.stop();
 });
 
+const requestFor = (upstreamId: string): CountTokensRequest => ({
+  targets: [{ upstreamId, upstreamModel: 'x' }],
+  prompt,
+  reasoning: undefined,
+  messagesVersion: '',
+  native: undefined,
+  responseFormat: undefined,
+});
+
 const count = (upstreamId: string, changes: Partial<CountTokensRequest> = {}) =>
-  inference.service.countTokens(
-    {
-      targets: [{ upstreamId, upstreamModel: 'x' }],
-      prompt,
-      reasoning: undefined,
-      messagesVersion: '',
-      native: undefined,
-      responseFormat: undefined,
-      ...changes,
-    },
-    operator,
-  );
+  inference.service.countTokens({ ...requestFor(upstreamId), ...changes }, operator);
 
 describe('counting tokens', () => {
   it("is the vendor's own where it has a count", async () => {
@@ -102,17 +104,38 @@ describe('counting tokens', () => {
     const busy = await startStubbed({ connectionsMax: 1 });
     const call = busy.inference.service.generate(ask('stall', 'm'), operator)[Symbol.asyncIterator]();
     await call.next();
-    const request = {
-      targets: [{ upstreamId: 'm', upstreamModel: 'x' }],
-      prompt,
-      reasoning: undefined,
-      messagesVersion: '',
-      native: undefined,
-      responseFormat: undefined,
-    };
-    expect(await busy.inference.service.countTokens(request, operator)).toEqual({ inputTokens: 6, estimated: true });
+    expect(await busy.inference.service.countTokens(requestFor('m'), operator)).toEqual({ inputTokens: 6, estimated: true });
     await call.return?.(undefined);
     await busy.stop();
+  });
+
+  it('is an estimate if another thread takes the last place at the same moment', async () => {
+    const memory = callsInFlightMemory(2);
+    const [own, other] = [1, 2].map((thread) => sharedCallsInFlight(memory, thread)) as [CallsInFlight, CallsInFlight];
+    const callsInFlight: CallsInFlight = {
+      of: (id) => own.of(id),
+      count(id, by) {
+        if (by === 1) other.count(id, 1);
+        own.count(id, by);
+      },
+    };
+    const settings = {
+      id: 'm',
+      baseUrl: stub.baseUrl,
+      credentials: [{ id: 'default', secret: stubApiKey, setAtMs: 0 }],
+      allowPrivateNetwork: true,
+      wholeAnswers: false,
+      limits: { callsMax: 1 },
+      allowedFields: [],
+    };
+    const { log } = recordingLogger();
+    const deps = { config: testConfig(), clock: systemClock, log, callsInFlight };
+    const upstream = createHttpUpstream(ApiFormat.API_FORMAT_MESSAGES, settings, deps);
+    const target = { upstreamId: 'm', upstreamModel: 'x' };
+    const attempt = { target, signal: new AbortController().signal, traceHeaders: {} };
+    expect(await upstream.countTokens(requestFor('m'), attempt)).toEqual({ inputTokens: 6, estimated: true });
+    expect(own.of('m')).toBe(1);
+    await upstream.close();
   });
 
   it.each([

@@ -133,7 +133,9 @@ export class HttpUpstream implements Upstream {
     const streams = !this.answersWhole(request);
     const wire = request.embedding === undefined ? this.wire : this.wire.embeddings!;
     const body = wire.generateBody(request, attempt.target.upstreamModel, streams);
-    this.#enter();
+    if (!this.#enter()) {
+      throw new AppError('overloaded', 'This upstream has reached its maximum number of calls in flight. Try again later.');
+    }
     const { firstTokenTimeoutMs, totalTimeoutMs } = this.#limits;
     // Two timers run at the same time, so there are two watchdogs.
     const whole = totalTimeoutMs === undefined ? undefined : new Watchdog(attempt.signal);
@@ -231,8 +233,7 @@ export class HttpUpstream implements Upstream {
   async #countNatively(request: CountTokensRequest, attempt: Attempt): Promise<number | undefined> {
     const { count } = this.wire;
     // A busy vendor must not fail the caller either.
-    if (count === undefined || this.#isFull) return undefined;
-    this.#enter();
+    if (count === undefined || !this.#enter()) return undefined;
     const watchdog = new Watchdog(attempt.signal);
     try {
       watchdog.expect('count tokens', this.deps.config.countTimeoutMs);
@@ -287,18 +288,14 @@ export class HttpUpstream implements Upstream {
     }
   }
 
-  get #isFull(): boolean {
-    return this.deps.callsInFlight.of(this.id) >= this.#limits.callsMax;
-  }
-
-  /** Limits the calls in flight, so that none waits for a connection. */
-  #enter(): void {
+  /** Counts a call as in flight. Returns false if the maximum is reached, so that no call waits for a connection. */
+  #enter(): boolean {
     const { callsInFlight } = this.deps;
     // The call is counted before the check, so that two threads that begin a call at the same moment see each other's.
     callsInFlight.count(this.id, 1);
-    if (callsInFlight.of(this.id) <= this.#limits.callsMax) return;
+    if (callsInFlight.of(this.id) <= this.#limits.callsMax) return true;
     callsInFlight.count(this.id, -1);
-    throw new AppError('overloaded', 'This upstream has reached its maximum number of calls in flight. Try again later.');
+    return false;
   }
 
   #leave(watchdog: Watchdog): void {
