@@ -55,6 +55,8 @@ export function errorTrailers(error: AppError): Metadata {
 const reasonOfStatus: Readonly<Partial<Record<number, readonly [Reason, string]>>> = {
   // `fromServiceError` handles our own cancellations first; any other cancellation comes from a server that was stopped.
   [grpcStatus.CANCELLED]: ['service_unavailable', 'ended the call early'],
+  // Of a connection that was lost while the call ended. Errors of our services have details.
+  [grpcStatus.INTERNAL]: ['service_unavailable', 'ended the call without a status'],
   [grpcStatus.DEADLINE_EXCEEDED]: ['deadline_exceeded', 'did not answer in time'],
   [grpcStatus.UNAVAILABLE]: ['service_unavailable', 'cannot be reached'],
   [grpcStatus.RESOURCE_EXHAUSTED]: ['overloaded', 'refused the call for its size or number'],

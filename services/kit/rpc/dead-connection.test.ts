@@ -2,6 +2,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer } from 'node:http2';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { callContext } from '#client/call-context.js';
 import { dialGrpc, type GrpcConnection } from '#client/grpc/grpc-client.js';
@@ -35,6 +37,20 @@ const dyingServer = `
   });
   server.listen(0, '127.0.0.1', () => console.log(server.address().port));
 `;
+
+describe('a call that ends without a status', () => {
+  it('fails as unavailable, like any other call on a lost connection', async () => {
+    const server = createServer().on('stream', (stream) => {
+      stream.respond({ ':status': 200, 'content-type': 'application/grpc' });
+      stream.end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const connection = dialGrpc(`127.0.0.1:${(server.address() as AddressInfo).port}`, { caller: 'gateway' });
+    await expect(connection.client(ProbeServiceDefinition).echo(probe(''))).rejects.toMatchObject({ reason: 'service_unavailable' });
+    connection.close();
+    server.close();
+  });
+});
 
 describe('a client whose server died while it stood still', () => {
   const { log } = recordingLogger();
