@@ -4,6 +4,7 @@ import type { Reason } from '#rules/reasons.js';
 import { abortError, AppError, internalMessage } from '../errors/app-error.js';
 import { decodeRpcStatus, encodeRpcStatus } from '../errors/rpc-status.js';
 import { messageBytesMax } from '../codec.js';
+import './closing-pings.js';
 
 /** Metadata with the caller's name, for connections without a certificate. */
 export const callerKey = 'tollgate-caller';

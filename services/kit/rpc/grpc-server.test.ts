@@ -111,6 +111,32 @@ describe('stopping', () => {
     await stopped;
   });
 
+  it('lets streams finish while connections are tested', async () => {
+    const count = 40;
+    const methods: Partial<ProbeService> = {
+      async *count() {
+        for (let sent = 0; sent < count; sent += 1) {
+          await sleep(10);
+          yield probe(String(sent));
+        }
+      },
+    };
+    const read = async (keepaliveMs: Pick<ServeGrpcOptions & DialGrpcOptions, 'keepaliveMs'>, ofClient: typeof keepaliveMs) => {
+      const server = await serve(methods, keepaliveMs);
+      let stopped: Promise<void> | undefined;
+      let received = 0;
+      for await (const _ of dial(server.address, ofClient).client(ProbeServiceDefinition).count(probe(''), context)) {
+        stopped ??= server.stop(10_000);
+        received += 1;
+      }
+      await stopped;
+      return received;
+    };
+    const often = { keepaliveMs: [30, 5000] } as const;
+    expect(await read(often, {})).toBe(count);
+    expect(await read({}, often)).toBe(count);
+  });
+
   it('lets callers read a stream to its end, however slowly', async () => {
     const count = 60;
     const tls = createTestAuthority().issue('gateway');

@@ -26,7 +26,7 @@ import {
   type UnaryHandler,
 } from '#client/definition.js';
 import { callerOf, refuseOpenAddress, type ServerCall } from './grpc-identity.js';
-import { actorKey, commonChannelOptions, errorTrailers } from '#client/grpc/grpc-wire.js';
+import { actorKey, commonChannelOptions, errorTrailers, keepalive } from '#client/grpc/grpc-wire.js';
 import { createHealth } from './health.js';
 import { createReflection } from './reflection.js';
 import { operator } from './access/access.js';
@@ -50,6 +50,8 @@ export interface ServeGrpcOptions {
   trustNetwork?: boolean;
   /** "host:port" where health checks, and nothing else, are answered without TLS, for probes that have no certificate. */
   healthAddress?: string | undefined;
+  /** How often connections are tested, and how long a test may take; 5 s and 10 s by default. */
+  keepaliveMs?: readonly [everyMs: number, timeoutMs: number];
   log: Logger;
 }
 
@@ -72,7 +74,8 @@ export interface GrpcServer {
 export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> {
   const { address, tls, log } = options;
   if (tls === undefined && options.trustNetwork !== true) refuseOpenAddress(address);
-  const server = new Server(commonChannelOptions);
+  const tested = options.keepaliveMs === undefined ? {} : keepalive(...options.keepaliveMs);
+  const server = new Server({ ...commonChannelOptions, ...tested });
   const watches = new Set<AbortController>();
   const reading = new Set<RequestStream>();
   // grpcurl and other tools do not send a caller name, and need none where only the operator can connect.
