@@ -176,7 +176,13 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     const toWhom = entries.flatMap(({ entry }): (string | string[])[] =>
       entry.$case === 'destinations' ? [entry.value.destinations] : entry.$case === 'notification' ? [entry.value.destination] : [],
     );
-    expect(toWhom).toEqual([['ada@example.com', 'bob@example.com'], 'ada@example.com', 'bob@example.com', ['bob@example.com'], []]);
+    expect(toWhom).toEqual([
+      ['ada@example.com', 'bob@example.com'],
+      'ada@example.com',
+      'bob@example.com',
+      ['bob@example.com'],
+      ['bob@example.com'],
+    ]);
   });
 
   it('are tested at once and without retries, also while they are off', async () => {

@@ -37,7 +37,7 @@ export function eventEntry(accountId: string, { eventJson: json, newEntryId }: A
   return { id: newEntryId(), accountId, entry: { $case: 'event', value: { eventJson: json } } };
 }
 
-/** Returns the entry that withdraws the mails that are on their way to other addresses. */
-export function destinationsOf({ accountId, enabled, emails }: AlertRecord, id: string): NotificationEntry {
-  return { id, accountId, entry: { $case: 'destinations', value: { destinations: enabled ? [...emails] : [] } } };
+/** Returns the entry that withdraws the mails that are on their way to other addresses. Those of budgets and refused keys are sent while the alert is off, too. */
+export function destinationsOf({ accountId, emails }: AlertRecord, id: string): NotificationEntry {
+  return { id, accountId, entry: { $case: 'destinations', value: { destinations: [...emails] } } };
 }

@@ -114,6 +114,16 @@ describe.each(testEngines)('alerts of budgets on %s', (engine) => {
     expect(alerts.notifier.sent).toHaveLength(1);
   });
 
+  it('are not withdrawn from its addresses when an alert that is off is saved again', async () => {
+    await put();
+    await spend(5n * usd);
+    await look();
+    await put(['ada@example.com', 'bob@example.com']);
+    await alerts.shipped();
+    const { entry } = [...alerts.notifier.entries.values()].at(-1)!;
+    expect(entry).toEqual({ $case: 'destinations', value: { destinations: ['ada@example.com', 'bob@example.com'] } });
+  });
+
   it('wait for the next hour when the account has no messages left, and do not hold up other accounts', async () => {
     await put(Array.from({ length: 10 }, (_, at) => `u${at}@example.com`));
     for (let tests = 0; tests < messagesPerHourMax / 10; tests += 1) await alerts.service.testAlert({ accountId: customer.accountId });
