@@ -36,22 +36,26 @@ describe.each(testEngines)('the sweeper on %s', (engine) => {
     expect((await ledger.service.verify({ accountId: '' })).drifts).toEqual([]);
   }, 30_000);
 
-  it('continues with other accounts when one cannot be written, and logs it', async () => {
-    ledger = await startTestLedger(engine, { ...eagerConfig, sweepBatchSize: 200 });
-    const stuck = await fundedCustomer(ledger.service, 100n);
-    const customer = await fundedCustomer(ledger.service, 100n);
-    for (const owner of [stuck, customer]) {
-      const { hold } = await ledger.service.hold(holdRequest(owner, 10n, { ttlMs: 1_000 }));
-      await ledger.service.checkpoint({ items: [{ holdId: hold!.id, accountId: owner.accountId, costSoFarNanoUsd: 5n, ttlMs: 1_000 }] });
-    }
-    const deposit = await ledger.db
-      .knex('journal')
-      .where({ account_id: Buffer.from(stuck.accountId.slice(5), 'hex') })
-      .first();
-    await ledger.db.knex('journal').insert({ ...deposit, seq: 2n });
-    ledger.clock.advance(1_500);
-    await eventually(async () => (await heldBy(customer.accountId)) === 0n);
-    await eventually(() => ledger.logLines.some((line) => line.includes('could not be ended') && line.includes(stuck.accountId)));
-    expect(await heldBy(stuck.accountId)).toBe(10n);
-  }, 30_000);
+  it.each([1, 8])(
+    'continues with other accounts when one with %d holds cannot be written, and logs it',
+    async (holds) => {
+      ledger = await startTestLedger(engine, eagerConfig);
+      const stuck = await fundedCustomer(ledger.service, 100n);
+      const customer = await fundedCustomer(ledger.service, 100n);
+      for (const owner of [...Array.from({ length: holds }, () => stuck), customer]) {
+        const { hold } = await ledger.service.hold(holdRequest(owner, 10n, { ttlMs: 1_000 }));
+        await ledger.service.checkpoint({ items: [{ holdId: hold!.id, accountId: owner.accountId, costSoFarNanoUsd: 5n, ttlMs: 1_000 }] });
+      }
+      const deposit = await ledger.db
+        .knex('journal')
+        .where({ account_id: Buffer.from(stuck.accountId.slice(5), 'hex') })
+        .first();
+      await ledger.db.knex('journal').insert({ ...deposit, seq: 2n });
+      ledger.clock.advance(1_500);
+      await eventually(async () => (await heldBy(customer.accountId)) === 0n);
+      await eventually(() => ledger.logLines.some((line) => line.includes('could not be ended') && line.includes(stuck.accountId)));
+      expect(await heldBy(stuck.accountId)).toBe(BigInt(holds) * 10n);
+    },
+    30_000,
+  );
 });

@@ -115,11 +115,12 @@ export class Reads {
     return rows.map((row) => toHold(holdTable.valuesOf(row)));
   }
 
-  /** Returns open holds whose expiry is at or before this instant, the longest expired first. */
-  async expiredHolds(expiredAtMs: number, limit: number): Promise<HoldName[]> {
+  /** Returns open holds whose expiry is at or before this instant, the longest expired first; not those of the accounts `except`. */
+  async expiredHolds(expiredAtMs: number, except: readonly string[], limit: number): Promise<HoldName[]> {
+    const others = except.length === 0 ? '' : ` AND account_id NOT IN (${except.map(() => '?').join(', ')})`;
     const rows = await this.db.query(
-      `SELECT id, account_id FROM hold WHERE ${isOpen} AND expires_at_ms <= ? ORDER BY expires_at_ms LIMIT ?`,
-      [expiredAtMs, limit],
+      `SELECT id, account_id FROM hold WHERE ${isOpen} AND expires_at_ms <= ?${others} ORDER BY expires_at_ms LIMIT ?`,
+      [expiredAtMs, ...except.map((accountId) => bytesOf('acct', accountId)), limit],
     );
     return rows.map((row) => ({
       accountId: idFromBytes('acct', asBytes(row['account_id'])),
