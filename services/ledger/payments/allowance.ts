@@ -13,11 +13,11 @@ export class Allowance {
     private readonly windowMs: number,
   ) {}
 
-  /** Uses one request: returns 0 when one was left, else how long to wait in milliseconds. */
+  /** Uses one request: returns 0 when one was left, else how long to wait in whole milliseconds. `nowMs` is monotonic. */
   take(accountId: string, nowMs: number): number {
     const present = this.windows.get(accountId);
     if (present !== undefined && nowMs - present.sinceMs < this.windowMs) {
-      if (present.used >= this.max) return this.windowMs - (nowMs - present.sinceMs);
+      if (present.used >= this.max) return Math.ceil(this.windowMs - (nowMs - present.sinceMs));
       present.used += 1;
       return 0;
     }

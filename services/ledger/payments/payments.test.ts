@@ -1,10 +1,14 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { AppError } from '#client/errors/app-error.js';
 import { ManualClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
+import { newId } from '#kit/id.js';
 import { createLogger } from '#kit/log.js';
 import { createProvider } from './create-payments.js';
+import type { PaymentProvider } from './provider.js';
+import { paymentService } from './service.js';
 import { paymentSettings } from './settings.js';
 import { accountOfStamp, stampOf } from './stamp.js';
 import { StripeProvider } from './stripe.js';
@@ -82,6 +86,50 @@ describe('the settings of payments', () => {
         TOLLGATE_LEDGER_PAYMENT_MAX_USD: '5',
       }),
     ).toThrow('must not be above');
+  });
+});
+
+describe('the requests of an account to the provider', () => {
+  it('are limited by the minute, and no longer when the time of day is set back', async () => {
+    const clock = new ManualClock();
+    const counts = { begun: 0, queried: 0 };
+    const provider: PaymentProvider = {
+      name: 'stripe',
+      beginCheckout: async () => ({ id: `cs_${(counts.begun += 1)}`, url: 'https://pay.example.com' }),
+      readEvent: async () => ({ kind: 'ignored' }),
+      async findPaid() {
+        counts.queried += 1;
+        return undefined;
+      },
+    };
+    const unused = (): never => {
+      throw new AppError('not_found', 'There is no such entry.');
+    };
+    const service = paymentService({
+      ...deps,
+      clock,
+      provider,
+      ledger: { deposit: unused, adjust: unused, getBalance: unused, getEntryByIdempotencyKey: async () => unused() },
+      limits: parseSettings(paymentSettings, {}),
+    });
+    const accountId = newId('acct');
+    const begin = () =>
+      service.beginPayment({
+        accountId,
+        amountNanoUsd: 5_000_000_000n,
+        idempotencyKey: 'one',
+        doneUrl: 'https://console.example.com',
+        cancelledUrl: 'https://console.example.com',
+      });
+    const look = () => service.getPayment({ accountId, paymentId: 'cs_1' });
+    for (let times = 0; times < 30; times += 1) await begin();
+    await look();
+    await expect(begin()).rejects.toMatchObject({ reason: 'overloaded', retryAfterMs: 60_000 });
+    clock.step(-3_600_000);
+    clock.advance(60_000);
+    await begin();
+    await look();
+    expect(counts).toEqual({ begun: 31, queried: 2 });
   });
 });
 

@@ -17,8 +17,8 @@ export class KeptRoom {
   async lack(tx: PlainTransaction, accountId: Buffer, bytes: number, share = 1): Promise<'account' | 'installation' | undefined> {
     const { config, clock } = this.deps;
     if ((await keptBytesOf(tx, accountId)) + bytes > share * config.keptBytesPerAccountMax) return 'account';
-    const nowMs = clock.nowMs();
-    if (nowMs - this.#sum.atMs > sumAgeMsMax) this.#sum = { bytes: await keptBytesOfAll(tx), atMs: nowMs };
+    const atMs = clock.monotonicMs();
+    if (atMs - this.#sum.atMs > sumAgeMsMax) this.#sum = { bytes: await keptBytesOfAll(tx), atMs };
     return this.#sum.bytes + bytes > share * config.keptBytesMax ? 'installation' : undefined;
   }
 }

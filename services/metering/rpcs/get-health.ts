@@ -23,10 +23,10 @@ export async function getHealth(
   _context: CallContext,
   { db, clock }: Pick<RpcDeps, 'db' | 'clock'>,
 ): Promise<GetHealthResponse> {
-  const nowMs = clock.nowMs();
+  const atMs = clock.monotonicMs();
   let count = counts.get(db);
-  if (count === undefined || nowMs - count.atMs >= countKeptMs) {
-    count = { atMs: nowMs, quarantined: countQuarantined(db, nowMs - quarantineSpanMs) };
+  if (count === undefined || atMs - count.atMs >= countKeptMs) {
+    count = { atMs, quarantined: countQuarantined(db, clock.nowMs() - quarantineSpanMs) };
     counts.set(db, count);
     // A failed count is repeated.
     count.quarantined.catch(() => counts.delete(db));

@@ -59,5 +59,9 @@ describe.each(testEngines)('the performance of models on %s', (engine) => {
     expect(await read()).toHaveLength(1);
     harness.clock.advance(keptMs);
     expect(await read()).toHaveLength(2);
+    await add(callsMin, 'c/newer', 1000);
+    harness.clock.step(-3_600_000);
+    harness.clock.advance(keptMs);
+    expect(await read()).toHaveLength(3);
   });
 });

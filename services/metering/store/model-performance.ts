@@ -38,10 +38,11 @@ export class ModelPerformances {
 
   /** Returns the figures of the models that were called in the last week, measured at most `keptMs` ago. */
   read(): Promise<ModelPerformance[]> {
-    const nowMs = this.deps.clock.nowMs();
-    if (this.measured !== undefined && nowMs - this.measured.atMs < keptMs) return this.measured.models;
-    const models = this.measure(nowMs);
-    const measured = { atMs: nowMs, models };
+    const { clock } = this.deps;
+    const atMs = clock.monotonicMs();
+    if (this.measured !== undefined && atMs - this.measured.atMs < keptMs) return this.measured.models;
+    const models = this.measure(clock.nowMs());
+    const measured = { atMs, models };
     this.measured = measured;
     // A failure is not kept.
     models.catch(() => {

@@ -23,7 +23,7 @@ export function beginPayment(deps: PaymentDeps): (request: BeginPaymentRequest, 
     if (reference === '' || reference.length > 200) throw fieldFault('idempotency_key', 'length', { min: 1, max: 200 });
     for (const [field, url] of Object.entries({ done_url: doneUrl, cancelled_url: cancelledUrl }))
       if (!/^https?:/.test(url) || !URL.canParse(url)) throw fieldFault(field, 'http_url');
-    const retryAfterMs = allowance.take(accountId, deps.clock.nowMs());
+    const retryAfterMs = allowance.take(accountId, deps.clock.monotonicMs());
     if (retryAfterMs > 0) {
       throw fault('payments_per_minute', { max: beginningsPerMinute }, { retryAfterMs });
     }

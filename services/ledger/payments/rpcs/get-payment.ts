@@ -27,7 +27,7 @@ export function getPayment(deps: PaymentDeps): (request: GetPaymentRequest, cont
     if (!paymentForm.test(paymentId)) throw fault('no_such_id', { what: 'payment' });
     const credited = await getEntryByIdempotencyKey(accountId, paymentKey(provider.name, paymentId), context, deps);
     if (credited !== undefined) return { entry: credited };
-    const nowMs = deps.clock.nowMs();
+    const nowMs = deps.clock.monotonicMs();
     // A caller that invents ids uses up only the allowance of its own account; the event of a real payment arrives anyway.
     const mayAsk = isTimeToAsk(asked, paymentId, nowMs) && allowance.take(accountId, nowMs) === 0;
     return { entry: mayAsk ? await creditLate(provider, accountId, paymentId, context, deps) : undefined };
