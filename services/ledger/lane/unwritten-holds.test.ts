@@ -83,6 +83,26 @@ describe('holds that are written with the records of their calls', () => {
     expect(await drifts()).toEqual([]);
   });
 
+  it('are granted from rows of recent periods only', async () => {
+    const budgetOf = (id: string) =>
+      Budget.fromPartial({
+        id,
+        scope: BudgetScope.BUDGET_SCOPE_KEY,
+        scopeId: customer.keyId,
+        period: BudgetPeriod.BUDGET_PERIOD_DAY,
+        limitNanoUsd: 100n,
+        version: 1n,
+      });
+    const [old, recent] = [budgetOf(newId('bud')), budgetOf(newId('bud'))];
+    const isUnwritten = async (budget: Budget): Promise<boolean> =>
+      (await ask(0n, { budgets: [budget], minAmountNanoUsd: 0n })).unwritten === true;
+    expect([await isUnwritten(old), await isUnwritten(old)]).toEqual([false, true]);
+    for (let budgets = 0; budgets < 1000; budgets += 6)
+      await hold(0n, { budgets: Array.from({ length: 6 }, () => budgetOf(newId('bud'))), minAmountNanoUsd: 0n, durableWithRecord: false });
+    expect([await isUnwritten(recent), await isUnwritten(recent), await isUnwritten(old)]).toEqual([false, true, false]);
+    expect(await drifts()).toEqual([]);
+  });
+
   it('are written when they are requested again without the field, or released', async () => {
     const request = holdRequest(customer, 60n, { durableWithRecord: true });
     expect((await ledger.service.hold(request)).replayed).toBe(false);

@@ -13,6 +13,8 @@ import { AccountRows, type WorkingSet } from './working-set.js';
 const waitMsMax = 1000;
 /** Maximum number of accounts whose rows are remembered. */
 const accountsMax = 10_000;
+/** Beyond this number, an account's rows of keys and budgets are forgotten, except those of the last transaction: each budget adds a row in each of its periods. */
+const rowsOfAccountMax = 1000;
 
 /** A hold that was granted, and when. */
 export interface UnwrittenHold {
@@ -98,7 +100,9 @@ export class UnwrittenHolds {
       if (!isCommitted) return;
       for (const rows of set.accounts()) {
         const { accountId } = rows;
-        const known = this.known.get(accountId) ?? new AccountRows(accountId);
+        const before = this.known.get(accountId);
+        const isFull = before !== undefined && before.keys.size + before.budgets.size > rowsOfAccountMax;
+        const known = before === undefined || isFull ? new AccountRows(accountId) : before;
         known.learn(rows);
         if (this.known.size >= accountsMax && !this.known.has(accountId)) this.known.delete(this.known.keys().next().value!);
         this.known.set(accountId, known);

@@ -27,6 +27,10 @@ interface Cell<T> {
 export class Rows<T> {
   private readonly cells = new Map<string, Cell<T>>();
 
+  get size(): number {
+    return this.cells.size;
+  }
+
   /** Adds a row that the database has. */
   load(id: string, row: T): void {
     this.cells.set(id, { row, isStored: true, isChanged: false });
