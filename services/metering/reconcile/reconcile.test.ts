@@ -282,6 +282,19 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
     expect(holdsChecked).toBe(recordsChecked);
   });
 
+  it.each(['a call', 'a lost call'])('lists the charge of %s while it waits for the ledger', async (what) => {
+    await letWait(what === 'a call' ? 0 : 2);
+    const { UNSETTLED_STATE_UNSPECIFIED: any, UNSETTLED_STATE_PENDING: waits, UNSETTLED_STATE_REJECTED: rejected } = UnsettledState;
+    for (const [state, found] of [
+      [any, [id]],
+      [waits, [id]],
+      [rejected, []],
+    ] as const) {
+      const { charges } = await money.metering.listUnsettledCharges({ accountId: '', state, pageSize: 0, pageToken: '' });
+      expect(charges.map(({ callId, state: is }) => [callId, is])).toEqual(found.map((callId) => [callId, waits]));
+    }
+  });
+
   it('lists a charge that the ledger refused, until it is settled after all or closed with a reason', async () => {
     const open = await money.hold(customer);
     await money.ledger.release({ holdId: open, accountId: customer.accountId });

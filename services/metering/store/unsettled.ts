@@ -31,7 +31,8 @@ export async function unsettledAfter(
     ? db.knex('closed_settlement').select(...common, 'reason', 'closed_at_ms')
     : db.knex('outbox').select(...common, 'state');
   if (filter.accountId !== '') query.where('account_id', bytesOf('acct', filter.accountId));
-  if (filter.state === UnsettledState.UNSETTLED_STATE_PENDING) query.where('state', pending);
+  // The charge of a lost call waits too, until gateways have had time to report the call.
+  if (filter.state === UnsettledState.UNSETTLED_STATE_PENDING) query.whereNot('state', failed);
   if (filter.state === UnsettledState.UNSETTLED_STATE_REJECTED) query.where('state', failed);
   if (afterCallId !== '') query.where('id', '>', bytesOf('req', afterCallId));
   const rows = (await query.orderBy('id').limit(limit)) as (CommonRow & { state?: unknown; reason?: unknown; closed_at_ms?: unknown })[];
