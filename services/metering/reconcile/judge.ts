@@ -151,7 +151,8 @@ function judgeSettlement(
   if (capturedNanoUsd + shortfallNanoUsd !== chargeNanoUsd)
     add(DriftCheck.DRIFT_CHECK_SETTLEMENT, 'captured and shortfall on record', capturedNanoUsd + shortfallNanoUsd, chargeNanoUsd);
   if (hold === undefined) {
-    if (Number(settlement.settledAtMs) < holdsArchivedUntilMs + marginMs) return;
+    // The ledger may have ended the hold long before metering stored the settlement, for example if the database was restored in between.
+    if (call === undefined || Number(call.startedAtMs) < holdsArchivedUntilMs + marginMs) return;
     add(DriftCheck.DRIFT_CHECK_HOLD, 'hold of a settled call, which is missing', 0n, chargeNanoUsd);
     return;
   }
