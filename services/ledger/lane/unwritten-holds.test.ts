@@ -173,6 +173,25 @@ describe('holds that are written with the records of their calls', () => {
     expect(await drifts()).toEqual([]);
   });
 
+  it('are not granted after the disk failed, while the database is not used', async () => {
+    let isFailing = false;
+    const broken = await startTestLedger('sqlite', quietConfig, {
+      sharesRecords: true,
+      database: { syncFile: async () => (isFailing ? Promise.reject(new Error('The disk failed.')) : undefined) },
+    });
+    try {
+      const owner = await fundedCustomer(broken.service, 100n);
+      const request = () => holdRequest(owner, 10n, { durableWithRecord: true });
+      await broken.service.hold(request());
+      expect((await broken.service.hold(request())).unwritten).toBe(true);
+      isFailing = true;
+      await expect(broken.service.getBalance({ accountId: owner.accountId })).rejects.toThrow('could not be synced');
+      await expect(broken.service.hold(request())).rejects.toThrow('could not be synced');
+    } finally {
+      await broken.stop().catch(() => undefined);
+    }
+  });
+
   it('agree with the books, however they are mixed with other operations and failures', async () => {
     const customers = await Promise.all([500n, 900n, 1_300n].map((amount) => fundedCustomer(ledger.service, amount)));
     const granted: Hold[] = [];

@@ -89,7 +89,7 @@ export class UnwrittenHolds {
         return;
       }
       this.waiting = [...taken.map((hold) => ({ ...hold, mayExist: true })), ...this.waiting];
-      this.known.clear();
+      this.forget();
     });
     return taken;
   }
@@ -108,6 +108,11 @@ export class UnwrittenHolds {
         this.known.set(accountId, known);
       }
     });
+  }
+
+  /** Grants no hold until a transaction has succeeded. */
+  forget(): void {
+    this.known.clear();
   }
 
   stop(): void {

@@ -55,6 +55,8 @@ export function createStore(db: Database, auditLog: AuditAppender, memory: Store
           return await executeOnce(db, auditLog, operations, nowMs, onApplied, unsearched, memory);
         } catch (error) {
           if (isDuplicate(error) && collisions < collisionsMax) continue;
+          // The database may have failed before the transaction began or after it was committed.
+          memory.unwritten?.forget();
           throw error;
         }
       }

@@ -1,7 +1,7 @@
 // A running ledger on a database of its own, for tests.
 import { Access } from '#kit/rpc/access/access.js';
 import { ManualClock } from '#kit/clock.js';
-import { type Database, type Engine, openDatabase } from '#kit/db/open.js';
+import { type Database, type DatabaseOptions, type Engine, openDatabase } from '#kit/db/open.js';
 import { createLogger, type Logger } from '#kit/log.js';
 import { createTestDatabase } from '#kit/testing/database.js';
 import { type RecordedAudit, recordedAudit } from '#kit/testing/audit.js';
@@ -44,9 +44,9 @@ export interface TestLedger {
 export async function startTestLedger(
   engine: Engine,
   config: LedgerConfig = quietConfig,
-  { sharesRecords = false }: { sharesRecords?: boolean } = {},
+  { sharesRecords = false, database = {} }: { sharesRecords?: boolean; database?: DatabaseOptions } = {},
 ): Promise<TestLedger> {
-  const { db, url, drop } = await createTestDatabase(engine);
+  const { db, url, drop } = await createTestDatabase(engine, database);
   const clock = new ManualClock();
   const logLines: string[] = [];
   const log = createLogger({ name: 'ledger', level: 'trace' }, { write: (line) => void logLines.push(line) });
