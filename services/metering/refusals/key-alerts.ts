@@ -7,7 +7,7 @@ import type { AlertService } from '#proto/ledger/v1/alerts.js';
 import { clearKeyAlert, dueKeyAlerts } from '../store/refused-keys.js';
 
 /** How often alerts that the ledger did not accept are retried. Alerts that become due are sent immediately. */
-const retryMs = 60_000;
+const retryMsDefault = 60_000;
 const timeoutMs = 10_000;
 const alertsAtATime = 100;
 
@@ -17,13 +17,16 @@ export class KeyAlerts {
   private isWanted = false;
   private stopRepeating: () => Promise<void> = async () => {};
 
-  constructor(private readonly deps: { alerts: Pick<AlertService, 'alertKeyRefused'> | undefined; db: Database; log: Logger }) {}
+  constructor(
+    private readonly deps: { alerts: Pick<AlertService, 'alertKeyRefused'> | undefined; db: Database; log: Logger },
+    private readonly retryMs = retryMsDefault,
+  ) {}
 
   start(): void {
     const { log } = this.deps;
     this.stopRepeating = repeat(
-      retryMs,
-      () => this.send(),
+      this.retryMs,
+      () => this.sendAll(),
       (error) => log.warn({ err: error }, 'alerts about refused keys could not be sent; this will be retried'),
     );
   }
@@ -35,16 +38,28 @@ export class KeyAlerts {
 
   /** Sends the due alerts in the background. */
   wake(): void {
+    // What is due now may not have been read by a sending in progress, which reports its own failure.
+    if (this.sending !== undefined) this.isWanted = true;
+    else
+      this.sendAll().catch((error: unknown) =>
+        this.deps.log.warn({ err: error }, 'alerts about refused keys could not be sent; this will be retried'),
+      );
+  }
+
+  /** Sends all that is due. Two sendings at the same time would send each alert twice. */
+  private sendAll(): Promise<void> {
     this.isWanted = true;
-    this.sending ??= this.sendWanted()
-      .catch((error: unknown) => this.deps.log.warn({ err: error }, 'alerts about refused keys could not be sent; this will be retried'))
-      .finally(() => (this.sending = undefined));
+    return (this.sending ??= this.sendWanted());
   }
 
   private async sendWanted(): Promise<void> {
-    while (this.isWanted) {
-      this.isWanted = false;
-      await this.send();
+    try {
+      while (this.isWanted) {
+        this.isWanted = false;
+        await this.send();
+      }
+    } finally {
+      this.sending = undefined;
     }
   }
 
