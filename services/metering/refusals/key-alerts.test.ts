@@ -1,4 +1,4 @@
-// An alert about a refused key is sent once, also if the periodic retry comes while it is being sent.
+// Alerts about refused keys are all sent at once, and each once, also if the periodic retry comes while it is being sent.
 import { randomBytes } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
@@ -10,18 +10,34 @@ import { dueKeyAlerts } from '../store/refused-keys.js';
 import { aWhile, Harness, until } from '../testing/harness.js';
 import { KeyAlerts } from './key-alerts.js';
 
-it.each(testEngines)('sends an alert once, however long the ledger takes to accept it, on %s', async (engine) => {
-  const harness = await Harness.create(engine);
-  await harness.replica();
-  const atMs = harness.clock.nowMs();
-  const refused = Series.fromPartial({
+const seriesOf = (atMs: number, changes: Partial<Series> = {}): Series =>
+  Series.fromPartial({
     accountId: newId('acct'),
     projectId: newId('proj'),
     keyId: newId('key'),
     reason: 'key_revoked',
     quarterMs: BigInt(atMs - (atMs % 900_000)),
     calls: 1n,
+    ...changes,
   });
+
+it.each(testEngines)('sends all alerts that are due at once, however many keys they are about, on %s', async (engine) => {
+  const harness = await Harness.create(engine);
+  const { service } = await harness.replica();
+  const atMs = harness.clock.nowMs();
+  const accountId = newId('acct');
+  const series = Array.from({ length: 250 }, () => seriesOf(atMs, { accountId, reason: 'account_suspended' }));
+  await service.recordRefusals({ batchId: randomBytes(16), series });
+  await until(() => harness.alerted.length >= series.length);
+  expect(new Set(harness.alerted.map(({ keyId }) => keyId)).size).toBe(series.length);
+  await harness.close();
+});
+
+it.each(testEngines)('sends an alert once, however long the ledger takes to accept it, on %s', async (engine) => {
+  const harness = await Harness.create(engine);
+  await harness.replica();
+  const atMs = harness.clock.nowMs();
+  const refused = seriesOf(atMs);
   await addRefusals(harness.db, randomBytes(16), [refused], atMs);
   const sent: string[] = [];
   let accept = (): void => undefined;

@@ -4,7 +4,7 @@ import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { repeat } from '#kit/repeat.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
-import { clearKeyAlert, dueKeyAlerts } from '../store/refused-keys.js';
+import { clearKeyAlert, type DueKeyAlert, dueKeyAlerts } from '../store/refused-keys.js';
 
 /** How often alerts that the ledger did not accept are retried. Alerts that become due are sent immediately. */
 const retryMsDefault = 60_000;
@@ -66,13 +66,17 @@ export class KeyAlerts {
   private async send(): Promise<void> {
     const { alerts, db } = this.deps;
     if (alerts === undefined) return;
-    for (const due of await dueKeyAlerts(db, alertsAtATime)) {
-      const { accountId, keyId, projectId, reason, sinceMs } = due;
-      await alerts.alertKeyRefused(
-        { accountId, keyId, projectId, reason, refusedAtMs: BigInt(sinceMs) },
-        callContext({ caller: 'metering', timeoutMs }),
-      );
-      await clearKeyAlert(db, due);
-    }
+    let all: DueKeyAlert[];
+    do {
+      all = await dueKeyAlerts(db, alertsAtATime);
+      for (const due of all) {
+        const { accountId, keyId, projectId, reason, sinceMs } = due;
+        await alerts.alertKeyRefused(
+          { accountId, keyId, projectId, reason, refusedAtMs: BigInt(sinceMs) },
+          callContext({ caller: 'metering', timeoutMs }),
+        );
+        await clearKeyAlert(db, due);
+      }
+    } while (all.length === alertsAtATime);
   }
 }
