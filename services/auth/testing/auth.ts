@@ -45,6 +45,7 @@ export interface TestAuth {
     oidcSignUp: boolean;
     privateWebhooks: boolean;
     requireSecondFactor: 'nobody' | 'operators' | 'everyone';
+    sessionIdleMs: number;
   };
   readonly service: AuthService;
   readonly users: UserService;

@@ -169,6 +169,23 @@ describe.each(testEngines)('users on %s', (engine) => {
     await expect(sessionOf(other.token)).rejects.toMatchObject({ reason: 'session_unknown' });
   });
 
+  it('stay signed in while they use a session, however short it lasts without use', async () => {
+    const { sessionIdleMs } = auth.config;
+    auth.config.sessionIdleMs = 60_000;
+    try {
+      await add('busy@example.com');
+      const { token } = await signIn('busy@example.com');
+      for (let seconds = 0; seconds < 300; seconds += 20) {
+        auth.clock.advance(20_000);
+        await sessionOf(token);
+      }
+      auth.clock.advance(60_000);
+      await expect(sessionOf(token)).rejects.toMatchObject({ reason: 'session_unknown' });
+    } finally {
+      auth.config.sessionIdleMs = sessionIdleMs;
+    }
+  });
+
   it('change their password only with the current one, which ends their other sessions', async () => {
     await add('change@example.com');
     const [here, elsewhere] = [await signIn('change@example.com'), await signIn('change@example.com')];

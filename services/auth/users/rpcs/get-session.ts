@@ -8,8 +8,9 @@ import type { UserDeps } from '../deps.js';
 import { checkedClient } from '../fields.js';
 import { hashToken } from '../token.js';
 
-// To the minute: a write for each request of the console would cost too much.
-const noteUseEveryMs = 60_000;
+// To the minute: a write for each request of the console would cost too much. More often where a session lasts for minutes without use, which would
+// otherwise end while it is used.
+const noteUseEveryMs = (sessionIdleMs: number): number => Math.min(60_000, sessionIdleMs / 10);
 
 /** Raises session_unknown. */
 export async function getSession(request: GetSessionRequest, context: CallContext, deps: UserDeps): Promise<GetSessionResponse> {
@@ -37,7 +38,7 @@ export async function getSession(request: GetSessionRequest, context: CallContex
 
 async function noteUse(session: Session, { sessions, lifetimes, clock }: UserDeps): Promise<Session> {
   const nowMs = clock.nowMs();
-  if (BigInt(nowMs) - session.lastUsedAtMs < BigInt(noteUseEveryMs)) return session;
+  if (nowMs - Number(session.lastUsedAtMs) < noteUseEveryMs(lifetimes.sessionIdleMs)) return session;
   const expiresAtMs = Math.min(nowMs + lifetimes.sessionIdleMs, Number(session.createdAtMs) + lifetimes.sessionMs);
   await sessions.noteUse(idToBytes('sess', session.id)!, nowMs, expiresAtMs);
   return { ...session, lastUsedAtMs: BigInt(nowMs), expiresAtMs: BigInt(expiresAtMs) };
