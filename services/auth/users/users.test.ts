@@ -313,6 +313,23 @@ describe.each(testEngines)('users on %s', (engine) => {
     await expect(accept(revoked)).rejects.toMatchObject({ reason: 'not_found' });
   });
 
+  it('do not become members and use up no invitation while they are disabled', async () => {
+    const [host, user] = [await add('host2@example.com'), await add('disabled@example.com')];
+    const { token } = await auth.users.createInvitation(
+      { accountId: account.id, email: user.email, role: Role.ROLE_ADMIN, invitedByUserId: host.id, projectRoles: [], language: '' },
+      operator,
+    );
+    const setDisabled = (isDisabled: boolean) =>
+      auth.users.updateUser(UpdateUserRequest.fromPartial({ userId: user.id, isDisabled, updateMask: ['is_disabled'] }), operator);
+    const accept = () => auth.users.acceptInvitation({ token, name: '', password, client: client(), sessionId: '' }, operator);
+    await setDisabled(true);
+    await expect(accept()).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    const { members } = await auth.users.listMembers({ accountId: account.id }, operator);
+    expect(members.map((member) => member.user!.email)).not.toContain(user.email);
+    await setDisabled(false);
+    expect((await sessionOf((await accept()).signedIn!.token)).memberships).toMatchObject([{ role: Role.ROLE_ADMIN }]);
+  });
+
   it('lose the invitations with which they could return or regain a role', async () => {
     const firm = await newAccount(auth.service, 'Firm');
     const [keeper, leaver] = [await add('keeper@example.com'), await add('leaver@example.com')];

@@ -82,7 +82,8 @@ async function invited(
   if (known !== undefined) {
     const session = await sessionOf(known.user, sessionId, deps);
     if (session !== undefined) return { user: known.user, session };
-    if (!(await checkPassword({ email, address, userId: known.user.id }, password, known.password, deps))) throw signInRefused();
+    const isRight = await checkPassword({ email, address, userId: known.user.id }, password, known.password, deps);
+    if (!isRight || known.user.isDisabled) throw signInRefused();
     return { user: known.user };
   }
   if (!isNew) {
