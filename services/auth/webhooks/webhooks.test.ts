@@ -298,6 +298,23 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     expect(await endpoints()).toEqual([]);
   });
 
+  it('count the failures of an endpoint from the change of its address on', async () => {
+    receiver.answer = (response) => void response.writeHead(500).end();
+    const { endpoint } = await create();
+    await publish();
+    await eventually(async () => ((await endpoints())[0]!.failingSinceMs > 0n ? true : undefined));
+    await auth.db.knex('notification').delete();
+    auth.clock.advance(failingMsMax);
+    expect((await update(endpoint!, { url: other.url })).endpoint).toMatchObject({ failingSinceMs: 0n });
+    other.answer = (response) => void response.writeHead(500).end();
+    await publish();
+    await eventually(async () => ((await endpoints())[0]!.failingSinceMs > 0n ? true : undefined));
+    expect((await endpoints())[0]).toMatchObject({
+      state: WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_ENABLED,
+      failingSinceMs: BigInt(auth.clock.nowMs()),
+    });
+  });
+
   it('follow no redirect, and connect to no private address without permission', async () => {
     const { endpoint } = await create();
     const test = async (): Promise<string> =>

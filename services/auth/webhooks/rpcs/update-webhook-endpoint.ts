@@ -28,14 +28,15 @@ export async function updateWebhookEndpoint(
   const nowMs = clock.nowMs();
   const endpoint = await db.transaction(async (tx) => {
     const before = await endpoints.locked(tx, accountId, id);
-    const isEnabledAgain = request.enabled && before.state !== enabled;
+    // What failed at another address, or before the endpoint was disabled, says nothing about it now.
+    const isRestarted = (request.enabled && before.state !== enabled) || settings.url !== before.url;
     // An endpoint that failed stays so until it is enabled.
     const state = request.enabled ? enabled : before.state === enabled ? disabled : before.state;
     const after = {
       ...before,
       ...settings,
       state,
-      failingSinceMs: isEnabledAgain ? 0n : before.failingSinceMs,
+      failingSinceMs: isRestarted ? 0n : before.failingSinceMs,
       language: mailLanguage(request.language),
       updatedAtMs: BigInt(nowMs),
     };
