@@ -5,7 +5,8 @@ import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing
 import { type DeepPartial, type Model, ModelState } from '#proto/catalog/v1/catalog.js';
 import { migrations } from '../migrations/index.js';
 import { plantSeed } from './plant-seed.js';
-import type { SeedModel } from './seed.js';
+import seedFile from './models.json' with { type: 'json' };
+import { parseSeed, type SeedModel } from './seed.js';
 import { CatalogStore } from '../store/store.js';
 import { exampleModel, examplePrice, silentLog } from '../testing/examples.js';
 
@@ -54,6 +55,14 @@ describe.each(testEngines)('planting the seed on %s', (engine) => {
     clock.advance(1000);
     await plant(seed);
     expect(await store.load(clock.nowMs())).toEqual({ ...before, asOfMs: clock.nowMs() });
+  });
+
+  it('changes nothing at the next start with the seed file of this release', async () => {
+    const seed = parseSeed(seedFile);
+    await plant(seed);
+    const before = await store.revision();
+    await plant(seed);
+    expect(await store.revision()).toBe(before);
   });
 
   it('adds the models of a new release, priced from then on', async () => {

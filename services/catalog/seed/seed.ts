@@ -91,6 +91,8 @@ function readModel(reader: SeedReader): Model {
     capabilities: reader.words('capabilities', capabilities),
     imageTokensMax: reader.has('image_tokens_max') ? reader.number('image_tokens_max') : 0,
     tokenizer: reader.word('tokenizer', tokenizers),
+    // Stored models always have it, so that one without it would differ at every start.
+    prefixAffinity: true,
     targets: reader.objects('targets').map((target) => {
       const read = { upstreamId: target.text('upstream_id'), upstreamModel: target.text('upstream_model') };
       target.end();
