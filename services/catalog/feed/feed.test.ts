@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#kit/clock.js';
 import { CatalogFeed, watchersMax } from './feed.js';
 import type { StoredCatalog } from '../store/store.js';
-import { silentLog } from '../testing/examples.js';
+import { untilTrue } from '#kit/testing/waiting.js';
+import { examplePrice, silentLog } from '../testing/examples.js';
 
 const empty: StoredCatalog = { revision: 1n, asOfMs: 0, models: [], prices: [] };
 
@@ -40,6 +41,36 @@ describe('the feed', () => {
     while (news.value === undefined && news.done !== true) news = await watcher.next();
     expect(news.value?.revision).toBe(2n);
     expect(feed.checked).toBe(true);
+    await feed.stop();
+  });
+
+  it('reads a database that cannot be read no more often because a price has started meanwhile', async () => {
+    const clock = new ManualClock();
+    let reads = 0;
+    let isGone = false;
+    const prices = [examplePrice({ effectiveFromMs: BigInt(clock.nowMs() + 60_000) })];
+    const feed = new CatalogFeed({
+      store: {
+        revision: async () => {
+          reads += 1;
+          return isGone ? Promise.reject(new Error('gone')) : 1n;
+        },
+        load: async () => ({ ...empty, asOfMs: clock.nowMs(), prices }),
+      },
+      clock,
+      log: silentLog,
+      pollIntervalMs: 50_000,
+      heartbeatIntervalMs: 20,
+    });
+    await feed.start();
+    clock.advance(60_000);
+    isGone = true;
+    // The first wait began before the price started.
+    feed.changed();
+    await untilTrue(() => !feed.checked);
+    const readsBefore = reads;
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(reads).toBe(readsBefore);
     await feed.stop();
   });
 

@@ -120,8 +120,8 @@ export class CatalogFeed {
     if (!this.#checkWanted) {
       await new Promise<void>((resolve) => {
         const cancelPoll = afterAbout(pollIntervalMs, resolve);
-        // A price starts at its exact instant.
-        const start = untilStartMs < pollIntervalMs ? setTimeout(resolve, Math.max(1, untilStartMs)) : undefined;
+        // A price starts at its exact instant. While the database cannot be read, that instant may have passed, and is not waited for.
+        const start = this.#checked && untilStartMs < pollIntervalMs ? setTimeout(resolve, Math.max(1, untilStartMs)) : undefined;
         this.#endPause = () => {
           cancelPoll();
           clearTimeout(start);
