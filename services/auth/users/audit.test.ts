@@ -135,6 +135,12 @@ describe.each(testEngines)('the audit log on %s', (engine) => {
     ).rejects.toMatchObject({ reason: 'invalid_request' });
   });
 
+  it('finds the name of an actor as it is written, in any script', async () => {
+    const actorName = 'ada@example.com (management key Übung)';
+    const { number } = await append({ action: 'key.create', actorUserId: newId('mkey'), actorName, targetId: 'key_2' });
+    for (const actor of [actorName, 'Übung']) expect(await numbers({ actor })).toEqual([Number(number)]);
+  });
+
   it('stores any text exactly as it was hashed', async () => {
     await append({
       action: 'user.rename',

@@ -84,7 +84,9 @@ export class AuditStore implements AuditLog {
     if (filter.accountId !== '') query.where({ account_id: filter.accountId });
     if (filter.withoutUser) query.where({ actor_user_id: '' });
     if (['user', 'mkey'].some((prefix) => idToBytes(prefix, filter.actor) !== undefined)) query.where({ actor_user_id: filter.actor });
-    else if (filter.actor !== '') query.whereRaw('INSTR(LOWER(actor_name), ?) > 0', [filter.actor.toLowerCase()]);
+    // Without case only for the letters that the engine's LOWER knows; in SQLite those are ASCII letters.
+    else if (filter.actor !== '')
+      query.whereRaw('(INSTR(LOWER(actor_name), ?) > 0 OR INSTR(actor_name, ?) > 0)', [filter.actor.toLowerCase(), filter.actor]);
     if (filter.action.includes('.')) query.where({ action: filter.action });
     // "/" follows "." in the order of characters, so this range holds the actions that begin with the word and a dot.
     else if (filter.action !== '') query.where('action', '>=', `${filter.action}.`).where('action', '<', `${filter.action}/`);
