@@ -38,6 +38,9 @@ export interface OutgoingNotification extends Pick<
 /** Holds the outcome of an attempt: final, or with another attempt to follow. */
 export type Outcome = Pick<StoredNotification, 'state' | 'outcome' | 'dueAtMs'>;
 
+/** The `eventJson` of a mail that reports no event. */
+export const noEvent = '{}';
+
 /** Maximum number of attempts per mail: within an hour, by default. */
 export const attemptsMax = 6;
 

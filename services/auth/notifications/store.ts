@@ -6,7 +6,7 @@ import { asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
 import { type NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
 import { happenedAtMs } from '../store/installation.js';
-import type { Outcome, StoredNotification } from './model.js';
+import { noEvent, type Outcome, type StoredNotification } from './model.js';
 
 const { NOTIFICATION_STATE_PENDING: pending, NOTIFICATION_STATE_WITHDRAWN: withdrawn } = NotificationState;
 
@@ -69,7 +69,7 @@ export class NotificationStore {
       .update({ state, outcome, due_at_ms: dueAtMs, ...(state === pending ? {} : { sealed_content: null }) });
   }
 
-  /** Withdraws an account's pending mails that are older than this id and go to other destinations. */
+  /** Withdraws an account's pending mails about events that are older than this id and go to other destinations. */
   async withdrawOthers(
     tx: Knex.Transaction,
     of: { accountId: string; beforeId: string; destinations: readonly string[] },
@@ -79,6 +79,7 @@ export class NotificationStore {
       .where({ account_id: idToBytes('acct', of.accountId), state: pending, endpoint_id: null })
       .where('id', '<', bytesOf(of.beforeId))
       .whereNotIn('destination', of.destinations)
+      .whereNot({ event: noEvent })
       .update({ state: withdrawn, outcome: outcome.outcome, due_at_ms: outcome.dueAtMs, sealed_content: null });
   }
 

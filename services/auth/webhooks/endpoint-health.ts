@@ -8,7 +8,7 @@ import { NotificationState } from '#proto/auth/v1/notifications.js';
 import type { WebhookEndpoint } from '#proto/auth/v1/webhooks.js';
 import { mailLanguage } from '#rules/mail-language.js';
 import { finding } from '#rules/finding-sentences.js';
-import { attemptsMax, type StoredNotification } from '../notifications/model.js';
+import { attemptsMax, noEvent, type StoredNotification } from '../notifications/model.js';
 import type { Notifier } from '../notifications/notifier.js';
 import type { NotificationStore } from '../notifications/store.js';
 import type { Attempted } from '../notifications/try-delivery.js';
@@ -52,7 +52,7 @@ export class EndpointHealth {
       if (endpoint === undefined) return;
       await notifications.withdrawFrom(tx, endpointId, { outcome: finding('endpoint_disabled', {}), dueAtMs: nowMs });
       for (const destination of owners) {
-        const mail = { id: newId('ntf', nowMs), accountId, dependsOn: '', destination, eventJson: '{}', attemptsMax };
+        const mail = { id: newId('ntf', nowMs), accountId, dependsOn: '', destination, eventJson: noEvent, attemptsMax };
         await notifier.add(tx, { ...mail, content: this.letter(endpoint, outcome) });
       }
       const detail = { url: new URL(endpoint.url).origin, outcome };

@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
+import { MailFailure } from '#kit/mail/mailer.js';
 import { testEngines } from '#kit/testing/database.js';
 import { eventually } from '#kit/testing/waiting.js';
 import type { Account } from '#proto/auth/v1/auth.js';
@@ -37,7 +38,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
   });
   afterAll(() => Promise.all([receiver.stop(), other.stop()]));
   beforeEach(async () => {
-    mailer.mails = [];
+    [mailer.mails, mailer.failures] = [[], []];
     for (const each of [receiver, other]) {
       each.received.length = 0;
       each.answer = (response) => void response.end('thanks');
@@ -242,6 +243,28 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     expect((await update(first!, { enabled: true })).endpoint).toMatchObject({ failingSinceMs: 0n });
     await publish();
     await eventually(() => (receiver.received.length === 1 ? true : undefined));
+  });
+
+  it('mail the owners of a disabled endpoint even when the alerts of the account are switched off meanwhile', async () => {
+    const { user } = await auth.users.createUser(CreateUserRequest.fromPartial({ email: 'ada@example.com', name: 'Ada' }), operator);
+    await auth.users.putMember({ accountId: account.id, userId: user!.id, role: Role.ROLE_OWNER }, operator);
+    mailer.failures.push(new MailFailure('454 not now', false));
+    receiver.answer = (response) => void response.writeHead(410).end();
+    await create();
+    await publish();
+    const mails = async (): Promise<Notification[]> => {
+      const request = { accountId: account.id, pageSize: 0, pageToken: '', channel: 1, endpointId: '' };
+      return (await auth.notifications.listNotifications(request, operator)).notifications;
+    };
+    await eventually(async () => ((await mails())[0]?.lastResult === '454 not now' ? true : undefined));
+    auth.clock.advance(1);
+    const value = { destinations: [] };
+    const entry = { id: newId('ntf', auth.clock.nowMs()), accountId: account.id, entry: { $case: 'destinations', value } } as const;
+    await auth.notifications.appendNotifications({ entries: [entry], wait: false }, operator);
+    expect(await mails()).toMatchObject([{ state: pending }]);
+    auth.clock.advance(10_000);
+    await eventually(() => (mailer.mails.length > 0 ? true : undefined));
+    expect(mailer.mails).toMatchObject([{ to: 'ada@example.com', subject: expect.stringContaining('disabled') }]);
   });
 
   it('sign with both secrets during a rotation, and with one after it', async () => {

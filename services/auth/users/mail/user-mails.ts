@@ -6,7 +6,7 @@ import type { Logger } from '#kit/log.js';
 import { NotificationState } from '#proto/auth/v1/notifications.js';
 import type { Invitation } from '#proto/auth/v1/users.js';
 import { finding } from '#rules/finding-sentences.js';
-import { attemptsMax, type OutgoingNotification, type StoredNotification } from '../../notifications/model.js';
+import { attemptsMax, noEvent, type OutgoingNotification, type StoredNotification } from '../../notifications/model.js';
 import type { Notifier } from '../../notifications/notifier.js';
 import type { MailBudget } from '../store/mail-budget.js';
 import type { Letter } from './mail-templates.js';
@@ -73,7 +73,7 @@ export class UserMails {
       accountId: undefined,
       dependsOn: `${kind} ${subject}`,
       destination: to,
-      eventJson: '{}',
+      eventJson: noEvent,
       attemptsMax,
       content: letter,
     };
