@@ -54,6 +54,9 @@ describe('the address of a MySQL database', () => {
     'mysql://me:12?secret@a/x',
     'mysql://me:12?secret&more@a/x',
     'mysql://me:12?%73ecret=@a/x',
+    'mysql://me:12/secret@a/x',
+    'mysql://me:12#secret@a/x',
+    'mysql://me:50%secret@a/x',
     `mysql://me:secret@${Array.from({ length: hostsMax + 1 }, (_, index) => `h${index}`).join(',')}/x`,
   ])('is rejected, without showing its password, as %s', (url) => {
     let message = 'accepted';

@@ -50,17 +50,34 @@ export function parseMysqlUrl(url: string): MysqlAddress {
   if (hosts.length > hostsMax) throw new AppError('invalid_request', `A MySQL address names at most ${hostsMax} hosts.`);
   const parsed = parseWhole(`mysql://${login === '' ? '' : `${login}@`}host${rest}`);
   refuseParameters(parsed, rest);
+  // After a password with an unescaped "/" or "#" these would be parts of it.
+  if (parsed.pathname.includes('@') || parsed.hash !== '') throw badPassword();
   const socketPath = parsed.searchParams.get('socketPath') ?? undefined;
   if (socketPath !== undefined && hosts.length > 1)
     throw new AppError('invalid_request', 'A MySQL address with a socketPath must name exactly one host.');
   return {
     hosts,
     socketPath,
-    user: decodeURIComponent(parsed.username),
-    password: decodeURIComponent(parsed.password),
-    database: decodeURIComponent(parsed.pathname.slice(1)),
+    user: decoded(parsed.username),
+    password: decoded(parsed.password),
+    database: decoded(parsed.pathname.slice(1)),
     tls: parseTls(parsed.searchParams, hosts),
   };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw badPassword();
+  }
+}
+
+function badPassword(): AppError {
+  return new AppError(
+    'invalid_request',
+    'In the password of a MySQL address, "%" is written %25, "/" is written %2F, and "#" is written %23.',
+  );
 }
 
 // Reject parameters that would have no effect.
