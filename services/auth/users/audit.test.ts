@@ -171,6 +171,20 @@ describe.each(testEngines)('the audit log on %s', (engine) => {
     await knex('audit_entry').insert(row);
     expect((await verify()).fault).toBe('');
   });
+
+  it('is verified page by page, with other work in between, and no longer than its caller waits', async () => {
+    for (let page = 0; page < 11; page += 1) {
+      const events = Array.from({ length: 100 }, () =>
+        AuditEvent.fromPartial({ id: newId('aud'), action: 'user.update', detailJson: '{}' }),
+      );
+      await auth.users.appendAuditEvents({ events }, operator);
+    }
+    const caller = new AbortController();
+    setImmediate(() => caller.abort());
+    await expect(auth.users.verifyAuditLog(VerifyAuditLogRequest.fromPartial({}), { ...operator, signal: caller.signal })).rejects.toThrow(
+      /abort/,
+    );
+  });
 });
 
 describe.each(testEngines)('users as operators manage them on %s', (engine) => {

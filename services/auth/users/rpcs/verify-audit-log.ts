@@ -1,6 +1,7 @@
 // VerifyAuditLog: verifies that the audit log has not been changed.
 import { fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
+import { nextTurn } from '#kit/turn.js';
 import type { VerifyAuditLogRequest, VerifyAuditLogResponse } from '#proto/auth/v1/users.js';
 import { auditHash, chainStart } from '../audit-hash.js';
 import type { UserDeps } from '../deps.js';
@@ -27,6 +28,8 @@ export async function verifyAuditLog(
     return { eventsChecked: number, lastNumber: end.number, lastHash: end.hash, fault };
   };
   while (number < end.number) {
+    // SQLite answers without a turn of the event loop, and a log of years would block everything else in the process.
+    await nextTurn();
     context.signal.throwIfAborted();
     const entries = await audit.chainedAfter(number, entriesPageSize);
     if (entries.length === 0) break;
