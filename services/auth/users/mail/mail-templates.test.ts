@@ -26,7 +26,7 @@ describe('an invitation by mail', () => {
     byEmail: 'ada@example.com',
     link: 'https://ai.example.com/console/invitation#token',
     expiresAtMs: Date.UTC(2027, 0, 31, 12),
-    isKnown: false,
+    hasPassword: undefined,
   };
 
   it('names the inviter, the account and the expiry, and contains exactly one link', () => {
@@ -39,7 +39,7 @@ describe('an invitation by mail', () => {
 
   it('says whether its reader has a password here, which the page does not', () => {
     expect(invitationLetter(about, 'en').text).toContain('You do not have a password yet: choose a name and a password');
-    expect(invitationLetter({ ...about, isKnown: true }, 'en').text).toContain('You already have a password');
+    expect(invitationLetter({ ...about, hasPassword: true }, 'en').text).toContain('You already have a password');
   });
 
   it.each(['zh', 'zh-CN', 'zh-Hant'])('is in Chinese for %s', (language) => {

@@ -51,8 +51,8 @@ export function invitationLetter(
     byEmail: string | undefined;
     link: string;
     expiresAtMs: number;
-    /** Whether a user has the address, which only this mail reveals. */
-    isKnown: boolean;
+    /** Whether the user of the address has a password; undefined if no user has it. Only this mail reveals that. */
+    hasPassword: boolean | undefined;
   },
   language: string,
 ): Letter {
@@ -60,6 +60,7 @@ export function invitationLetter(
   const by = `${plainName(about.byName)}${about.byEmail === undefined ? '' : ` (${about.byEmail})`}`;
   const role = roles[mailLanguage(language)][about.role] ?? '';
   const until = instant(about.expiresAtMs);
+  const reader = about.hasPassword === undefined ? 'new' : about.hasPassword ? 'password' : 'none';
   return {
     en: {
       subject: `Invitation to ${account}`,
@@ -69,9 +70,11 @@ export function invitationLetter(
         `To accept the invitation, open this link before ${until}:`,
         about.link,
         '',
-        about.isKnown
-          ? 'You already have a password: choose "I have a password" on the page.'
-          : 'You do not have a password yet: choose a name and a password on the page.',
+        {
+          new: 'You do not have a password yet: choose a name and a password on the page.',
+          password: 'You already have a password: choose "I have a password" on the page.',
+          none: 'You already have an account, but no password: sign in first, then open the link again.',
+        }[reader],
         '',
         'The link can be used once. If you did not expect this invitation, ignore this email. The sender is not notified whether you read it.',
       ),
@@ -84,7 +87,11 @@ export function invitationLetter(
         `请在 ${until} 之前打开以下链接接受邀请：`,
         about.link,
         '',
-        about.isKnown ? '您已有密码：请在页面上选择“我已有密码”。' : '您还没有密码：请在页面上设置姓名和密码。',
+        {
+          new: '您还没有密码：请在页面上设置姓名和密码。',
+          password: '您已有密码：请在页面上选择“我已有密码”。',
+          none: '您已有账户，但没有密码：请先登录，然后再次打开此链接。',
+        }[reader],
         '',
         '此链接只能使用一次。如果您并未预期收到此邀请，请忽略此邮件；发件人不会得知您是否已阅读。',
       ),

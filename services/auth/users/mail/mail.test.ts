@@ -71,6 +71,13 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
     expect(await auth.users.getInvitation({ token }, operator)).toMatchObject({ invitation: { email: 'guest@example.com' } });
   });
 
+  it('tell a user without a password to sign in first', async () => {
+    const account = await newAccount(auth.service, 'Known');
+    await addPerson(auth, 'known@example.com', 'Grace');
+    await ask(account, 'known@example.com');
+    expect(mailer.mails).toMatchObject([{ text: expect.stringContaining('You already have an account, but no password: sign in first') }]);
+  });
+
   it('are retried when the mail server is unavailable, while the invitation can be accepted', async () => {
     const account = await newAccount(auth.service, 'Patient');
     mailer.failures = [new MailFailure('the mail server cannot be used: …', false), new MailFailure('454 not now', false)];

@@ -46,7 +46,7 @@ export async function createInvitation(
     expiresAtMs: BigInt(nowMs + lifetimes.invitationMs),
     ...mailStateOf(undefined),
   };
-  const mail = await compose(invitation, token, { isKnown: known !== undefined, language: request.language }, deps);
+  const mail = await compose(invitation, token, { hasPassword: known?.user.hasPassword, language: request.language }, deps);
   await db.transaction(async (tx) => {
     await members.invite(tx, invitation, hash);
     if (mail !== undefined) await notifier.add(tx, mail);
@@ -68,7 +68,7 @@ async function projectRolesOf({ accountId, projectRoles }: CreateInvitationReque
 async function compose(
   invitation: Invitation,
   token: string,
-  { isKnown, language }: { isKnown: boolean; language: string },
+  { hasPassword, language }: { hasPassword: boolean | undefined; language: string },
   { users, mails }: UserDeps,
 ): Promise<OutgoingNotification | undefined> {
   const page = mails.address('/invitation');
@@ -81,7 +81,7 @@ async function compose(
     byEmail: inviter?.emailVerified === true ? inviter.email : undefined,
     link: `${page}#${token}`,
     expiresAtMs: Number(invitation.expiresAtMs),
-    isKnown,
+    hasPassword,
   };
   return mails.compose({
     // The store finds the state of the mail by the id of the invitation.
