@@ -11,6 +11,7 @@ import {
   type User,
 } from '#proto/auth/v1/users.js';
 import { newAccount, newKey, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
+import { maskOf } from '../testing/mask-of.js';
 import { hashPassword, isPassword } from './password.js';
 import { scopeHash } from './store/failures.js';
 import { failuresMax, failureWindowMs } from './throttle.js';
@@ -360,6 +361,29 @@ describe.each(testEngines)('users on %s', (engine) => {
       auth.users.acceptInvitation({ token, name: 'Back', password, client: client(), sessionId: '' }, operator),
     ).rejects.toMatchObject({ reason: 'not_found' });
     expect(await open()).toEqual(['kept@example.com']);
+  });
+
+  it('lose the invitations that they could no longer create, once they are disabled or no operators', async () => {
+    const [theirs, others] = [await newAccount(auth.service, 'Theirs'), await newAccount(auth.service, 'Others')];
+    const host = await add('leaving@example.com', { isOperator: true });
+    await auth.users.putMember({ accountId: theirs.id, userId: host.id, role: Role.ROLE_OWNER }, operator);
+    const role = Role.ROLE_ADMIN;
+    for (const { id: accountId } of [theirs, others])
+      await auth.users.createInvitation(
+        { accountId, email: 'alias@example.com', role, invitedByUserId: host.id, projectRoles: [], language: '' },
+        operator,
+      );
+    const open = async () => {
+      const lists = [theirs, others].map(({ id: accountId }) => auth.users.listInvitations({ accountId }, operator));
+      return (await Promise.all(lists)).map(({ invitations }) => invitations.length);
+    };
+    const change = (fields: { isOperator: false } | { isDisabled: true }) =>
+      auth.users.updateUser(UpdateUserRequest.fromPartial({ userId: host.id, ...fields, updateMask: maskOf(fields) }), operator);
+    expect(await open()).toEqual([1, 1]);
+    await change({ isOperator: false });
+    expect(await open()).toEqual([1, 0]);
+    await change({ isDisabled: true });
+    expect(await open()).toEqual([0, 0]);
   });
 
   it('have their changes in the audit log, newest first, in pages', async () => {

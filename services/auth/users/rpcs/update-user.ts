@@ -16,7 +16,7 @@ const fields = ['name', 'is_disabled', 'is_operator', 'email'] as const;
 export async function updateUser(
   request: UpdateUserRequest,
   context: CallContext,
-  { audit, db, users, sessions, log }: UserDeps,
+  { audit, db, users, members, sessions, log }: UserDeps,
 ): Promise<UpdateUserResponse> {
   const id = checkedId('user_id', 'user', request.userId);
   const mask = checkedUpdateMask(request.updateMask, fields);
@@ -31,6 +31,7 @@ export async function updateUser(
     // Each use of a session reads its user, so disabling takes effect immediately. The sessions are ended too, so that they stay ended after the
     // user is enabled again.
     if (isDisabled === true) await sessions.end(tx, id, { butId: undefined });
+    if (after.isDisabled || (before.isOperator && !after.isOperator)) await members.endInvitationsOf(tx, id, after.isDisabled);
     const changed = changedFields(userDetail(before), userDetail(after));
     if (changed !== undefined)
       await audit.append(tx, context, { action: 'user.update', targetId: after.id, detail: { email: after.email, ...changed } });

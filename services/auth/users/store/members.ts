@@ -144,6 +144,17 @@ export class MemberStore {
     return { email: asText(row['email']), role: asNumber(row['role']) as Role };
   }
 
+  /** Ends the invitations that a user who is no operator could no longer create in any account; all of a disabled user. */
+  async endInvitationsOf(tx: Knex.Transaction, userId: Buffer, isDisabled: boolean): Promise<void> {
+    const roles = new Map((await this.ofUser(userId, tx)).map(({ account, role }) => [account!.id, role]));
+    const invited: Row[] = await tx('invitation').where({ invited_by: userId }).distinct('account_id');
+    for (const row of invited) {
+      const accountId = asBytes(row['account_id']);
+      const role = isDisabled ? undefined : roles.get(idFromBytes('acct', accountId));
+      if (role !== Role.ROLE_OWNER) await endInvitationsBy(tx, accountId, userId, role);
+    }
+  }
+
   async sweep(beforeMs: number): Promise<void> {
     await this.db.knex('invitation').where('expires_at_ms', '<', beforeMs).delete();
   }
