@@ -209,6 +209,7 @@ describe('the settings of mail', () => {
     [{ url: 'smtp://a:geheim@[' }, 'TOLLGATE_SMTP_URL must have the form'],
     [{ url: 'smtp://a:geheim%@mail.example.com' }, 'TOLLGATE_SMTP_URL must have the form'],
     [{ url: 'smtp://a:geheim@mail.example.com', host: 'x' }, 'cannot be combined'],
+    [{ url: 'smtp://mail.example.com', user: 'a', password: 'geheim' }, 'cannot be combined'],
     [{ host: 'x', from: undefined }, 'TOLLGATE_SMTP_FROM is required'],
     [{ url: 'smtps://mail.example.com', security: 'none' }, 'requires TLS'],
     [{ host: 'x', ca: '/nowhere/ca.pem' }, 'TOLLGATE_SMTP_CA'],

@@ -63,8 +63,10 @@ const portsOf: Readonly<Record<string, number>> = { 'smtp:': 587, 'smtps:': 465 
 export function mailServerOf(config: MailConfig): MailServer | undefined {
   const { url, host, security } = config;
   if (url === undefined && host === undefined) return undefined;
-  if (url !== undefined && host !== undefined)
-    throw new ConfigError(['TOLLGATE_SMTP_URL and TOLLGATE_SMTP_HOST cannot be combined; set one of them']);
+  if (url !== undefined && [host, config.user, config.password].some((each) => each !== undefined))
+    throw new ConfigError([
+      'TOLLGATE_SMTP_URL cannot be combined with TOLLGATE_SMTP_HOST, TOLLGATE_SMTP_USER and TOLLGATE_SMTP_PASSWORD; put all of it in the URL, or set TOLLGATE_SMTP_HOST instead',
+    ]);
   const place =
     url === undefined
       ? { host: host!, port: config.port, user: config.user, password: config.password, isTlsFromStart: config.port === 465 }
