@@ -1,7 +1,13 @@
 // Sends a streaming request before its first message is read.
 
-/** Requests the first message now. The caller aborts the request if it does not read the answer. */
-export function beginReading<T>(messages: AsyncIterable<T>): AsyncIterable<T> {
+/** Messages of which the first is requested. */
+export interface BegunReading<T> extends AsyncIterable<T> {
+  /** Ends the messages for a consumer that does not read them. It has aborted the request, which alone ends only a wait for a message. */
+  leave(): void;
+}
+
+/** Requests the first message now. */
+export function beginReading<T>(messages: AsyncIterable<T>): BegunReading<T> {
   const iterator = messages[Symbol.asyncIterator]();
   let first: Promise<IteratorResult<T>> | undefined = iterator.next();
   // Its failure is raised to the reader.
@@ -15,5 +21,6 @@ export function beginReading<T>(messages: AsyncIterable<T>): AsyncIterable<T> {
       },
       return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
     }),
+    leave: () => void iterator.return?.().catch(() => undefined),
   };
 }

@@ -23,6 +23,7 @@ import { parseSettings } from '#kit/config/settings.js';
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { createLogger } from '#kit/log.js';
+import { untilTrue } from '#kit/testing/waiting.js';
 import { type CallContext, callContext } from '#client/call-context.js';
 import { BudgetFallbacks } from './budget-fallback.js';
 import { createCheckpoints } from './checkpoints.js';
@@ -470,10 +471,15 @@ describe('a metered call', () => {
     ['after the upstream has answered', happy],
   ])('cancels the upstream, charges nothing and releases the hold when its sync fails %s', async (_when, script) => {
     let upstreamSignal: AbortSignal | undefined;
+    let hasEnded = false;
     const { error, steps, records, releases, holds } = await play({
-      script: (request, context) => {
+      async *script(request, context) {
         upstreamSignal = context.signal;
-        return script(request, context);
+        try {
+          yield* script(request, context);
+        } finally {
+          hasEnded = true;
+        }
       },
       sync: async () => {
         await sleep(10);
@@ -482,6 +488,8 @@ describe('a metered call', () => {
     });
     expect(error).toMatchObject({ reason: 'service_unavailable', retryAfterMs: 2000 });
     expect(upstreamSignal?.aborted).toBe(true);
+    await untilTrue(() => hasEnded);
+    expect(hasEnded).toBe(true);
     expect([steps, records]).toEqual([[], []]);
     expect(releases.map((release) => release.holdId)).toEqual([holds[0]!.holdId]);
   });
@@ -501,17 +509,27 @@ describe('a metered call', () => {
     expect(records).toEqual([expect.objectContaining({ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED, free: true })]);
   });
 
-  it('cancels the upstream when its consumer stops reading before the first event', async () => {
+  it.each([
+    ['before the first event', false],
+    ['when the first event has arrived', true],
+  ])('cancels the upstream when its consumer stops reading %s', async (_when, hasAnswered) => {
     let upstreamSignal: AbortSignal | undefined;
+    let hasEnded = false;
     const { records } = await play({
       readSteps: 1,
       script: async function* (_request, { signal }) {
         upstreamSignal = signal;
-        await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
-        yield batch([started]);
+        try {
+          if (!hasAnswered) await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+          yield batch([started]);
+        } finally {
+          hasEnded = true;
+        }
       },
     });
     expect(upstreamSignal?.aborted).toBe(true);
+    await untilTrue(() => hasEnded);
+    expect(hasEnded).toBe(true);
     expect(records).toEqual([expect.objectContaining({ free: true })]);
   });
 

@@ -199,6 +199,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     admission?.end(0);
     reading.abort(consumerLeft);
     reading.end();
+    answer.leave();
     throw error;
   }
   const holdMs = deps.clock.monotonicMs() - beganAtMs;
@@ -250,7 +251,10 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     reading.end();
     const endedAtMs = deps.clock.monotonicMs();
     // A consumer that returned at the first step has read nothing yet.
-    if (progress.finished === undefined) reading.abort(consumerLeft);
+    if (progress.finished === undefined) {
+      reading.abort(consumerLeft);
+      answer.leave();
+    }
     // Also reached when the consumer returned early, without an error in the block above.
     outcome = outcomeOf(progress, failure);
     progress.attempts.end(outcome.code, outcome.detail);
