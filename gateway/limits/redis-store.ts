@@ -48,6 +48,8 @@ export function redisLimitStore({ url, whenAway, local, clock, log }: RedisOptio
   const id = randomUUID();
   const meaning = whenAway === 'local' ? 'each gateway admits its share of every limit' : 'calls with limits are refused';
   const outage = new Outage('Redis', meaning, clock, log);
+  /** This gateway's calls in flight that are counted in Redis, by key; 0 where Redis may count calls that have ended or were not admitted. */
+  const inFlight = new Map<string, number>();
   let gateways = 1;
   let beating: NodeJS.Timeout | undefined;
   const client = createClient({
@@ -58,6 +60,7 @@ export function redisLimitStore({ url, whenAway, local, clock, log }: RedisOptio
   client.on('error', (error: unknown) => outage.began(error));
   client.on('ready', () => {
     outage.ended();
+    restoreInFlight();
     void beat();
   });
 
@@ -98,18 +101,48 @@ export function redisLimitStore({ url, whenAway, local, clock, log }: RedisOptio
     );
   }
 
+  /** Corrects the calls in flight in Redis: what was sent when the connection broke may or may not have been executed. */
+  function restoreInFlight(): void {
+    for (const [key, calls] of inFlight) {
+      // A plain command: a script that Redis does not know would be executed only after the next calls are counted.
+      const restored = client.sendCommand(calls === 0 ? ['HDEL', key, id] : ['HSET', key, id, String(calls)]);
+      restored.then(
+        () => forgetEnded([key]),
+        (error: unknown) => outage.began(error),
+      );
+    }
+  }
+
+  function countInFlight(keys: readonly string[], by: number): void {
+    for (const key of keys) inFlight.set(key, (inFlight.get(key) ?? 0) + by);
+  }
+
+  function forgetEnded(keys: readonly string[]): void {
+    for (const key of keys) if (inFlight.get(key) === 0) inFlight.delete(key);
+  }
+
   async function takeShared(subjects: readonly Subject[], demand: Demand): Promise<Checked> {
     const keys = keysOf(subjects);
     const limits = subjects.flatMap(({ requests = 0, tokens = 0, concurrent = 0 }) => [requests, tokens, concurrent]);
-    const answer = ((await run(take, keys, [id, demand.tokens, ...limits])) as (string | number)[]).map(Number);
+    const concurrent = subjects.filter((subject) => subject.concurrent !== undefined).map(callsKeyOf);
+    const taking = run(take, keys, [id, demand.tokens, ...limits]).catch((error: unknown) => {
+      countInFlight(concurrent, 0);
+      throw error;
+    });
+    const answer = ((await taking) as (string | number)[]).map(Number);
     const [refused, limit, waitMs, bucket] = answer as [number, number, number, number];
     const figures = subjects.map((subject, index) => figuresOf(subject, answer.slice(4 + 5 * index, 9 + 5 * index)));
     if (refused > 0) return { figures, refusal: refusalOf(figures[refused - 1]!, limitNames[limit - 1]!, demand, waitMs) };
+    countInFlight(concurrent, 1);
     return {
       figures,
       end(usedTokens) {
-        const counted = subjects.map(({ concurrent }) => (concurrent === undefined ? 0 : 1));
-        run(end, keys, [id, demand.tokens, bucket, usedTokens, ...counted]).catch((error: unknown) => outage.began(error));
+        countInFlight(concurrent, -1);
+        const counted = subjects.map((subject) => (subject.concurrent === undefined ? 0 : 1));
+        run(end, keys, [id, demand.tokens, bucket, usedTokens, ...counted]).then(
+          () => forgetEnded(concurrent),
+          (error: unknown) => outage.began(error),
+        );
       },
     };
   }
@@ -157,8 +190,10 @@ export function redisLimitStore({ url, whenAway, local, clock, log }: RedisOptio
 
 const keysOf = (subjects: readonly Subject[]): string[] => [
   gatewaysKey,
-  ...subjects.flatMap(({ scope, id }) => [`${keyPrefix}${scope} ${id}`, `${keyPrefix}${scope} ${id} calls`]),
+  ...subjects.flatMap((subject) => [`${keyPrefix}${subject.scope} ${subject.id}`, callsKeyOf(subject)]),
 ];
+
+const callsKeyOf = ({ scope, id }: Subject): string => `${keyPrefix}${scope} ${id} calls`;
 
 function figuresOf(subject: Subject, numbers: readonly number[]): Figures {
   const [requests, tokens, inFlight, requestsResetMs, tokensResetMs] = numbers as [number, number, number, number, number];

@@ -1,6 +1,7 @@
 // The counts of two gateways in one Redis.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { trace } from '@opentelemetry/api';
+import { createClient } from '@redis/client';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -104,6 +105,21 @@ describe('the counts of gateways in Redis', () => {
     const first = await admitted(0, [key]);
     expect((await take(1, [key])).refusal).toMatchObject({ limit: 'concurrent', max: 1, used: 1 });
     first.end(1, Date.now());
+    await eventually(async () => ((await take(1, [key])).refusal === undefined ? true : undefined));
+  });
+
+  it('keep the calls in flight, and no others, when the connections break', async () => {
+    const key = subject({ concurrent: 2 });
+    const [first, second] = [await admitted(0, [key]), await admitted(0, [key])];
+    const operator = await createClient({ url: redis.url }).connect();
+    await operator.sendCommand(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
+    operator.destroy();
+    first.end(1, Date.now());
+    const others = [subject({ requests: 100 })];
+    for (const gateway of [0, 1]) await eventually(() => take(gateway, others).catch(() => undefined));
+    const { figures } = await admitted(1, [key]);
+    expect(figures[0]).toMatchObject({ inFlight: 2 });
+    second.end(1, Date.now());
     await eventually(async () => ((await take(1, [key])).refusal === undefined ? true : undefined));
   });
 
