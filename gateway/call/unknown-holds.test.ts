@@ -4,6 +4,7 @@ import type { ReleaseRequest } from '#proto/ledger/v1/ledger.js';
 import { ManualClock, systemClock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
 import { recordingLogger } from '#kit/testing/log.js';
+import { untilTrue } from '#kit/testing/waiting.js';
 import { createUnknownHolds } from './unknown-holds.js';
 
 /** Creates unknown holds over a fake ledger that handles each release with `play`; `released` has the ids that it released. */
@@ -64,6 +65,21 @@ it('are not retried when the ledger rejects their release, or when they have exp
   const attemptsMade = attempts;
   await sleep(250);
   expect(attempts).toBe(attemptsMade);
+});
+
+it('are released at once when the ledger is back, however many others have expired', async () => {
+  const clock = new ManualClock();
+  let isUnavailable = true;
+  const { holds, released } = over(() => {
+    if (isUnavailable) throw cause;
+  }, clock);
+  for (let id = 0; id < 100; id += 1) holds.release(hold(id), cause);
+  await sleep(50);
+  clock.advance(10_000);
+  isUnavailable = false;
+  holds.release(hold(100), cause);
+  await untilTrue(() => holds.count() === 0);
+  expect(released).toEqual(['req_100']);
 });
 
 it('are tried once more when the gateway stops', async () => {

@@ -22,6 +22,11 @@ export interface UnknownHold {
   readonly accountId: string;
 }
 
+interface WaitingHold extends UnknownHold {
+  /** By the monotonic clock. */
+  readonly expiresAtMs: number;
+}
+
 /** The holds with an unknown outcome. */
 export interface UnknownHolds {
   /** Releases the hold in the background; returns the error for the caller, whose call was not admitted. */
@@ -49,15 +54,21 @@ export function createUnknownHolds(deps: {
 }): UnknownHolds {
   const { ledger, clock, log, rpcTimeoutMs, holdTtlMs } = deps;
   const outage = new Outage('the ledger', 'new calls are rejected', clock, log);
-  const waiting = new Map<string, UnknownHold & { readonly expiresAtMs: number }>();
+  const waiting = new Map<string, WaitingHold>();
   const stopping = new AbortController();
   let running: Promise<void> | undefined;
 
+  /** Forgets the holds that have expired, and returns the others. */
+  function unexpired(): WaitingHold[] {
+    for (const { holdId, expiresAtMs } of waiting.values()) if (clock.monotonicMs() >= expiresAtMs) waiting.delete(holdId);
+    return [...waiting.values()];
+  }
+
   async function releaseAll(): Promise<void> {
     let pauseMs = 0;
-    while (waiting.size > 0 && !stopping.signal.aborted) {
+    for (let left = unexpired(); left.length > 0 && !stopping.signal.aborted; left = unexpired()) {
       // One is enough to find out whether the ledger is back.
-      const round = [...waiting.values()].slice(0, pauseMs === 0 ? concurrency : 1);
+      const round = left.slice(0, pauseMs === 0 ? concurrency : 1);
       const answers = await Promise.all(round.map(releaseOne));
       pauseMs = answers.includes(true) ? 0 : Math.min(pauseMsMax, Math.max(pauseMsMin, pauseMs * 2));
       if (pauseMs > 0) await pause(pauseMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
@@ -66,9 +77,8 @@ export function createUnknownHolds(deps: {
   }
 
   /** Reports whether the ledger has answered. A release without an answer moves to the end, so that a single one cannot block the others. */
-  async function releaseOne(hold: UnknownHold & { readonly expiresAtMs: number }): Promise<boolean> {
+  async function releaseOne(hold: WaitingHold): Promise<boolean> {
     waiting.delete(hold.holdId);
-    if (clock.nowMs() >= hold.expiresAtMs) return false;
     try {
       await ledger.release({ holdId: hold.holdId, accountId: hold.accountId }, callContext({ caller: 'gateway', timeoutMs: rpcTimeoutMs }));
     } catch (error) {
@@ -86,7 +96,7 @@ export function createUnknownHolds(deps: {
     async stop() {
       stopping.abort();
       await running;
-      const left = [...waiting.values()];
+      const left = unexpired();
       for (let first = 0; first < left.length; first += concurrency) {
         const answers = await Promise.all(left.slice(first, first + concurrency).map(releaseOne));
         if (!answers.includes(true)) break;
@@ -97,7 +107,7 @@ export function createUnknownHolds(deps: {
       outage.began(cause);
       outage.count();
       if (waiting.size < holdsMax) {
-        waiting.set(hold.holdId, { ...hold, expiresAtMs: clock.nowMs() + holdTtlMs });
+        waiting.set(hold.holdId, { ...hold, expiresAtMs: clock.monotonicMs() + holdTtlMs });
         running ??= releaseAll();
       } else {
         log.warn({ call_id: hold.holdId }, 'too many holds of unknown outcome; this one will expire');
