@@ -17,17 +17,20 @@ const config = { storedResponseTtlMs: 86_400_000, keptAnswerBytesMax: 2000, body
 describe('stored responses', () => {
   let parts: Map<string, Buffer>;
   let requests: GetStoredPartsRequest[];
+  let onRequest: () => void;
   let store: StoredResponses;
 
   beforeEach(() => {
     parts = new Map();
     requests = [];
+    onRequest = () => undefined;
     const key = (accountId: string, nameHash: Buffer): string => `${accountId} ${nameHash.toString('hex')}`;
     store = createStoredResponses({
       config,
       metering: {
         async getStoredParts(request) {
           requests.push(request);
+          onRequest();
           // Three at once, so that the rest must be requested again.
           const { accountId, nameHashes } = request;
           const found = nameHashes.slice(0, 3).flatMap((nameHash) => {
@@ -113,6 +116,26 @@ describe('stored responses', () => {
       reason: 'invalid_request',
       details: { field: 'input' },
     });
+  });
+
+  it('are looked up a thousand at a time, so that a request with very many references does not occupy the process', async () => {
+    await keep(response(1999));
+    let hashed = 0;
+    const hashedBefore: number[] = [];
+    onRequest = () => hashedBefore.push(hashed);
+    const counting: Owner = {
+      accountId: owner.accountId,
+      get secret() {
+        hashed += 1;
+        return owner.secret;
+      },
+    };
+    const itemIds = Array.from({ length: 2500 }, (_, index) => `msg_${index % 2000}`);
+    const { items } = await store.referred(counting, { previousId: undefined, itemIds });
+    expect([...items.keys()]).toEqual(['msg_1999']);
+    expect(hashedBefore[0]).toBe(1000);
+    // The secret is read once for each name, and once more to decrypt the only item.
+    expect(hashed).toBe(2001);
   });
 
   it('count as bodies while they are read', async () => {

@@ -80,21 +80,22 @@ export function createStoredResponses({
 
   /** Returns the objects with these ids that are stored. */
   async function read({ owner, count }: Reading, ids: readonly string[], extendedMs: number): Promise<Map<string, JsonObject>> {
-    const byName = new Map(ids.map((id) => [nameOf(owner, id).toString('base64'), id]));
     const found = new Map<string, JsonObject>();
-    let names: Buffer[] = [...byName.keys()].map((name) => Buffer.from(name, 'base64'));
-    while (names.length > 0) {
-      const { parts, remaining } = await metering.getStoredParts(
-        { accountId: owner.accountId, nameHashes: names.slice(0, namesMax), keptMs: extendedMs },
-        rpc(),
-      );
-      for (const { nameHash, content } of parts) {
-        const id = byName.get(nameHash.toString('base64'))!;
-        const json = await unseal(content, secretOf(owner, id), keptAnswerBytesMax);
-        count(json.length);
-        found.set(id, JSON.parse(json.toString()) as JsonObject);
+    const unread = [...new Set(ids)];
+    while (unread.length > 0) {
+      // A body may have so many references that hashing all of them at once would occupy the process for seconds.
+      const byName = new Map(unread.splice(-namesMax).map((id) => [nameOf(owner, id).toString('base64'), id]));
+      let nameHashes: Buffer[] = [...byName.keys()].map((name) => Buffer.from(name, 'base64'));
+      while (nameHashes.length > 0) {
+        const { parts, remaining } = await metering.getStoredParts({ accountId: owner.accountId, nameHashes, keptMs: extendedMs }, rpc());
+        for (const { nameHash, content } of parts) {
+          const id = byName.get(nameHash.toString('base64'))!;
+          const json = await unseal(content, secretOf(owner, id), keptAnswerBytesMax);
+          count(json.length);
+          found.set(id, JSON.parse(json.toString()) as JsonObject);
+        }
+        nameHashes = remaining;
       }
-      names = [...remaining, ...names.slice(namesMax)];
     }
     return found;
   }
