@@ -25,7 +25,7 @@ export class CallLog {
   constructor(
     private body: JsonBody | undefined,
     private readonly format: Format,
-    private readonly parsed: ParsedCall,
+    private parsed: ParsedCall | undefined,
     private readonly days: number,
     private readonly onEnd: (log: CallLog) => void,
   ) {}
@@ -35,9 +35,10 @@ export class CallLog {
     call.promptLogDays = this.days;
     this.call = call;
     this.request = keptBody(this.body!.value, this.body!.whole);
-    this.body = undefined;
-    if (this.parsed.request.embedding !== undefined) return;
-    const { includeUsage, echo } = this.parsed;
+    const { request, includeUsage, echo } = this.parsed!;
+    // A log may wait for minutes, and a prompt may be much longer than what is kept of it.
+    this.body = this.parsed = undefined;
+    if (request.embedding !== undefined) return;
     const context = { requestId: call.id, model: admitted.modelId, createdAtMs: admitted.startedAtMs, includeUsage, echo };
     this.createCollector = () => this.format.collector(context);
   }

@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { AppError } from '#client/errors/app-error.js';
 import { systemClock } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
@@ -18,7 +20,7 @@ import { answers } from '../formats/testing/answers.js';
 import type { RequestState } from '../http/request-state.js';
 import { callWorld, finished, output, started } from '../call/testing/call-world.js';
 import { meteredCall } from '../call/metered-call.js';
-import type { CallLog } from './call-log.js';
+import { CallLog } from './call-log.js';
 import { keptBytesMax } from './kept-body.js';
 import { createPromptLogs } from './prompt-logs.js';
 
@@ -129,7 +131,32 @@ describe('the log of a call', () => {
   });
 });
 
+/** Runs the garbage collector. */
+async function collectGarbage(): Promise<void> {
+  setFlagsFromString('--expose-gc');
+  // A value that a WeakRef has returned is kept until the present task ends.
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  (runInNewContext('gc') as () => void)();
+}
+
 describe('the logs of a gateway', () => {
+  it('keep no prompt in memory beyond what is sent of it', async () => {
+    const waiting: CallLog[] = [];
+    const begin = (): WeakRef<object> => {
+      const body = bodies['messages']!;
+      const parsed = messages.parse(body, {});
+      const log = new CallLog({ value: body, whole: JSON.stringify(body) }, messages, parsed, 7, (ended) => waiting.push(ended));
+      log.begin(Call.fromPartial({ id: newId('req'), accountId: newId('acct') }), { modelId: 'm', startedAtMs: 5 });
+      log.take([started, ...output, finished]);
+      log.end(tokens);
+      return new WeakRef(parsed.request);
+    };
+    const prompt = begin();
+    await collectGarbage();
+    expect(prompt.deref()).toBeUndefined();
+    expect(waiting[0]!.entry().log!.answerBody).toContain('hi');
+  });
+
   it.each<[string, RequestState, boolean]>([
     ['its project logs nothing', stateWith(0), true],
     ['its account never logs', stateWith(7, true), true],
