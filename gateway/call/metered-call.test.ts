@@ -18,7 +18,7 @@ import {
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { Hold, type HoldRequest, type ReleaseRequest } from '#proto/ledger/v1/ledger.js';
 import { type CheckpointUsageRequest, Outcome, type RecordUsageRequest, UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
-import { type Clock, systemClock } from '#kit/clock.js';
+import { type Clock, ManualClock, systemClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
@@ -310,6 +310,23 @@ describe('a metered call', () => {
     expect((await play({ limiter, hold: poor })).error?.reason).toBe('balance_empty');
     expect((await play({ limiter, script: failing([], 'upstream_failed') })).error?.reason).toBe('upstream_failed');
     expect(used).toEqual([0, 0]);
+  });
+
+  it('lasts as long as it took, even if the time of day is set meanwhile', async () => {
+    const clock = new ManualClock();
+    const { records } = await play({
+      clock,
+      script: async function* () {
+        clock.advance(20);
+        clock.step(-3_600_000);
+        yield batch([started]);
+        yield batch([blockStart, delta], 3);
+        clock.advance(30);
+        clock.step(7_200_000);
+        yield batch([finished()], 5);
+      },
+    });
+    expect(records).toMatchObject([{ firstOutputMs: 20, durationMs: 50 }]);
   });
 
   it('is charged at the price in force at the start on its record', async () => {

@@ -168,14 +168,14 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     product: '',
     promptLogDays: 0,
   };
-  const progress = new Progress(call, startedAtMs);
+  const progress = new Progress(call, beganAtMs);
   const reading = deps.drain.watch(request.disconnected, progress);
   const context = callContext({
     caller: 'gateway',
     timeoutMs: deps.config.callTimeoutMs,
     signal: request.broken === undefined ? reading.signal : AbortSignal.any([reading.signal, request.broken]),
   });
-  progress.attempts.ask(deps.clock.nowMs() - startedAtMs);
+  progress.attempts.ask(deps.clock.monotonicMs() - beganAtMs);
   const answer = beginReading(
     deps.peers.inference.generate(
       {
@@ -226,7 +226,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     for await (const batch of answer) {
       if (batch.failedAttempt !== undefined) {
         const hadBegun = progress.hasBegun;
-        progress.take(batch, deps.clock.nowMs());
+        progress.take(batch, deps.clock.monotonicMs());
         reading.noteFailedAttempt();
         if (!hadBegun) continue;
         sink?.restart();
@@ -235,7 +235,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
         yield { kind: 'restarted' };
         continue;
       }
-      progress.take(batch, deps.clock.nowMs());
+      progress.take(batch, deps.clock.monotonicMs());
       // For the record only: the answer has not begun.
       if (batch.accepted !== undefined) continue;
       reading.noteProgress();
@@ -266,7 +266,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     const storedAnswer = sink === undefined ? nothing : await keptAnswerOf(sink, progress, failure, outcome.free, deps.log);
     const isStored = responseSink !== undefined && progress.finished !== undefined && !outcome.free;
     const storedResponse = isStored ? await storedResponseOf(responseSink, progress, deps.log) : undefined;
-    const report = reportOf(progress, outcome, deps.clock.nowMs(), storedAnswer, storedResponse);
+    const report = reportOf(progress, outcome, deps.clock.monotonicMs(), storedAnswer, storedResponse);
     const recording = deps.recorder.record({ ...report, neverCheckpointed: inFlight.reporting() }, held.write);
     // The call is in flight until it is recorded, however long that takes.
     void recording.ended.then(() => inFlight.close());

@@ -62,7 +62,7 @@ export function reportOf(
   };
 }
 
-/** Returns what a record can hold: the wall clock may be set while a call runs. */
+/** Returns what a record can hold. */
 function elapsed(fromMs: number, toMs: number): number {
   return Math.min(uint32Max, Math.max(0, Math.trunc(toMs - fromMs)));
 }

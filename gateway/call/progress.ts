@@ -37,6 +37,7 @@ export class Progress implements Readable {
 
   constructor(
     readonly call: Call,
+    /** By the monotonic clock, as all instants here. */
     readonly startedAtMs: number,
   ) {
     this.attempts = new AttemptLog(call.attempts);

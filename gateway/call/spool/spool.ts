@@ -200,7 +200,7 @@ export function createSpool(deps: SpoolDeps): Spool {
       }
     },
     async state() {
-      const nowMs = clock.nowMs();
+      const nowMs = clock.monotonicMs();
       if (seen === undefined || nowMs - seen.atMs >= lookIntervalMs) seen = { atMs: nowMs, setAside: countSetAside(root) };
       return { waiting: occupancy.spooled(), ...(await seen.setAside) };
     },

@@ -43,8 +43,8 @@ export function first(deps: { clock: Clock; log: Logger; bodies: BodyGuard; dial
   return async (ctx: Context, next: Next) => {
     // A target such as "http://[" is not a URL, and throws wherever its path is read. It is not found, and neither is this path.
     if (!isUrl(ctx)) ctx.url = '/not-a-url';
-    const startedAtMs = clock.nowMs();
-    const requestId = newId('req', startedAtMs);
+    const beganAtMs = clock.monotonicMs();
+    const requestId = newId('req', clock.nowMs());
     beginState(ctx, { requestId, dialect: dialectOf(ctx), bodies });
     setRequestId(ctx, requestId);
     const parent = propagation.extract(ROOT_CONTEXT, ctx.headers);
@@ -57,7 +57,7 @@ export function first(deps: { clock: Clock; log: Logger; bodies: BodyGuard; dial
       const state = stateOf(ctx);
       sendTiming(ctx);
       const status = ctx.res.statusCode === 200 && !ctx.respond ? 200 : ctx.status;
-      const durationMs = clock.nowMs() - startedAtMs;
+      const durationMs = Math.round(clock.monotonicMs() - beganAtMs);
       durations
         .of({
           'http.request.method': methods.has(ctx.method) ? ctx.method : '_OTHER',
