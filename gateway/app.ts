@@ -88,7 +88,10 @@ export function createApp(deps: AppDeps): RequestListener {
   router.get('/models/*id', unlessApi(compressed(modelHtml(deps))));
   router.get('/models.json', compressed(catalogFile(deps, 'json')));
   router.get('/models.csv', compressed(catalogFile(deps, 'csv')));
-  const { index, search, page, list, whole, paths } = docs({ ...deps, catalog: () => publicCatalog(deps) });
+  const { index, search, page, list, whole, paths } = docs({
+    ...deps,
+    catalog: () => (deps.models.hasCatalog() ? publicCatalog(deps) : []),
+  });
   router.get('/docs', compressed(index));
   router.get('/docs/search', compressed(search));
   router.get('/docs/*name', compressed(page));

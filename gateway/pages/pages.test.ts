@@ -7,6 +7,7 @@ import { root } from '#kit/root.js';
 import { Model, ModelState } from '#proto/catalog/v1/catalog.js';
 import { ModelPerformance } from '#proto/metering/v1/metering.js';
 import type { CatalogModel } from '../formats/models-schema.js';
+import { createModelReplica } from '../replicas/models.js';
 import { catalogFile, catalogHtml, landingHtml, modelHtml, type PageDeps } from '../routes/pages.js';
 import { catalogCsv } from './catalog/catalog-csv.js';
 import { comparePage } from './catalog/compare-page.js';
@@ -162,7 +163,8 @@ describe('the language of a page', () => {
 
 describe('the pages of a gateway that has not received the catalog', () => {
   const deps = {
-    models: { list: () => [], hasCatalog: () => false },
+    models: createModelReplica({} as Parameters<typeof createModelReplica>[0]),
+    performance: { read: async () => new Map() },
     config: { publicUrl: 'https://ai.example.com', landingPage: true, catalogSandbox: true },
   } as unknown as PageDeps;
 

@@ -4,6 +4,7 @@ import { Upstream } from '#proto/inference/v1/inference.js';
 import { ManualClock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
 import { createLogger } from '#kit/log.js';
+import { untilTrue } from '#kit/testing/waiting.js';
 import type { GatewayPeers } from '../peers.js';
 import { createModelReplica, type ModelReplica } from './models.js';
 
@@ -16,6 +17,7 @@ describe('the model replica', () => {
   let models: ModelReplica;
   let upstreams: Upstream[];
   let failure: AppError | undefined;
+  let create: () => ModelReplica;
 
   beforeEach(async () => {
     failure = undefined;
@@ -60,13 +62,15 @@ describe('the model replica', () => {
         },
       },
     } as unknown as GatewayPeers;
-    models = createModelReplica({
-      ...peers,
-      clock,
-      log: createLogger({ name: 'test', level: 'silent' }),
-      upstreamsIntervalMs: 20,
-      rpcTimeoutMs: 100,
-    });
+    create = () =>
+      createModelReplica({
+        ...peers,
+        clock,
+        log: createLogger({ name: 'test', level: 'silent' }),
+        upstreamsIntervalMs: 20,
+        rpcTimeoutMs: 100,
+      });
+    models = create();
     await models.start();
     await new Promise((resolve) => setTimeout(resolve, 10));
   });
@@ -94,6 +98,21 @@ describe('the model replica', () => {
       'model_unpriced',
       'model_unavailable',
     ]);
+  });
+
+  it('refuses calls as unavailable, rather than their model, until the catalog and the list of upstreams have arrived', async () => {
+    const unavailable = expect.objectContaining({ reason: 'service_unavailable', retryAfterMs: 5000 });
+    await models.stop();
+    failure = new AppError('service_unavailable', 'cannot be reached');
+    models = create();
+    for (const read of [() => models.resolve('a/echo'), () => models.find('no'), () => models.list()]) expect(read).toThrow(unavailable);
+    await models.start();
+    await untilTrue(models.hasCatalog);
+    expect(() => models.resolve('a/echo')).toThrow(unavailable);
+    expect(reasonOf('no')).toBe('model_unknown');
+    failure = undefined;
+    await untilTrue(models.isInferenceReached);
+    expect(reasonOf('a/echo')).toBe('resolved');
   });
 
   it('suggests the model that was probably meant', () => {

@@ -26,7 +26,10 @@ export interface CallableModel {
   readonly targets: readonly Target[];
 }
 
-/** Looks up models. */
+/**
+ * Looks up models. Without a catalog every model would seem not to exist, so `list`, `find`, `resolve` and `resolveListed` throw
+ * service_unavailable until one has arrived.
+ */
 export interface ModelReplica {
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -44,7 +47,10 @@ export interface ModelReplica {
   find(name: string): Model;
   /** Returns the id of the model with this id or alias; undefined if the catalog has none. */
   idOf(name: string): string | undefined;
-  /** Returns a routed model by id or alias, with the price in force at `atMs` (default: now). Throws model_unknown, model_unpriced, model_unavailable or model_paused. */
+  /**
+   * Returns a routed model by id or alias, with the price in force at `atMs` (default: now). Throws model_unknown, model_unpriced, model_unavailable
+   * or model_paused, and service_unavailable until inference has listed its upstreams.
+   */
   resolve(name: string, atMs?: number): CallableModel;
   /** Does the same for a model that may be paused. */
   resolveListed(name: string): CallableModel;
@@ -105,7 +111,12 @@ export function createModelReplica(deps: {
 
   const targetsOf = (model: Model): Target[] => model.targets.filter((route) => upstreamIds?.has(route.upstreamId) === true);
 
+  function requireCatalog(): void {
+    if (!hasSnapshot) throw notYet('The catalog is unavailable. Try again in a few seconds.');
+  }
+
   function find(name: string): Model {
+    requireCatalog();
     const model = byName.get(name);
     if (model === undefined || model.state === ModelState.MODEL_STATE_RETIRED) throw unknownModel(name, [...byName.keys()]);
     return model;
@@ -123,6 +134,7 @@ export function createModelReplica(deps: {
         },
       );
     }
+    if (upstreamIds === undefined) throw notYet('The list of upstreams is unavailable. Try again in a few seconds.');
     const targets = targetsOf(model);
     if (targets.length === 0) {
       throw new AppError(
@@ -159,10 +171,12 @@ export function createModelReplica(deps: {
     hasCatalog: () => hasSnapshot,
     feed: () => feedState(following),
     isInferenceReached: () => inferenceAnswered && upstreamIds !== undefined,
-    list: () =>
-      models
+    list() {
+      requireCatalog();
+      return models
         .filter((model) => model.state !== ModelState.MODEL_STATE_RETIRED)
-        .map((model) => ({ ...model, price: priceAt(model, clock.nowMs()), pause: pauseAt(model, clock.nowMs()) })),
+        .map((model) => ({ ...model, price: priceAt(model, clock.nowMs()), pause: pauseAt(model, clock.nowMs()) }));
+    },
     isServed: (model) => targetsOf(model).length > 0,
     find,
     idOf: (name) => byName.get(name)?.id,
@@ -179,6 +193,8 @@ export function createModelReplica(deps: {
     },
   };
 }
+
+const notYet = (message: string): AppError => new AppError('service_unavailable', message, { retryAfterMs: 5000 });
 
 function paused(modelId: string, { untilMs, reason }: ModelPause, nowMs: number): AppError {
   const until = untilMs === 0n ? undefined : new Date(Number(untilMs)).toISOString();

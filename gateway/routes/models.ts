@@ -41,8 +41,8 @@ export function getModel(models: ModelReplica): Middleware {
 /** Returns the public catalog: every model with its limits and prices; no key required. */
 export function getCatalog(models: ModelReplica, performance: Pick<ModelPerformanceReplica, 'read'>): Middleware {
   return async (ctx: Context) => {
-    ctx.set('cache-control', 'public, max-age=30');
     ctx.body = renderCatalog(models.list(), (model) => models.isServed(model), await performance.read());
+    ctx.set('cache-control', 'public, max-age=30');
   };
 }
 

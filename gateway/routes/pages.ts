@@ -1,7 +1,7 @@
 // The public pages: GET /, /models and /models/{id}, the same catalog as JSON and CSV, and what crawlers read. None of them requires a key.
 import type { Context, Middleware, Next } from 'koa';
 import type { Clock } from '#kit/clock.js';
-import { AppError, hasReason } from '#client/errors/app-error.js';
+import { hasReason } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#client/call-context.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
@@ -73,7 +73,6 @@ export function catalogHtml(deps: PageDeps): Middleware {
 /** Returns the catalog as JSON or CSV, by the same query. */
 export function catalogFile(deps: PageDeps, format: 'json' | 'csv'): Middleware {
   return async (ctx: Context) => {
-    requireCatalog(deps);
     const chosen = selectModels(publicCatalog(deps, await deps.performance.read()), readCatalogQuery(ctx.query));
     ctx.set('cache-control', 'public, max-age=30');
     ctx.type = format === 'json' ? 'application/json' : 'text/csv; charset=utf-8';
@@ -121,7 +120,7 @@ export function missingHtml({ config }: Pick<PageDeps, 'config'>): Middleware {
   };
 }
 
-/** Returns the models that the public pages list. */
+/** Returns the models that the public pages list. Throws service_unavailable while no catalog has arrived. */
 export function publicCatalog({ models, config }: Pick<PageDeps, 'models' | 'config'>, performances?: Performances): CatalogModel[] {
   const all = renderCatalog(models.list(), (model) => models.isServed(model), performances).data;
   return config.catalogSandbox ? all : all.filter((model) => !isOfSandbox(model));
@@ -135,7 +134,6 @@ export function crawlerFiles(deps: PageDeps, docPaths: () => readonly string[]):
       ctx.body = robotsTxt(publicAddress(ctx, deps.config));
     },
     sitemap: async (ctx: Context) => {
-      requireCatalog(deps);
       const pages = publicCatalog(deps).map(({ id }) => modelAddress('', id));
       ctx.type = 'application/xml; charset=utf-8';
       ctx.body = sitemapXml(publicAddress(ctx, deps.config), [...(deps.config.landingPage ? [''] : []), 'models', ...pages, ...docPaths()]);
@@ -176,14 +174,6 @@ function sendUnavailable(ctx: Context, place: Place, speech: Speech): void {
   ctx.status = 503;
   sendPage(ctx, unavailablePage({ ...place, isUnlisted: true }, speech));
   ctx.set({ 'retry-after': String(waitSeconds), 'cache-control': 'no-store' });
-}
-
-/** Throws service_unavailable while no catalog has arrived. */
-function requireCatalog({ models }: Pick<PageDeps, 'models'>): void {
-  if (models.hasCatalog()) return;
-  throw new AppError('service_unavailable', 'The catalog is unavailable. Try again in a few seconds.', {
-    retryAfterMs: waitSeconds * 1000,
-  });
 }
 
 function sendPage(ctx: Context, text: string): void {
