@@ -19,8 +19,8 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const report = (): SpooledReport => ({ callId: newId('req'), traceparent: '', bytes: Buffer.from('some bytes of a report') });
 const { log } = recordingLogger();
 
-/** Files on a disk that is full while `isFull`: only half of each write succeeds. */
-function onFullDisk(isFull: () => boolean): SpoolFiles {
+/** Files on a disk that is full while `isFull`: only half of each write succeeds, and `meanwhile` runs before the write is undone. */
+function onFullDisk(isFull: () => boolean, meanwhile: () => Promise<void> = async () => undefined): SpoolFiles {
   const openOnFullDisk = async (...args: Parameters<typeof open>): Promise<FileHandle> => {
     const handle = await open(...args);
     const append = handle.appendFile.bind(handle);
@@ -29,6 +29,11 @@ function onFullDisk(isFull: () => boolean): SpoolFiles {
       const bytes = data as Buffer;
       await append(bytes.subarray(0, bytes.length / 2));
       throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+    };
+    const truncate = handle.truncate.bind(handle);
+    handle.truncate = async (bytes) => {
+      await meanwhile();
+      return truncate(bytes);
     };
     return handle;
   };
@@ -52,6 +57,19 @@ it('keeps the reports before and after a failed write, and none of the failed on
 
 it('leaves no file behind when the first write fails, and counts what it contains', async () => {
   const files = onFullDisk(() => true);
+  await expect(files.append([report()])).rejects.toMatchObject({ code: 'ENOSPC' });
+  expect(readdirSync(folder)).toEqual([]);
+  expect(files.bytes()).toBe(0);
+});
+
+it('removes a file once when its last report is recorded while a failed write is undone', async () => {
+  let isFull = false;
+  const files: SpoolFiles = onFullDisk(
+    () => isFull,
+    () => files.release(file),
+  );
+  const file = await files.append([report()]);
+  isFull = true;
   await expect(files.append([report()])).rejects.toMatchObject({ code: 'ENOSPC' });
   expect(readdirSync(folder)).toEqual([]);
   expect(files.bytes()).toBe(0);

@@ -90,8 +90,10 @@ export class SpoolFiles {
       await handle.appendFile(lines);
       await handle.datasync();
     } catch (error) {
-      file.waiting -= reports.length;
       await this.giveUpCurrent(file, handle);
+      // Only now: a file without waiting reports is removed by the last one that is released.
+      file.waiting -= reports.length;
+      if (file.waiting === 0) await this.remove(file);
       throw error;
     }
     file.bytes += lines.length;
@@ -178,7 +180,6 @@ export class SpoolFiles {
       );
     }
     await handle.close().catch(() => undefined);
-    if (file.waiting === 0) await this.remove(file);
   }
 
   private async remove(file: SpoolFile): Promise<void> {
