@@ -166,8 +166,8 @@ describe('requests', () => {
     expect(Number(refused[0]!.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
-  it('to an invalid address get a 404', async () => {
-    const { socket, received } = await dial('GET http://[::zz/v1/models HTTP/1.1\r\nhost: x\r\n\r\n');
+  it.each(['http://[::zz/v1/models', '*'])('to an invalid address get a 404: %s', async (address) => {
+    const { socket, received } = await dial(`GET ${address} HTTP/1.1\r\nhost: x\r\naccept: text/html\r\n\r\n`);
     await eventually(() => (received().includes('\r\n\r\n') ? true : undefined), 5000);
     expect(received()).toMatch(/^HTTP\/1\.1 404 /);
     expect(received().toLowerCase()).toContain('x-request-id: req_');

@@ -41,8 +41,8 @@ export function first(deps: { clock: Clock; log: Logger; bodies: BodyGuard; dial
   // Every field of the line is ours, and none is a secret. Redaction, which looks into each of them, takes five times as long as the rest.
   const accessLog = log.child({}, { redact: [] });
   return async (ctx: Context, next: Next) => {
-    // A target such as "http://[" is not a URL, and throws wherever its path is read. It is not found, and neither is this path.
-    if (!isUrl(ctx)) ctx.url = '/not-a-url';
+    // A target such as "http://[" is not a URL, and throws wherever its path is read; "*" has no path. They are not found, and neither is this path.
+    if (!hasPath(ctx)) ctx.url = '/not-a-url';
     const beganAtMs = clock.monotonicMs();
     const requestId = newId('req', clock.nowMs());
     beginState(ctx, { requestId, dialect: dialectOf(ctx), bodies });
@@ -83,9 +83,9 @@ export function first(deps: { clock: Clock; log: Logger; bodies: BodyGuard; dial
   };
 }
 
-function isUrl(ctx: Context): boolean {
+function hasPath(ctx: Context): boolean {
   try {
-    return ctx.path !== '';
+    return ctx.path.startsWith('/');
   } catch {
     return false;
   }
