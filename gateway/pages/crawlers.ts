@@ -3,7 +3,8 @@ import { escapeText } from './html.js';
 
 /** Returns robots.txt: the console and the API have nothing to index. */
 export function robotsTxt(site: string): string {
-  const base = new URL(site).pathname.replace(/\/$/, '');
+  // Any text can be in the Host header, and so in the address.
+  const base = site.replace(/^https?:\/\/[^/]*/, '');
   const closed = ['console/api/', 'console/accounts/', 'console/operator/', 'v1/'];
   return `User-agent: *\n${closed.map((path) => `Disallow: ${base}/${path}\n`).join('')}\nSitemap: ${site}/sitemap.xml\n`;
 }

@@ -12,6 +12,7 @@ import { catalogFile, catalogHtml, landingHtml, modelHtml, type PageDeps } from 
 import { catalogCsv } from './catalog/catalog-csv.js';
 import { comparePage } from './catalog/compare-page.js';
 import { estimate, readSize, sizeDefault } from './catalog/estimate.js';
+import { robotsTxt } from './crawlers.js';
 import { html } from './html.js';
 import { speechOf } from './language.js';
 import { measuredCallsPerSecond, sampleModel } from './landing-page.js';
@@ -209,6 +210,18 @@ describe('the pages of a gateway that has not received the catalog', () => {
     expect(status).toBe(200);
     expect(body).toContain('calls per second');
     expect(body).not.toContain('models that can be called now');
+  });
+});
+
+describe('robots.txt', () => {
+  it.each([
+    ['https://ai.example.com', 'Disallow: /v1/\n'],
+    ['https://ai.example.com/tollgate', 'Disallow: /tollgate/v1/\n'],
+    // From a malformed Host header.
+    ['http://a b', 'Disallow: /v1/\n'],
+  ])('closes the API of %s', (site, line) => {
+    expect(robotsTxt(site)).toContain(line);
+    expect(robotsTxt(site)).toContain(`Sitemap: ${site}/sitemap.xml\n`);
   });
 });
 
