@@ -6,6 +6,7 @@ import { ignoredKeyword } from '../fields.js';
 import { fieldsWithout, isKnownInOtherCase, onlyFields, type Original } from '../native-fields.js';
 import { withoutLeftovers } from './replayed.js';
 import { ChatCompletionRequest } from './schema.js';
+import type { FunctionToolParam } from './tool-schema.js';
 
 /** Fields that we always set ourselves, including ids of end users. */
 const oursToSay = ['model', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'user', 'safety_identifier'];
@@ -39,18 +40,17 @@ type Tool = NonNullable<ChatCompletionRequest['tools']>[number];
 /** Libraries write these fields of a function as null when they are unset, which vendors reject. */
 const optionalOfFunctions = ['description', 'parameters', 'strict'];
 
-function hasNull(tool: Tool): boolean {
-  return 'function' in tool && optionalOfFunctions.some((name) => (tool.function as Record<string, unknown>)[name] === null);
+function hasNull(tool: Tool): tool is FunctionToolParam {
+  return tool.type === 'function' && Object.entries(tool.function).some(isUnset);
 }
 
-function withoutNulls(tool: Tool): Tool {
-  if (!('function' in tool)) return tool;
-  return {
-    ...tool,
-    function: Object.fromEntries(
-      Object.entries(tool.function as object).filter(([name, value]) => value !== null || !optionalOfFunctions.includes(name)),
-    ),
-  } as Tool;
+function withoutNulls(tool: FunctionToolParam): FunctionToolParam {
+  const fields = Object.entries(tool.function).filter((field) => !isUnset(field));
+  return { ...tool, function: Object.fromEntries(fields) as FunctionToolParam['function'] };
+}
+
+function isUnset([name, value]: [string, unknown]): boolean {
+  return value === null && optionalOfFunctions.includes(name);
 }
 
 /** Fields of our schema that only some servers publish, with parts that cost more than tokens. */

@@ -627,6 +627,11 @@ describe('the fields for upstreams of the format', () => {
     ]);
   });
 
+  it('contain a tool of a vendor unchanged, whatever its fields are', () => {
+    const tools = [{ type: 'web_search', function: null }];
+    expect(nativeOf({ ...minimal, tools })).toEqual({ messages: minimal.messages, tools });
+  });
+
   it('keep media of other roles, which the common prompt does not have', () => {
     const content = [{ type: 'text', text: 'x' }, image(png)];
     const { prompt, native } = parseChatCompletions(answered({ content })).request;
