@@ -5,7 +5,7 @@ import { endUserOf } from '../end-user.js';
 import { ignoredKeyword } from '../fields.js';
 import { fieldsWithout, isKnownInOtherCase, onlyFields, type Original } from '../native-fields.js';
 import type { Demands } from '../required-capabilities.js';
-import type { InputItem } from './item-schema.js';
+import type { ContentPart, InputItem } from './item-schema.js';
 import { ResponseRequest } from './schema.js';
 import type { ToolParam } from './tool-schema.js';
 import { hasTools, isUnasked } from './tools.js';
@@ -75,15 +75,19 @@ function withoutUnasked(tools: readonly ToolParam[], originator: string): ToolPa
 }
 
 function hasLeftovers(item: InputItem): boolean {
-  if ('parsed_arguments' in item) return true;
-  return 'content' in item && Array.isArray(item.content) && item.content.some((part) => 'parsed' in part);
+  return 'parsed_arguments' in item || partsOf(item).some((part) => 'parsed' in part);
 }
 
 function withoutLeftovers(item: InputItem): InputItem {
-  const { parsed_arguments: _arguments, ...kept } = item as InputItem & { parsed_arguments?: unknown; content?: unknown };
-  if (!Array.isArray(kept.content)) return kept as InputItem;
-  const content = (kept.content as Record<string, unknown>[]).map(({ parsed: _parsed, ...part }) => part);
-  return { ...kept, content } as InputItem;
+  const { parsed_arguments: _arguments, ...kept } = item as InputItem & { parsed_arguments?: unknown };
+  const parts: readonly Record<string, unknown>[] = partsOf(item);
+  return (parts.length === 0 ? kept : { ...kept, content: parts.map(({ parsed: _parsed, ...part }) => part) }) as InputItem;
+}
+
+/** Returns the parts of a message; none for other items, whose `content` may be anything. */
+function partsOf(item: InputItem): readonly ContentPart[] {
+  const isMessage = item.type === undefined || item.type === null || item.type === 'message';
+  return isMessage && typeof item.content !== 'string' ? item.content : [];
 }
 
 function isOwnReasoning(item: InputItem): boolean {

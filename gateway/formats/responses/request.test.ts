@@ -193,6 +193,11 @@ it('loses what the official library adds to answers, for upstreams that would re
   ]);
 });
 
+it('passes on items of a vendor unchanged, whatever their fields are', () => {
+  const item = { type: 'vendor_item', content: ['text', null, { parsed: 1 }] };
+  expect(fieldsOf({ input: [item, user('Hi')] })['input']).toEqual([item, user('Hi')]);
+});
+
 describe('tools', () => {
   it.each([
     ['none', { tool_choice: 'none' }, { mode: ToolChoice_Mode.MODE_NONE }],
