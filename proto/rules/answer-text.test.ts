@@ -40,3 +40,18 @@ it('keeps a bounded amount of text, and the length of the rest', () => {
   expect(answer.counted(1).text).toHaveLength(exactCharsMax);
   expect(received).toEqual([exactCharsMax - 1, 1, 2]);
 });
+
+it('counts only the model’s own words in what has no common form', () => {
+  const answer = new AnswerText();
+  const place = { item_id: 'ci_1', output_index: 0 };
+  for (const value of [
+    { type: 'response.web_search_call.searching', ...place },
+    { type: 'response.output_text.annotation.added', ...place, annotation: { type: 'url_citation', url: 'https://a.example' } },
+    { type: 'response.code_interpreter_call_code.delta', ...place, delta: 'print(1)' },
+    { type: 'response.code_interpreter_call_code.done', ...place, code: 'print(1)' },
+    { type: 'citations_delta', citation: { cited_text: 'quoted' } },
+    { type: 'vendor_delta', note: ' # one', signature: 'sig' },
+  ])
+    answer.add([{ event: { $case: 'blockDelta', value: { index: 0, delta: { $case: 'foreignJson', value: JSON.stringify(value) } } } }]);
+  expect(answer.counted(100)).toMatchObject({ text: 'print(1) # one', contentEvents: 2 });
+});

@@ -78,10 +78,12 @@ function joinLast(fragments: string[], joined: number): number {
   return joined + 1;
 }
 
-/** Returns the texts of a delta without a common form. Nested texts, such as a citation, are not the model's own words. */
+/**
+ * Returns the texts of a delta without a common form. Nested texts, such as a citation, are not the model's own words. An event of the responses
+ * format has new words only in `delta`: its other fields say what they belong to, or repeat them.
+ */
 function foreignText(json: string): string {
-  const texts: string[] = [];
-  for (const [name, value] of Object.entries(JSON.parse(json) as object))
-    if (name !== 'type' && name !== 'signature' && typeof value === 'string') texts.push(value);
-  return texts.join('');
+  const { type, signature: _signature, ...fields } = JSON.parse(json) as Record<string, unknown>;
+  const values = String(type).startsWith('response.') ? [fields['delta']] : Object.values(fields);
+  return values.filter((value) => typeof value === 'string').join('');
 }
