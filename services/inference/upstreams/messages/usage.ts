@@ -2,7 +2,10 @@
 import { isCount, readSearches, type UsageReport } from '../../tokens/usage-report.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 
-/** Holds the fields seen so far, merged one by one: the last value that is not null wins, but a 0 never erases an earlier nonzero count. */
+/**
+ * Holds the fields seen so far, merged one by one: the last value that is not null wins, but a 0 erases no earlier count unless the input turns out to
+ * be cached.
+ */
 export class MergedUsage {
   readonly #input = new Map<string, unknown>();
   #output: unknown;
@@ -47,9 +50,12 @@ export class MergedUsage {
       cacheWrite5m: parts['ephemeral_5m_input_tokens'],
       cacheWrite1h: parts['ephemeral_1h_input_tokens'],
     };
+    // Some servers begin with an estimate without caches. If all of the input turns out to be cached, the 0 replaces that estimate.
+    const isCached = (read: unknown, write: unknown): boolean => Number(read ?? 0) + Number(write ?? 0) > 0;
+    const isMoved = isCached(fields.cacheRead, fields.cacheWrite) && !isCached(this.#input.get('cacheRead'), this.#input.get('cacheWrite'));
     for (const [name, value] of Object.entries(fields)) {
       if (value === undefined || value === null) continue;
-      if (value === 0 && this.#input.has(name)) continue;
+      if (value === 0 && this.#input.has(name) && !isMoved) continue;
       this.#input.set(name, value);
     }
   }
