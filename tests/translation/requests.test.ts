@@ -48,3 +48,15 @@ describe.each(ways)('a request from %s to %s', (client, upstream) => {
     );
   });
 });
+
+it.each<[WireName, string, string]>([
+  ['chat-completions', 'text', 'text'],
+  ['messages', 'text', 'text'],
+  ['responses', 'input_text', 'output_text'],
+])('a request in the %s format may have more parts in a message than fit on the stack', (client, ofUser, ofAssistant) => {
+  const parts = 130_000;
+  const of = (role: string, type: string): Json => ({ role, content: Array.from({ length: parts }, () => ({ type, text: '§' })) });
+  const turns = [of('user', ofUser), of('assistant', ofAssistant), of('assistant', ofAssistant), { role: 'user', content: 'Go on.' }];
+  const call = commonCall(client, { model: 'm', max_tokens: 500, [client === 'responses' ? 'input' : 'messages']: turns });
+  for (const { generateBody } of Object.values(wires)) expect(generateBody(call, 'm').json.match(/§/g)).toHaveLength(3 * parts);
+});

@@ -85,9 +85,11 @@ function markLast(parts: Part[], message: ChatMessage): void {
 }
 
 function assistantParts(message: MessageOf<'assistant'>, path: string, demands: Demands): Part[] {
-  const parts = replayedReasoning(message, demands);
-  parts.push(...contentParts(message.content ?? '', `${path}.content`, demands));
-  parts.push(...contentParts(message.refusal ?? '', path, demands));
+  const parts = [
+    ...replayedReasoning(message, demands),
+    ...contentParts(message.content ?? '', `${path}.content`, demands),
+    ...contentParts(message.refusal ?? '', path, demands),
+  ];
   for (const [index, call] of (message.tool_calls ?? []).entries()) {
     if (call.type === 'function' || call.type === undefined) {
       parts.push(toolCallPart(call.id, call.function.name, call.function.arguments));

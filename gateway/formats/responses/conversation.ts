@@ -221,8 +221,9 @@ class ItemReader {
     if (parts.length === 0) return;
     const { messages } = this.conversation;
     const last: Message | undefined = messages.at(-1);
-    if (role === Role.ROLE_ASSISTANT && last?.role === role) last.parts.push(...parts);
-    else messages.push({ role, parts });
+    if (role !== Role.ROLE_ASSISTANT || last?.role !== role) return void messages.push({ role, parts });
+    // One by one: there may be more than fit on the stack as arguments of one call.
+    for (const part of parts) last.parts.push(part);
   }
 }
 

@@ -168,6 +168,18 @@ describe('results of tools', () => {
     expect(messagesOf(messages).map(({ role, tool_call_id }) => tool_call_id ?? role)).toEqual(['assistant', 'a', 'b', 'user']);
   });
 
+  it('may have more images, and be more, than fit on the stack', () => {
+    const count = 130_000;
+    const messages = [
+      { role: user, parts: [result('a', { content: Array.from({ length: count }, () => png) })] },
+      { role: user, parts: Array.from({ length: count }, () => result('a', { text: 'ok' })) },
+      { role: assistant, parts: [text('Done.')] },
+    ];
+    const sent = messagesOf(messages);
+    expect(sent).toHaveLength(1 + count + 2);
+    expect(sent.at(-2)!['content']).toHaveLength(1 + count);
+  });
+
   it('have ids that OpenAI accepts, the same as their calls', () => {
     const id = `toolu_${'x'.repeat(60)}`;
     const messages = [

@@ -19,7 +19,9 @@ export function conversation(prompt: Prompt, translation: Translation): JsonObje
   for (const [index, message] of prompt.messages.entries()) {
     const field = `messages[${index}]`;
     if (message.role === Role.ROLE_ASSISTANT) {
-      messages.push(...between.results, ...between.said, assistantMessage(message, field, translation));
+      // One by one: there may be more than fit on the stack as arguments of one call.
+      for (const each of [...between.results, ...between.said]) messages.push(each);
+      messages.push(assistantMessage(message, field, translation));
       between = newBetween();
     } else if (message.role === Role.ROLE_SYSTEM)
       between.said.push({ role: 'system', content: contentOf(contentParts(message.parts, field, translation), translation) });
@@ -60,7 +62,7 @@ function addUser({ results, said }: Between, message: Message, field: string, tr
     const { text, attached } = toolResult(part.value, field, translation);
     const content = contentOf([marked(textContent(text), cacheTtl, translation)], translation);
     results.push({ role: 'tool', tool_call_id: toolId(part.value.toolCallId, translation), content });
-    shown.push(...attached);
+    for (const each of attached) shown.push(each);
   }
   const content = [...shown, ...contentParts(message.parts, field, translation)];
   if (content.length > 0 || !message.parts.some(({ part }) => part?.$case === 'toolResult'))

@@ -66,15 +66,20 @@ function toTurns(messages: readonly Message[], system: Block[], takesSystemTurns
     if (role === Role.ROLE_ASSISTANT) {
       endRun();
       const last = turns.at(-1);
-      if (last?.role === 'assistant') last.content.push(...blocks);
+      if (last?.role === 'assistant') append(last.content, blocks);
       else turns.push({ role: 'assistant', content: blocks });
-    } else if (role !== Role.ROLE_SYSTEM) said.push(...blocks);
-    else if (turns.length === 0 && said.length === 0) system.push(...blocks);
-    else if (takesSystemTurns) instructions.push(...blocks);
-    else said.push(...blocks.map(asReminder));
+    } else if (role !== Role.ROLE_SYSTEM) append(said, blocks);
+    else if (turns.length === 0 && said.length === 0) append(system, blocks);
+    else if (takesSystemTurns) append(instructions, blocks);
+    else append(said, blocks.map(asReminder));
   }
   endRun();
   return turns;
+}
+
+/** Adds blocks one by one: a message may have more than fit on the stack as arguments of one call. */
+function append(list: Block[], blocks: readonly Block[]): void {
+  for (const block of blocks) list.push(block);
 }
 
 /** Returns an instruction inside the user's text, marked as Claude's own clients mark theirs. */
