@@ -211,6 +211,7 @@ class ItemReader {
     const { tools } = item as { tools?: unknown };
     if (Array.isArray(tools)) noteVendorTools(tools, `${path}.tools`, this.demands);
     this.demands.addForeign(item);
+    if (holdsMedia(item)) this.demands.documents += 1;
     // What a vendor's tool found is in the text after it.
     if (runByVendor.test(type)) return this.demands.droppedElsewhere.add(`input.${type}`);
     this.demands.refuseElsewhere(`${path}.type`, `the model does not accept items of type "${type}"; send them as messages`);
@@ -226,6 +227,17 @@ class ItemReader {
     for (const part of parts) last.parts.push(part);
   }
 }
+
+/**
+ * Reports whether a value contains images or files anywhere, such as the screenshot of a computer: their bytes say nothing about their tokens. Bodies
+ * are bounded in depth.
+ */
+function holdsMedia(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).some(([name, field]) => (typeof field === 'string' ? mediaFields.has(name) : holdsMedia(field)));
+}
+
+const mediaFields: ReadonlySet<string> = new Set(['image_url', 'file_url', 'file_data']);
 
 /** Returns the reasoning of an earlier answer; undefined for an item that says nothing and that no vendor sealed. */
 function partOfReasoning({ id, summary, content, encrypted_content: sealed }: ReasoningItem): Part | undefined {

@@ -326,4 +326,7 @@ it('holds for fields that only a model behind this format reads', () => {
   const searched = parse({ input: [user('Hi'), found] });
   expect(searched.inputTokensMax).toBeGreaterThan(1000);
   expect(searched.request.native).toMatchObject({ droppedElsewhere: ['input.web_search_call'], refusedElsewhere: [] });
+  expect(searched.documents).toBe(0);
+  const output_ = { type: 'computer_screenshot', image_url: 'https://example.com/screen.png' };
+  expect(parse({ input: [user('Hi'), { type: 'computer_call_output', call_id: 'a', output: output_ }] }).documents).toBe(1);
 });
