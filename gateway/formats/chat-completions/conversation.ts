@@ -17,7 +17,7 @@ export function translateConversation(messages: readonly ChatMessage[], demands:
   const pending = new PendingCalls();
   for (const [index, message] of messages.entries()) {
     const path = `messages[${index}]`;
-    noteOthers(message, demands);
+    noteOthers(message, translated, 'messages', demands);
     if (message.role === 'tool') {
       pending.answer(message, path);
       addToolResult(conversation.messages, message, path, demands);
@@ -92,10 +92,14 @@ function assistantParts(message: MessageOf<'assistant'>, path: string, demands: 
   ];
   for (const [index, call] of (message.tool_calls ?? []).entries()) {
     if (call.type === 'function' || call.type === undefined) {
+      noteOthers(call, ofCall.function, 'messages.tool_calls', demands);
+      noteOthers(call.function, ofCall.arguments, 'messages.tool_calls.function', demands);
       parts.push(toolCallPart(call.id, call.function.name, call.function.arguments));
       continue;
     }
     if (call.type === 'custom') {
+      noteOthers(call, ofCall.custom, 'messages.tool_calls', demands);
+      noteOthers(call.custom, ofCall.input, 'messages.tool_calls.custom', demands);
       parts.push(toolCallPart(call.id, call.custom.name, call.custom.input, true));
       continue;
     }
@@ -137,12 +141,20 @@ const translated: ReadonlySet<string> = new Set([
   ...reasoningFields,
 ]);
 
-/** Notes the other fields, which reach only upstreams of this format, where a model may read them. */
-function noteOthers(message: ChatMessage, demands: Demands): void {
-  for (const [name, value] of Object.entries(message)) {
+/** The same of calls. `index` and `parsed_arguments` are added by libraries and are not sent. */
+const ofCall = {
+  function: new Set(['id', 'type', 'index', 'function']),
+  arguments: new Set(['name', 'arguments', 'parsed_arguments']),
+  custom: new Set(['id', 'type', 'index', 'custom']),
+  input: new Set(['name', 'input']),
+};
+
+/** Notes the other fields of a message or a call, which reach only upstreams of this format, where a model may read them. */
+function noteOthers(fields: object, known: ReadonlySet<string>, path: string, demands: Demands): void {
+  for (const [name, value] of Object.entries(fields)) {
     // Libraries send answers back as they received them, with empty lists.
-    if (translated.has(name) || value === null || value === undefined || (Array.isArray(value) && value.length === 0)) continue;
-    demands.droppedElsewhere.add(`messages.${name}`);
+    if (known.has(name) || value === null || value === undefined || (Array.isArray(value) && value.length === 0)) continue;
+    demands.droppedElsewhere.add(`${path}.${name}`);
     demands.addForeign(value);
   }
 }

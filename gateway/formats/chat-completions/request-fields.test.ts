@@ -689,5 +689,24 @@ describe('the bound of the input', () => {
     const tools = ['f', 'g'].map((name) => ({ type: 'function', function: { name } }));
     const allowed = { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [tools[0]] } };
     expect(bound({ tools, tool_choice: allowed })).toBe(bound({ tools }));
+    const vendor = 'x'.repeat(100);
+    const calling = (...calls: object[]): number =>
+      parseChatCompletions({
+        model: 'm',
+        messages: [
+          ...minimal.messages,
+          { role: 'assistant', tool_calls: calls },
+          ...['a', 'b'].map((id) => ({ role: 'tool', tool_call_id: id, content: '' })),
+        ],
+      }).inputTokensMax;
+    const [f, c] = [
+      { name: 'f', arguments: '{}' },
+      { name: 'c', input: '' },
+    ];
+    const plain = calling({ id: 'a', function: f }, { id: 'b', type: 'custom', custom: c });
+    expect(calling({ id: 'a', vendor, function: { ...f, vendor } }, { id: 'b', type: 'custom', vendor, custom: { ...c, vendor } })).toBe(
+      plain + 4 * 102,
+    );
+    expect(calling({ id: 'a', index: 0, function: { ...f, parsed_arguments: {} } }, { id: 'b', type: 'custom', custom: c })).toBe(plain);
   });
 });
