@@ -54,22 +54,33 @@ function rootObject(schema: JsonObject): { schema: JsonObject; isWhole: boolean 
   const { anyOf: _anyOf, oneOf: _oneOf, allOf: _allOf, ...rest } = schema;
   if (branches.length === 0)
     return { schema: { ...(rest['properties'] === undefined ? { properties: {} } : {}), ...rest, type: 'object' }, isWhole: true };
-  const properties: Record<string, unknown> = { ...objectOf(rest['properties']) };
-  for (const { branch } of branches) {
-    for (const [name, value] of Object.entries(objectOf(branch['properties']))) {
-      const before = Object.hasOwn(properties, name) ? properties[name] : undefined;
-      properties[name] = before === undefined || JSON.stringify(before) === JSON.stringify(value) ? value : { anyOf: [before, value] };
+  const properties = propertiesOf([rest, ...branches.map(({ branch }) => branch)]);
+  return { schema: { ...rest, type: 'object', properties, required: requiredOf(rest, branches) }, isWhole: false };
+}
+
+/** Returns the properties of all schemas; one that differs between them may be any of its forms. */
+function propertiesOf(schemas: readonly JsonObject[]): JsonObject {
+  // Each form by its JSON.
+  const forms = new Map<string, Map<string, unknown>>();
+  for (const { properties } of schemas) {
+    for (const [name, form] of Object.entries(objectOf(properties))) {
+      const known = forms.get(name) ?? new Map<string, unknown>();
+      forms.set(name, known.set(JSON.stringify(form), form));
     }
   }
-  return { schema: { ...rest, type: 'object', properties, required: requiredOf(rest, branches) }, isWhole: false };
+  return Object.fromEntries(
+    [...forms].map(([name, each]) => [name, each.size === 1 ? [...each.values()][0] : { anyOf: [...each.values()] }]),
+  );
 }
 
 /** Returns the properties that all alternatives require, and those that any part of an `allOf` requires. */
 function requiredOf(rest: JsonObject, branches: readonly { word: string; branch: JsonObject }[]): string[] {
   const required = new Set(namesOf(rest['required']));
   for (const word of alternatives) {
-    const lists = branches.filter((each) => each.word === word).map(({ branch }) => namesOf(branch['required']));
-    const names = lists.flat().filter((name) => word === 'allOf' || lists.every((list) => list.includes(name)));
+    const lists = branches.filter((each) => each.word === word).map(({ branch }) => new Set(namesOf(branch['required'])));
+    const [first = new Set<string>(), ...others] = lists;
+    const names =
+      word === 'allOf' ? lists.flatMap((list) => [...list]) : [...first].filter((name) => others.every((list) => list.has(name)));
     for (const name of names) required.add(name);
   }
   return [...required];

@@ -211,6 +211,9 @@ describe('tools of another format', () => {
       },
     });
     expect(schemaOf({ allOf: [{ required: ['a'] }, { required: ['b'] }] }).input_schema).toMatchObject({ required: ['a', 'b'] });
+    const forms = Array.from({ length: 4000 }, (_, index) => ({ const: index }));
+    const many = { anyOf: forms.flatMap((k) => [{ properties: { k } }, { properties: { k } }]) };
+    expect(schemaOf(many).input_schema).toMatchObject({ properties: { k: { anyOf: forms } } });
   });
 });
 
