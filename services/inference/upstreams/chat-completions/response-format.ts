@@ -53,6 +53,6 @@ function isOfObjects({ type, properties }: JsonObject): boolean {
 
 function isClosed({ properties, required, additionalProperties }: JsonObject): boolean {
   const names = isObject(properties) ? Object.keys(properties) : [];
-  const demanded: readonly unknown[] = Array.isArray(required) ? required : [];
-  return additionalProperties === false && names.every((name) => demanded.includes(name));
+  const demanded = new Set<unknown>(Array.isArray(required) ? required : []);
+  return additionalProperties === false && names.every((name) => demanded.has(name));
 }
