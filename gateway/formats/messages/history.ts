@@ -56,6 +56,9 @@ function blocksOfType({ content }: Message, type: string): number {
 function joinTurns(messages: readonly Message[]): Message[] {
   const joined: Message[] = [];
   let turn: Message | undefined;
+  /** The blocks of a turn that was joined; further ones are added to it. */
+  let blocks: BlockParam[] | undefined;
+  let isCalling = false;
   let isAnswer = false;
   let later: Message[] = [];
   for (const message of messages) {
@@ -63,14 +66,17 @@ function joinTurns(messages: readonly Message[]): Message[] {
       later.push(message);
       continue;
     }
-    if (turn?.role === message.role && (isAnswer || blocksOfType(turn, 'tool_use') > 0)) {
-      turn = { ...turn, content: [...blocksOf(turn), ...blocksOf(message)] };
+    if (turn?.role === message.role && (isAnswer || isCalling)) {
+      if (blocks === undefined) turn = { ...turn, content: (blocks = [...blocksOf(turn)]) };
+      for (const block of blocksOf(message)) blocks.push(block);
       continue;
     }
     if (turn !== undefined) joined.push(turn);
-    isAnswer = turn !== undefined && message.role === 'user' && blocksOfType(turn, 'tool_use') > 0;
+    isAnswer = message.role === 'user' && isCalling;
     if (!isAnswer) joined.push(...later.splice(0));
     turn = message;
+    blocks = undefined;
+    isCalling = blocksOfType(message, 'tool_use') > 0;
   }
   return turn === undefined ? [...joined, ...later] : [...joined, turn, ...later];
 }
