@@ -168,21 +168,21 @@ export function translateToolChoice(body: ResponseRequest, tools: Tool[], names:
   if (choice.type === 'allowed_tools') {
     const { mode, tools: allowed } = choice;
     const own = allowed.filter((tool): tool is Named => tool.type === 'function' || tool.type === 'custom');
-    const kept = chosenNames(own, tools, names);
+    const kept = new Set(chosenNames(own, tools, names));
     return chosen(
       mode === 'auto' ? Mode.MODE_AUTO : Mode.MODE_REQUIRED,
       '',
-      tools.filter((tool) => kept.includes(tool.name)),
+      tools.filter((tool) => kept.has(tool.name)),
     );
   }
   return passChoiceOn('tool_choice.type', choice, open, only, demands);
 }
 
 function chosenNames(chosen: readonly Named[], tools: readonly Tool[], names: ToolNames): string[] {
+  const offered = new Set(tools.map(({ name }) => name));
   return chosen.map(({ name, namespace }) => {
     const wire = wireToolName(names, name, namespace);
-    if (!tools.some((tool) => tool.name === wire))
-      throw fieldError('invalid_request', 'tool_choice', `there is no tool named "${name}" in tools`);
+    if (!offered.has(wire)) throw fieldError('invalid_request', 'tool_choice', `there is no tool named "${name}" in tools`);
     return wire;
   });
 }
