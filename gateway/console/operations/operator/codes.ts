@@ -49,7 +49,7 @@ export const codes: Area = {
           count: body.count ?? 1,
           note: body.note ?? '',
           createdBy: visitor.user.email,
-          ...(body.expires_at == null ? {} : { expiresAtMs: futureMs(body.expires_at, nowMs) }),
+          ...(body.expires_at == null ? {} : { expiresAtMs: futureMs('expires_at', body.expires_at, nowMs) }),
         });
         if (request.amountNanoUsd === 0n) throw fieldFault('amount_usd', 'positive');
         assertConfirmed(request.amountNanoUsd * BigInt(request.count), body, deps);
@@ -75,8 +75,9 @@ export const codes: Area = {
   ],
 };
 
-function futureMs(text: string, nowMs: number): bigint {
+/** Returns the instant in a field in epoch milliseconds. Raises invalid_request unless it is in the future. */
+export function futureMs(field: string, text: string, nowMs: number): bigint {
   const ms = Date.parse(text);
-  if (!(ms > nowMs)) throw fieldFault('expires_at', 'future');
+  if (!(ms > nowMs)) throw fieldFault(field, 'future');
   return BigInt(ms);
 }

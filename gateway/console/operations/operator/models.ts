@@ -1,6 +1,6 @@
 // Models, for operators.
 import { hasReason } from '#client/errors/app-error.js';
-import { fault, fieldFault } from '#client/errors/fault.js';
+import { fault } from '#client/errors/fault.js';
 import { Model, ModelState } from '#proto/catalog/v1/catalog.js';
 import { renderUnitPrices } from '../../../formats/models.js';
 import type { OperationDeps } from '../../deps.js';
@@ -8,6 +8,7 @@ import { renderFigures, renderHistory, renderModelFields, renderOperatorModel } 
 import { words } from '../../render/words.js';
 import { CatalogFile, CreateModel, OperatorModelList, PauseModel, UpdateModel, WholeModel } from '../../schemas/operator/catalog.js';
 import { type Area, type Call, created, ok, operation } from '../../table/operation.js';
+import { futureMs } from './codes.js';
 import { draftWithDiff } from './prices.js';
 
 type Rpc = Pick<Call, 'context'>;
@@ -96,8 +97,7 @@ export const models: Area = {
       errors: { model_unknown: 'There is no such model.' },
       handle: async (call, deps) => {
         const { until, reason } = call.body;
-        const untilMs = until == null ? 0n : BigInt(Date.parse(until));
-        if (until != null && Date.parse(until) <= deps.clock.nowMs()) throw fieldFault('until', 'future');
+        const untilMs = until == null ? 0n : futureMs('until', until, deps.clock.nowMs());
         const request = { modelId: call.params.model, untilMs, reason: reason ?? '' };
         const { model } = await deps.peers.catalog.pauseModel(request, call.context());
         return wholeModel(model!.id, call, deps);
