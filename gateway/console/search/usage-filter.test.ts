@@ -1,7 +1,7 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { GroupBy } from '#proto/metering/v1/metering.js';
 import type { UsageGrouping } from '../schemas/usage.js';
-import { usageGroupingOf } from './usage-filter.js';
+import { instantOf, usageGroupingOf } from './usage-filter.js';
 
 const asked = (address: string) => usageGroupingOf(Object.fromEntries(new URLSearchParams(address)) as UsageGrouping);
 
@@ -26,4 +26,31 @@ describe('the grouping of totals', () => {
       expect.objectContaining({ reason: 'invalid_request', details: expect.objectContaining({ field }) }),
     );
   });
+});
+
+describe('a time in the query', () => {
+  const zoneBefore = process.env['TZ'];
+  beforeAll(() => void (process.env['TZ'] = 'Asia/Shanghai'));
+  afterAll(() => {
+    if (zoneBefore === undefined) delete process.env['TZ'];
+    else process.env['TZ'] = zoneBefore;
+  });
+
+  it.each([
+    ['', 0],
+    ['2026-11-20', Date.UTC(2026, 10, 20)],
+    ['2026-11-20T12:00', Date.UTC(2026, 10, 20, 12)],
+    ['2026-11-20T12:00:00.5', Date.UTC(2026, 10, 20, 12, 0, 0, 500)],
+    ['2026-11-20T12:00:00Z', Date.UTC(2026, 10, 20, 12)],
+    ['2026-11-20T12:00:00.000+05:30', Date.UTC(2026, 10, 20, 6, 30)],
+  ])('is in UTC without a time zone, whatever that of the machine: %s', (text, ms) => expect(instantOf('from', text)).toBe(BigInt(ms)));
+
+  it.each(['2026-11', '2026-13-01', '2026-11-20T', '2026-11-20T25:00', '2026-11-20T12:00:00 02:00', '1969-12-31', 'T', 'yesterday'])(
+    'is refused with the name of the parameter: %s',
+    (text) => {
+      expect(() => instantOf('from', text)).toThrow(
+        expect.objectContaining({ reason: 'invalid_request', details: expect.objectContaining({ field: 'from' }) }),
+      );
+    },
+  );
 });

@@ -61,10 +61,12 @@ export function offsetOf(text = ''): number {
   return minutes === 0 ? 0 : minutes;
 }
 
-/** Returns a time in the query; 0 for none. Raises invalid_request with the name of the parameter. */
+/** Returns a time in the query, in UTC unless it has a time zone; 0 for none. Raises invalid_request with the name of the parameter. */
 export function instantOf(name: string, text = ''): bigint {
   if (text === '') return 0n;
-  const ms = /^\d{4}-\d{2}-\d{2}(T.*)?$/.test(text) ? Date.parse(text) : Number.NaN;
+  const [matched, time, zone] = /^\d{4}-\d{2}-\d{2}(T[\d:.]+([Zz]|[+-]\d{2}:?\d{2})?)?$/.exec(text) ?? [];
+  // Without a zone, JavaScript would take a date for UTC, but a time for that of the machine.
+  const ms = matched === undefined ? Number.NaN : Date.parse(time === undefined || zone !== undefined ? text : `${text}Z`);
   if (Number.isNaN(ms) || ms < 0) throw fieldFault(name, 'date');
   return BigInt(ms);
 }
