@@ -52,7 +52,7 @@ export type DistributedConfig = Values<typeof distributedSettings>;
 /** Returns the environment of the launcher. As in single mode, only warnings are logged on a terminal by default. */
 export { terminalEnvironment as distributedEnvironment } from '../single/config.js';
 
-const ofAProcess = /^TOLLGATE_(AUTH|CATALOG|LEDGER|METERING|INFERENCE|GATEWAY|SMTP)_/;
+const ofAProcess = /^TOLLGATE_((AUTH|CATALOG|LEDGER|METERING|INFERENCE|GATEWAY|SMTP)_|PROMPT_LOGGING$)/;
 
 /** Returns the part of the environment that the launcher itself reads. Settings of a process are validated by that process. */
 export function forLauncher(env: Environment): Environment {
@@ -68,6 +68,7 @@ export function passedOn(env: Environment, name: string): Record<string, string>
     'TOLLGATE_DRAIN_TIMEOUT',
     'TOLLGATE_INSTANCE_ID',
     'TOLLGATE_LOST_SECRET_KEY',
+    'TOLLGATE_PROMPT_LOGGING',
     'TZ',
   ];
   // Settings of telemetry, Node (its compile cache, additional authorities for upstreams) and OpenSSL.
