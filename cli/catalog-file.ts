@@ -5,7 +5,7 @@ import { Model, PriceVersion, type UnitPrice } from '#proto/catalog/v1/catalog.j
 import { operatorCall, type Services } from './connect.js';
 import { CliError } from './errors.js';
 import { parseJson, readModel } from './model-file.js';
-import type { View } from './output.js';
+import type { JsonObject, View } from './output.js';
 import { modelView } from './views/model.js';
 
 /** One model of the document; `price` is undefined when it has none. */
@@ -51,7 +51,6 @@ const figures: readonly [json: string, name: FigureName][] = [
 /** Returns the document. */
 export function catalogText(models: readonly Model[]): string {
   const entries = models.map((model) => {
-    const { price: _price, paused: _paused, created_at: _createdAt, ...fields } = modelView.json(model);
     const { price } = model;
     const shown =
       price === undefined
@@ -62,7 +61,7 @@ export function catalogText(models: readonly Model[]): string {
       usd: formatUsd(nanoUsd),
       max_per_call: maxPerCall,
     }));
-    return { ...fields, usd_per_million_tokens: shown, unit_prices: units };
+    return { ...fieldsOf(model), usd_per_million_tokens: shown, unit_prices: units };
   });
   return `${JSON.stringify({ models: entries }, undefined, 2)}\n`;
 }
@@ -165,10 +164,14 @@ function readUnits(units: unknown = []): UnitPrice[] {
   });
 }
 
+/** Returns what an operator sets for a model except its prices, as in the document. */
+function fieldsOf(model: Model): JsonObject {
+  const { price: _price, paused: _paused, created_at: _createdAt, ...fields } = modelView.json(model);
+  return fields;
+}
+
 function isSameModel(one: Model, other: Model): boolean {
-  const bytes = (model: Model): string =>
-    Buffer.from(Model.encode({ ...model, price: undefined, createdAtMs: 0n }).finish()).toString('base64');
-  return bytes(one) === bytes(other);
+  return JSON.stringify(fieldsOf(one)) === JSON.stringify(fieldsOf(other));
 }
 
 function isSameFigures(one: PriceVersion | undefined, other: PriceVersion): boolean {

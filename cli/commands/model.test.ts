@@ -52,6 +52,16 @@ describe('models', () => {
     expect(gateway.state.models[0]).toMatchObject({ state: ModelState.MODEL_STATE_RETIRED, displayName: 'One' });
   });
 
+  it('are the same as in an export, whether they are paused or not', async () => {
+    const [model] = gateway.state.models as [Model];
+    model.pause = { sinceMs: 1n, untilMs: 0n, reason: 'Maintenance.' };
+    model.prefixAffinity = undefined;
+    const stdin = (await tollgate(gateway, ['model', 'export'])).stdout;
+    expect(await tollgateJson(gateway, ['model', 'import', '-', '--dry-run'], { stdin })).toEqual([
+      { id: 'acme/one', fields: 'same', price: 'same' },
+    ]);
+  });
+
   it('name every fault of a model file', async () => {
     const stdin = JSON.stringify({
       id: 'x',
