@@ -2,13 +2,14 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { createLogger } from '#kit/log.js';
-import type { Manifest, Restored } from '../../deploy/backup/index.js';
+import type { Manifest, Restored, RestoreRequest } from '../../deploy/backup/index.js';
 import type { Cli } from '../cli.js';
 import { type ServiceName, serviceNames } from '#rules/services.js';
 import { type CliConfig, parseCliConfig } from '../config.js';
 import { operatorCall } from '../connect.js';
 import { CliError } from '../errors.js';
 import type { View } from '../output.js';
+import { parseInstant } from '../parse.js';
 import { reportedKeys } from '../secret-keys.js';
 import { agrees, driftView, verificationView } from '../views/reconcile.js';
 
@@ -93,12 +94,15 @@ async function record(cli: Cli): Promise<void> {
   }
 }
 
-interface RestoreOptions {
+interface BinaryLogOptions {
+  readonly binaryLogs?: string[];
+  readonly until?: bigint;
+}
+
+interface RestoreOptions extends BinaryLogOptions {
   readonly secretKey?: string[];
   readonly withoutSecretKey?: boolean;
   readonly deliver?: boolean;
-  readonly binaryLogs?: string[];
-  readonly until?: string;
 }
 
 /** The command `restore`. */
@@ -112,8 +116,11 @@ export function restoreCommand(cli: Cli): Command {
     .option('--without-secret-key', 'restore although the secret key is lost: the secrets of upstreams and webhooks must be set again')
     .option('--deliver', 'send emails and webhooks after the start; only if the original installation will not run again')
     .option('--binary-logs <file...>', 'apply these binary logs of MariaDB, in order, from the one that manifest.json names')
-    .option('--until <time>', 'the end of the binary logs that are applied, as ISO 8601 in UTC; everything by default')
+    .option('--until <time>', 'the end of the binary logs that are applied, as ISO 8601 in UTC; everything by default', (text) =>
+      parseInstant(text, cli.world.nowMs(), 'back'),
+    )
     .action(async (folder: string, options: RestoreOptions) => {
+      const binaryLogs = binaryLogsOf(options);
       const { dataDir, restoreDatabaseUrl: serverUrl } = parseCliConfig({ ...cli.world.env, ...withoutAddresses });
       const { restore } = await loadBackups();
       const restored = await restore({
@@ -123,7 +130,7 @@ export function restoreCommand(cli: Cli): Command {
         secretKeyFiles: options.secretKey ?? [],
         withoutSecretKey: options.withoutSecretKey === true,
         deliver: options.deliver === true,
-        ...(options.binaryLogs === undefined ? {} : { binaryLogs: { files: options.binaryLogs, until: sqlInstant(options.until) } }),
+        ...(binaryLogs === undefined ? {} : { binaryLogs }),
         env: cli.world.env,
         log: createLogger({ name: 'restore', level: 'warn' }, { write: (line) => cli.world.stderr(line) }),
       });
@@ -134,12 +141,15 @@ export function restoreCommand(cli: Cli): Command {
 // A restore calls no running gateway, so it needs no address.
 const withoutAddresses = Object.fromEntries(serviceNames.map((name) => [`TOLLGATE_${name.toUpperCase()}_ADDRESS`, undefined]));
 
-/** Returns an instant as MariaDB's programs read it. Raises a CliError. */
-function sqlInstant(text: string | undefined): string | undefined {
-  if (text === undefined) return undefined;
-  const ms = Date.parse(text);
-  if (Number.isNaN(ms)) throw new CliError('--until must be an instant, for example 2027-01-31T12:00:00Z.', { exitCode: 2 });
-  return new Date(ms).toISOString().slice(0, 19).replace('T', ' ');
+/** Returns the binary logs to apply, with their end as MariaDB's programs read it. Raises a CliError if there is only an end. */
+export function binaryLogsOf({ binaryLogs: files, until }: BinaryLogOptions): RestoreRequest['binaryLogs'] {
+  if (files !== undefined)
+    return { files, until: until === undefined ? undefined : new Date(Number(until)).toISOString().slice(0, 19).replace('T', ' ') };
+  if (until === undefined) return undefined;
+  throw new CliError('--until needs binary logs: a backup alone can only be restored as of its own time.', {
+    fix: 'Specify --binary-logs too.',
+    exitCode: 2,
+  });
 }
 
 function report(cli: Cli, restored: Restored, deliver: boolean): void {

@@ -1,5 +1,5 @@
 // What the operator's command may import of backups.
 export { backUpDataFolder, backUpServers } from './backup.js';
 export type { Manifest } from './manifest.js';
-export { restore, type Restored } from './restore.js';
+export { restore, type Restored, type RestoreRequest } from './restore.js';
 export { schemasOn, serviceNames } from './server-schemas.js';

@@ -1,0 +1,33 @@
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { tollgate } from '../testing/tollgate.js';
+import { binaryLogsOf } from './backup.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-cli-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const restore = (...options: string[]) =>
+  tollgate({ env: { TOLLGATE_DATA_DIR: join(folder, 'data') } }, ['restore', join(folder, 'none'), ...options]);
+
+describe('a restore up to an instant', () => {
+  it.each(['2026-11-31T12:00Z', '11/23/2026 10:00', '2026-11-23T10:00+1'])('refuses what is no date or time: %s', async (until) => {
+    expect(await restore('--binary-logs', 'binlog.000001', '--until', until)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('2027-01-31T12:00Z'),
+    });
+  });
+
+  it('needs binary logs', async () => {
+    expect(await restore('--until', '2026-11-23T10:00Z')).toMatchObject({ code: 2, stderr: expect.stringContaining('--binary-logs') });
+  });
+
+  it('gives it to MariaDB in UTC', () => {
+    expect(binaryLogsOf({ binaryLogs: ['a', 'b'], until: BigInt(Date.UTC(2026, 10, 23, 10, 0, 7)) })).toEqual({
+      files: ['a', 'b'],
+      until: '2026-11-23 10:00:07',
+    });
+    expect([binaryLogsOf({ binaryLogs: ['a'] }), binaryLogsOf({})]).toEqual([{ files: ['a'], until: undefined }, undefined]);
+  });
+});
