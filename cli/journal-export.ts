@@ -36,7 +36,7 @@ export async function exportJournal(
   const partPath = `${to}.part`;
   const file = await open(partPath, 'w', 0o600);
   try {
-    const exported = await writePages(ledger, request, format, async (text) => void (await file.write(text)));
+    const exported = await writePages(ledger, request, format, (text) => file.appendFile(text));
     await file.sync();
     await file.close();
     await rename(partPath, to);
