@@ -17,8 +17,8 @@ describe('the faults of a form', () => {
     expect(faultsOf(fault('model.routes[0].upstream_id', 'required')).at('routes[0].upstream_id')).toBe('Is required.');
   });
 
-  it('of one alias are shown at the list of aliases', () => {
-    expect(faultsOf(fault('model.aliases[2]', 'model_name', { max: '200' })).at('aliases')).toContain('begin with a letter');
+  it.each(['aliases', 'capabilities', 'targets'])('of one entry of %s are shown at the list', (list) => {
+    expect(faultsOf(fault(`model.${list}[2]`, 'model_name', { max: '200' })).at(list)).toContain('begin with a letter');
   });
 
   it('of other fields and of other kinds are shown for the whole form', () => {

@@ -10,7 +10,7 @@ export function formFaults(
   const fault = typeof error === 'object' && error !== null && 'field' in error ? (error as ApiFault) : undefined;
   if (fault?.field?.startsWith(`${prefix}.`) !== true) return { at: () => undefined, shown: [] };
   const field = fault.field.slice(prefix.length + 1);
-  // If a list is typed as one text, the fault of an entry is shown at the list.
-  const list = field.startsWith('aliases[') ? 'aliases' : field;
-  return { at: (name) => (name === list ? word(fault) : undefined), shown: [fault.field] };
+  // The fault of an entry, which has no control of its own, is shown at the list.
+  const control = field.replace(/\[\d+\]$/, '');
+  return { at: (name) => (name === control ? word(fault) : undefined), shown: [fault.field] };
 }
