@@ -93,6 +93,16 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
       emails: ['ops@example.com', 'ada@example.com'],
     });
 
+    // It can be turned off whatever was typed as the threshold.
+    await page.getByLabel('Below this amount in USD').fill('ten');
+    await page.getByLabel('Notify when the balance is low').uncheck();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Off', { exact: true }).waitFor();
+    expect(await system.json('alert', 'get', '--account', accountId)).toMatchObject({ enabled: false, threshold_usd: '10' });
+    await page.getByLabel('Notify when the balance is low').check();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Sends a notification below $10.00.').waitFor();
+
     mail.refused.set('ada@example.com', { code: 550, words: 'no such mailbox' });
     await page.getByRole('button', { name: 'Send a test' }).click();
     const outcome = page.getByRole('status').filter({ hasText: 'Test result' });

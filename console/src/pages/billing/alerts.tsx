@@ -140,7 +140,12 @@ function AlertForm({ alert }: { alert: AlertNow }) {
   return (
     <form onSubmit={submit} className="mt-4 flex flex-col gap-4">
       <FormError error={save.error} fields={['threshold_usd', 'threshold_nano_usd', 'emails']} />
-      <CheckField label={t.enabled} checked={fields.enabled} onChange={(enabled) => set({ enabled })} />
+      {/* A threshold that is not shown is the present one, so that it is never refused. */}
+      <CheckField
+        label={t.enabled}
+        checked={fields.enabled}
+        onChange={(enabled) => set(enabled ? { enabled } : { enabled, threshold: fieldsOf(alert).threshold })}
+      />
       {fields.enabled && (
         <TextField
           label={t.threshold}
