@@ -233,6 +233,20 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     expect([...person.faults, ...boss.faults]).toEqual([]);
   });
 
+  it('hold the keys of members who see the whole account, and change keys in one project only', async () => {
+    await system.cli('member', 'put', guest.email, '--role', 'viewer', '--account', accountId);
+    const person = await signedIn(guest);
+    const keys = await person.open(`/accounts/${accountId}/keys?create`);
+    await popup(keys).getByLabel('Name').fill('of a viewer');
+    await popup(keys).getByRole('button', { name: 'Create key' }).click();
+    await keys.getByTestId('secret').waitFor();
+    const created = (await system.cli('key', 'list', '--account', accountId, '--json')).trim().split('\n');
+    const projects = (await system.cli('project', 'list', '--account', accountId, '--json')).trim().split('\n');
+    const { project_id } = JSON.parse(created.find((line) => line.includes('of a viewer'))!) as { project_id: string };
+    expect(JSON.parse(projects.find((line) => line.includes(project_id))!)).toMatchObject({ name: 'Search' });
+    expect(person.faults).toEqual([]);
+  });
+
   it('can name a cheaper model, which their page shows', async () => {
     const person = await signedIn(owner);
     const page = await person.open(`/accounts/${accountId}/projects`);

@@ -32,7 +32,8 @@ export function CreateKeyDialog({
   const t = useText(keysText);
   const client = useQueryClient();
   const nameRef = useRef<HTMLInputElement>(null);
-  const own = account.projects.find(({ project_id }) => account.role === 'member' && account.can('change keys', project_id))?.project_id;
+  const mayInAll = account.can('change keys', '');
+  const own = mayInAll ? undefined : account.projects.find(({ project_id }) => account.can('change keys', project_id))?.project_id;
   const [form, setForm] = useState<KeyForm>({ ...emptyForm, name: isFirst ? t.firstName : '', project: project || (own ?? '') });
   const [faults, setFaults] = useState<KeyFormFaults>({});
   // One idempotency key while the form is unchanged: a request sent twice, by a double click or a retry, creates one key.
