@@ -82,6 +82,18 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     expect((await system.json<{ ok: boolean }>('ledger', 'verify')).ok).toBe(true);
   });
 
+  it('sees that an amount has to be repeated, although it need not be when the page was opened', async () => {
+    const page = await operator.open(`/operator/accounts/${accountId}`);
+    await page.route('**/console/api/operator/settings', (route) => route.fulfill({ json: { confirm_above_usd: '1000' } }));
+    await page.getByRole('button', { name: 'Credit' }).click();
+    const form = popup(page);
+    await form.getByLabel('Amount in USD').fill('250');
+    await form.getByLabel('Reason').fill('invoice 8');
+    await form.getByRole('button', { name: 'Credit' }).click();
+    await form.getByRole('alert').getByText('must repeat the amount, $250').waitFor();
+    await page.close();
+  });
+
   it('finds and opens an account while the ledger is unavailable, and sees why there is no balance', async () => {
     const page = await operator.open('/operator/accounts');
     const back = suspendLedger(system);

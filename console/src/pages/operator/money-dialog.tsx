@@ -91,7 +91,7 @@ export function MoneyDialog({
       busy={post.isPending}
       onSubmit={() => post.mutate()}
     >
-      <FormError error={post.error} fields={['amount_usd', 'confirm_amount_usd', 'reason', 'reference']} />
+      <FormError error={post.error} fields={['amount_usd', ...(isLarge ? ['confirm_amount_usd'] : []), 'reason', 'reference']} />
       {action !== 'reverse' && (
         <TextField
           label={t.amount}
