@@ -1,5 +1,8 @@
 // An operator's catalog in the browser: a price from draft to charge, a new model up to its first call, and upstream tests that are kept.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import type { Browser as Chromium, Locator, Page } from 'playwright-core';
 import { chat, get } from '../support/calls.js';
 import { addUser } from '../support/console.js';
@@ -119,6 +122,29 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await page.getByRole('button', { name: 'Change price' }).waitFor();
     expect(await system.cli('price', 'list', 'sandbox/echo')).not.toContain('$3');
     expect(operator.faults).toEqual([]);
+    await page.close();
+  });
+
+  it('shows the fault of each field of a model, and keeps what another operator changed in the meantime', async () => {
+    const page = await operator.open('/operator/models/sandbox/echo?tab=fields');
+    const save = page.getByRole('button', { name: 'Save', exact: true });
+    const provider = page.getByLabel('Provider');
+    await provider.fill('x'.repeat(101));
+    await save.click();
+    await page.locator('[aria-invalid=true]').waitFor();
+    const model = await system.json<Record<string, unknown>>('model', 'show', 'sandbox/echo');
+    const file = join(mkdtempSync(join(tmpdir(), 'tollgate-model-')), 'model.json');
+    writeFileSync(file, JSON.stringify({ ...model, description: 'Changed by another operator.' }));
+    await system.cli('model', 'put', file);
+    for (const name of ['Acme', 'Acme Ltd']) {
+      await provider.fill(name);
+      await save.click();
+      await eventually(async () =>
+        (await system.json<{ provider: string }>('model', 'show', 'sandbox/echo')).provider === name ? true : undefined,
+      );
+    }
+    expect(await system.json('model', 'show', 'sandbox/echo')).toMatchObject({ description: 'Changed by another operator.' });
+    rmSync(dirname(file), { recursive: true });
     await page.close();
   });
 

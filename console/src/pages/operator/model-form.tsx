@@ -98,8 +98,9 @@ export function EditModel({ model }: { model: WholeModel }) {
   const save = useMutation({
     // Only the fields changed in this form: others may have been changed elsewhere since.
     mutationFn: (fields: ModelFields) => updateModel(model.id, differences(saved, fields)),
-    onSuccess: async (changed) => {
-      setSaved(fieldsOf(changed));
+    onSuccess: async (_changed, fields) => {
+      // Not the answer, whose other fields may have been changed elsewhere: the form does not show those.
+      setSaved(fields);
       toast(t.saved);
       await client.invalidateQueries({ queryKey: catalogKeys.all });
     },
@@ -173,7 +174,7 @@ function ModelForm({ initial, error, busy, submit, onSubmit, known = [], childre
         label={t.provider}
         value={fields.provider}
         onChange={(event) => put({ provider: event.target.value })}
-        error={at('owner')}
+        error={at('provider')}
       />
       <TextAreaField
         label={t.descriptionField}
