@@ -288,12 +288,24 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await page.getByRole('button', { name: 'Clear filters' }).last().click();
     await listed(page, rows.length);
 
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    const askedFor = (what: string, member: string): boolean =>
+      asked.some((url) => url.includes(`/usage/${what}?`) && url.includes(`member=${member}`));
     await page.getByRole('button', { name: 'Filters', exact: true }).click();
     await page.getByLabel('Member', { exact: true }).selectOption({ label: 'Keys without a member' });
     await page.getByRole('button', { name: 'Apply' }).click();
     await page.getByText('No calls match these filters').waitFor();
+    // The histogram follows the filter too.
+    expect(askedFor('totals', 'none')).toBe(true);
     expect(await chips(page)).toEqual(['Member: Keys without a member']);
     await page.goto(`console${account}/usage?group=member`);
+    await page.getByRole('table', { name: 'Speed and reliability' }).waitFor();
+    await page.getByRole('button', { name: 'Filters', exact: true }).click();
+    await page.getByRole('dialog').getByLabel('Member', { exact: true }).selectOption({ label: 'Olga' });
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByRole('button', { name: 'Remove the filter Member: Olga' }).waitFor();
+    expect(askedFor('performance', 'user_')).toBe(true);
     await groupsOf(page).getByRole('link', { name: 'Olga' }).click();
     await page.waitForURL(/\/usage\/records\?/);
     await listed(page, rows.length);

@@ -10,7 +10,7 @@ import { sumOf } from './figures.js';
 import { fetchOverview } from './overview-query.js';
 import { useSlotLabel, zoomed } from './usage-chart.js';
 import { useView } from './use-view.js';
-import type { Range } from './view.js';
+import { filterOf, type Range } from './view.js';
 
 const refreshMs = 10_000;
 const widestRange = '90d';
@@ -24,9 +24,9 @@ export function Histogram({ range }: { range: Range }) {
   const [view, change] = useView();
   const label = useSlotLabel(false);
   const shown = range === 'all' ? widestRange : range;
-  const { project, key, model, outcome } = view;
+  const filter = filterOf(view, { fromMs: undefined, untilMs: undefined });
   const { data } = useQuery({
-    queryKey: ['usage', account.id, 'histogram', { project, key, model, outcome, shown }, zone],
+    queryKey: ['usage', account.id, 'histogram', { ...filter, shown }, zone],
     queryFn: ({ signal }) =>
       fetchOverview(account.id, { ...view, group: 'outcome', grain: undefined, compare: false }, shown, offsetAt, signal),
     refetchInterval: refreshMs,

@@ -27,11 +27,10 @@ export default function Performance({ range }: { range: Range }) {
   const offsetAt = useOffsetAt();
   const [view] = useView();
   const [group, setGroup] = useState<'model' | 'upstream'>('model');
-  const { project, key, model, outcome } = view;
+  const filter = { ...filterOf(view, boundsOf(range, Date.now(), offsetAt)), group_by: group };
   const query = useQuery({
-    queryKey: ['usage', account.id, 'performance', { project, key, model, outcome, range, group }],
-    queryFn: ({ signal }) =>
-      getPerformance(account.id, { ...filterOf(view, boundsOf(range, Date.now(), offsetAt)), group_by: group }, signal),
+    queryKey: ['usage', account.id, 'performance', filter],
+    queryFn: ({ signal }) => getPerformance(account.id, filter, signal),
     staleTime: staleMs,
     placeholderData: keepPreviousData,
   });
