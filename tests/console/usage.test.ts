@@ -299,6 +299,8 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     // The histogram follows the filter too.
     expect(askedFor('totals', 'none')).toBe(true);
     expect(await chips(page)).toEqual(['Member: Keys without a member']);
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await listed(page, rows.length);
     await page.goto(`console${account}/usage?group=member`);
     await page.getByRole('table', { name: 'Speed and reliability' }).waitFor();
     await page.getByRole('button', { name: 'Filters', exact: true }).click();

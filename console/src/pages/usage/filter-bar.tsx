@@ -14,7 +14,7 @@ import { Segmented } from '../../ui/segmented.js';
 import { useProjectName } from '../projects/queries.js';
 import { useOutcomeName } from './outcome.js';
 import { useKeyNames, useMembers, useView } from './use-view.js';
-import { type FilterPart, filterParts, type Range } from './view.js';
+import { type FilterPart, filterParts, noFilter, type Range } from './view.js';
 
 const FilterDialog = lazy(() => serverFile(() => import('./filter-dialog.js')));
 const requestIdForm = /^req_[0-9a-f]{32}$/;
@@ -138,7 +138,7 @@ function Chips({ shown, ids }: { shown: Range; ids: boolean }) {
       ))}
       {parts.length > 1 && (
         <li>
-          <Button look="ghost" onClick={() => change({ project: '', key: '', member: '', model: '', outcome: '', requestId: '' })}>
+          <Button look="ghost" onClick={() => change(noFilter)}>
             {t.clearFilters}
           </Button>
         </li>

@@ -10,7 +10,7 @@ import { useCatalog } from '../keys/queries.js';
 import { samplesFor } from '../keys/samples.js';
 import { suggestedModel } from '../keys/suggested-model.js';
 import { useCalledModels, useView } from './use-view.js';
-import { filterParts, type Range } from './view.js';
+import { filterParts, noFilter, type Range } from './view.js';
 
 /** `widest`: the widest range that the page can show. */
 export function NoCalls({ shown, widest }: { shown: Range; widest: Extract<Range, string> }) {
@@ -25,7 +25,7 @@ export function NoCalls({ shown, widest }: { shown: Range; widest: Extract<Range
       action={
         <>
           {isFiltered && (
-            <Button look="primary" onClick={() => change({ key: '', model: '', outcome: '', requestId: '' })}>
+            <Button look="primary" onClick={() => change(noFilter)}>
               {t.clearFilters}
             </Button>
           )}

@@ -53,6 +53,8 @@ export const noMember = 'none';
 /** The parts that filter calls; each has a chip that removes it. */
 export const filterParts = ['project', 'key', 'member', 'model', 'outcome', 'requestId'] as const;
 export type FilterPart = (typeof filterParts)[number];
+/** The view's change that removes all of them. */
+export const noFilter: Readonly<Record<FilterPart, ''>> = { project: '', key: '', member: '', model: '', outcome: '', requestId: '' };
 
 const dayMs = 86_400_000;
 const hoursShownMax = 8 * 24 + 1;
