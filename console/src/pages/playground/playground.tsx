@@ -19,7 +19,6 @@ import { type CallSettings, type Exchange, useConversation } from './conversatio
 interface CallableKey {
   readonly id: string;
   readonly name: string;
-  readonly state: string;
   readonly project_id: string;
   readonly last_four: string;
   readonly models: readonly string[] | null;
@@ -33,8 +32,9 @@ export default function Playground() {
   const keys = useQuery({
     queryKey: ['keys', account.id, 'callable'],
     queryFn: async ({ signal }) => {
-      const { data } = await api.get<Page<CallableKey>>(`/accounts/${account.id}/keys`, { signal, query: { limit: 200 } });
-      return data.filter(({ state, project_id }) => (state === 'active' || state === 'rotating') && account.can('change keys', project_id));
+      const query = { limit: 200, state: 'active,rotating' };
+      const { data } = await api.get<Page<CallableKey>>(`/accounts/${account.id}/keys`, { signal, query });
+      return data.filter(({ project_id }) => account.can('change keys', project_id));
     },
     enabled: mayCall,
   });
