@@ -202,6 +202,26 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await person.close();
   });
 
+  it('fetches counts of refused calls by day with the offset of each side of the end of summer time', async () => {
+    const person = await newMember(chromium, system, owner, { timeZone: 'America/New_York' });
+    const page = await person.context.newPage();
+    await page.clock.setFixedTime('2026-11-05T12:00:00Z');
+    const asked: (string | null)[][] = [];
+    await page.route('**/refusal-totals?*', async (route) => {
+      const query = new URL(route.request().url()).searchParams;
+      if (query.has('then_by')) asked.push(['tz_offset', 'from', 'until'].map((name) => query.get(name)));
+      const name = query.get('group_by') === 'day' ? '2026-10-25' : 'overloaded';
+      await route.fulfill({ json: { data: [{ name, then_name: 'overloaded', calls: 1 }] } });
+    });
+    await page.goto(`console${account}/usage/refusals?range=7d`);
+    await eventually(() => Promise.resolve(asked.length > 0 ? true : undefined));
+    await page.getByRole('table').first().waitFor();
+    expect(asked.map(([offset]) => offset).toSorted()).toEqual(['-240', '-300']);
+    expect(asked.map(([, from]) => from)).toContain('2026-11-01T06:00:00.000Z');
+    expect(asked.map(([, , until]) => until).toSorted()).toEqual(['2026-11-01T06:00:00.000Z', null]);
+    await person.close();
+  });
+
   it('loads further pages of records on request, each once', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open(`${past}/usage/records`);

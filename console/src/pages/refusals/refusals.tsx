@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { getRefusalTotals, listRefusals, type RefusalFilter, type RefusalTotal } from '../../api/refusals.js';
 import { gatewayUrl } from '../../base.js';
-import { daysIn, hoursIn } from '../../format/calendar.js';
+import { daysIn, hoursIn, type Part, partsOf } from '../../format/calendar.js';
 import { useNumber } from '../../format/number.js';
 import { useOffsetAt, useZone } from '../../format/time.js';
 import { refusalText } from '../../i18n/refusals.js';
@@ -153,19 +153,27 @@ function OverTime({ filter, hourly }: { filter: Partial<RefusalFilter>; hourly: 
   const reasonName = useReasonName();
   const offsetAt = useOffsetAt();
   const grain = hourly ? 'hour' : 'day';
-  const request = { ...filter, group_by: grain, then_by: 'reason', tz_offset: String(offsetAt(Date.now())) } as const;
-  const { data } = useQuery({
-    queryKey: ['refusals', account.id, 'over-time', request],
-    queryFn: ({ signal }) => getRefusalTotals(account.id, request, signal),
-  });
-  if (data === undefined) return null;
-  const idOf = (name: string): string => (hourly ? String(Date.parse(name)) : name);
   const fromMs = Date.parse(filter.from ?? '');
+  // Days and hours of each part of the range between two changes of the clocks; an open range stays open.
+  const totalsOf = ({ fromMs: partMs, untilMs, offsetMinutes }: Part, isLast: boolean, signal: AbortSignal) => {
+    const from = new Date(partMs).toISOString();
+    const until = isLast ? {} : { until: new Date(untilMs).toISOString() };
+    const grouping = { group_by: grain, then_by: 'reason', tz_offset: String(offsetMinutes) } as const;
+    return getRefusalTotals(account.id, { ...filter, from, ...until, ...grouping }, signal);
+  };
+  const { data: parts } = useQuery({
+    queryKey: ['refusals', account.id, 'over-time', filter, grain, zone],
+    queryFn: ({ signal }) =>
+      Promise.all(partsOf(fromMs, Date.now(), offsetAt).map((part, at, all) => totalsOf(part, at === all.length - 1, signal))),
+  });
+  if (parts === undefined) return null;
+  const totals = parts.flatMap(({ data }) => data).toSorted((a, b) => b.calls - a.calls);
+  const idOf = (name: string): string => (hourly ? String(Date.parse(name)) : name);
   const ids = hourly ? hoursIn(fromMs, Date.now(), offsetAt).map(String) : daysIn(fromMs, Date.now(), offsetAt);
-  const reasons = [...new Set(data.data.map(({ then_name }) => then_name ?? ''))];
+  const reasons = [...new Set(totals.map(({ then_name }) => then_name ?? ''))];
   const shown = reasons.slice(0, seriesMax);
   const callsOf = (id: string, at: number): number =>
-    data.data
+    totals
       .filter(
         ({ name, then_name: reason }) =>
           idOf(name ?? '') === id && (at < shown.length ? reason === shown[at] : !shown.includes(reason ?? '')),
