@@ -10,7 +10,7 @@ import type { Paced, PacedCall } from './pace.js';
 import { draw, prefixHash } from './prefix-hash.js';
 import type { KnownCredential, KnownTarget, RoutedAttempt, Router } from './router.js';
 import { countPaced, countRetry } from './routing-metrics.js';
-import { isRetryable, pauseBeforeRetry, type Verdict, verdictOf } from './verdict.js';
+import { isRetryable, isUnsent, pauseBeforeRetry, type Verdict, verdictOf } from './verdict.js';
 
 /** The next attempt of a call. */
 export interface NextAttempt {
@@ -192,8 +192,8 @@ export class CallRoute {
     this.#keepOtherCredentials(error);
     const pauseMs = this.#untried.length > 0 ? 0 : this.#pauseBeforeRepeat(error, hasStatus);
     if (pauseMs === undefined) return undefined;
-    // A target was not called if its format cannot express the request, or its vendor's allowance is used up.
-    const isCall = this.#wasCalled;
+    // A target was not called if its format cannot express the request, it has its maximum of calls, or its vendor's allowance is used up.
+    const isCall = this.#wasCalled && !isUnsent(error);
     if (isCall && !this.#known[0]!.budget.take(clock.monotonicMs())) {
       countRetry(this.#known[this.#current]!.upstreamId, false);
       return undefined;

@@ -53,7 +53,7 @@ function start(changes: Parameters<typeof testConfig>[0] = {}) {
       tried.push(credential === undefined ? name : `${name}.${credential}`);
       const reason = outcome(name, credential);
       target = undefined;
-      if (reason !== 'unsupported_field') route.begin();
+      route.begin();
       if (reason === undefined) route.succeed();
       else {
         const options = reason === 'upstream_rate_limited' ? { retryAfterMs: 5000 } : {};
@@ -181,6 +181,13 @@ describe('calls', () => {
     }
     expect(retries).toBeGreaterThan(190);
     expect(retries).toBeLessThanOrEqual(212);
+  });
+
+  it('go to the next target without a retry from the budget if the first was not called: it is full, or cannot express the request', () => {
+    const { call } = start({ retriesPerSecondMin: 0, retryPercent: 0 });
+    for (const reason of ['overloaded', 'unsupported_field'] as const)
+      expect(call(['a', 'b'], (name) => (name === 'a' ? reason : undefined))).toEqual(['a', 'b']);
+    expect(call(['a', 'b'], aIsBroken)).toEqual(['a']);
   });
 
   it('try the only target twice, unless it would fail again or is the sandbox', () => {

@@ -26,7 +26,12 @@ function isRejection(error: unknown): boolean {
 /** Reports whether another target may succeed where this one failed: the failure is not caused by the request itself. */
 export function isRetryable(error: unknown): boolean {
   const verdict = verdictOf(error);
-  return (verdict !== 'success' && verdict !== 'none') || hasReason(error, 'overloaded', 'unsupported_field');
+  return (verdict !== 'success' && verdict !== 'none') || isUnsent(error);
+}
+
+/** Reports whether the attempt ended before its request was sent: the upstream has its maximum of calls, or its format cannot express the request. */
+export function isUnsent(error: unknown): boolean {
+  return hasReason(error, 'overloaded', 'unsupported_field');
 }
 
 /** Longest pause before a second attempt at the same target. */
