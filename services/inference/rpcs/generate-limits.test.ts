@@ -114,6 +114,19 @@ describe('an upstream with limits of its own', () => {
     expect([await usedOf('small', counted), await usedOf('small', counted)]).toEqual(['small', 'cc']);
   });
 
+  it('keeps its tokens for the calls that are sent: those beyond its number use none', async () => {
+    await start({ paceWaitMs: 0 });
+    await inference.service.putUpstream(limited({ callsMax: 1, tokensPerMinute: 300 }), operator);
+    const call = (model: string, signal?: AbortSignal) => collect(inference.service, ask(model, 'own', { inputTokensMax: 400 }), signal);
+    const over = new AbortController();
+    const first = call('slow-headers', over.signal).catch(() => undefined);
+    await stub.nextRequest();
+    for (let count = 0; count < 3; count += 1) await expect(call('text')).rejects.toMatchObject({ reason: 'overloaded' });
+    over.abort();
+    await first;
+    expect(finishedOf(await call('text')).usageReported).toBe(true);
+  });
+
   it('is waited for if its allowance is used up only for a short time', async () => {
     const clock = new ManualClock();
     await start({}, clock);
