@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Clock, ManualClock } from '#kit/clock.js';
-import { ApiFormat, Upstream } from '#proto/inference/v1/inference.js';
+import { ApiFormat, NativeRequest, Upstream } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from '../config.js';
 import { collect, eventsOf, finishedOf, summary, type TestInference, textRequest } from '../testing/fixtures.js';
@@ -231,6 +231,18 @@ describe('several targets', () => {
     await expect(collect(inference.service, textRequest('Hi', both('status-500', 'status-429')))).rejects.toMatchObject({
       reason: 'upstream_rate_limited',
     });
+  });
+
+  it('the caller sees the failure of a target that can honour the request, not that the next one cannot', async () => {
+    const native = NativeRequest.fromPartial({
+      format: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
+      fieldsJson: '{"messages":[{"role":"user","content":"Hi"}]}',
+      refusedElsewhere: [{ field: 'n', text: 'is not known here' }],
+    });
+    const request = textRequest('Hi', { ...both('status-503', 'text'), native });
+    await expect(collect(inference.service, request)).rejects.toMatchObject({ reason: 'upstream_overloaded' });
+    const refused = textRequest('Hi', { targets: both('text', 'text').targets.slice(1), native });
+    await expect(collect(inference.service, refused)).rejects.toMatchObject({ reason: 'unsupported_field' });
   });
 
   it('unknown or disabled ones are skipped, and if none is left the model is unavailable', async () => {

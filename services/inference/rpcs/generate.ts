@@ -1,5 +1,5 @@
 // Generates one answer: tries targets until one starts to answer and, where the client has received nothing yet, until one completes its answer.
-import { AppError } from '#client/errors/app-error.js';
+import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import type { GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
 import { AttemptMetrics } from '../attempts/attempt-metrics.js';
@@ -28,6 +28,7 @@ export async function* generate(
   const call: RunningCall = { request, cameAtMs, watchdog, deps, attempts: 0 };
   first.first();
   let route = first;
+  let failure: unknown;
   try {
     for (;;) {
       let hasBegun = false;
@@ -58,11 +59,13 @@ export async function* generate(
         return;
       } catch (error) {
         run.fail(error);
+        // That a target cannot honour the request does not hide the failure of one that can.
+        if (failure === undefined || !hasReason(error, 'unsupported_field')) failure = error;
         // The client of a whole answer has received nothing yet.
         const isOver = (hasBegun && request.streaming) || watchdog.hasEnded;
         const next = isOver ? undefined : route.next(error, run.note.hasStatus);
         if ((next !== undefined || !hasBegun) && !context.signal.aborted) yield run.note.failed(error, run.chosen, next?.resolved.target);
-        if (next === undefined) throw error;
+        if (next === undefined) throw failure;
         if (next.pauseMs > 0) await pause(next.pauseMs, watchdog.signal);
       } finally {
         await run.end();
