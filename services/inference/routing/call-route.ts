@@ -31,7 +31,7 @@ export class CallRoute {
   /** The credential of the next attempt, if its upstream has several. */
   #credential: KnownCredential | undefined;
   /** The credentials that the vendor refused in this call. */
-  #refused: Set<KnownCredential> | undefined;
+  #refused: Set<UpstreamCredential> | undefined;
   #attempt: RoutedAttempt | undefined;
   /** Whether the target that was chosen last was called. */
   #wasCalled = false;
@@ -211,7 +211,7 @@ export class CallRoute {
   #keepOtherCredentials(error: unknown): void {
     const verdict = verdictOf(error);
     if (this.#credential === undefined || (verdict !== 'refusal' && verdict !== 'rejection')) return;
-    (this.#refused ??= new Set()).add(this.#credential);
+    (this.#refused ??= new Set()).add(this.#credential.credential);
     if (this.#credentials(this.#current).length > 0) this.#untried.push(this.#current);
   }
 
@@ -325,7 +325,7 @@ export class CallRoute {
   /** Returns the credentials of a target that its vendor has not refused in this call. */
   #credentials(position: number): readonly KnownCredential[] {
     const all = this.#allCredentials(position);
-    return this.#refused === undefined ? all : all.filter((credential) => !this.#refused!.has(credential));
+    return this.#refused === undefined ? all : all.filter(({ credential }) => !this.#refused!.has(credential));
   }
 }
 

@@ -166,6 +166,16 @@ describe('calls', () => {
     expect(call(['a'], () => undefined, { credentials: rotated })).toEqual(['a.x']);
   });
 
+  it('try each credential once, although the list of credentials is replaced while the call runs', () => {
+    const { call } = start();
+    const rotated = credentials.map((credential) => ({ ...credential, setAtMs: 2 }));
+    const areRevoked = () => {
+      expect(call(['a'], () => undefined, { credentials: rotated })).toHaveLength(1);
+      return new VendorRefusal(401, [], 'No.');
+    };
+    expect(call(['a'], areRevoked, { credentials })).toEqual(['a.x', 'a.y']);
+  });
+
   it('count failures of the server against the target, whatever the credential', () => {
     const { call } = start();
     const calls = Array.from({ length: 7 }, () => call(['a', 'b'], aIsBroken, { credentials }).join(' '));
