@@ -165,7 +165,9 @@ export class CallRoute {
 
   /** Notes that the attempt failed. */
   fail(error: unknown): void {
-    this.#conclude(verdictOf(error), error);
+    const verdict = verdictOf(error);
+    this.#conclude(verdict, error);
+    this.#keepOtherCredentials(verdict);
   }
 
   /** Notes that another attempt answered first, and the time that this one has taken so far as its latency. */
@@ -189,7 +191,6 @@ export class CallRoute {
   next(error: unknown, hasStatus: boolean): NextAttempt | undefined {
     const { clock, random } = this.router.deps;
     if (!isRetryable(error)) return undefined;
-    this.#keepOtherCredentials(error);
     const pauseMs = this.#untried.length > 0 ? 0 : this.#pauseBeforeRepeat(error, hasStatus);
     if (pauseMs === undefined) return undefined;
     // A target was not called if its format cannot express the request, it has its maximum of calls, or its vendor's allowance is used up.
@@ -208,8 +209,7 @@ export class CallRoute {
   }
 
   /** Lets the target be tried again with another credential if its vendor refused this one. */
-  #keepOtherCredentials(error: unknown): void {
-    const verdict = verdictOf(error);
+  #keepOtherCredentials(verdict: Verdict): void {
     if (this.#credential === undefined || (verdict !== 'refusal' && verdict !== 'rejection')) return;
     (this.#refused ??= new Set()).add(this.#credential.credential);
     if (this.#credentials(this.#current).length > 0) this.#untried.push(this.#current);

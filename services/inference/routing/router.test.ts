@@ -24,17 +24,16 @@ function start(changes: Parameters<typeof testConfig>[0] = {}) {
     pace: new Pace(new WindowTable(windowMemory(1, 64), 1), clock),
     random: () => 0,
   });
-  /** Runs a call to these targets; `outcome` gives the error of each. Returns the targets that were tried. */
-  const call = (
+  /** Returns the route of a call to these targets. */
+  const routeTo = (
     names: string[],
-    outcome: (name: string, credential: string | undefined) => Reason | VendorRefusal | undefined,
     {
       format = ApiFormat.API_FORMAT_MESSAGES,
       credentials = [] as UpstreamCredential[],
       caller = undefined as ApiFormat | undefined,
       weight = undefined as number | undefined,
     } = {},
-  ): string[] => {
+  ): CallRoute => {
     const targets = names.map(
       (name) =>
         ({
@@ -44,7 +43,15 @@ function start(changes: Parameters<typeof testConfig>[0] = {}) {
         }) as unknown as ResolvedTarget,
     );
     const native = caller === undefined ? undefined : NativeRequest.fromPartial({ format: caller });
-    const route = new CallRoute(router, targets, { inputTokensMax: 0, affinityScope: undefined, prompt: undefined, native });
+    return new CallRoute(router, targets, { inputTokensMax: 0, affinityScope: undefined, prompt: undefined, native });
+  };
+  /** Runs a call to these targets; `outcome` gives the error of each. Returns the targets that were tried. */
+  const call = (
+    names: string[],
+    outcome: (name: string, credential: string | undefined) => Reason | VendorRefusal | undefined,
+    options?: Parameters<typeof routeTo>[1],
+  ): string[] => {
+    const route = routeTo(names, options);
     const tried: string[] = [];
     let target: ResolvedTarget | undefined = route.first();
     while (target !== undefined) {
@@ -67,7 +74,7 @@ function start(changes: Parameters<typeof testConfig>[0] = {}) {
     }
     return tried;
   };
-  return { clock, lines, call };
+  return { clock, lines, call, routeTo };
 }
 
 const aIsBroken = (name: string): Reason | undefined => (name === 'a' ? 'upstream_failed' : undefined);
@@ -164,6 +171,20 @@ describe('calls', () => {
     expect(call(['a'], xIsRevoked, { credentials })).toEqual(['a.y']);
     const rotated = credentials.map((credential) => ({ ...credential, setAtMs: credential.id === 'x' ? 2 : 1 }));
     expect(call(['a'], () => undefined, { credentials: rotated })).toEqual(['a.x']);
+  });
+
+  it('go on with another credential when one was limited while a hedge ran, and the hedge failed too', () => {
+    const { routeTo } = start();
+    const first = routeTo(['a', 'b'], { credentials });
+    first.first();
+    first.begin();
+    const second = first.hedge()!;
+    second.begin();
+    first.fail(new AppError('upstream_rate_limited', 'No.'));
+    const error = new AppError('upstream_failed', 'No.');
+    second.fail(error);
+    expect(second.next(error, true)?.resolved.target.upstreamId).toBe('a');
+    expect(second.credential?.id).toBe('y');
   });
 
   it('try each credential once, although the list of credentials is replaced while the call runs', () => {
