@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#kit/clock.js';
-import { fixedSecretKeys } from '#kit/secrets/secret-keys.js';
+import { secretKey, writeSecretKeys } from '#kit/secrets/secret-key.js';
+import { fixedSecretKeys, type SecretKeySource, SecretKeyFile } from '#kit/secrets/secret-keys.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import { callContext } from '#client/call-context.js';
@@ -44,7 +48,11 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     await database.drop();
   });
 
-  async function start(db: Database, changes: Partial<InferenceConfig> = {}, keys = secretKeys): Promise<ServiceModule<InferenceService>> {
+  async function start(
+    db: Database,
+    changes: Partial<InferenceConfig> = {},
+    keys: SecretKeySource = secretKeys,
+  ): Promise<ServiceModule<InferenceService>> {
     const module = createInference(testConfig(changes), { db, clock, log, secretKeys: keys, auth: recordedAudit() });
     await module.start();
     return module;
@@ -202,6 +210,29 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     const pruned = await start(database.db, {}, fixedSecretKeys(added));
     expect(finishedOf(await call(pruned.service)).usageReported).toBe(true);
     await pruned.stop();
+  });
+
+  it('sealed with a key that a replica does not have yet are used there as soon as it has the key', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'));
+    const path = join(folder, 'secret-key');
+    writeSecretKeys(path, [secretKey(key)]);
+    const keysOfReplica = new SecretKeyFile(path);
+    const replicaDb = openDatabase(database.url);
+    const replica = await start(replicaDb, {}, keysOfReplica);
+    const added = randomBytes(32);
+    const ahead = await start(database.db, {}, fixedSecretKeys(added, key));
+    await ahead.service.putUpstream({ upstream: wanted(), secret: stubApiKey }, operator);
+    for (const second of [1, 2]) {
+      clock.advance(second * 1000);
+      await expect(call(replica.service)).rejects.toMatchObject({ reason: 'model_unavailable' });
+    }
+    writeSecretKeys(path, [secretKey(added), secretKey(key)]);
+    keysOfReplica.reload();
+    clock.advance(1000);
+    expect(finishedOf(await call(replica.service)).usageReported).toBe(true);
+    await Promise.all([ahead.stop(), replica.stop()]);
+    await replicaDb.close();
+    rmSync(folder, { recursive: true });
   });
 
   it('whose row was tampered with are not used, and the reason is logged', async () => {

@@ -5,7 +5,7 @@ import { fault } from '#client/errors/fault.js';
 import type { Target, Upstream as UpstreamMessage } from '#proto/inference/v1/inference.js';
 import type { SecretBox } from '#kit/secrets/secret-box.js';
 import type { UpstreamRow, UpstreamStore } from '../store.js';
-import { opened } from './credentials.js';
+import { opened, type UpstreamCredential } from './credentials.js';
 import { createHttpUpstream } from './create-upstream.js';
 import type { HttpUpstreamDeps } from './http/http-upstream.js';
 import { type KnownUpstream, managedUpstreams, type RemoteUpstream } from './managed.js';
@@ -34,6 +34,8 @@ export interface ResolvedTarget {
 interface StoredUpstream extends KnownUpstream {
   /** Changes with every change of the row. */
   readonly fingerprint: string;
+  /** How many of its credentials can be opened. */
+  readonly opened: number;
 }
 
 /** Holds the upstreams, managed and stored. */
@@ -120,7 +122,7 @@ export class UpstreamRegistry {
     this.#stored = new Map(rows.map((row) => [row.id, this.#reuse(this.#stored.get(row.id), row)]));
   }
 
-  /** Returns the existing upstream with its connections if its row has not changed. */
+  /** Returns the existing upstream with its connections if neither its row nor the credentials that can be opened have changed. */
   #reuse(present: StoredUpstream | undefined, row: UpstreamRow): StoredUpstream {
     const fingerprint = JSON.stringify([
       row.apiFormat,
@@ -132,20 +134,23 @@ export class UpstreamRegistry {
       row.limits,
       row.allowedFields,
     ]);
-    if (present?.fingerprint === fingerprint) return present;
-    const remote = this.isManaged(row.id) ? undefined : this.#remote(row);
+    const isSame = present?.fingerprint === fingerprint;
+    if (isSame && present.opened === row.credentials.length) return present;
+    // A credential that could not be opened may be sealed with a key that this process has received since.
+    const credentials = opened(row, this.deps.box);
+    if (isSame && present.opened === credentials.length) return present;
+    const remote = this.isManaged(row.id) ? undefined : this.#remote(row, credentials);
     const upstream = remote === undefined || !row.enabled ? undefined : createHttpUpstream(remote.format, remote.settings, this.deps);
-    return { fingerprint, shown: toMessage(row), upstream, ...(remote === undefined ? {} : { remote }) };
+    return { fingerprint, opened: credentials.length, shown: toMessage(row), upstream, ...(remote === undefined ? {} : { remote }) };
   }
 
-  #remote(row: UpstreamRow): RemoteUpstream | undefined {
+  #remote(row: UpstreamRow, credentials: readonly UpstreamCredential[]): RemoteUpstream | undefined {
     const { id, baseUrl, allowPrivateNetwork, apiFormat, wholeAnswers, limits, allowedFields } = row;
-    const credentials = opened(row, this.deps.box);
     if (credentials.length < row.credentials.length) {
       const unreadable = row.credentials.filter((each) => !credentials.some((readable) => readable.id === each.id)).map((each) => each.id);
       this.deps.log.error(
         { upstream: id, credentials: unreadable },
-        'secrets of this upstream cannot be decrypted with the current key; they are not used until they are set again',
+        'secrets of this upstream cannot be decrypted with the current key; they are not used until this process has the key or they are set again',
       );
       if (credentials.length === 0) return undefined;
     }
