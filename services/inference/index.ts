@@ -67,7 +67,7 @@ export function createInference(
   const pace = new Pace(shared?.windows ?? new WindowTable(windowMemory(1, pacedMax), 1), clock);
   const router = new Router({ config, clock, log, pace, random: Math.random });
   const targets = new TargetStore(db);
-  const reports: HealthReports = new HealthReports(router, targets, () => onRead(), clock, log);
+  const reports: HealthReports = new HealthReports(router, targets, () => registry.reload(), clock, log);
   const onRead = async (): Promise<void> => {
     const { overrides, watchedUntilMs } = await targets.overrides();
     router.apply(overrides);
@@ -80,6 +80,7 @@ export function createInference(
     store,
     box,
     onRead,
+    onRemoved: (id) => router.forget(id),
     callsInFlight: shared?.callsInFlight ?? localCallsInFlight(),
   });
   const probes = new Probes(router, (id) => registry.present(id), clock);

@@ -105,11 +105,12 @@ export class UpstreamStore {
     });
   }
 
-  /** Removes an upstream and its test; false when there was none. `audit` runs in the same transaction. */
+  /** Removes an upstream, its test and the overrides of its targets; false when there was none. `audit` runs in the same transaction. */
   async delete(id: string, audit: (tx: Knex.Transaction) => Promise<void>): Promise<boolean> {
     return this.db.transaction(async (tx) => {
       const deleted = await tx('upstream').where({ id }).delete();
       await tx('upstream_test').where({ upstream_id: id }).delete();
+      await tx('target_override').where({ upstream_id: id }).delete();
       if (deleted === 1) await audit(tx);
       return deleted === 1;
     });

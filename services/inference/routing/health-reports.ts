@@ -34,7 +34,7 @@ export class HealthReports {
   constructor(
     private readonly router: Router,
     private readonly store: TargetStore,
-    /** Applies the overrides that operators have set. While there are no calls, nothing else does. */
+    /** Applies the changes of operators: removed upstreams, and overrides. While there are no calls, nothing else does. */
     private readonly refresh: () => Promise<void>,
     private readonly clock: Clock,
     private readonly log: Logger,
@@ -69,7 +69,7 @@ export class HealthReports {
 
   async #report(): Promise<void> {
     this.#isReporting = true;
-    await this.refresh().catch((error: unknown) => this.log.warn({ err: error }, 'the overrides of targets cannot be read'));
+    await this.refresh().catch((error: unknown) => this.log.warn({ err: error }, 'the changes of operators cannot be read'));
     this.#isReporting = false;
     const targets = this.#targets();
     if (targets.length > 0) this.#plan(repeatMs);

@@ -106,6 +106,15 @@ export class Router {
     return known ?? this.#add(upstreamId, upstreamModel);
   }
 
+  /** Forgets the targets of an upstream that was removed. */
+  forget(upstreamId: string): void {
+    const models = this.#targets.get(upstreamId);
+    if (models === undefined) return;
+    this.#targets.delete(upstreamId);
+    this.#count -= models.size;
+    this.#changed();
+  }
+
   /** Returns all known targets and credentials. */
   *all(): Generator<Judged> {
     for (const models of this.#targets.values())

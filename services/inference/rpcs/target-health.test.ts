@@ -48,6 +48,20 @@ describe('the health of targets', () => {
     await eventually(async () => ((await health()).targets.length === 0 ? true : undefined));
   });
 
+  it('is forgotten with its upstream, and so are the overrides', async () => {
+    const { upstreams } = await inference.service.listUpstreams({}, operator);
+    expect([await call(), await call(), await call()]).toEqual([['sick', 'text'], ['sick', 'text'], ['text']]);
+    await eventually(async () => ((await health()).targets.length > 0 ? true : undefined));
+    await inference.service.overrideTarget({ ...sick, upstreamModel: 'drained', mode: OverrideMode.OVERRIDE_MODE_DRAIN }, operator);
+    await inference.service.deleteUpstream({ upstreamId: 'cc' }, operator);
+    expect((await health()).overrides).toEqual([]);
+    await eventually(async () => ((await health()).targets.length === 0 ? true : undefined));
+    await inference.service.putUpstream({ upstream: upstreams.find(({ id }) => id === 'cc'), secret: stubApiKey }, operator);
+    expect(await call()).toEqual(['sick', 'text']);
+    const drained = { targets: [{ upstreamId: 'cc', upstreamModel: 'drained' }] };
+    expect(eventsOf(await collect(inference.service, textRequest('Hi', drained))).at(-1)?.$case).toBe('finished');
+  });
+
   it('is listed with its cause while a target is ejected for answers that begin late', async () => {
     const { upstreams } = await inference.service.listUpstreams({}, operator);
     const upstream = { ...upstreams.find(({ id }) => id === 'cc')!, limits: { slowFirstTokenMs: 10 } };

@@ -23,6 +23,8 @@ export interface RegistryDeps extends HttpUpstreamDeps {
   readonly box: SecretBox;
   /** Called whenever the stored upstreams are read, to read what else changes with them. */
   readonly onRead?: () => Promise<void>;
+  /** Called for a stored upstream that was removed. */
+  readonly onRemoved?: (id: string) => void;
 }
 
 /** Holds a target and the upstream behind it. */
@@ -119,7 +121,10 @@ export class UpstreamRegistry {
 
   /** A replaced upstream is not closed: calls that resolved it before may still need it, and its idle connections close by themselves. */
   #apply(rows: readonly UpstreamRow[]): void {
-    this.#stored = new Map(rows.map((row) => [row.id, this.#reuse(this.#stored.get(row.id), row)]));
+    const stored = new Map(rows.map((row) => [row.id, this.#reuse(this.#stored.get(row.id), row)]));
+    // One with another creation time was removed and added again.
+    for (const [id, { shown }] of this.#stored) if (stored.get(id)?.shown.createdAtMs !== shown.createdAtMs) this.deps.onRemoved?.(id);
+    this.#stored = stored;
   }
 
   /** Returns the existing upstream with its connections if neither its row nor the credentials that can be opened have changed. */
@@ -133,6 +138,7 @@ export class UpstreamRegistry {
       row.wholeAnswers,
       row.limits,
       row.allowedFields,
+      String(row.createdAtMs),
     ]);
     const isSame = present?.fingerprint === fingerprint;
     if (isSame && present.opened === row.credentials.length) return present;
