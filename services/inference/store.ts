@@ -181,7 +181,7 @@ export class UpstreamStore {
 /** Reports whether a test of one row is also valid for the other. */
 function isSameToTest(one: UpstreamRow, other: UpstreamRow): boolean {
   const facts = ({ apiFormat, baseUrl, allowPrivateNetwork, credentials, wholeAnswers }: UpstreamRow): string =>
-    JSON.stringify([apiFormat, baseUrl, allowPrivateNetwork, credentials[0], wholeAnswers]);
+    JSON.stringify([apiFormat, baseUrl, allowPrivateNetwork, credentials, wholeAnswers]);
   return facts(one) === facts(other);
 }
 

@@ -371,6 +371,13 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     await put();
     expect((await service.testUpstream({ probes: [], upstreamId: 'mine' }, operator)).test?.ok).toBe(true);
     expect(await lastTests()).toEqual([true, true]);
+    const second = { upstreamId: 'mine', credentialId: 'second' };
+    await service.putCredential({ ...second, secret: 'sk-of-nobody' }, operator);
+    expect(await lastTests()).toEqual([true, undefined]);
+    expect((await service.testUpstream({ probes: [], upstreamId: 'mine' }, operator)).test?.ok).toBe(false);
+    await service.putCredential({ ...second, secret: stubApiKey }, operator);
+    expect(await lastTests()).toEqual([true, undefined]);
+    expect((await service.testUpstream({ probes: [], upstreamId: 'mine' }, operator)).test?.ok).toBe(true);
     await service.deleteUpstream({ upstreamId: 'mine' }, operator);
     await put();
     expect(await lastTests()).toEqual([true, undefined]);
