@@ -3,6 +3,7 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Clock, ManualClock } from '#kit/clock.js';
 import { callContext } from '#client/call-context.js';
 import { ApiFormat, Upstream } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
@@ -27,8 +28,8 @@ afterEach(async () => {
 
 afterAll(() => stub.stop());
 
-async function start(changes: Partial<InferenceConfig> = {}): Promise<void> {
-  inference = await startInference(changes);
+async function start(changes: Partial<InferenceConfig> = {}, clock?: Clock): Promise<void> {
+  inference = await startInference(changes, clock);
   const upstream = Upstream.fromPartial({
     id: 'mine',
     apiFormat: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
@@ -69,6 +70,15 @@ describe('the span of an attempt', () => {
     });
     expect(span!.attributes['gen_ai.response.time_to_first_chunk']).toBeGreaterThanOrEqual(0);
     expect(JSON.stringify(span!.attributes)).not.toContain('Hi');
+  });
+
+  it('has the time to the first chunk, although the time of day is set while the upstream is awaited', async () => {
+    const clock = new ManualClock();
+    await start({}, clock);
+    stub.script('x', { blocks: [{ type: 'text', text: 'Hello.' }], edit: (events) => [': comment\n\n', ...events], frameDelayMs: 20 });
+    for await (const { accepted } of inference.service.generate(ask('x'), callContext({ caller: 'gateway' })))
+      if (accepted !== undefined) clock.step(-3_600_000);
+    expect(exporter.getFinishedSpans()[0]!.attributes['gen_ai.response.time_to_first_chunk']).toBe(0);
   });
 
   it('is created for each target tried, and records why the first one failed', async () => {

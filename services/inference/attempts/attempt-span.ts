@@ -33,7 +33,7 @@ export class AttemptSpan {
     private readonly facts: AttemptFacts,
     private readonly clock: Clock,
   ) {
-    this.#startedAtMs = clock.nowMs();
+    this.#startedAtMs = clock.monotonicMs();
     this.#span = tracer.startSpan(`${operationOf(request)} ${target.upstreamModel}`, { kind: SpanKind.CLIENT });
     // The attributes are not passed to startSpan, so that a call that is not recorded does not pay for them.
     if (!this.#span.isRecording()) return;
@@ -63,7 +63,7 @@ export class AttemptSpan {
   observe(message: GenerateResponse): void {
     if (!this.#sawFirst && message.accepted === undefined) {
       this.#sawFirst = true;
-      this.#span.setAttribute(attribute.timeToFirstChunk, (this.clock.nowMs() - this.#startedAtMs) / 1000);
+      this.#span.setAttribute(attribute.timeToFirstChunk, (this.clock.monotonicMs() - this.#startedAtMs) / 1000);
     }
     for (const { event } of message.events) {
       if (event?.$case === 'started') {
