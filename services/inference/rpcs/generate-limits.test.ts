@@ -141,6 +141,20 @@ describe('an upstream with limits of its own', () => {
     expect(finishedOf(await waiting).usageReported).toBe(true);
   });
 
+  it('is not waited for beyond the setting, even if its allowance is back soon', async () => {
+    const clock = new ManualClock();
+    await start({ paceWaitMs: 0 }, clock);
+    await inference.service.putUpstream(limited({ requestsPerMinute: 1 }), operator);
+    await collect(inference.service, ask('text', 'own'));
+    clock.advance(60_000);
+    const failed: unknown[] = [];
+    const call = async (): Promise<void> => {
+      for await (const { failedAttempt } of inference.service.generate(ask('text', 'own'), operator)) failed.push(failedAttempt?.reason);
+    };
+    await expect(call()).rejects.toMatchObject({ reason: 'upstream_rate_limited', retryAfterMs: 500 });
+    expect(failed).toEqual(['upstream_rate_limited']);
+  });
+
   it('rejects limits out of range', async () => {
     await start();
     await expect(inference.service.putUpstream(limited({ idleTimeoutMs: 1 }), operator)).rejects.toMatchObject({
