@@ -397,6 +397,19 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     expect((await service.listUpstreams({ withTests: true }, operator)).upstreams.at(-1)?.lastTest).toBeUndefined();
   });
 
+  it('return their list of models, or why there is none', async () => {
+    const list = (upstreamId: string, from = service) => from.listUpstreamModels({ upstreamId }, operator);
+    await expect(list('sandbox')).rejects.toThrow('has no list of models');
+    await put({ enabled: false });
+    await expect(list('mine')).rejects.toThrow('The upstream "mine" is disabled');
+    await put();
+    expect((await list('mine')).models.length).toBeGreaterThan(0);
+    await database.db.knex('upstream').update({ base_url: 'https://elsewhere.example.com' });
+    const other = await start(database.db);
+    await expect(list('mine', other.service)).rejects.toThrow('cannot be decrypted');
+    await other.stop();
+  });
+
   it('whose secret cannot be read are not tested', async () => {
     await put();
     await database.db.knex('upstream').update({ base_url: 'https://elsewhere.example.com' });
