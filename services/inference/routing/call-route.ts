@@ -64,7 +64,9 @@ export class CallRoute {
     }
     this.#waitLeftMs = router.deps.config.paceWaitMs;
     this.#known = targets.map(({ target }) => router.find(target));
-    this.#untried = targets.map((_target, position) => position).filter((position) => !this.#isDrained(position));
+    this.#untried = targets.flatMap(({ upstream }, position) =>
+      router.isDrained(this.#known[position]!, upstream.credentials) ? [] : [position],
+    );
     if (this.#untried.length === 0) throw noTarget();
     this.#known[0]!.budget.noteCall(router.deps.clock.monotonicMs());
   }
@@ -311,16 +313,8 @@ export class CallRoute {
     return { upstreamId, credentialId: (credential?.credential ?? credentials[0])?.id ?? '', allowance };
   }
 
-  /** Reports whether the operator drained a target, or all of its credentials. */
-  #isDrained(position: number): boolean {
-    const target = this.#known[position]!;
-    const credentials = this.router.credentialsOf(target, this.targets[position]!.upstream.credentials);
-    return target.isDrained || (credentials.length > 0 && credentials.every(({ isDrained }) => isDrained));
-  }
-
   #allCredentials(position: number): readonly KnownCredential[] {
-    const all = this.router.credentialsOf(this.#known[position]!, this.targets[position]!.upstream.credentials);
-    return all.some(({ isDrained }) => isDrained) ? all.filter(({ isDrained }) => !isDrained) : all;
+    return this.router.undrainedOf(this.#known[position]!, this.targets[position]!.upstream.credentials);
   }
 
   /** Returns the credentials of a target that its vendor has not refused in this call. */

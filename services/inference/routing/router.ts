@@ -153,6 +153,18 @@ export class Router {
     return target.credentials;
   }
 
+  /** Returns those of the credentials that the operator has not drained. */
+  undrainedOf(target: KnownTarget, list: readonly UpstreamCredential[]): readonly KnownCredential[] {
+    const all = this.credentialsOf(target, list);
+    return all.some(({ isDrained }) => isDrained) ? all.filter(({ isDrained }) => !isDrained) : all;
+  }
+
+  /** Reports whether the operator drained a target, or all of its credentials. */
+  isDrained(target: KnownTarget, list: readonly UpstreamCredential[]): boolean {
+    const credentials = this.credentialsOf(target, list);
+    return target.isDrained || (credentials.length > 0 && credentials.every(({ isDrained }) => isDrained));
+  }
+
   /** Applies the overrides that are new since the last time. */
   apply(overrides: readonly TargetOverride[]): void {
     // Returning a target also returns its credentials, so overrides are applied in the order in which they were set.

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { systemClock } from '#kit/clock.js';
 import { recordingLogger } from '#kit/testing/log.js';
 import { callContext } from '#client/call-context.js';
-import { ApiFormat, type CountTokensRequest, Upstream } from '#proto/inference/v1/inference.js';
+import { ApiFormat, type CountTokensRequest, OverrideMode, Upstream } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import { ask, startStubbed } from '../testing/stubbed.js';
 import { startInference, testConfig, type TestInference, textRequest } from '../testing/fixtures.js';
@@ -92,6 +92,23 @@ describe('counting tokens', () => {
     const targets = ['cc', 'm'].map((upstreamId) => ({ upstreamId, upstreamModel: 'x' }));
     expect((await count('cc', { native, targets })).estimated).toBe(false);
     await expect(count('cc', { native })).rejects.toMatchObject({ reason: 'unsupported_field', details: { field: 'tools.0' } });
+  });
+
+  it('uses no target and no credential that the operator drained', async () => {
+    const drain = (credentialId: string) => {
+      const mode = OverrideMode.OVERRIDE_MODE_DRAIN;
+      return inference.service.overrideTarget({ upstreamId: 'm', upstreamModel: 'x', credentialId, mode, ejectForMs: 0 }, operator);
+    };
+    await inference.service.putCredential({ upstreamId: 'm', credentialId: 'second', secret: 'second-secret' }, operator);
+    await drain('default');
+    await count('m');
+    expect(stub.requests.map(({ headers }) => headers['x-api-key'])).toEqual(['second-secret']);
+    await drain('');
+    await expect(count('m')).rejects.toMatchObject({ reason: 'model_unavailable' });
+    expect(await count('m', { targets: ['m', 'cc'].map((upstreamId) => ({ upstreamId, upstreamModel: 'x' })) })).toMatchObject({
+      estimated: true,
+    });
+    expect(stub.requests).toHaveLength(1);
   });
 
   it('is an estimate if the vendor has none or fails', async () => {

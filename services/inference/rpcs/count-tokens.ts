@@ -4,6 +4,7 @@ import type { CountTokensRequest, CountTokensResponse } from '#proto/inference/v
 import type { RpcDeps } from '../deps.js';
 import { checkMessagesVersion, checkPrompt, checkReasoning, checkTargets } from '../requests/request-rules.js';
 import { refusalFor } from '../upstreams/native.js';
+import { noTarget } from '../upstreams/registry.js';
 import { Watchdog } from '../upstreams/watchdog.js';
 
 /** Implements InferenceService.CountTokens. */
@@ -12,14 +13,20 @@ export async function countTokens(request: CountTokensRequest, context: CallCont
   checkPrompt(request.prompt, request.native);
   checkReasoning(request.reasoning);
   checkMessagesVersion(request.messagesVersion);
-  const targets = await deps.registry.resolve(request.targets);
+  const { registry, router } = deps;
+  const targets = (await registry.resolve(request.targets)).filter(
+    ({ target, upstream }) => !router.isDrained(router.find(target), upstream.credentials),
+  );
+  if (targets.length === 0) throw noTarget();
   const refusals = targets.map(({ upstream }) => refusalFor(request, upstream.format));
   // The same target that would answer a call, as far as that is known before the call.
   const first = targets[refusals.indexOf(undefined)];
   if (first === undefined) throw refusals[0];
   const watchdog = new Watchdog(context.signal);
   try {
-    return await first.upstream.countTokens(request, { target: first.target, signal: watchdog.signal, traceHeaders: {} });
+    const { target, upstream } = first;
+    const credential = router.undrainedOf(router.find(target), upstream.credentials)[0]?.credential;
+    return await upstream.countTokens(request, { target, credential, signal: watchdog.signal, traceHeaders: {} });
   } finally {
     watchdog.close();
   }
