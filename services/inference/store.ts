@@ -70,7 +70,7 @@ export class UpstreamStore {
 
   /**
    * Creates or replaces the upstream `id` with the result of `change` on the current row, in one transaction. The creation time of an
-   * existing row is kept. `change` also receives the number of stored upstreams, and may throw.
+   * existing row is kept. Overrides of removed credentials are removed. `change` also receives the number of stored upstreams, and may throw.
    */
   async put(
     id: string,
@@ -172,6 +172,10 @@ export class UpstreamStore {
       else await tx('upstream').where({ id }).update(toRow(row));
       // A result for another address or secret would mislead.
       if (present !== undefined && !isSameToTest(present, row)) await tx('upstream_test').where({ upstream_id: id }).delete();
+      await tx('target_override')
+        .where({ upstream_id: id })
+        .whereNotIn('credential_id', ['', ...row.credentials.map((credential) => credential.id)])
+        .delete();
       await audit(tx, present, row);
       return row;
     });

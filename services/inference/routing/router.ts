@@ -165,8 +165,9 @@ export class Router {
     return target.isDrained || (credentials.length > 0 && credentials.every(({ isDrained }) => isDrained));
   }
 
-  /** Applies the overrides that are new since the last time. */
+  /** Applies the overrides that are new since the last time. `overrides` are all that there are. */
   apply(overrides: readonly TargetOverride[]): void {
+    for (const models of this.#targets.values()) for (const { decided } of models.values()) decided.clear();
     // Returning a target also returns its credentials, so overrides are applied in the order in which they were set.
     for (const override of overrides.toSorted((one, other) => Number(one.setAtMs - other.setAtMs))) {
       const target = this.find(override);
@@ -177,7 +178,6 @@ export class Router {
       }
       const isNew = this.#override(target, override);
       if (!isNew || override.mode !== OverrideMode.OVERRIDE_MODE_RETURN) continue;
-      target.decided.clear();
       for (const credential of target.credentials) {
         credential.isDrained = false;
         credential.health.reset(this.deps.clock.monotonicMs());

@@ -136,6 +136,19 @@ describe('the health of targets', () => {
     ).rejects.toMatchObject({ details: { field: 'credential_id' } });
   });
 
+  it('does not follow an override of a removed credential for a new one with its name', async () => {
+    stub.script('sick', { blocks: [{ type: 'text', text: 'Hello.' }] });
+    const second = { upstreamId: 'cc', credentialId: 'second' };
+    await inference.service.putCredential({ ...second, secret: stubApiKey }, operator);
+    await inference.service.overrideTarget({ ...sick, credentialId: 'second', mode: OverrideMode.OVERRIDE_MODE_DRAIN }, operator);
+    await call();
+    await inference.service.deleteCredential(second, operator);
+    expect((await health()).overrides).toEqual([]);
+    await inference.service.putCredential({ ...second, secret: 'sk-of-nobody' }, operator);
+    for (let count = 0; count < 20; count += 1) await call();
+    expect(stub.requests.filter(({ headers }) => headers.authorization === 'Bearer sk-of-nobody')).toHaveLength(1);
+  });
+
   it('keeps the calls of a conversation at one target while it is available, and at one credential', async () => {
     stub.script('sick', { blocks: [{ type: 'text', text: 'Hello.' }] });
     for (const credentialId of ['b', 'c', 'd'])
