@@ -271,7 +271,7 @@ export class Router {
     }
     if (verdict === 'refusal') return health.coolDown(ticket, nowMs, retryAfterMs);
     health.fail(ticket, nowMs, this.#mayEject(target, group));
-    if (verdict === 'overload' && retryAfterMs !== undefined && !health.isEjected)
+    if (verdict === 'overload' && (retryAfterMs ?? 0) > 0 && !health.isEjected)
       limited.health.coolDown(limited.ticket, nowMs, retryAfterMs);
     else if (credential !== undefined) limited.health.abandon(limited.ticket);
   }

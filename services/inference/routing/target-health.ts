@@ -145,13 +145,13 @@ export class TargetHealth {
     this.#judge(ticket, nowMs, mayEject);
   }
 
-  /** Notes that the vendor refuses calls for now: for `retryAfterMs`, or for a growing time if the vendor does not say how long. */
+  /** Notes that the vendor refuses calls for now: for `retryAfterMs`, or for a growing time if the vendor does not say how long, or says 0. */
   coolDown(ticket: AttemptTicket, nowMs: number, retryAfterMs: number | undefined): void {
     // A vendor that limits the rate is in service.
     this.answer(ticket, nowMs);
     this.#refusals += 1;
     if (this.standing(nowMs) !== 'cooling') this.#sinceMs = nowMs;
-    const waitMs = retryAfterMs ?? Math.min(cooldownMaxMs, cooldownBaseMs * 2 ** Math.min(10, this.#refusals - 1));
+    const waitMs = retryAfterMs || Math.min(cooldownMaxMs, cooldownBaseMs * 2 ** Math.min(10, this.#refusals - 1));
     this.#coolUntilMs = Math.max(this.#coolUntilMs, nowMs + waitMs);
   }
 

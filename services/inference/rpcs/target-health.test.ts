@@ -62,6 +62,11 @@ describe('the health of targets', () => {
     expect(eventsOf(await collect(inference.service, textRequest('Hi', drained))).at(-1)?.$case).toBe('finished');
   });
 
+  it('is that of a vendor that limits the rate, although it says that it may be called again at once', async () => {
+    stub.script('sick', { fault: { kind: 'status', status: 429, body: {}, headers: { 'retry-after': '0' } } });
+    expect([await call(), await call()]).toEqual([['sick', 'text'], ['text']]);
+  });
+
   it('is listed with its cause while a target is ejected for answers that begin late', async () => {
     const { upstreams } = await inference.service.listUpstreams({}, operator);
     const upstream = { ...upstreams.find(({ id }) => id === 'cc')!, limits: { slowFirstTokenMs: 10 } };
