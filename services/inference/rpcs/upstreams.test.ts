@@ -300,6 +300,17 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     await database.db.knex.schema.renameTable('elsewhere', 'upstream');
   });
 
+  it('are used from memory while the database does not answer', async () => {
+    await put();
+    let isSilent = false;
+    const { query } = database.db;
+    const silent = await start({ ...database.db, query: (sql, bindings) => (isSilent ? new Promise(() => {}) : query(sql, bindings)) });
+    isSilent = true;
+    clock.advance(1000);
+    for (let count = 0; count < 2; count += 1) expect(finishedOf(await call(silent.service)).usageReported).toBe(true);
+    await silent.stop();
+  });
+
   it('that two replicas create at once are stored as one', async () => {
     await Promise.all([put(), put(), put()]);
     expect((await service.listUpstreams({}, operator)).upstreams).toHaveLength(2);

@@ -1,5 +1,6 @@
 // Holds the upstreams that exist, and finds those that a call may use. Stored ones are re-read at most every second, so that a change made
 // through one replica takes effect on all.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import type { Target, Upstream as UpstreamMessage } from '#proto/inference/v1/inference.js';
@@ -16,6 +17,8 @@ import type { Upstream } from './upstream.js';
 const rereadAfterMs = 1000;
 /** The same for a call that no known upstream serves: one may just have been added through another replica or thread. */
 const rereadForMissingAfterMs = 50;
+/** How long calls wait for the list to be read; a database that does not answer must not hold them up. */
+const rereadWaitMs = 1000;
 
 /** The dependencies of the registry. */
 export interface RegistryDeps extends HttpUpstreamDeps {
@@ -46,6 +49,8 @@ export class UpstreamRegistry {
   #stored = new Map<string, StoredUpstream>();
   #readAtMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
+  /** Ends with `#reading`, or when calls have waited for long enough. */
+  #waiting: Promise<void> | undefined;
 
   /** Raises invalid_request when a configured base url is malformed. */
   constructor(private readonly deps: RegistryDeps) {
@@ -114,9 +119,9 @@ export class UpstreamRegistry {
         this.#readAtMs = this.deps.clock.monotonicMs();
       })
       .finally(() => {
-        this.#reading = undefined;
+        this.#reading = this.#waiting = undefined;
       });
-    await this.#reading;
+    await (this.#waiting ??= Promise.race([this.#reading, sleep(rereadWaitMs, undefined, { ref: false })]));
   }
 
   /** A replaced upstream is not closed: calls that resolved it before may still need it, and its idle connections close by themselves. */
