@@ -40,13 +40,21 @@ export function keepalive(everyMs: number, timeoutMs: number) {
   return { 'grpc.keepalive_time_ms': everyMs, 'grpc.keepalive_timeout_ms': timeoutMs } as const;
 }
 
+/**
+ * Returns the beginning of a message, for the header `grpc-message`. Half of a surrogate pair, as in a text that was cut, is replaced: grpc-js cannot
+ * encode it, and the server would end with an uncaught error. A header that is too long would end the connection, with all of its calls.
+ */
+export function headerText(message: string): string {
+  return Buffer.from(message.slice(0, errorBytesMax / 4)).toString();
+}
+
 /** Returns the trailers that carry an error. Details that do not fit are left out; the reason and the message always travel. */
 export function errorTrailers(error: AppError): Metadata {
   const trailers = new Metadata();
   let bytes = encodeRpcStatus(error);
   if (bytes.length > errorBytesMax) {
     const retry = error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs };
-    bytes = encodeRpcStatus(new AppError(error.reason, error.message.slice(0, errorBytesMax / 4), retry));
+    bytes = encodeRpcStatus(new AppError(error.reason, headerText(error.message), retry));
   }
   trailers.set(statusKey, bytes);
   return trailers;

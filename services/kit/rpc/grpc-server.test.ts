@@ -15,6 +15,7 @@ import { recordingLogger } from '../testing/log.js';
 import { probe, type ProbeService, probeService, ProbeServiceDefinition } from '../testing/probe-service.js';
 import { promised } from '../testing/waiting.js';
 import { callContext } from '#client/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
 import { dialGrpc, type DialGrpcOptions, type GrpcConnection } from '#client/grpc/grpc-client.js';
 import { type GrpcServer, serveGrpc, type ServeGrpcOptions } from './grpc-server.js';
 import { checkHealth } from './health-client.js';
@@ -261,6 +262,38 @@ describe('the certificate of a connection', () => {
     expect([...callers]).toEqual(['gateway', 'metering']);
     // Of 40 calls over 2 connections; opening a connection reads the certificate once or twice at each end.
     expect(reads.mock.calls.length).toBeLessThan(10);
+  });
+});
+
+describe('an error', () => {
+  it.each([
+    ['ends with half of an emoji', 'cut: 😀'.slice(0, -1), 'cut: \ufffd'],
+    ['is far too long for a header', '長'.repeat(100_000), '長'.repeat(1024)],
+  ])('reaches its caller and no other if its message %s', async (_name, sent, received) => {
+    const refuse = (): never => {
+      throw new AppError('not_found', sent);
+    };
+    const finish = promised<void>();
+    const server = await serve({
+      async echo(request) {
+        if (request.text === 'refused') refuse();
+        await finish.promise;
+        return request;
+      },
+      async *count() {
+        yield probe('first');
+        refuse();
+      },
+    });
+    const client = dial(server.address).client(ProbeServiceDefinition);
+    const other = client.echo(probe('other'), context);
+    const error = { reason: 'not_found', message: received };
+    await expect(client.echo(probe('refused'), callContext({ caller: 'gateway', timeoutMs: 5000 }))).rejects.toMatchObject(error);
+    const responses = client.count(probe(''), callContext({ caller: 'gateway', timeoutMs: 5000 }))[Symbol.asyncIterator]();
+    await responses.next();
+    await expect(responses.next()).rejects.toMatchObject(error);
+    finish.resolve();
+    expect(await other).toEqual(probe('other'));
   });
 });
 

@@ -26,7 +26,7 @@ import {
   type UnaryHandler,
 } from '#client/definition.js';
 import { callerOf, refuseOpenAddress, type ServerCall } from './grpc-identity.js';
-import { actorKey, commonChannelOptions, errorTrailers, keepalive } from '#client/grpc/grpc-wire.js';
+import { actorKey, commonChannelOptions, errorTrailers, headerText, keepalive } from '#client/grpc/grpc-wire.js';
 import { createHealth } from './health.js';
 import { createReflection } from './reflection.js';
 import { operator } from './access/access.js';
@@ -250,7 +250,7 @@ function failure(
   const appError = toAppError(error);
   // A decorated service has logged its own errors; this logs errors outside it, such as a response that cannot be encoded.
   if (appError !== error && appError.reason === 'internal') log.error({ err: error, rpc: info.fullName }, 'call failed');
-  return { code: appError.code, details: appError.message, metadata: errorTrailers(appError) };
+  return { code: appError.code, details: headerText(appError.message), metadata: errorTrailers(appError) };
 }
 
 /** Reads trace context from metadata. */
