@@ -21,13 +21,14 @@ export interface Watch {
 /** The state of a followed stream. */
 export interface FeedState {
   readonly live: boolean;
-  /** How long ago the last message arrived; undefined: none has arrived. */
+  /** How long ago the last message arrived, in whole milliseconds; undefined: none has arrived. */
   readonly silentMs: number | undefined;
 }
 
 /** Returns the state of a stream that may not be followed yet. */
 export function feedState(following: Watch | undefined): FeedState {
-  return { live: following?.isLive() === true, silentMs: following?.silentMs() };
+  const silentMs = following?.silentMs();
+  return { live: following?.isLive() === true, silentMs: silentMs === undefined ? undefined : Math.round(silentMs) };
 }
 
 /** Options of `watch`. */

@@ -1,0 +1,35 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { CallContext } from '#client/call-context.js';
+import { ManualClock } from '../clock.js';
+import { recordingLogger } from '../testing/log.js';
+import { eventually } from '../testing/waiting.js';
+import { feedState, watch, type Watch, type WatchOptions } from './watch.js';
+
+const { log } = recordingLogger();
+
+let following: Watch | undefined;
+afterEach(async () => following?.stop());
+
+/** Follows a stream of texts. Returns those that arrive. */
+function follow(clock: ManualClock, open: WatchOptions<string>['open']): string[] {
+  const texts: string[] = [];
+  const onMessage = (text: string): void => void texts.push(text);
+  following = watch({ name: 'texts', caller: 'gateway', open, onMessage, heartbeatMsOf: () => 250, clock, log });
+  return texts;
+}
+
+/** Resolves when the call is over. */
+const over = ({ signal }: CallContext): Promise<void> => new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+
+describe('a followed stream', () => {
+  it('reports in whole milliseconds how long it has been silent', async () => {
+    const clock = new ManualClock();
+    const texts = follow(clock, async function* (context) {
+      yield 'first';
+      await over(context);
+    });
+    await eventually(() => texts[0]);
+    clock.advance(120.4);
+    expect(feedState(following)).toEqual({ live: true, silentMs: 120 });
+  });
+});
