@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallContext } from '#client/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
 import { ManualClock } from '../clock.js';
 import { recordingLogger } from '../testing/log.js';
 import { eventually } from '../testing/waiting.js';
@@ -31,5 +33,30 @@ describe('a followed stream', () => {
     await eventually(() => texts[0]);
     clock.advance(120.4);
     expect(feedState(following)).toEqual({ live: true, silentMs: 120 });
+  });
+
+  it('is opened again after eight heartbeats without a message', async () => {
+    const clock = new ManualClock();
+    const texts = follow(clock, async function* (context) {
+      yield 'first';
+      await over(context);
+    });
+    await eventually(() => texts[0]);
+    clock.advance(2001);
+    expect(await eventually(() => texts[1])).toBe('first');
+  });
+
+  it('has as long for its first message after an outage, however long that was', async () => {
+    const clock = new ManualClock();
+    let opened = 0;
+    const texts = follow(clock, async function* (context) {
+      opened += 1;
+      if (opened > 1) await sleep(1500, undefined, { signal: context.signal });
+      yield String(opened);
+      clock.advance(60_000);
+      if (opened === 1) throw new AppError('service_unavailable', 'Away.');
+      await over(context);
+    });
+    expect(await eventually(() => texts[1])).toBe('2');
   });
 });

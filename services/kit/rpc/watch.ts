@@ -53,6 +53,7 @@ export function watch<Message>(options: WatchOptions<Message>): Watch {
   const stopping = new AbortController();
   let heardAtMs = Number.NEGATIVE_INFINITY;
   let heartbeatMs = 0;
+  let beganAtMs = 0;
   let connection = new AbortController();
   const isLive = (): boolean => clock.monotonicMs() - heardAtMs <= 2 * heartbeatMs;
 
@@ -71,14 +72,14 @@ export function watch<Message>(options: WatchOptions<Message>): Watch {
 
   // A connection can be lost without an error; one that stays silent for eight heartbeats is closed and opened again.
   const stopWatchdog = everyAbout(1000, () => {
-    if (heartbeatMs > 0 && clock.monotonicMs() - heardAtMs > 8 * heartbeatMs) connection.abort();
+    if (heartbeatMs > 0 && clock.monotonicMs() - Math.max(beganAtMs, heardAtMs) > 8 * heartbeatMs) connection.abort();
   });
 
   async function run(): Promise<void> {
     let backoffMs = backoffMsMin;
     let isReported = false;
     while (!stopping.signal.aborted) {
-      const beganAtMs = clock.monotonicMs();
+      beganAtMs = clock.monotonicMs();
       try {
         await follow();
       } catch (error) {
