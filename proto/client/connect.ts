@@ -99,7 +99,7 @@ export function connect(options: ConnectOptions): Tollgate {
     const client = to('ledger').client(LedgerServiceDefinition);
     if (options.batch !== true) return completing(LedgerServiceDefinition, client);
     const operations = ['hold', 'checkpoint', 'settle', 'release'] as const;
-    const batched = batchClient(LedgerServiceDefinition, client, { method: 'batch', operations, caller, log });
+    const batched = batchClient(LedgerServiceDefinition, client, { method: 'batch', operations, caller, log, timeoutMs });
     closers.push(batched.close);
     return completing(LedgerServiceDefinition, batched.client);
   }
@@ -107,7 +107,13 @@ export function connect(options: ConnectOptions): Tollgate {
   function metering(): Tollgate['metering'] {
     const client = to('metering').client(MeteringServiceDefinition);
     if (options.batch !== true) return completing(MeteringServiceDefinition, client);
-    const batched = batchClient(MeteringServiceDefinition, client, { method: 'batch', operations: ['recordUsage'], caller, log });
+    const batched = batchClient(MeteringServiceDefinition, client, {
+      method: 'batch',
+      operations: ['recordUsage'],
+      caller,
+      log,
+      timeoutMs,
+    });
     closers.push(batched.close);
     return completing(MeteringServiceDefinition, batched.client);
   }

@@ -40,6 +40,8 @@ export interface BatchClientOptions<S, K> {
   readonly log: BatchLog;
   /** How long one stream is used before the next one takes over; half a minute by default. */
   readonly renewMs?: number;
+  /** The deadline of a call that has none of its own; 30 s by default. */
+  readonly timeoutMs?: number | undefined;
 }
 
 /** The batching client, and a function that closes it. */
@@ -61,12 +63,13 @@ export function batchClient<D extends ServiceDefinition, S extends BatchMethod<D
 ): BatchClient<ServiceOf<D>> {
   const info = methodsOf(definition).find(({ key }) => key === options.method)!;
   const open = (client as UntypedService)[info.key] as StreamHandler;
-  const { caller, log, renewMs } = options;
+  const { caller, log, renewMs, timeoutMs } = options;
   const stream = new BatchStream({
     info,
     open: (requests, context) => open(requests, context) as AsyncIterable<BatchResponse>,
     caller,
     log,
+    timeoutMs,
     ...(renewMs === undefined ? {} : { renewMs }),
   });
   const batched: UntypedService = { ...(client as UntypedService) };

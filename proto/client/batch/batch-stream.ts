@@ -31,6 +31,8 @@ export interface BatchStreamOptions {
   readonly log: BatchLog;
   /** How long one stream is used before the next one takes over; half a minute by default. */
   readonly renewMs?: number;
+  /** The deadline of a call that has none of its own; 30 s by default. */
+  readonly timeoutMs?: number | undefined;
 }
 
 // A connection to a name with many replicas gives each new stream to the next replica, so that within this time a new replica gets its
@@ -65,7 +67,7 @@ export class BatchStream implements LinkOwner {
    * deadline_exceeded, cancelled, and service_unavailable when the stream breaks.
    */
   call(operation: Case, context: CallContext = callContext({ caller: this.options.caller })): Promise<unknown> {
-    const { signal, deadlineMs = Date.now() + timeoutMsDefault } = context;
+    const { signal, deadlineMs = Date.now() + (this.options.timeoutMs ?? timeoutMsDefault) } = context;
     if (signal.aborted) return Promise.reject(abortError(signal));
     if (this.openCalls >= inFlightMax) {
       return Promise.reject(

@@ -8,6 +8,7 @@ import { type LogLine, recordingLogger } from '../testing/log.js';
 import { failureOf, promised } from '../testing/waiting.js';
 import { batchClient } from '#client/batch/batch-client.js';
 import { type CallContext, callContext } from '#client/call-context.js';
+import { connect } from '#client/connect.js';
 import { dialGrpc } from '#client/grpc/grpc-client.js';
 import { type GrpcServer, serveGrpc } from './grpc-server.js';
 
@@ -110,6 +111,13 @@ describe('a stream that breaks', () => {
 });
 
 describe('a replica that hangs', () => {
+  it('keeps a call without a deadline no longer than the connection allows', async () => {
+    const server = await serve({ release: stuck });
+    const tollgate = connect({ address: server.address, caller: 'gateway', batch: true, timeoutMs: 100 });
+    closeAll.push(tollgate.close);
+    expect(await failureOf(tollgate.ledger.release({ holdId: '1' }))).toMatchObject({ reason: 'deadline_exceeded' });
+  });
+
   it('is replaced by another one once a call on it has timed out', async () => {
     // The replica that is called first hangs from then on.
     let hanging: number | undefined;
