@@ -69,7 +69,10 @@ export class TlsFiles implements Tls {
     let next: Tls;
     try {
       next = readTls(this.paths);
-      if (next.ca.equals(this.ca) && next.cert.equals(this.cert) && next.key.equals(this.key)) return;
+      if (next.ca.equals(this.ca) && next.cert.equals(this.cert) && next.key.equals(this.key)) {
+        this.isFaulty = false;
+        return;
+      }
       assertMatching(next);
     } catch (error) {
       if (!this.isFaulty)

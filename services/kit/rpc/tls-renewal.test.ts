@@ -86,4 +86,17 @@ describe('certificates in files', () => {
     ofServer.refresh(log);
     expect(await call()).toBe('ok');
   });
+
+  it('are logged each time that they cannot be used, also after the previous ones were put back', async () => {
+    const used = await issue('used', 'ledger');
+    const install = async (authority: string): Promise<void> => {
+      copyFileSync((await issue(authority, 'ledger')).key, used.key);
+      ofServer.refresh(log);
+      ofServer.refresh(log);
+    };
+    const before = lines.length;
+    for (const authority of ['second', 'first', 'second']) await install(authority);
+    const fault = { msg: expect.stringContaining('cannot be used') };
+    expect(lines.slice(before)).toMatchObject([fault, fault]);
+  });
 });
