@@ -14,7 +14,7 @@ export interface PendingCall {
   readonly traceparent: string;
   tag: number;
   sends: number;
-  /** When, and on which link, it was last sent. */
+  /** When (by `performance.now()`), and on which link, it was last sent. */
   sentAtMs: number;
   link: BatchLink | undefined;
   isOver: boolean;
@@ -68,7 +68,7 @@ export class BatchLink implements AsyncIterator<unknown> {
 
   /** Reports whether nothing has arrived for at least `forMs`, counted from `sinceMs` or from the last response, whichever is later. */
   isMuteSince(sinceMs: number, forMs: number): boolean {
-    return Date.now() - Math.max(sinceMs, this.heardAtMs) >= forMs;
+    return performance.now() - Math.max(sinceMs, this.heardAtMs) >= forMs;
   }
 
   /** Ends the stream immediately. */
@@ -99,7 +99,7 @@ export class BatchLink implements AsyncIterator<unknown> {
       const context = callContext({ caller: this.options.caller, signal: this.abort.signal });
       for await (const response of this.options.open({ [Symbol.asyncIterator]: () => this }, context)) {
         this.isFruitless = false;
-        this.heardAtMs = Date.now();
+        this.heardAtMs = performance.now();
         this.owner.deliver(response, this);
       }
     } catch (error) {

@@ -122,7 +122,7 @@ export class BatchStream implements LinkOwner {
 
   take(link: BatchLink): EncodedMessage | undefined {
     const parts: Buffer[] = [];
-    const nowMs = Date.now();
+    const [nowMs, sentAtMs] = [Date.now(), performance.now()];
     let next = 0;
     for (let bytes = 0; next < this.waiting.length && parts.length < operationsPerMessageMax && bytes < batchBytesWanted; next += 1) {
       const pending = this.waiting[next]!;
@@ -132,7 +132,7 @@ export class BatchStream implements LinkOwner {
       // A very large call goes alone.
       if (parts.length > 0 && bytes + part.length > messageBytesMax) break;
       pending.sends += 1;
-      pending.sentAtMs = nowMs;
+      pending.sentAtMs = sentAtMs;
       pending.link = link;
       link.inFlight.set(pending.tag, pending);
       parts.push(part);

@@ -1,5 +1,5 @@
 // Batched calls while servers come and go: every call gets a result.
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LedgerServiceDefinition, type LedgerService, ReleaseResponse } from '#proto/ledger/v1/ledger.js';
@@ -118,13 +118,19 @@ describe('a replica that hangs', () => {
     expect(await failureOf(tollgate.ledger.release({ holdId: '1' }))).toMatchObject({ reason: 'deadline_exceeded' });
   });
 
-  it('is replaced by another one once a call on it has timed out', async () => {
+  it('is replaced by another one once a call on it has timed out, although the time of day was set back', async () => {
+    const dateNow = Date.now;
+    let setBackMs = 0;
+    const timeOfDay = jest.spyOn(Date, 'now').mockImplementation(() => dateNow() - setBackMs);
+    closeAll.push(() => timeOfDay.mockRestore());
     // The replica that is called first hangs from then on.
     let hanging: number | undefined;
     const replica = (index: number): BatchedMethods => ({
       release: (request) => {
         hanging ??= index;
-        return hanging === index ? stuck() : echoing(request);
+        if (hanging !== index) return echoing(request);
+        setBackMs += 3_600_000;
+        return stuck();
       },
     });
     const { client } = dial(replicas(await serve(replica(0)), await serve(replica(1))));

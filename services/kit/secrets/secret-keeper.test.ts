@@ -2,10 +2,11 @@
 import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { type Database, openDatabase } from '../db/open.js';
 import { processInfo } from '../process/process-info.js';
 import { recordingLogger } from '../testing/log.js';
+import { eventually } from '../testing/waiting.js';
 import { SecretBox, sealedWith } from './secret-box.js';
 import { newSecretKey, readSecretKeys, writeSecretKeys } from './secret-key.js';
 import { SecretKeyFile } from './secret-keys.js';
@@ -24,6 +25,7 @@ beforeEach(() => {
   rows = new Map();
 });
 afterEach(async () => {
+  jest.restoreAllMocks();
   for (const keeper of running.splice(0)) await keeper.stop();
   await db.close();
   rmSync(folder, { recursive: true });
@@ -74,6 +76,16 @@ it('seals secrets with a new key, opens them with the old one until then, and re
   ]);
   // The process that has not read the file again opens what another one has sealed with the new key.
   expect(box.open(rows.get('a')!, 'a')).toBe('one');
+});
+
+it('finds a key that was added to the file, although the time of day was set back', async () => {
+  writeSecretKeys(file, [newSecretKey()]);
+  const keys = new SecretKeyFile(file);
+  expect(keys.find('unknown')).toBeUndefined();
+  jest.spyOn(Date, 'now').mockReturnValue(0);
+  const added = newSecretKey();
+  writeSecretKeys(file, [...readSecretKeys(file)!, added]);
+  expect(await eventually(() => keys.find(added.id))).toEqual(added.key);
 });
 
 it('refuses to start without the key of its secrets, and creates no other', async () => {

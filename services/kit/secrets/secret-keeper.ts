@@ -78,7 +78,7 @@ export class SecretKeeper {
     const { keys } = this.options;
     keys.reload();
     const isChanged = this.sealedFor !== keys.ids().join();
-    if (isChanged || (keys.ids().length > 1 && Date.now() >= this.dueAtMs)) await this.reseal();
+    if (isChanged || (keys.ids().length > 1 && performance.now() >= this.dueAtMs)) await this.reseal();
   }
 
   private async reseal(): Promise<void> {
@@ -95,7 +95,7 @@ export class SecretKeeper {
     }
     if (resealed > 0) log.info({ service, secrets: resealed, key_id: currentId }, 'secrets were encrypted again with the current key');
     this.sealedFor = keys.ids().join();
-    this.dueAtMs = Date.now() + resealMs;
+    this.dueAtMs = performance.now() + resealMs;
   }
 
   private async states(): Promise<SecretKeyState[]> {

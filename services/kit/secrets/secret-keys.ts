@@ -42,9 +42,9 @@ export class SecretKeyFile implements SecretKeySource {
 
   find(id: string): Buffer | undefined {
     const known = this.known(id);
-    if (known !== undefined || Date.now() < this.rereadAtMs) return known;
+    if (known !== undefined || performance.now() < this.rereadAtMs) return known;
     // Another process may have begun to use a key that was added to the file.
-    this.rereadAtMs = Date.now() + rereadMsMin;
+    this.rereadAtMs = performance.now() + rereadMsMin;
     this.reload();
     return this.known(id);
   }
