@@ -157,7 +157,11 @@ function callStream(channel: Client, info: MethodInfo, options: DialGrpcOptions)
     const onAbort = (): void => call.cancel();
     context.signal.addEventListener('abort', onAbort, { once: true });
     try {
-      for await (const bytes of readAhead(call)) yield decodeResponse(info, bytes);
+      for await (const bytes of readAhead(call)) {
+        // What has arrived before the caller reads it is dropped, as by the other transports: an account pays for what is read of an answer.
+        if (context.signal.aborted) throw abortError(context.signal);
+        yield decodeResponse(info, bytes);
+      }
     } catch (error) {
       const failed = sending?.failure();
       if (failed !== undefined) throw failed.error;

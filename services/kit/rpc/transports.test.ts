@@ -195,6 +195,21 @@ describe.each(transports)('a service %s', (name, connect, aheadMax) => {
     expect(await cleaned.promise).toBe(true);
   });
 
+  it('delivers nothing more to a consumer that has cancelled, whatever has arrived', async () => {
+    let sent = 0;
+    const client = await clientOf({
+      async *count() {
+        for (; sent < 10; sent += 1) yield probe(String(sent));
+      },
+    });
+    const leave = new AbortController();
+    const messages = client.count(probe(''), context({ signal: leave.signal }))[Symbol.asyncIterator]();
+    await messages.next();
+    await untilStill(() => sent);
+    leave.abort();
+    expect(await failureOf(messages.next())).toMatchObject({ reason: 'cancelled' });
+  });
+
   it('holds the producer back while the consumer stalls', async () => {
     let produced = 0;
     const client = await clientOf({
