@@ -29,9 +29,10 @@ export class TlsFiles implements Tls {
   private isFaulty = false;
   private warnedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** Reads the files. Throws when one cannot be read. */
+  /** Reads the files. Throws when one cannot be used. */
   constructor(private readonly paths: TlsPaths) {
     this.current = readTls(paths);
+    assertMatching(this.current);
   }
 
   get ca(): Buffer {

@@ -65,7 +65,7 @@ export function identityOf(
   };
 }
 
-/** Returns the certificates, or undefined when none are set. Raises ConfigError when only some are set or a file cannot be read. */
+/** Returns the certificates, or undefined when none are set. Raises ConfigError when only some are set or a file cannot be used. */
 export function tlsOf(config: Pick<CommonConfig, 'tlsCa' | 'tlsCert' | 'tlsKey'>): TlsFiles | undefined {
   const { tlsCa: ca, tlsCert: cert, tlsKey: key } = config;
   if (ca === undefined && cert === undefined && key === undefined) return undefined;
@@ -75,6 +75,6 @@ export function tlsOf(config: Pick<CommonConfig, 'tlsCa' | 'tlsCert' | 'tlsKey'>
   try {
     return new TlsFiles({ ca, cert, key });
   } catch (error) {
-    throw new ConfigError([`A file of TOLLGATE_TLS_CA, TOLLGATE_TLS_CERT or TOLLGATE_TLS_KEY cannot be read: ${(error as Error).message}`]);
+    throw new ConfigError([`A file of TOLLGATE_TLS_CA, TOLLGATE_TLS_CERT or TOLLGATE_TLS_KEY cannot be used: ${(error as Error).message}`]);
   }
 }

@@ -14,7 +14,7 @@ import type { Tls } from '#client/tls.js';
 import { timed } from '../rpc/rpc-metrics.js';
 import type { MetricSnapshot } from '../telemetry/metrics.js';
 import { observeCertificates } from '../telemetry/runtime-metrics.js';
-import { startTelemetry } from '../telemetry/telemetry.js';
+import { type ProcessTelemetry, startTelemetry } from '../telemetry/telemetry.js';
 import { setCertificate } from './process-info.js';
 
 /** What a process provides to its parts. */
@@ -57,13 +57,19 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
   const log = createLogger({ name: options.name, level: common.logLevel });
   endOnUncaught(log);
   if (tls !== undefined) setCertificate(tls.watch({ log }));
-  const telemetry = await startTelemetry({
-    ...identityOf(options.name, common),
-    otel: common,
-    metricsIntervalMs: common.otelMetricsIntervalMs,
-    metricsListen: common.metricsListen,
-    log,
-  });
+  let telemetry: ProcessTelemetry;
+  try {
+    telemetry = await startTelemetry({
+      ...identityOf(options.name, common),
+      otel: common,
+      metricsIntervalMs: common.otelMetricsIntervalMs,
+      metricsListen: common.metricsListen,
+      log,
+    });
+  } catch (error) {
+    reportFailedStart(error, log);
+    return process.exit(1);
+  }
   const unused = unusedOtelNames(env);
   if (unused.length > 0) log.warn({ variables: unused }, 'these variables of OpenTelemetry have no effect here');
   const { tlsCert, tlsCa } = common;
@@ -88,9 +94,7 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
     parts = await options.build(groups, host);
     stopParts = await startInOrder(parts, log);
   } catch (error) {
-    log.fatal({ err: error }, 'could not start');
-    // In addition to the log line, for a user who started it by hand.
-    process.stderr.write(`Could not start: ${error instanceof Error ? error.message : String(error)}\n`);
+    reportFailedStart(error, log);
     await telemetry.stop();
     return process.exit(1);
   }
@@ -120,6 +124,12 @@ function readConfig<G extends SettingGroups>(options: ProcessOptions<G>, env: En
     process.stderr.write(`${error.message}\n`);
     return process.exit(1);
   }
+}
+
+function reportFailedStart(error: unknown, log: Logger): void {
+  log.fatal({ err: error }, 'could not start');
+  // In addition to the log line, for a user who started it by hand.
+  process.stderr.write(`Could not start: ${error instanceof Error ? error.message : String(error)}\n`);
 }
 
 /** Ends the process at an uncaught error; in a worker thread, ends only the thread. */

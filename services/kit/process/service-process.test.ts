@@ -1,6 +1,7 @@
 // How a process starts and stops, observed from outside: by its exit status, its health and its peers.
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { integer } from '../config/settings.js';
 import { newId } from '../id.js';
@@ -133,6 +134,20 @@ describe('a service process', () => {
     await expect(run({}, { env: { TOLLGATE_TLS_CERT: 'cert.pem' } })).rejects.toThrow();
     expect(await exited.promise).toBe(1);
     expect(printed).toContain('must be set together');
+  });
+
+  it('does not start with certificate files that cannot be used', async () => {
+    const file = fileURLToPath(import.meta.url);
+    const env = { TOLLGATE_TLS_CA: file, TOLLGATE_TLS_CERT: file, TOLLGATE_TLS_KEY: file };
+    await expect(run({}, { env })).rejects.toThrow();
+    expect(await exited.promise).toBe(1);
+    expect(printed).toContain('A file of TOLLGATE_TLS_CA, TOLLGATE_TLS_CERT or TOLLGATE_TLS_KEY cannot be used: ');
+  });
+
+  it('does not start if it cannot serve its metrics', async () => {
+    expect(await run({}, { env: { TOLLGATE_PROBE_METRICS_LISTEN: 'nowhere' } })).toEqual([]);
+    expect(await exited.promise).toBe(1);
+    expect(printed).toMatch(/^Could not start: "nowhere" is no address/);
   });
 });
 
