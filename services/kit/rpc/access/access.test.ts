@@ -361,8 +361,24 @@ describe('a stream', () => {
     ['revoked', (access: Access) => access.callers.put(registered('team', { version: 2n }), true)],
     ['no longer kept current', (access: Access) => access.callers.lose()],
   ])('ends when its caller is %s', async (_, end) => {
+    const { access, texts, failed } = openStream({}, {});
+    await untilTrue(() => texts.length === 1);
+    end(access);
+    expect(['peer_not_permitted', 'service_unavailable']).toContain((await failed).reason);
+  });
+
+  it('ends when its certificate is no longer accepted', async () => {
+    const certificateSha256 = 'aa'.repeat(32);
+    const certificates = [{ sha256: certificateSha256, untilMs: Date.now() + 100 }];
+    const { texts, failed } = openStream({ certificates }, { certificateSha256 });
+    expect(await failed).toMatchObject({ reason: 'peer_not_permitted', message: expect.stringContaining('was replaced') });
+    expect(texts).toEqual(['1']);
+  });
+
+  /** Opens a stream that never ends by itself. */
+  function openStream(caller: Partial<RegisteredCaller>, context: Partial<CallContext>) {
     const access = accessWith({});
-    know(access, registered('team'));
+    know(access, registered('team', caller));
     const service = decorateService(
       ProbeServiceDefinition,
       probeService({
@@ -375,13 +391,9 @@ describe('a stream', () => {
       { access, log: recordingLogger().log },
     );
     const texts: string[] = [];
-    let failure: AppError | undefined;
-    const reading = (async () => {
-      for await (const { text } of service.watchTicks(probe(''), callContext({ caller: 'team' }))) texts.push(text);
-    })().catch((error: AppError) => (failure = error));
-    await untilTrue(() => texts.length === 1);
-    end(access);
-    await reading;
-    expect(['peer_not_permitted', 'service_unavailable']).toContain(failure?.reason);
-  });
+    const read = async (): Promise<void> => {
+      for await (const { text } of service.watchTicks(probe(''), { ...callContext({ caller: 'team' }), ...context })) texts.push(text);
+    };
+    return { access, texts, failed: failureOf(read()) };
+  }
 });

@@ -6,7 +6,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import { systemClock } from '../../clock.js';
 import { ActorVerifier } from '../actor-token.js';
-import { type CallContext, changedContext } from '#client/call-context.js';
+import { type CallContext, changedContext, timerMsMax } from '#client/call-context.js';
 import type { CallScope, Decorator } from '../decorate.js';
 import { idsAt } from './ids-at.js';
 import { CallerDirectory, type RegisteredCaller } from './caller-directory.js';
@@ -22,6 +22,13 @@ export interface AccessOptions {
   readonly builtIn?: BuiltInCallers;
   /** How long a call with a token waits for the first keys after a start, in milliseconds. */
   readonly keysWaitMs?: number;
+}
+
+/** A registered caller that is admitted now. */
+interface Admitted {
+  readonly name: string;
+  /** When its certificate stops being accepted (epoch ms); undefined if no such time is known. */
+  readonly untilMs: number | undefined;
 }
 
 /** Decides which caller may call what in one process. */
@@ -69,14 +76,14 @@ export class Access {
           return { context: proven };
         });
       }
-      const admit = (): RegisteredCaller => this.admit(context, rule, method.fullName, accountIdsOf(request));
-      const { name } = admit();
+      const admit = (): Admitted => this.admit(context, rule, method.fullName, accountIdsOf(request));
+      const { name, untilMs } = admit();
       this.callers.noteSeen(name);
       const named =
         name === context.caller ? context : changedContext(context, { caller: name, identity: context.identity ?? context.caller });
       return this.withActor(named, (proven) => {
         assertScope(proven, rule);
-        return isStream ? this.whileAdmitted(proven, admit) : { context: proven };
+        return isStream ? this.whileAdmitted(proven, admit, untilMs) : { context: proven };
       });
     };
   };
@@ -99,39 +106,47 @@ export class Access {
     throw new AppError('service_unavailable', message, { retryAfterMs: 1000 });
   }
 
-  private admit(context: CallContext, rule: AccessRule, rpc: string, accountIds: string[] | undefined): RegisteredCaller {
+  private admit(context: CallContext, rule: AccessRule, rpc: string, accountIds: string[] | undefined): Admitted {
     if (!this.callers.isCurrent()) {
       throw new AppError('service_unavailable', 'Grants cannot be checked at the moment; try again.', { retryAfterMs: 1000 });
     }
     const caller = this.callers.find(context.identity ?? context.caller);
     if (caller === undefined) throw unknownCaller(context, rule.grant);
-    assertCertificate(caller, context);
+    const untilMs = assertCertificate(caller, context);
     if (rule.grant !== '' && !caller.grants.has(rule.grant)) throw grantMissing(caller.name, rule.grant);
     if (caller.accountIds !== undefined && rule.perOperation !== true && rule.anyAccount !== true) {
       assertAccounts(caller, rpc, accountIds);
     }
-    return caller;
+    return { name: caller.name, untilMs };
   }
 
-  /** Aborts a stream when its caller is no longer admitted. */
-  private whileAdmitted(context: CallContext, admit: () => void): CallScope {
+  /** Aborts a stream when its caller is no longer admitted. Its certificate is accepted until `untilMs`. */
+  private whileAdmitted(context: CallContext, admit: () => Admitted, untilMs: number | undefined): CallScope {
     const call = new AbortController();
     const onAbort = (): void => call.abort(context.signal.reason);
     let refusal: unknown;
-    const stopListening = this.callers.onChange(() => {
+    let timer: NodeJS.Timeout | undefined;
+    const check = (): void => {
       try {
-        admit();
+        checkAt(admit().untilMs);
       } catch (error) {
         refusal ??= error;
         call.abort(error);
       }
-    });
+    };
+    const checkAt = (atMs: number | undefined): void => {
+      clearTimeout(timer);
+      timer = atMs === undefined ? undefined : setTimeout(check, Math.min(atMs - Date.now(), timerMsMax)).unref();
+    };
+    checkAt(untilMs);
+    const stopListening = this.callers.onChange(check);
     context.signal.addEventListener('abort', onAbort, { once: true });
     if (context.signal.aborted) onAbort();
     return {
       context: changedContext(context, { signal: call.signal }),
       end(error) {
         stopListening();
+        clearTimeout(timer);
         context.signal.removeEventListener('abort', onAbort);
         return refusal ?? error;
       },
@@ -139,14 +154,15 @@ export class Access {
   }
 }
 
-function assertCertificate(caller: RegisteredCaller, { certificateSha256 }: CallContext): void {
+/** Returns when the certificate of the call stops being accepted (epoch ms); undefined if no such time is known. */
+function assertCertificate(caller: RegisteredCaller, { certificateSha256 }: CallContext): number | undefined {
   // Without TLS there is no certificate: such a server accepts connections only from where callers are trusted without one.
-  if (certificateSha256 === undefined || caller.certificates.length === 0) return;
+  if (certificateSha256 === undefined || caller.certificates.length === 0) return undefined;
   const nowMs = Date.now();
-  const counts = caller.certificates.some(
+  const accepted = caller.certificates.find(
     ({ sha256, untilMs }) => sha256 === certificateSha256 && (untilMs === undefined || nowMs < untilMs),
   );
-  if (counts) return;
+  if (accepted !== undefined) return accepted.untilMs;
   throw new AppError(
     'peer_not_permitted',
     `This certificate of "${caller.name}" was replaced. An operator can issue a new one: ./tollgate caller rotate ${caller.name}`,
