@@ -82,6 +82,7 @@ export function threadGroup(options: ThreadGroupOptions): ThreadGroup {
   const { name, common, log } = options;
   const running = new Map<number, Running>();
   let metricsOfEnded: readonly MetricSnapshot[] = [];
+  let collecting: Promise<readonly MetricSnapshot[]> | undefined;
   let isStopping = false;
 
   function launch(thread: number): Running {
@@ -163,6 +164,19 @@ export function threadGroup(options: ThreadGroupOptions): ThreadGroup {
     await Promise.all(all.map(({ ended }) => ended));
   }
 
+  async function collect(): Promise<readonly MetricSnapshot[]> {
+    const all = [...running.values()];
+    await Promise.all(
+      all.map(async (each) => {
+        const collected = new Promise<void>((resolve) => (each.collected = resolve));
+        order(each.worker, { kind: 'collect' });
+        // For a thread that is busy for longer, the previous values are returned.
+        await Promise.race([collected, sleep(collectMsMax, undefined, { ref: false })]);
+      }),
+    );
+    return mergeMetrics([metricsOfEnded, ...[...running.values()].map(({ metrics }) => metrics)]);
+  }
+
   return {
     name: `${name} threads`,
     async start() {
@@ -179,17 +193,7 @@ export function threadGroup(options: ThreadGroupOptions): ThreadGroup {
       for (const { worker } of running.values()) order(worker, { kind: 'leave' });
     },
     stop,
-    async metrics() {
-      const all = [...running.values()];
-      await Promise.all(
-        all.map(async (each) => {
-          const collected = new Promise<void>((resolve) => (each.collected = resolve));
-          order(each.worker, { kind: 'collect' });
-          // For a thread that is busy for longer, the previous values are returned.
-          await Promise.race([collected, sleep(collectMsMax, undefined, { ref: false })]);
-        }),
-      );
-      return mergeMetrics([metricsOfEnded, ...[...running.values()].map(({ metrics }) => metrics)]);
-    },
+    // Several receivers may collect at the same time.
+    metrics: () => (collecting ??= collect().finally(() => (collecting = undefined))),
   };
 }
