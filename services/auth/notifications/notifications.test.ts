@@ -190,6 +190,16 @@ describe.each(testEngines)('notifications on %s', (engine) => {
     expect((await list()).notifications).toEqual([]);
   });
 
+  it('are claimed by one process only, also if another one reads them after the claim', async () => {
+    mailer.failures = [new MailFailure('451 later', false)];
+    const [{ id }] = (await deliver(mail())) as [Notification];
+    const store = new NotificationStore(auth.db);
+    const nowMs = auth.clock.nowMs() + 3_600_000;
+    const read = async () => (await store.find([id]))[0]!;
+    expect(await store.claim(await read(), nowMs, nowMs + 60_000)).toMatchObject({ attempts: 2 });
+    expect(await store.claim(await read(), nowMs, nowMs + 60_000)).toBeUndefined();
+  });
+
   it.each([
     ['entries[0].id', { id: 'adl_1' }],
     ['entries[0].account_id', { accountId: '' }],

@@ -115,7 +115,8 @@ export class Notifier {
   async claim(due: StoredNotification): Promise<void> {
     const { notifications, clock } = this.deps;
     if (await this.isPaused()) return;
-    const claimed = await notifications.claim(due, clock.nowMs() + claimMs(due.channel));
+    const nowMs = clock.nowMs();
+    const claimed = await notifications.claim(due, nowMs, nowMs + claimMs(due.channel));
     if (claimed !== undefined) this.follow(claimed, this.attempt(claimed));
   }
 

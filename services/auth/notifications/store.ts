@@ -51,9 +51,13 @@ export class NotificationStore {
     return (await this.db.query(due, [pending, nowMs, ...ids, limit])).map(toNotification);
   }
 
-  /** Claims a notification for one attempt until this instant, after which others may claim it; undefined if another process claimed it first. */
-  async claim(notification: StoredNotification, untilMs: number): Promise<StoredNotification | undefined> {
+  /**
+   * Claims a due notification for one attempt until `untilMs`, after which others may claim it. Returns undefined if it was claimed before, which the
+   * notification as it was read may show: it is due later then.
+   */
+  async claim(notification: StoredNotification, nowMs: number, untilMs: number): Promise<StoredNotification | undefined> {
     const { id, dueAtMs, attempts } = notification;
+    if (dueAtMs > nowMs) return undefined;
     const claimed = await this.db
       .knex('notification')
       .where({ id: bytesOf(id), state: pending, due_at_ms: dueAtMs, attempts })
