@@ -29,7 +29,11 @@ export const mutants: readonly Mutant[] = [
     [
       ['unwritten holds set nothing aside', 'rows.keep({ ...applied.changes, hold: undefined });', ''],
       ['holds are granted from rows that are being changed', 'this.transactions > 0 || this.isCommitting() || ', ''],
-      ['a transaction that fails loses the holds that it would write', 'this.waiting = [...taken.map((hold) => ({ ...hold, mayExist: true })), ...this.waiting];', ''],
+      [
+        'a transaction that fails loses the holds that it would write',
+        'this.waiting = [...taken.map((hold) => ({ ...hold, mayExist: true })), ...this.waiting];',
+        '',
+      ],
       ['a database that fails grants holds', 'this.known.clear();', ''],
       ['a hold ignores the budgets that are not known', ' || touched.budgets.length < operation.budgets.length', ''],
     ],
