@@ -14,7 +14,7 @@ export interface DrawnChart {
 /** Saves rows as CSV. Texts that a spreadsheet would compute are quoted with an apostrophe. */
 export function saveCsv(name: string, rows: readonly (readonly string[])[]): void {
   const cell = (text: string): string => {
-    const safe = /^[=+\-@\t\r]/.test(text) && !/^-?\d+(\.\d+)?$/.test(text) ? `'${text}` : text;
+    const safe = /^([=+@\t\r]|-(?!\d+(\.\d+)?$))/.test(text) ? `'${text}` : text;
     return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
   saveFile(new Blob([rows.map((row) => `${row.map(cell).join(',')}\r\n`).join('')], { type: 'text/csv' }), `${name}.csv`);

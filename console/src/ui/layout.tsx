@@ -10,7 +10,7 @@ let isReturn = false;
 addEventListener('popstate', () => (isReturn = true));
 /** Whether the user has pressed a key or a button since the path changed: the focus is then theirs. */
 let hasActed = false;
-for (const event of ['keydown', 'pointerdown']) addEventListener(event, () => (hasActed = true), { capture: true, passive: true });
+for (const event of ['keydown', 'pointerdown']) addEventListener(event, () => (hasActed = true), true);
 // wouter sends the first one.
 for (const event of ['pushState', 'popstate']) addEventListener(event, () => (hasActed = false));
 /** A dialog that led to the page, such as the command palette, closes first. */
