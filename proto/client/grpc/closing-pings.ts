@@ -14,10 +14,11 @@ function answerPingsWhileClosing(message: unknown): void {
   const { session } = stream;
   if (session === undefined || seen.has(session) || headers['content-type']?.startsWith('application/grpc') !== true) return;
   seen.add(session);
-  const ping = session.ping.bind(session) as (callback: PingCallback) => boolean;
-  session.ping = (callback: unknown) => {
-    if (!session.closed || session.destroyed) return ping(callback as PingCallback);
-    setImmediate(callback as PingCallback, null, 0, Buffer.alloc(8));
+  const ping = session.ping.bind(session) as (...args: unknown[]) => boolean;
+  // The callback is the last argument; a payload may precede it.
+  session.ping = (...args: unknown[]) => {
+    if (!session.closed || session.destroyed) return ping(...args);
+    setImmediate(args.at(-1) as PingCallback, null, 0, Buffer.alloc(8));
     return true;
   };
 }

@@ -220,7 +220,7 @@ export class CallRoute {
   /** Returns the pause before the only target of the model is tried a second time; undefined if it is not. */
   #pauseBeforeRepeat(error: unknown, hasStatus: boolean): number | undefined {
     const [only] = this.targets;
-    // One that was not called has waited for its allowance already. The sandbox is not retried, because it fails on purpose.
+    // A target that was not called has already waited for its allowance. The sandbox is not retried, because it fails on purpose.
     if (!this.#wasCalled || this.targets.length > 1 || this.#hasRepeated || only!.upstream.format === ApiFormat.API_FORMAT_SANDBOX)
       return undefined;
     return pauseBeforeRetry(error, hasStatus, this.router.deps.config.retryPauseMs);

@@ -52,7 +52,7 @@ export async function addUnits(tx: PlainTransaction, ids: readonly Buffer[], sig
   }
 }
 
-/** Removes the sums of one account; returns false when no account has any. */
+/** Removes the sums of one account. Returns false when there is none left. */
 export async function clearUnits(tx: PlainTransaction): Promise<boolean> {
   const [first] = await tx.query(firstAccount, []);
   if (first !== undefined) await tx.run(deleteAccount, [first['account_id']]);
