@@ -17,8 +17,8 @@ import { currentDrifts, driftsMax, noResults, type Results, resultsOf, wrongBook
 
 /** Calls of the last moments are left to the next run, since most of them are in progress. */
 const youngMs = 10_000;
-/** How far a run reaches back before the end of the previous one, for calls that arrive late and clocks that differ. */
-const overlapMs = 60_000;
+/** How far a run reaches back before the end of the previous one, for clocks that differ. Calls that were in progress then are examined again anyway. */
+const overlapMs = 10_000;
 /** A run whose replica died is taken over after this. */
 const claimMs = 600_000;
 /** Maximum number of calls in progress that are remembered; those beyond are left to the full run. */
