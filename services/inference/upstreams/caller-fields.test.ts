@@ -71,6 +71,19 @@ describe('tools that a vendor runs', () => {
     expect(wires.anthropic.count!.body(textRequest('Hi', { native }), 'm')).toContain('web_search_20250305');
   });
 
+  it('leave no trace in the output: what the total has beyond the output may be what they found', () => {
+    const wire = chatCompletionsWire('u', 'https://u.example/v1', ['tools.google_search']);
+    const vendorTools = [{ field: 'tools[0].type', type: 'google_search' }];
+    const answer = { target: { upstreamId: 'u', upstreamModel: 'm' }, requestId: '', droppedFields: [], isNative: true };
+    const outputOf = (tools: typeof vendorTools) => {
+      const decoder = wire.decoder(textRequest('Hi', { native: { format: chat, fieldsJson: '{}', vendorTools: tools } }), answer);
+      decoder.push('{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":103}}');
+      return decoder.report.output;
+    };
+    expect(outputOf([])).toEqual({ outputTokens: 94, reasoningTokens: 93 });
+    expect(outputOf(vendorTools)).toEqual({ outputTokens: 1, reasoningTokens: 0 });
+  });
+
   it('are a matter of their own format: another one is sent no such tool', () => {
     const native = { format: chat, fieldsJson: '{}', vendorTools: [{ field: 'tools[0].type', type: 'web_search' }] };
     expect(() => wires.anthropic.generateBody(textRequest('Hi', { native }), 'm', true)).not.toThrow();

@@ -28,6 +28,15 @@ export function assertToolsAllowed(
   );
 }
 
+/** Reports whether the vendor may run tools for a request of the format. */
+export function mayRunTools(
+  request: Pick<GenerateRequest, 'native' | 'unitCaps'>,
+  format: ApiFormat,
+  allowedFields: readonly string[],
+): boolean {
+  return nativeFor(request, format)?.vendorTools.some((tool) => mayRun(tool, request, allowedFields)) === true;
+}
+
 /** Returns a request of the format with those of the optional tools that the upstream may run; the names of the others are returned as dropped. */
 export function withOptionalTools(
   request: GenerateRequest,

@@ -6,7 +6,7 @@ import { ChatCompletionsDecoder } from './stream.js';
 
 const target = { upstreamId: 'u', upstreamModel: 'm' };
 
-function newDecoder(stopSequences: string[] = []): ChatCompletionsDecoder {
+function newDecoder(stopSequences: string[] = [], runsTools = false): ChatCompletionsDecoder {
   let ids = 0;
   return new ChatCompletionsDecoder({
     target,
@@ -14,6 +14,7 @@ function newDecoder(stopSequences: string[] = []): ChatCompletionsDecoder {
     droppedFields: [],
     isNative: false,
     stopSequences,
+    runsTools,
     toCallerName: (name) => name,
     newToolCallId: () => `made_${(ids += 1)}`,
   });
@@ -524,6 +525,31 @@ describe('usage of a chat-completions stream', () => {
     expect(decode([finish('stop'), { choices: [], usage: { ...raw, completion_tokens: 24 } }]).decoder.report.output).toEqual({
       outputTokens: 24,
       reasoningTokens: 20,
+    });
+  });
+
+  describe('whose total is more than its parts', () => {
+    const outputOf = (raw: object, runsTools = false) => {
+      const decoder = newDecoder([], runsTools);
+      decoder.push(JSON.stringify({ ...finish('stop'), usage: { prompt_tokens: 9, completion_tokens: 1, total_tokens: 103, ...raw } }));
+      return decoder.report.output;
+    };
+
+    it("has Gemini's thoughts in it, which are output", () => {
+      expect(outputOf({})).toEqual({ outputTokens: 94, reasoningTokens: 93 });
+      expect(outputOf({ completion_tokens: 0, completion_tokens_details: null })).toEqual({ outputTokens: 94, reasoningTokens: 94 });
+    });
+
+    it.each<[string, object, boolean]>([
+      ['the vendor states the reasoning', { completion_tokens_details: { reasoning_tokens: 0 } }, false],
+      ['these were read from a cache', { prompt_tokens_details: { cached_tokens: 93 } }, false],
+      ['these were read from or written to a cache', { cache_read_input_tokens: 90, cache_creation_input_tokens: 3 }, false],
+      ['the vendor may have run tools', {}, true],
+      ['the prompt is in another report', { prompt_tokens: 0 }, false],
+      ['the total is not a count', { total_tokens: 103.5 }, false],
+      ['it is less', { total_tokens: 9 }, false],
+    ])('has no thoughts in it if %s', (_why, raw, runsTools) => {
+      expect(outputOf(raw, runsTools)).toEqual({ outputTokens: 1, reasoningTokens: 0 });
     });
   });
 

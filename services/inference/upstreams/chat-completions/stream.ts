@@ -18,6 +18,8 @@ export interface ChatCompletionsStreamOptions extends AnswerHead {
   readonly newToolCallId: () => string;
   /** The request's stop sequences, for upstreams that report which one was matched. */
   readonly stopSequences: readonly string[];
+  /** Whether the vendor may run tools. */
+  readonly runsTools?: boolean;
 }
 
 type TextKind = 'text' | 'reasoning' | 'refusal';
@@ -141,7 +143,7 @@ export class ChatCompletionsDecoder implements StreamDecoder {
   }
 
   #takeUsage(usage: unknown): void {
-    const merged = mergeReports(this.report, readUsage(usage));
+    const merged = mergeReports(this.report, readUsage(usage, this.options.runsTools));
     // A later report without figures adds nothing else either.
     if (merged !== this.report) this.#usage = usage;
     this.report = merged;

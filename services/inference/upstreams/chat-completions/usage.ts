@@ -10,10 +10,10 @@ import {
 } from '../../tokens/usage-report.js';
 import { isObject } from '../stream-decoder.js';
 
-/** Returns the report in a `usage` object. */
-export function readUsage(usage: unknown): UsageReport {
+/** Returns the report in a `usage` object. `runsTools`: the vendor may have run tools, whose results some count in the total alone. */
+export function readUsage(usage: unknown, runsTools = false): UsageReport {
   if (!isObject(usage)) return { input: 'not_a_count', output: 'not_a_count' };
-  return { input: readInput(usage), output: readOutput(usage), searches: readSearches(usage) };
+  return { input: readInput(usage), output: readOutput(usage, runsTools), searches: readSearches(usage) };
 }
 
 /**
@@ -59,14 +59,34 @@ function readInput(usage: Usage): UsageReport['input'] {
   return counts;
 }
 
-function readOutput(usage: Usage): UsageReport['output'] {
+function readOutput(usage: Usage, runsTools: boolean): UsageReport['output'] {
   const completion = usage['completion_tokens'];
   if (completion === undefined || completion === null) return noReport.output;
-  const reasoning = detail(usage['completion_tokens_details'], 'reasoning_tokens') ?? 0;
-  if (!isCount(completion) || !isCount(reasoning)) return 'not_a_count';
+  const stated = detail(usage['completion_tokens_details'], 'reasoning_tokens') ?? undefined;
+  if (!isCount(completion) || !(stated === undefined || isCount(stated))) return 'not_a_count';
+  const beyond = beyondTotal(usage, completion);
   // xAI leaves reasoning out of the completion but includes it in the total; it is output in any case.
-  const isBeside = reasoning > 0 && usage['total_tokens'] === Number(usage['prompt_tokens']) + completion + reasoning;
-  return { outputTokens: isBeside ? completion + reasoning : completion, reasoningTokens: reasoning };
+  if (stated !== undefined) return { outputTokens: beyond === stated ? completion + stated : completion, reasoningTokens: stated };
+  const reasoning = runsTools || isCached(usage, beyond) ? 0 : beyond;
+  return { outputTokens: completion + reasoning, reasoningTokens: reasoning };
+}
+
+/**
+ * Returns what the total has beyond the prompt and the completion. Gemini's servers of this format send no details, so its thoughts, which Google
+ * bills as output, are in the total alone (9 + 1 tokens, 103 in total: discuss.ai.google.dev/t/127400); so are the results of tools that Google
+ * runs, which are input (GoogleGenAiTokenUsage in LangChain4j). Perplexity's total is the plain sum.
+ */
+function beyondTotal({ prompt_tokens: prompt, total_tokens: total }: Usage, completion: number): number {
+  // Without a prompt, the report has only the other half of the figures.
+  return isCount(total) && isCount(prompt) && prompt > 0 ? Math.max(0, total - prompt - completion) : 0;
+}
+
+/** Reports whether these tokens came from or went to a cache: some proxies count them alongside the prompt (SamSaffron/term-llm#424). */
+function isCached(usage: Usage, tokens: number): boolean {
+  const details = usage['prompt_tokens_details'];
+  const read = detail(details, 'cached_tokens') ?? usage['cache_read_input_tokens'] ?? usage['prompt_cache_hit_tokens'] ?? 0;
+  const written = detail(details, 'cache_write_tokens') ?? usage['cache_creation_input_tokens'] ?? 0;
+  return [read, written, Number(read) + Number(written)].includes(tokens);
 }
 
 function detail(details: unknown, name: string): unknown {

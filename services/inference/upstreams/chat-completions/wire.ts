@@ -3,7 +3,7 @@ import { newId } from '#kit/id.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { compatibleServers, publishedOnly, withCallerFields, withOperatorFields } from '../caller-fields.js';
 import type { Wire } from '../http/wire.js';
-import { assertToolsAllowed } from '../vendor-tools.js';
+import { assertToolsAllowed, mayRunTools } from '../vendor-tools.js';
 import { embeddingsOf } from './embeddings.js';
 import { responseError } from './error.js';
 import { flavourOf } from './flavour.js';
@@ -30,6 +30,7 @@ export function chatCompletionsWire(upstreamId: string, baseUrl: string, allowed
       new ChatCompletionsDecoder({
         ...answer,
         stopSequences: request.stopSequences,
+        runsTools: mayRunTools(request, format, allowedFields),
         toCallerName: answer.isNative ? (name) => name : callerToolNames(request.prompt!.tools),
         newToolCallId: () => newId('call'),
       }),

@@ -372,6 +372,10 @@ describe('the end of a responses answer', () => {
       input: { inputTokens: 30, cacheReadTokens: 60, cacheWrite5mTokens: 10, cacheWrite1hTokens: 0 },
       output: { outputTokens: 20, reasoningTokens: 8 },
     });
+    const beyond = { input_tokens: 100, output_tokens: 20, total_tokens: 150 };
+    expect(decode([created, ...text, completed({ usage: beyond })]).decoder.report).toMatchObject({
+      output: { outputTokens: 50, reasoningTokens: 30 },
+    });
     expect(
       decode([created, ...text, completed({ usage: { input_tokens: 5, input_tokens_details: { cached_tokens: 9 } } })]).decoder.report,
     ).toEqual({

@@ -37,7 +37,7 @@ export class ResponsesDecoder implements StreamDecoder {
   outcome: Outcome | undefined;
   report: UsageReport = noReport;
 
-  constructor(private readonly options: AnswerHead & ItemWriterOptions) {
+  constructor(private readonly options: AnswerHead & ItemWriterOptions & { readonly runsTools?: boolean }) {
     this.#writer = new BlockWriter(options.target, options.droppedFields);
     this.#itemWriter = new ItemWriter(this.#writer, options);
   }
@@ -170,7 +170,7 @@ export class ResponsesDecoder implements StreamDecoder {
   #finish(response: unknown): Event[] {
     if (!isObject(response)) throw malformed('an end without a response');
     const { status, usage, output } = response;
-    if (usage !== undefined && usage !== null) this.report = mergeReports(this.report, readUsage(usage));
+    if (usage !== undefined && usage !== null) this.report = mergeReports(this.report, readUsage(usage, this.options.runsTools));
     if (status === 'failed' || status === 'cancelled' || isObject(response['error']))
       throw responseFailure(response, this.options.target.upstreamModel);
     if (status === 'in_progress' || status === 'queued') throw malformed(`a response that ends with the status "${status}"`);

@@ -9,7 +9,7 @@ import { flavourOf } from '../chat-completions/flavour.js';
 import { callerToolNames } from '../chat-completions/tool-names.js';
 import type { Wire } from '../http/wire.js';
 import { isObject } from '../stream-decoder.js';
-import { assertToolsAllowed, assertToolsCountable, withOptionalTools } from '../vendor-tools.js';
+import { assertToolsAllowed, assertToolsCountable, mayRunTools, withOptionalTools } from '../vendor-tools.js';
 import { countTokensBody, responsesBody } from './request.js';
 import { ResponsesDecoder } from './stream.js';
 
@@ -32,6 +32,7 @@ export function responsesWire(upstreamId: string, baseUrl: string, allowedFields
     decoder: (request, answer) =>
       new ResponsesDecoder({
         ...answer,
+        runsTools: mayRunTools(request, format, allowedFields),
         toCallerName: answer.isNative ? (name) => name : callerToolNames(request.prompt!.tools),
         newId,
       }),
