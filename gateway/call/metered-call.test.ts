@@ -856,6 +856,7 @@ describe('a metered call', () => {
   it.each<[string, Partial<GenerateResponse>, object]>([
     ['neither half', {}, { inputTokens: 7, outputTokens: 4 }],
     ['the input', { inputReported: true }, { inputTokens: 10, outputTokens: 4 }],
+    ['part of the output', { reportedOutput: { outputTokens: 3, reasoningTokens: 1 } }, { inputTokens: 7, outputTokens: 4 }],
     ['both halves', { inputReported: true, outputReported: true }, { inputTokens: 10, outputTokens: 3 }],
   ])('counts a cancelled answer by the tokenizer where the upstream reported %s so far', async (_what, flags, tokens) => {
     const disconnected = new AbortController();
@@ -866,6 +867,7 @@ describe('a metered call', () => {
       choices: 2,
     });
     expect(records[0]).toMatchObject({ free: false, tokens });
+    for (const { output } of counted) expect(output?.reported).toEqual(flags.reportedOutput);
     for (const { output } of counted) expect(output).toMatchObject({ text: 'hihi', contentEvents: 2, tokensMax: 200 });
     expect(counted).toHaveLength('outputReported' in flags ? 0 : 1);
   });

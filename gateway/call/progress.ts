@@ -6,6 +6,7 @@ import type {
   Finished,
   GenerateRequest,
   GenerateResponse,
+  ReportedOutput,
   Target,
 } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
@@ -33,6 +34,7 @@ export class Progress implements Readable {
   finished: Finished | undefined;
   readonly attempts: AttemptLog;
   #areReported = { input: false, output: false };
+  #reportedOutput: ReportedOutput | undefined;
   #delivered = new AnswerText();
 
   constructor(
@@ -70,6 +72,7 @@ export class Progress implements Readable {
     }
     if (!this.hasDisconnected) {
       this.#areReported = { input: batch.inputReported === true, output: batch.outputReported === true };
+      this.#reportedOutput = batch.reportedOutput;
       if (!this.#areReported.output) this.#delivered.add(events);
     }
     for (const { event } of events) {
@@ -96,7 +99,7 @@ export class Progress implements Readable {
     return {
       upstreamModel: this.call.upstreamModel,
       input: input ? undefined : { prompt, responseFormat, tokensMax: inputTokensMax },
-      output: output ? undefined : this.#delivered.counted(this.call.outputCapTokens),
+      output: output ? undefined : { ...this.#delivered.counted(this.call.outputCapTokens), reported: this.#reportedOutput },
     };
   }
 
@@ -126,6 +129,7 @@ export class Progress implements Readable {
     this.outputTokensRead = 0;
     this.firstOutputAtMs = undefined;
     this.#areReported = { input: false, output: false };
+    this.#reportedOutput = undefined;
     this.#delivered = new AnswerText();
   }
 }

@@ -38,6 +38,13 @@ it('counts at least one token for each event with text, and never more than mone
   expect(await count({ input: { prompt: textRequest(text).prompt!, tokensMax: 9 } })).toMatchObject({ inputTokens: 9 });
 });
 
+it('returns what the upstream reported if that is more than the count', async () => {
+  const output = { text: 'Hello world', contentEvents: 2, tokensMax: 100 };
+  const reported = { outputTokens: 40, reasoningTokens: 30 };
+  expect(await count({ output: { ...output, reported } })).toMatchObject(reported);
+  expect(await count({ output: { ...output, contentEvents: 50, reported } })).toMatchObject({ outputTokens: 50, reasoningTokens: 0 });
+});
+
 it('rejects a request without a model, or without the prompt to count', async () => {
   await expect(count({ upstreamModel: '' })).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'upstream_model' } });
   await expect(count({ input: { tokensMax: 1 } })).rejects.toMatchObject({ details: { field: 'input.prompt' } });

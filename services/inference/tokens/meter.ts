@@ -3,7 +3,7 @@ import { ApiFormat, type Event, type GenerateRequest, type GenerateResponse } fr
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { AnswerText } from '#rules/answer-text.js';
 import { webSearchUnit } from '#rules/pricing.js';
-import { boundedOutput, countOutput } from './count-output.js';
+import { boundedOutput, countOutput, largerOutput } from './count-output.js';
 import { estimateInput, roughInput, textFactor } from './estimate.js';
 import { inputTokensMax, roughTokens, tokenInputs } from './prompt-text.js';
 import {
@@ -30,7 +30,7 @@ export interface FinalUsage {
 }
 
 /** Usage so far, and which halves of it are the upstream's own. */
-export type RunningUsage = Pick<GenerateResponse, 'usageSoFar' | 'inputReported' | 'outputReported'>;
+export type RunningUsage = Pick<GenerateResponse, 'usageSoFar' | 'inputReported' | 'outputReported' | 'reportedOutput'>;
 
 /** Counts what an upstream delivers, and prefers its own report wherever that satisfies the rules. */
 export class Meter {
@@ -39,6 +39,7 @@ export class Meter {
   readonly #inputMax: number;
   #roughInput: number | undefined;
   #report: UsageReport = noReport;
+  #isFinal = false;
   #outputBytes = 0;
   #reasoningBytes = 0;
   readonly #text = new AnswerText((text, isReasoning) => {
@@ -63,27 +64,31 @@ export class Meter {
     this.#text.add(events);
   }
 
-  /** Sets the upstream's latest report, which replaces the previous one. */
-  report(report: UsageReport): void {
+  /** Sets the upstream's latest report, which replaces the previous one. `isFinal`: no output can follow it. */
+  report(report: UsageReport, isFinal: boolean): void {
     this.#report = report;
+    this.#isFinal = isFinal;
   }
 
   /** Returns the usage so far. */
   soFar(): RunningUsage {
     const input = this.#checkedInput();
     const output = this.#checkedOutput();
+    const reported = isFault(output) ? undefined : output;
+    const isFinal = reported !== undefined && this.#isFinal;
     return {
       usageSoFar: {
         ...(isFault(input) ? plainInput(this.#estimateInput()) : input),
-        ...(isFault(output) ? this.#roughOutput() : output),
+        ...(isFinal ? reported : largerOutput(this.#roughOutput(), reported)),
         ...this.#units(),
       },
       inputReported: !isFault(input),
-      outputReported: !isFault(output),
+      outputReported: isFinal,
+      reportedOutput: isFinal ? undefined : reported,
     };
   }
 
-  /** Returns the usage of the whole call. We count what the upstream did not report or reported in violation of a rule. */
+  /** Returns the usage of the whole call. We count what the upstream did not report, reported too early or reported in violation of a rule. */
   async finish(): Promise<FinalUsage> {
     const input = this.#checkedInput();
     const output = await this.#comparedOutput();
@@ -121,8 +126,10 @@ export class Meter {
   /** Returns the checked output, compared with our own count where several answers were requested: some servers report the usage of one. */
   async #comparedOutput(): Promise<OutputCounts | UsageFault | undefined> {
     const output = this.#checkedOutput();
-    if (isFault(output) || this.request.choices <= 1 || output.outputTokens >= this.#roughOutput().outputTokens * roughMargin)
-      return output;
+    if (isFault(output)) return output;
+    // A figure that came before the end may not include all that was delivered.
+    if (!this.#isFinal) return countOutput({ ...this.#text.counted(this.#outputMax), reported: output }, this.model);
+    if (this.request.choices <= 1 || output.outputTokens >= this.#roughOutput().outputTokens * roughMargin) return output;
     // A proxy that splits the events of its upstream reports fewer tokens than events.
     const counted = await countOutput({ ...this.#text.counted(this.#outputMax), contentEvents: 0 }, this.model);
     return outputFaultByCount(output, counted) ?? output;

@@ -115,7 +115,7 @@ describe('bounds', () => {
 describe('a meter', () => {
   it('uses input that was reported although the output never was', async () => {
     const meter = new Meter(textRequest('Hi'), 'm');
-    meter.report({ input: { inputTokens: 9, cacheReadTokens: 1, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 }, output: undefined });
+    meter.report({ input: { inputTokens: 9, cacheReadTokens: 1, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 }, output: undefined }, false);
     const deltas = ['Hello', ' world'].map((value) => ({
       event: { $case: 'blockDelta' as const, value: { index: 0, delta: { $case: 'text' as const, value } } },
     }));
@@ -153,10 +153,13 @@ describe('a meter', () => {
   const reported = (outputTokens: number, choices: number) => {
     const meter = new Meter(textRequest('Hi', { choices }), 'm');
     meter.add([...deltasOf(answers[0]!), other(answers[1]!)]);
-    meter.report({
-      input: { inputTokens: 9, cacheReadTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 },
-      output: { outputTokens, reasoningTokens: 0 },
-    });
+    meter.report(
+      {
+        input: { inputTokens: 9, cacheReadTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 },
+        output: { outputTokens, reasoningTokens: 0 },
+      },
+      true,
+    );
     return meter.finish();
   };
 

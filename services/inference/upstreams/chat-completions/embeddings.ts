@@ -51,6 +51,10 @@ export class EmbeddingsDecoder implements StreamDecoder {
     this.#inputs = prompt!.messages.length + embedding!.tokenInputs.length;
   }
 
+  get hasEnded(): boolean {
+    return this.outcome !== undefined;
+  }
+
   push(data: string): Event[] {
     const payload = parsePayload(data);
     const error = errorOf(payload);

@@ -56,6 +56,10 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     );
   }
 
+  get hasEnded(): boolean {
+    return this.outcome !== undefined || this.#finishReason !== undefined;
+  }
+
   push(data: string): Event[] {
     const text = data.trim();
     if (this.outcome !== undefined || text === '') return [];

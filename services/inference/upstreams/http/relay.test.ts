@@ -121,6 +121,60 @@ describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
     expect(await countTexts([delivered])).not.toBe(roughTokens(Buffer.byteLength(delivered)));
   });
 
+  describe('whose upstream reports output before it breaks off', () => {
+    const isChat = wire === formats[0]![1];
+    const text = 'internationalisation '.repeat(40);
+    /** Returns the figures of a stream that reports so much before and after its text, and then breaks off. */
+    const charged = async (early: number, late?: number) => {
+      const reporting = (outputTokens: number, isEnd: boolean) =>
+        isChat
+          ? {
+              choices: isEnd ? [{ index: 0, delta: {}, finish_reason: 'stop' }] : [],
+              usage: { prompt_tokens: 5, completion_tokens: outputTokens },
+            }
+          : {
+              type: 'message_delta',
+              delta: { stop_reason: isEnd ? 'end_turn' : null },
+              usage: { input_tokens: 5, output_tokens: outputTokens },
+            };
+      const content = isChat
+        ? [{ choices: [{ index: 0, delta: { content: text } }] }]
+        : [
+            { type: 'content_block_start', index: 0, content_block: { type: 'text' } },
+            { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } },
+          ];
+      const payloads = [reporting(early, false), ...content, ...(late === undefined ? [] : [reporting(late, true)])];
+      async function* broken(): AsyncGenerator<Uint8Array> {
+        for (const payload of payloads) yield Buffer.from(`data: ${JSON.stringify(payload)}\n\n`);
+        throw new AppError('upstream_failed', 'reset');
+      }
+      const messages: GenerateResponse[] = [];
+      await expect(relayed(wire, broken(), undefined, messages)).rejects.toThrow('reset');
+      const [running, last] = messages.filter(({ usageSoFar }) => usageSoFar!.outputTokens > 0).slice(-2);
+      return { running: running!, charged: last!.usageSoFar!.outputTokens };
+    };
+
+    it('is charged by our count if the report is lower, as it came before the text', async () => {
+      const { running, charged: tokens } = await charged(1);
+      expect(tokens).toBe(await countTexts([text]));
+      expect(running).toMatchObject({
+        usageSoFar: { outputTokens: roughTokens(text.length) },
+        outputReported: false,
+        reportedOutput: { outputTokens: 1 },
+      });
+    });
+
+    it('is charged by a report that is higher, as it includes what was not delivered', async () => {
+      const { running, charged: tokens } = await charged(900);
+      expect(tokens).toBe(900);
+      expect(running).toMatchObject({ usageSoFar: { outputTokens: 900 }, outputReported: false, reportedOutput: { outputTokens: 900 } });
+    });
+
+    it('is charged by the report that came with the end', async () => {
+      expect((await charged(1, 30)).charged).toBe(30);
+    });
+  });
+
   it('ends at an event beyond the size limit, even before its end has arrived', async () => {
     const limits = { eventBytesMax: 1000, responseBytesMax: 1_000_000, idleTimeoutMs: 1000 };
     const endless = Buffer.from(`data: {"x":"${'x'.repeat(5000)}`);

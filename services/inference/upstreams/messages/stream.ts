@@ -38,6 +38,10 @@ export class MessagesDecoder implements StreamDecoder {
     this.#writer = new BlockWriter(options.target, options.droppedFields, options.customTools);
   }
 
+  get hasEnded(): boolean {
+    return this.outcome !== undefined || this.#outcome !== undefined;
+  }
+
   get report(): UsageReport {
     return this.#usage.report;
   }
