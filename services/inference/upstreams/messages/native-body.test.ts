@@ -61,12 +61,12 @@ describe('the body of a caller of the same format', () => {
     const thinking = { type: 'enabled', budget_tokens: 31_999, display: 'omitted' };
     const own = { ...fields, thinking, context_management: { edits: [] } };
     const reasoning = { effort: '', budgetTokens: 31_999, disabled: false };
-    expect(bodyOf(asking(own, { reasoning, maxOutputTokens: 32_000 }))).toMatchObject({ max_tokens: 32_000, thinking });
-    expect(bodyOf(asking(own, { reasoning, maxOutputTokens: 4000 }))).toMatchObject({
-      ...own,
-      max_tokens: 4000,
-      thinking: { ...thinking, budget_tokens: 3999 },
-    });
+    const roomy = messagesBody(asking(own, { reasoning, maxOutputTokens: 32_000 }), 'vendor-model');
+    expect(JSON.parse(roomy.json)).toMatchObject({ max_tokens: 32_000, thinking });
+    expect(roomy.dropped).toEqual([]);
+    const lowered = messagesBody(asking(own, { reasoning, maxOutputTokens: 4000 }), 'vendor-model');
+    expect(JSON.parse(lowered.json)).toMatchObject({ ...own, max_tokens: 4000, thinking: { ...thinking, budget_tokens: 3999 } });
+    expect(lowered.dropped).toEqual(['thinking.budget_tokens']);
     const tight = messagesBody(asking(own, { reasoning, maxOutputTokens: 1024 }), 'vendor-model');
     expect(JSON.parse(tight.json)).toEqual({ model: 'vendor-model', max_tokens: 1024, stream: true, ...fields });
     expect(tight.dropped).toEqual(['thinking', 'context_management']);

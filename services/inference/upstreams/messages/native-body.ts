@@ -1,6 +1,6 @@
 // Builds the body for a caller of the same format: our fields, spliced before the caller's own. Pure.
 import { isObject, type JsonObject } from '../stream-decoder.js';
-import { thinkingBudgetMin } from './reasoning.js';
+import { budgetField, thinkingBudgetMin } from './reasoning.js';
 
 /** Returns the JSON of `ours` and the caller's fields. A large body is parsed again only if something in it must be removed. */
 export function nativeBody(ours: JsonObject, fieldsJson: string): string {
@@ -21,7 +21,7 @@ export function withBudgetBelow(maxTokens: number, fieldsJson: string): { fields
   if (maxTokens > thinkingBudgetMin)
     return {
       fieldsJson: JSON.stringify({ ...fields, thinking: { ...(thinking as JsonObject), budget_tokens: maxTokens - 1 } }),
-      dropped: [],
+      dropped: [budgetField],
     };
   if (management === undefined) return { fieldsJson: JSON.stringify(rest), dropped: ['thinking'] };
   return { fieldsJson: JSON.stringify(rest), dropped: ['thinking', 'context_management'] };

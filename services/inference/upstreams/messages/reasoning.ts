@@ -6,6 +6,9 @@ import type { ModelTraits } from './model-traits.js';
 /** Smallest thinking budget that the vendor accepts, in tokens. */
 export const thinkingBudgetMin = 1024;
 
+/** The name by which callers learn that their budget was lowered. */
+export const budgetField = 'thinking.budget_tokens';
+
 /** Holds what else in the request decides whether the model may think. */
 export interface ThinkingConditions {
   readonly maxTokens: number;
@@ -24,6 +27,8 @@ export interface ThinkingPlan {
   readonly freesTool: boolean;
   /** Whether the caller's reasoning could not be honoured. */
   readonly isDropped: boolean;
+  /** Whether the caller's budget was lowered, because it must be below the cap. */
+  readonly isLowered?: boolean;
 }
 
 const efforts: Readonly<Record<string, string>> = {
@@ -54,7 +59,13 @@ function withBudget(tokens: number, { effort }: Reasoning, { maxTokens, traits, 
   const saidEffort = traits.thinking === 'budget' || effort === '' ? {} : { effort: effortFor(effort, traits) };
   const budget = Math.min(tokens, maxTokens - 1);
   if (budget < thinkingBudgetMin || isMidTurn) return { ...none, ...saidEffort, isDropped: true };
-  return { ...none, ...saidEffort, thinking: { type: 'enabled', budget_tokens: budget }, freesTool: forcesTool };
+  return {
+    ...none,
+    ...saidEffort,
+    thinking: { type: 'enabled', budget_tokens: budget },
+    freesTool: forcesTool,
+    isLowered: budget < tokens,
+  };
 }
 
 /** Plans a budget in place of an effort, for older models. It leaves at least half of the cap for the answer. */

@@ -144,6 +144,13 @@ describe('a messages request', () => {
     expect({ thinking, output_config }).toEqual({ thinking: undefined, output_config: undefined, ...expected });
   });
 
+  it('names a budget that it lowers', () => {
+    const droppedWith = (budgetTokens: number) =>
+      messagesBody(textRequest('Hi', { reasoning: { budgetTokens }, maxOutputTokens: 5001 }), 'm').dropped;
+    expect(droppedWith(5001)).toEqual(['thinking.budget_tokens']);
+    expect(droppedWith(5000)).toEqual([]);
+  });
+
   it.each([
     [ToolChoice_Mode.MODE_AUTO, false, { type: 'auto' }],
     [ToolChoice_Mode.MODE_NONE, true, { type: 'none' }],

@@ -9,7 +9,7 @@ import { type Conversation, endsWithAssistant, isTurnWithoutThoughts, toConversa
 import { traitsOf } from './model-traits.js';
 import { nativeBody, withBudgetBelow, withSearchesAtMost } from './native-body.js';
 import { outputForm } from './output-format.js';
-import { planThinking, type ThinkingPlan } from './reasoning.js';
+import { budgetField, planThinking, type ThinkingPlan } from './reasoning.js';
 import { samplingFields } from './sampling.js';
 import { isForced, toTool, toToolChoice } from './tools.js';
 
@@ -75,6 +75,7 @@ function promptFields(
   if (limitCacheMarks([...tools, ...system, ...turns.flatMap(({ content }) => content)])) dropped.add('cache_control');
   if (form.isLoose) dropped.add('response_format.json_schema.strict');
   if (thinking.isDropped) dropped.add('reasoning_effort');
+  if (thinking.isLowered === true) dropped.add(budgetField);
   if (thinking.freesTool) dropped.add('tool_choice');
   const fields = {
     system: system.length > 0 ? system : undefined,
