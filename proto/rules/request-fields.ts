@@ -42,10 +42,10 @@ const setByGateway = [
   'safety_identifier',
 ];
 
+const fixed: ReadonlySet<string> = new Set([...redirecting, ...setByGateway]);
+
 /** Reports whether an operator may allow clients to send the field of this path: names joined by dots, and none that changes the cap, the model or the account. */
 export function isAllowableField(path: string): boolean {
-  const names = path.split('.');
-  const [first = ''] = names;
-  const isFixed = [...redirecting, ...setByGateway].some((name) => name === first.toLowerCase());
-  return !isFixed && names.every((name) => /^[A-Za-z0-9_:-]+$/.test(name) && name !== '__proto__');
+  // Servers read the same names inside other objects, too: Ollama the cap in `options`, for example.
+  return path.split('.').every((name) => /^[A-Za-z0-9_:-]+$/.test(name) && name !== '__proto__' && !fixed.has(name.toLowerCase()));
 }
