@@ -71,8 +71,14 @@ export function replayedReasoning(message: MessageOf<'assistant'>, demands: Dema
     const isCounted = field === found?.field && field !== 'reasoning_details';
     if (!isCounted && value !== null && value !== undefined) demands.addForeign(value);
   }
+  // Upstreams of this format also receive what has no common form.
+  if (found?.field === 'thinking_blocks')
+    for (const { thinking: _thinking, signature: _signature, data: _data, type, ...rest } of message.thinking_blocks ?? [])
+      if (!blockTypes.has(type) || Object.keys(rest).length > 0) demands.addForeign({ type, ...rest });
   return found?.parts ?? [];
 }
+
+const blockTypes: ReadonlySet<string> = new Set(['thinking', 'redacted_thinking']);
 
 type ReasoningReader = (message: MessageOf<'assistant'>) => Part[];
 

@@ -686,6 +686,11 @@ describe('the bound of the input', () => {
     expect(bound({ tools: [{ type: 'teleport' }] })).toBe(base + 2048 + 19);
     expect(bound({ messages: [{ role: 'user', content: 'hi', vendor: 'x'.repeat(100) }] })).toBe(base + 102);
     expect(bound(saying({ type: 'text', text: 'hi', vendor: 'x'.repeat(100) }))).toBe(base + 102);
+    const thinking = (...blocks: object[]): number =>
+      bound({ messages: [...minimal.messages, { role: 'assistant', content: 'a', thinking_blocks: blocks }] });
+    const block = { type: 'thinking', thinking: 'hm', signature: 's' };
+    expect(thinking(block, { ...block, vendor: 'x'.repeat(100) })).toBe(thinking(block, block) + 131);
+    expect(thinking(block, { type: 'novel', pages: 'x'.repeat(100) })).toBe(thinking(block) + 127);
     const tools = ['f', 'g'].map((name) => ({ type: 'function', function: { name } }));
     const allowed = { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [tools[0]] } };
     expect(bound({ tools, tool_choice: allowed })).toBe(bound({ tools }));
