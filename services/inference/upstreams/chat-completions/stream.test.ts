@@ -102,6 +102,18 @@ describe('a chat-completions stream', () => {
     ]);
   });
 
+  it('does not begin with a chunk without choices, so that another target can be tried', () => {
+    const decoder = newDecoder();
+    expect(
+      decoder.push(JSON.stringify({ id: '', model: '', choices: [], prompt_filter_results: [], usage: { prompt_tokens: 3 } })),
+    ).toEqual([]);
+    expect(decoder.report.input).toMatchObject({ inputTokens: 3 });
+    expect(decoder.push(JSON.stringify(delta({ content: 'x' })))[0]).toMatchObject({
+      event: { $case: 'started', value: { upstreamRequestId: 'c1', upstreamReportedModel: 'm-1' } },
+    });
+    expect(reasonOf({ choices: [] }, '[DONE]')).toBe('upstream_failed');
+  });
+
   it('ignores choices other than the first, empty tool lists and nulls', () => {
     const other = {
       choices: [

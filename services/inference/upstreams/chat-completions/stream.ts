@@ -34,6 +34,8 @@ export class ChatCompletionsDecoder implements StreamDecoder {
   #finishReason: string | undefined;
   #stopSequence = '';
   #sawChoices = false;
+  /** The fields of the chunks before the first one with choices. */
+  #beforeFirst: JsonObject | undefined;
   /** Choices other than 0 that have begun but not ended. */
   #othersOpen: Set<unknown> | undefined;
   #usage: unknown;
@@ -97,10 +99,17 @@ export class ChatCompletionsDecoder implements StreamDecoder {
 
   #choices(choices: readonly unknown[], chunk: JsonObject): void {
     const isFirst = !this.#sawChoices;
+    if (!isFirst) {
+      for (const choice of choices) this.#choice(choice);
+      return this.#flush(chunk, false);
+    }
+    const first = { ...this.#beforeFirst, ...chunk };
+    // Nothing of the answer is in it: Azure begins with the results of its filters. Another target can still be tried.
+    if (choices.length === 0) return void (this.#beforeFirst = first);
     this.#sawChoices = true;
-    if (isFirst) this.#writer.start(this.options.requestId || textOrEmpty(chunk['id']), textOrEmpty(chunk['model']));
+    this.#writer.start(this.options.requestId || textOrEmpty(first['id']), textOrEmpty(first['model']));
     for (const choice of choices) this.#choice(choice);
-    this.#flush(chunk, isFirst);
+    this.#flush(first, true);
   }
 
   #flush(chunk: JsonObject, isFirst: boolean): void {
