@@ -124,6 +124,21 @@ describe('calls', () => {
     }
   });
 
+  it('leave a target whose answers break off even if another one was ejected earlier, and no call has tried it since', () => {
+    const { clock, call, lines, routeTo } = start();
+    const bIsBroken = (name: string): Reason | undefined => (name === 'b2' ? 'upstream_failed' : undefined);
+    for (let count = 0; count < 5; count += 1) call(['b2', 'c3'], bIsBroken);
+    clock.advance(30_000);
+    for (let count = 0; count < 5; count += 1) {
+      const route = routeTo(['a1', 'b2']);
+      route.first();
+      route.begin();
+      route.fail(new AppError('upstream_failed', 'It broke off.'));
+    }
+    const ejections = lines.filter(({ msg }) => msg === 'upstream target ejected').map(({ upstream }) => upstream);
+    expect(ejections).toEqual(['b2', 'a1']);
+  });
+
   it('leave a target alone for as long as its vendor says', () => {
     const { clock, call, lines } = start();
     const limited = (name: string) => (name === 'a' ? 'upstream_rate_limited' : undefined);

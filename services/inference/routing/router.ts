@@ -243,7 +243,7 @@ export class Router {
     const before = health.standing(nowMs);
     if (isSlow) {
       countSlowAnswer(target.upstreamId);
-      health.slow(ticket, nowMs, this.#mayEject(target, group));
+      health.slow(ticket, nowMs, this.#mayEject(target, nowMs, group));
     } else health.answer(ticket, nowMs);
     this.#noteChange(target, before, nowMs);
   }
@@ -270,15 +270,16 @@ export class Router {
       return;
     }
     if (verdict === 'refusal') return health.coolDown(ticket, nowMs, retryAfterMs);
-    health.fail(ticket, nowMs, this.#mayEject(target, group));
+    health.fail(ticket, nowMs, this.#mayEject(target, nowMs, group));
     if (verdict === 'overload' && (retryAfterMs ?? 0) > 0 && !health.isEjected)
       limited.health.coolDown(limited.ticket, nowMs, retryAfterMs);
     else if (credential !== undefined) limited.health.abandon(limited.ticket);
   }
 
-  #mayEject(target: KnownTarget, group: readonly KnownTarget[]): boolean {
+  /** Reports whether one more target of the group may be ejected. One whose trial is due can take calls, so it does not count. */
+  #mayEject(target: KnownTarget, nowMs: number, group: readonly KnownTarget[]): boolean {
     let others = 0;
-    for (const each of group) if (each !== target && each.health.isEjected) others += 1;
+    for (const each of group) if (each !== target && ['ejected', 'on_trial'].includes(each.health.standing(nowMs))) others += 1;
     return others < ejectedMax(group.length, this.deps.config.ejectedPercentMax);
   }
 

@@ -96,7 +96,8 @@ export function observeTargets(
       const key = `${metric.definition.name} ${upstreamId}`;
       const count = counts.get(key) ?? { metric, upstream: upstreamId, available: 0, ejected: 0, cooling: 0 };
       counts.set(key, count);
-      count[health.isEjected ? 'ejected' : health.standing(nowMs) === 'cooling' ? 'cooling' : 'available'] += 1;
+      const isCooling = health.standing(nowMs) === 'cooling';
+      count[isCooling ? 'cooling' : health.isEjected ? 'ejected' : 'available'] += 1;
     }
     return [...counts.values()].flatMap(({ metric, upstream: upstreamId, ...states }) =>
       Object.entries(states).map(([name, count]) => metric.at(count, { upstream: upstreamId, state: name })),

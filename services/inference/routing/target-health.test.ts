@@ -50,6 +50,14 @@ describe('the health of a target', () => {
     expect(health.standing(110)).toBe('available');
   });
 
+  it('returns it without a trial if no call has needed it for as long as the longest ejection; one more failure ejects it again', () => {
+    const health = ejected();
+    expect([health.standing(349), health.isEjected]).toEqual(['trial_due', true]);
+    expect([health.standing(350), health.isEjected]).toEqual(['available', false]);
+    fail(health, 350);
+    expect([health.standing(549), health.standing(550)]).toEqual(['ejected', 'trial_due']);
+  });
+
   it('ejects it again if the answer of the trial breaks off', () => {
     const health = ejected();
     const trial = health.begin(100);

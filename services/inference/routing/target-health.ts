@@ -69,9 +69,13 @@ export class TargetHealth {
     this.#window = new OutcomeWindow(rules.failureWindowMs);
   }
 
-  /** Returns whether the target may be called. */
+  /**
+   * Returns whether the target may be called. A target that no call has tried for as long as the longest ejection returns to service, because
+   * otherwise one that is not needed would count as ejected forever.
+   */
   standing(nowMs: number): Standing {
     if (this.#isOnTrial) return 'on_trial';
+    if (this.#isEjected && nowMs >= this.#untilMs + this.rules.ejectionMaxMs) this.#returnOnProbation(nowMs);
     if (this.#isEjected) return nowMs < this.#untilMs ? 'ejected' : 'trial_due';
     return nowMs < this.#coolUntilMs ? 'cooling' : 'available';
   }
@@ -119,8 +123,7 @@ export class TargetHealth {
   /** Notes that an answer began. That is enough to end a trial, because an answer may take minutes; one more failure ejects the target again. */
   answer(ticket: AttemptTicket, nowMs: number): void {
     if (!this.#isEjected || ticket.ejection !== this.#ejection) return;
-    this.#return(nowMs);
-    this.failures = Math.max(0, this.rules.failuresMax - 1);
+    this.#returnOnProbation(nowMs);
   }
 
   /** Notes that an answer began late. It is a bad outcome, but not a failure. `mayEject` as for `fail`. */
@@ -235,6 +238,11 @@ export class TargetHealth {
   #forgetOutcomes(): void {
     this.#window.clear();
     this.#slow = 0;
+  }
+
+  #returnOnProbation(nowMs: number): void {
+    this.#return(nowMs);
+    this.failures = Math.max(0, this.rules.failuresMax - 1);
   }
 
   #return(nowMs: number): void {

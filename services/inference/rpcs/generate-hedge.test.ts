@@ -119,7 +119,7 @@ describe('a call whose first token is late, beyond the budget for retries', () =
 describe('the attempts of a hedged call', () => {
   const calling = () => {
     const targets = [
-      { upstreamId: 'cc-whole', upstreamModel: 'one' },
+      { upstreamId: 'cc', upstreamModel: 'one' },
       { upstreamId: 'm', upstreamModel: 'two' },
     ];
     return inference.service.generate(textRequest('Hi', { targets, hedgeAfterMs: 60 }), operator);
@@ -127,12 +127,12 @@ describe('the attempts of a hedged call', () => {
 
   /** Yields the messages of a call, and pauses before its first event until both attempts have one. */
   async function* slowly() {
-    stub.script('one', { ...answer, frameDelayMs: 300 });
+    stub.script('one', { ...answer, fault: { kind: 'slow-headers', delayMs: 300 } });
     stub.script('two', { ...answer, edit: (events) => [': comment\n\n', ...events], frameDelayMs: 20 });
     for await (const message of calling()) {
       if (message.accepted !== undefined) {
         expect(await Promise.all(stub.requests.map(({ clientLeft }) => clientLeft))).toEqual([false, false]);
-        await sleep(50);
+        await sleep(300);
       }
       yield message;
     }
@@ -144,7 +144,7 @@ describe('the attempts of a hedged call', () => {
 
   /** Another call to each upstream is refused if an attempt still counts as in flight. */
   afterEach(async () => {
-    for (const id of ['cc-whole', 'm']) finishedOf(await collect(inference.service, ask('text', id)));
+    for (const id of ['cc', 'm']) finishedOf(await collect(inference.service, ask('text', id)));
   });
 
   it('end if they lose, even if their first event has arrived', async () => {

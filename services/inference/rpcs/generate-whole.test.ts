@@ -20,12 +20,13 @@ const formats = ['cc', 'm'] as const;
 describe.each(formats)('an answer of upstream %s', (format) => {
   const whole = `${format}-whole`;
 
-  it('is requested whole if the upstream is configured so, the client does not stream, and the output cap is low', async () => {
+  it('is requested whole if the upstream is configured so, the client does not stream, and the output cap is low, unless it may be hedged', async () => {
     await start();
-    const cases: [string, { streaming?: boolean; maxOutputTokens: number }, boolean][] = [
+    const cases: [string, { streaming?: boolean; hedgeAfterMs?: number; maxOutputTokens: number }, boolean][] = [
       [whole, { maxOutputTokens: 1024 }, true],
       [whole, { maxOutputTokens: 1025 }, false],
       [whole, { maxOutputTokens: 1024, streaming: true }, false],
+      [whole, { maxOutputTokens: 1024, hedgeAfterMs: 60_000 }, false],
       [format, { maxOutputTokens: 1024 }, false],
     ];
     const answers = [];

@@ -66,7 +66,10 @@ export interface Upstream {
   close(): Promise<void>;
 }
 
-/** Reports whether an answer may be requested whole: the client does not stream, and the answer is short enough to arrive within the time limits. */
-export function isShortWhole({ streaming, maxOutputTokens }: GenerateRequest, wholeTokensMax: number): boolean {
-  return !streaming && maxOutputTokens <= wholeTokensMax;
+/**
+ * Reports whether an answer may be requested whole: the client does not stream, and the answer is short enough to arrive within the time limits. A
+ * call that may be hedged is streamed, because only a stream shows whether the first token is late.
+ */
+export function isShortWhole({ streaming, maxOutputTokens, hedgeAfterMs }: GenerateRequest, wholeTokensMax: number): boolean {
+  return !streaming && hedgeAfterMs === undefined && maxOutputTokens <= wholeTokensMax;
 }
