@@ -13,7 +13,7 @@ import { isAllowableField } from '#rules/request-fields.js';
 import { limitFields, upstreamLimits } from '#rules/upstream-limits.js';
 import type { RpcDeps } from '../deps.js';
 import { type StoredCredential, storedUpstreamsMax, type UpstreamRow } from '../store.js';
-import { checkSecret, defaultCredentialId, resealed, sealed } from '../upstreams/credentials.js';
+import { checkSecret, credentialsMax, defaultCredentialId, resealed, sealed } from '../upstreams/credentials.js';
 import { isRemoteWireFormat } from '../upstreams/remote-format.js';
 import { parseBaseUrl } from '../upstreams/http/base-url.js';
 import { toMessage, type UpstreamRegistry } from '../upstreams/registry.js';
@@ -116,7 +116,9 @@ function credentialsOf(
   if (secret === '') return [];
   const remaining = (present?.credentials ?? []).filter(({ id }) => secret === undefined || id !== defaultCredentialId);
   const kept = has && !isElsewhere ? resealed({ ...present, credentials: remaining }, wanted, box) : [];
-  return secret === undefined ? kept : [sealed(defaultCredentialId, secret, wanted, clock.nowMs(), box), ...kept];
+  if (secret === undefined) return kept;
+  if (kept.length >= credentialsMax) throw fault('credentials_full', { max: credentialsMax });
+  return [sealed(defaultCredentialId, secret, wanted, clock.nowMs(), box), ...kept];
 }
 
 function originOf(baseUrl: string): string {

@@ -153,6 +153,11 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     await expect(add('third', 'two words')).rejects.toMatchObject({ details: { field: 'secret' } });
     for (let count = 1; count < 32; count += 1) await add(`n${count}`, `secret-${count}`);
     await expect(add('n32', 'secret')).rejects.toMatchObject({ reason: 'failed_precondition' });
+    const atOther = (secret: string) => service.putUpstream({ upstream: wanted({ baseUrl: other.href }), secret }, operator);
+    expect((await atOther('replaced')).upstream!.credentials).toHaveLength(32);
+    await service.deleteCredential({ upstreamId: 'mine', credentialId: 'default' }, operator);
+    await add('n32', 'secret');
+    await expect(atOther('one-more')).rejects.toMatchObject({ reason: 'failed_precondition' });
     await expect(service.putCredential({ upstreamId: 'nobody', credentialId: 'x', secret: 'x' }, operator)).rejects.toMatchObject({
       reason: 'not_found',
     });
