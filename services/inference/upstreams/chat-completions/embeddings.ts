@@ -60,7 +60,11 @@ export class EmbeddingsDecoder implements StreamDecoder {
     const error = errorOf(payload);
     if (error !== undefined && payload['data'] === undefined) throw frameError(error, this.head.target.upstreamModel);
     const vectors = this.#vectors(payload['data']);
-    const input = isObject(payload['usage']) ? readUsage(payload['usage']).input : noReport.input;
+    const { usage } = payload;
+    // There is no output, so the total is the input; Voyage reports nothing else.
+    const input = isObject(usage)
+      ? readUsage({ ...usage, prompt_tokens: usage['prompt_tokens'] ?? usage['total_tokens'] }).input
+      : noReport.input;
     this.report = { input, output: { outputTokens: 0, reasoningTokens: 0 } };
     this.outcome = { stopReason: StopReason.STOP_REASON_END, stopSequence: '' };
     const { model } = payload;

@@ -520,6 +520,28 @@ describe('usage of a chat-completions stream', () => {
     expect(decode(payloads).decoder.report).toEqual(report);
   });
 
+  it('keeps tokens when searches are reported after them', () => {
+    const searches = { choices: [], usage: { server_tool_use: { web_search_requests: 2 } } };
+    expect(decode([{ ...finish('stop'), usage }, searches]).decoder.report).toEqual({ ...report, searches: 2 });
+  });
+
+  it('is final when all answers have ended', () => {
+    const decoder = new ChatCompletionsDecoder({
+      target,
+      requestId: '',
+      droppedFields: [],
+      isNative: true,
+      stopSequences: [],
+      toCallerName: (name) => name,
+      newToolCallId: () => 'made',
+    });
+    const ended = (index: number, finish_reason: string | null) => {
+      decoder.push(JSON.stringify({ choices: [{ index, delta: { content: 'x' }, finish_reason }] }));
+      return decoder.hasEnded;
+    };
+    expect([ended(1, null), ended(0, 'stop'), ended(1, 'stop')]).toEqual([false, false, true]);
+  });
+
   it.each([
     [
       "beside the prompt's details",

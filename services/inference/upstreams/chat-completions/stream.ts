@@ -59,7 +59,7 @@ export class ChatCompletionsDecoder implements StreamDecoder {
   }
 
   get hasEnded(): boolean {
-    return this.outcome !== undefined || this.#finishReason !== undefined;
+    return this.outcome !== undefined || (this.#finishReason !== undefined && (this.#othersOpen?.size ?? 0) === 0);
   }
 
   push(data: string): Event[] {
@@ -88,7 +88,7 @@ export class ChatCompletionsDecoder implements StreamDecoder {
 
   end(): Event[] {
     if (this.outcome !== undefined) return [];
-    if (this.#finishReason === undefined || (this.#othersOpen?.size ?? 0) > 0) throw brokenOff();
+    if (!this.hasEnded) throw brokenOff();
     return this.#done();
   }
 

@@ -18,13 +18,13 @@ export function readUsage(usage: unknown, runsTools = false): UsageReport {
 
 /**
  * Merges two reports, input and output separately. The later figures replace the earlier ones, because a stream's running figures end with the
- * final ones. A half without figures, or with zeros, does not replace an earlier one; if that holds for both halves, the earlier report itself is
+ * final ones. A half without figures, or with zeros, does not replace an earlier one; if the later one adds nothing, the earlier report itself is
  * returned.
  */
 export function mergeReports(earlier: UsageReport, later: UsageReport): UsageReport {
   const keepsInput = isNothing(later.input, totalInput) && earlier.input !== undefined;
   const keepsOutput = isNothing(later.output, outputOf) && earlier.output !== undefined;
-  if (keepsInput && keepsOutput) return earlier;
+  if (keepsInput && keepsOutput && later.searches === undefined) return earlier;
   return {
     input: keepsInput ? earlier.input : later.input,
     output: keepsOutput ? earlier.output : later.output,
