@@ -177,6 +177,7 @@ export const mutants: readonly Mutant[] = [
       ['what is reported is counted', 'if (input && output) return undefined;', ''],
       ['a report is replaced by a count', '...(input ? {} : { inputTokens: counted.inputTokens }),', 'inputTokens: counted.inputTokens,'],
       ['the answer is not counted', 'if (!this.#areReported.output) this.#delivered.add(events);', ''],
+      ['what was reported before the end is forgotten', ', reported: this.#reportedOutput }', ' }'],
       ['a finished answer counts as disconnected', 'this.hasDisconnected = this.finished === undefined;', 'this.hasDisconnected = true;'],
     ],
   ),
@@ -198,11 +199,20 @@ export const mutants: readonly Mutant[] = [
     ],
   ),
   ...of(
+    'services/inference/tokens/meter.ts',
+    ['services/inference/upstreams/http/relay.test.ts'],
+    [
+      ['what was reported before the end is all that is charged', 'if (!this.#isFinal)', 'if (false)'],
+      ['what was reported before the end counts as final', 'reported !== undefined && this.#isFinal', 'reported !== undefined'],
+    ],
+  ),
+  ...of(
     'services/inference/tokens/count-output.ts',
     ['services/inference/rpcs/count-usage.test.ts'],
     [
       ['an event has no token', 'Math.max(Math.ceil(outputTokens * factor), contentEvents)', 'Math.ceil(outputTokens * factor)'],
       ['a count exceeds the hold', ', tokensMax);', ', Number.MAX_SAFE_INTEGER);'],
+      ['a lower report replaces a count', ' && reported.outputTokens >= counted.outputTokens', ''],
     ],
   ),
   ...of(

@@ -20,8 +20,8 @@ export interface StreamDecoder {
   end(): Event[];
   /** Set once the answer is complete and nothing more needs to be read. */
   readonly outcome: Outcome | undefined;
-  /** Whether the model has ended its answer, so that no output follows `report`. */
-  readonly hasEnded: boolean;
+  /** Whether `report` came with the end of the answer, so that it includes all output. */
+  readonly isReportFinal: boolean;
   /** The usage that the upstream has reported so far. */
   readonly report: UsageReport;
 }

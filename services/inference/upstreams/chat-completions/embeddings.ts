@@ -51,7 +51,7 @@ export class EmbeddingsDecoder implements StreamDecoder {
     this.#inputs = prompt!.messages.length + embedding!.tokenInputs.length;
   }
 
-  get hasEnded(): boolean {
+  get isReportFinal(): boolean {
     return this.outcome !== undefined;
   }
 

@@ -525,7 +525,7 @@ describe('usage of a chat-completions stream', () => {
     expect(decode([{ ...finish('stop'), usage }, searches]).decoder.report).toEqual({ ...report, searches: 2 });
   });
 
-  it('is final when all answers have ended', () => {
+  it('is final when it comes after all answers have ended', () => {
     const decoder = new ChatCompletionsDecoder({
       target,
       requestId: '',
@@ -536,8 +536,8 @@ describe('usage of a chat-completions stream', () => {
       newToolCallId: () => 'made',
     });
     const ended = (index: number, finish_reason: string | null) => {
-      decoder.push(JSON.stringify({ choices: [{ index, delta: { content: 'x' }, finish_reason }] }));
-      return decoder.hasEnded;
+      decoder.push(JSON.stringify({ choices: [{ index, delta: { content: 'x' }, finish_reason }], usage }));
+      return decoder.isReportFinal;
     };
     expect([ended(1, null), ended(0, 'stop'), ended(1, 'stop')]).toEqual([false, false, true]);
   });

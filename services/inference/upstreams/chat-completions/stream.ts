@@ -39,6 +39,7 @@ export class ChatCompletionsDecoder implements StreamDecoder {
   /** Choices other than 0 that have begun but not ended. */
   #othersOpen: Set<unknown> | undefined;
   #usage: unknown;
+  #hasFinalUsage = false;
   /** Texts that arrived in the middle of a tool call's arguments; they are written after it. */
   readonly #held: [TextKind, string][] = [];
   /** The chunk whose repetitions write a piece of text to the open block and do nothing else. */
@@ -58,8 +59,8 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     );
   }
 
-  get hasEnded(): boolean {
-    return this.outcome !== undefined || (this.#finishReason !== undefined && (this.#othersOpen?.size ?? 0) === 0);
+  get isReportFinal(): boolean {
+    return this.outcome !== undefined || this.#hasFinalUsage;
   }
 
   push(data: string): Event[] {
@@ -80,15 +81,16 @@ export class ChatCompletionsDecoder implements StreamDecoder {
   #read(chunk: JsonObject): Event[] {
     const choices = chunk['choices'];
     if (chunk['error'] || !Array.isArray(choices)) this.#refuse(chunk);
-    this.#readUsage(chunk);
+    const isReport = this.#readUsage(chunk);
     if (Array.isArray(choices)) this.#choices(choices, chunk);
     else if (this.#sawChoices && chunk['type'] !== 'ping') this.#flush(chunk, false);
+    if (isReport && this.#haveEnded) this.#hasFinalUsage = true;
     return this.#writer.take();
   }
 
   end(): Event[] {
     if (this.outcome !== undefined) return [];
-    if (!this.hasEnded) throw brokenOff();
+    if (!this.#haveEnded) throw brokenOff();
     return this.#done();
   }
 
@@ -146,20 +148,28 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     const met = textOrEmpty(choice['stop_reason']) || textOrEmpty(choice['matched_stop']);
     if (met !== '' && this.options.stopSequences.includes(met)) this.#stopSequence = met;
     // Moonshot reports its usage here.
-    if (isObject(choice['usage'])) this.#takeUsage(choice['usage']);
+    if (isObject(choice['usage']) && this.#takeUsage(choice['usage'])) this.#hasFinalUsage = this.#haveEnded;
   }
 
-  #readUsage(chunk: JsonObject): void {
+  /** Whether all answers of the call have ended. */
+  get #haveEnded(): boolean {
+    return this.#finishReason !== undefined && (this.#othersOpen?.size ?? 0) === 0;
+  }
+
+  /** Reads the usage of a chunk, if it has any. Returns whether it reports anything. */
+  #readUsage(chunk: JsonObject): boolean {
     const groq = chunk['x_groq'];
     const usage = chunk['usage'] ?? (isObject(groq) ? groq['usage'] : undefined);
-    if (usage !== undefined && usage !== null) this.#takeUsage(usage);
+    return usage !== undefined && usage !== null && this.#takeUsage(usage);
   }
 
-  #takeUsage(usage: unknown): void {
+  #takeUsage(usage: unknown): boolean {
     const merged = mergeReports(this.report, readUsage(usage, this.options.runsTools));
     // A later report without figures adds nothing else either.
-    if (merged !== this.report) this.#usage = usage;
+    const isNew = merged !== this.report;
+    if (isNew) this.#usage = usage;
     this.report = merged;
+    return isNew;
   }
 
   #delta(delta: JsonObject): void {

@@ -125,17 +125,17 @@ describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
     const isChat = wire === formats[0]![1];
     const text = 'internationalisation '.repeat(40);
     /** Returns the figures of a stream that reports so much before and after its text, and then breaks off. */
-    const charged = async (early: number, late?: number) => {
-      const reporting = (outputTokens: number, isEnd: boolean) =>
+    const charged = async (early: number, late?: number | 'none') => {
+      const reporting = (outputTokens: number | 'none', isEnd: boolean) =>
         isChat
           ? {
               choices: isEnd ? [{ index: 0, delta: {}, finish_reason: 'stop' }] : [],
-              usage: { prompt_tokens: 5, completion_tokens: outputTokens },
+              usage: outputTokens === 'none' ? null : { prompt_tokens: 5, completion_tokens: outputTokens },
             }
           : {
               type: 'message_delta',
               delta: { stop_reason: isEnd ? 'end_turn' : null },
-              usage: { input_tokens: 5, output_tokens: outputTokens },
+              usage: outputTokens === 'none' ? null : { input_tokens: 5, output_tokens: outputTokens },
             };
       const content = isChat
         ? [{ choices: [{ index: 0, delta: { content: text } }] }]
@@ -168,6 +168,10 @@ describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
       const { running, charged: tokens } = await charged(900);
       expect(tokens).toBe(900);
       expect(running).toMatchObject({ usageSoFar: { outputTokens: 900 }, outputReported: false, reportedOutput: { outputTokens: 900 } });
+    });
+
+    it('is charged by our count if the end came without a report', async () => {
+      expect((await charged(1, 'none')).charged).toBe(await countTexts([text]));
     });
 
     it('is charged by the report that came with the end', async () => {

@@ -42,7 +42,7 @@ export async function* relay(options: RelayOptions): AsyncGenerator<GenerateResp
       const { events, failure } =
         next.done === true ? decode(decoder, reader.end(), true) : decode(decoder, reader.push(next.value), false);
       meter.add(events);
-      meter.report(decoder.report, decoder.hasEnded);
+      meter.report(decoder.report, decoder.isReportFinal);
       if (events.length > 0 || decoder.outcome !== undefined) {
         hasBegun = true;
         watchdog.pause();

@@ -28,6 +28,7 @@ export class MessagesDecoder implements StreamDecoder {
   #open: OpenBlock | undefined;
   #hasStarted = false;
   #outcome: { label: string; stopSequence: string } | undefined;
+  #hasFinalUsage = false;
   #endRest: JsonObject | undefined;
   /** The event whose repetitions write a piece of text to the open block and do nothing else. */
   #plain: JsonObject | undefined;
@@ -38,8 +39,8 @@ export class MessagesDecoder implements StreamDecoder {
     this.#writer = new BlockWriter(options.target, options.droppedFields, options.customTools);
   }
 
-  get hasEnded(): boolean {
-    return this.outcome !== undefined || this.#outcome !== undefined;
+  get isReportFinal(): boolean {
+    return this.outcome !== undefined || this.#hasFinalUsage;
   }
 
   get report(): UsageReport {
@@ -234,6 +235,7 @@ export class MessagesDecoder implements StreamDecoder {
     if (this.options.isNative) this.#endRest = merged(this.#endRest, endRest(event, isCommonStopReason(label, this.#writer.written)));
     // Usage alone may come early and more than once; only a stop reason shows that the answer is complete.
     if (label !== '') this.#outcome = { label, stopSequence: optionalTextField(delta, 'stop_sequence') };
+    this.#hasFinalUsage ||= this.#outcome !== undefined && isObject(event['usage']) && Number(event['usage']['output_tokens']) > 0;
   }
 
   /** Decodes the body of a server that does not stream, as a stream whose blocks are sent whole at their start. */

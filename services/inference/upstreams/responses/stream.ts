@@ -35,7 +35,7 @@ export class ResponsesDecoder implements StreamDecoder {
   /** The event whose repetitions write a piece of text to the current item and do nothing else. */
   #plain: JsonObject | undefined;
   outcome: Outcome | undefined;
-  hasEnded = false;
+  isReportFinal = false;
   report: UsageReport = noReport;
 
   constructor(private readonly options: AnswerHead & ItemWriterOptions & { readonly runsTools?: boolean }) {
@@ -170,7 +170,7 @@ export class ResponsesDecoder implements StreamDecoder {
 
   #finish(response: unknown): Event[] {
     if (!isObject(response)) throw malformed('an end without a response');
-    this.hasEnded = true;
+    this.isReportFinal = true;
     const { status, usage, output } = response;
     if (usage !== undefined && usage !== null) this.report = mergeReports(this.report, readUsage(usage, this.options.runsTools));
     if (status === 'failed' || status === 'cancelled' || isObject(response['error']))
