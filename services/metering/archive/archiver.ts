@@ -6,7 +6,7 @@ import type { Logger } from '#kit/log.js';
 import { repeat } from '#kit/repeat.js';
 import type { MeteringConfig } from '../config.js';
 import { recordLine } from './record-line.js';
-import { oldSettledRecords } from '../store/archive.js';
+import { noteArchivedUntil, oldSettledRecords } from '../store/archive.js';
 import { removeRecords } from '../store/rollup-steps.js';
 import { bytesOf } from '../store/record-rows.js';
 import { SeriesNumbers } from '../store/rollups.js';
@@ -61,6 +61,7 @@ export class Archiver {
     for (;;) {
       const records = await oldSettledRecords(db, untilMs, recordsOfFile);
       if (records.length === 0 || this.isStopping) return archived;
+      await noteArchivedUntil(db, untilMs);
       const path = await writeArchive(folder, 'usage', records.map(recordLine), nowMs);
       await removeRecords(
         db,

@@ -230,6 +230,13 @@ export const schema: Migration = {
     `INSERT INTO usage_summing (name, version, epoch, phase, watermark, leased_by, lease_until_ms)
       VALUES ('sums', 0, 1, 2, x'${'00'.repeat(16)}', x'${'00'.repeat(16)}', 0)`,
 
+    // One row: records of calls that started before this instant may be in the archive's files.
+    `CREATE TABLE usage_archive (
+      name ${sql.text(20)} NOT NULL PRIMARY KEY,
+      until_ms ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    `INSERT INTO usage_archive (name, until_ms) VALUES ('records', 0)`,
+
     // Exact counts of refused calls; an empty model_id stands for the models that the catalog does not have. `examples` says how many of
     // these calls were stored in `refusal`.
     `CREATE TABLE refusal_count (

@@ -7,6 +7,7 @@ import type { Hold, LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { Drift } from '#proto/metering/v1/metering.js';
 import type { MeteringConfig } from '../config.js';
 import type { LeaseGrace } from '../leases/lease-grace.js';
+import { archivedUntilMs as recordsArchivedUntilMs } from '../store/archive.js';
 import { ownEvidence } from '../store/reconcile.js';
 import { type CallName, distinct, type Evidence, identityOf, judge, type Judgement } from './judge.js';
 import type { PriceBook } from './price-book.js';
@@ -15,7 +16,6 @@ import type { PriceBook } from './price-book.js';
 export const callsPerLook = 200;
 
 const ledgerTimeoutMs = 30_000;
-const msPerDay = 86_400_000;
 
 /** Holds the dependencies of a reconcile run. */
 export interface ReconcileDeps {
@@ -77,14 +77,13 @@ async function look(calls: readonly CallName[], deps: ReconcileDeps): Promise<{ 
     callContext({ caller: 'metering', timeoutMs: ledgerTimeoutMs }),
   );
   const holdsByName = new Map<string, Hold>(holds.map((hold) => [`${hold.accountId} ${hold.id}`, hold]));
-  const { archiveDir, retentionDays, reconcileUnsettledAfterMs } = deps.config;
   const nowMs = deps.clock.nowMs();
   const rules = {
     nowMs,
-    unsettledMs: reconcileUnsettledAfterMs,
+    unsettledMs: deps.config.reconcileUnsettledAfterMs,
     reportableSinceMs: nowMs - deps.grace.lastedMs(),
     holdsArchivedUntilMs: archivedUntilMs === 0n ? -Infinity : Number(archivedUntilMs),
-    recordsArchivedUntilMs: archiveDir === undefined ? -Infinity : nowMs - retentionDays * msPerDay,
+    recordsArchivedUntilMs: await recordsArchivedUntilMs(deps.db),
   };
   return calls.map((call) => {
     const { callId, accountId } = call;

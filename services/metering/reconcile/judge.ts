@@ -49,7 +49,7 @@ export interface Rules {
   readonly reportableSinceMs: number;
   /** Holds that ended before this may be in the ledger's archive; minus infinity if it has none. */
   readonly holdsArchivedUntilMs: number;
-  /** Records of calls before this may be in metering's archive; minus infinity if it has none. */
+  /** Records of calls that started before this may be in metering's archive; 0 if it has none. */
   readonly recordsArchivedUntilMs: number;
 }
 

@@ -1,10 +1,15 @@
 // Every way in which metering and the ledger can disagree is found and named; a system that is merely busy has no drifts.
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { callContext } from '#client/call-context.js';
 import { newId } from '#kit/id.js';
+import { createLogger } from '#kit/log.js';
 import { testEngines } from '#kit/testing/database.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
 import { DriftCheck, Outcome, UnsettledState } from '#proto/metering/v1/metering.js';
+import { Archiver } from '../archive/archiver.js';
 import { call, report, tokens } from '../testing/calls.js';
 import { find, until } from '../testing/harness.js';
 import { type Customer, heldNanoUsd, type Money, startMoney } from '../testing/with-ledger.js';
@@ -150,6 +155,25 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
     // The outcome of the settlement was stored days later.
     await record().update({ settled_at_ms: settledAtMs + 3 * 86_400_000 });
     expect((await money.reconcile()).drifts).toEqual([]);
+  });
+
+  it('does not report a record that metering has archived', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-archive-'));
+    const config = { archiveDir: folder, archiveIntervalMs: 1000, retentionDays: 35 };
+    const log = createLogger({ name: 'metering', level: 'silent' });
+    money.clock.advance(36 * 86_400_000);
+    await new Archiver({ config, db: money.meteringDb, clock: money.clock, log }).archive(folder);
+    rmSync(folder, { recursive: true });
+    expect(await record()).toEqual([]);
+    expect((await money.reconcile()).drifts).toEqual([]);
+    const young = await money.makeCall(customer);
+    await new Archiver({ config: { ...config, retentionDays: 40 }, db: money.meteringDb, clock: money.clock, log }).archive(folder);
+    expect((await money.reconcile()).drifts).toEqual([]);
+    await money.meteringDb
+      .knex('usage_record')
+      .where({ id: bytes(young) })
+      .delete();
+    expect((await money.reconcile()).found).toEqual({ 'settled without a record': [charge, 0n] });
   });
 
   it('finds a record that is gone', async () => {

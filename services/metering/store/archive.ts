@@ -1,6 +1,7 @@
 // The archiver's queries.
 import type { Database } from '#kit/db/open.js';
 import type { UsageRecord } from '#proto/metering/v1/metering.js';
+import { asNumber } from '#kit/db/values.js';
 import { allRecordColumns, recordFromRow, type RecordRow } from './record-rows.js';
 
 /** Returns the settled records of calls that started before this instant, the oldest first. */
@@ -13,4 +14,15 @@ export async function oldSettledRecords(db: Database, untilMs: number, limit: nu
     .orderBy(['started_at_ms', 'id'])
     .limit(limit);
   return rows.map(recordFromRow);
+}
+
+/** Stores that records of calls that started before this instant may be gone; the stored instant only moves forward. */
+export async function noteArchivedUntil(db: Database, untilMs: number): Promise<void> {
+  await db.knex('usage_archive').where('until_ms', '<', untilMs).update({ until_ms: untilMs });
+}
+
+/** Returns the instant before which calls may have started whose records are in the archive; 0 if none are. */
+export async function archivedUntilMs(db: Database): Promise<number> {
+  const [row] = await db.knex('usage_archive').select('until_ms');
+  return asNumber(row.until_ms);
 }
