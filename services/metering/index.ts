@@ -67,7 +67,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
   const keys = createKeyLane({ config, ...deps, grace });
   const outbox = new OutboxWorker({ config, ...deps, outage });
   const sweeper = new LeaseSweeper({ config, ...deps, grace });
-  const keyAlerts = new KeyAlerts({ alerts: deps.alerts, db, log: deps.log });
+  const keyAlerts = new KeyAlerts({ alerts: deps.alerts, db, clock: deps.clock, log: deps.log });
   const promptLogs = deps.promptLogs && new PromptLogs({ config, ...deps, ...deps.promptLogs });
   const reconcile = { config, db, clock: deps.clock, ledger: deps.ledger, prices: new PriceBook(deps.catalog, deps.clock), grace };
   const modelPerformances = new ModelPerformances(deps);

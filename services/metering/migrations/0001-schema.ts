@@ -276,7 +276,8 @@ export const schema: Migration = {
       stored_at_ms ${sql.int64} NOT NULL
     ) ${sql.tableOptions}`,
     'CREATE INDEX refusal_batch_by_time ON refusal_batch (stored_at_ms)',
-    // The last series of refused calls of each key and reason. `alert_due` is 1 until the alert about its beginning has been handed to the ledger.
+    // The last series of refused calls of each key and reason. `alert_due_ms` is when the alert about its beginning is sent, or sent again by
+    // another replica; 0 once the ledger has it.
     `CREATE TABLE refused_key (
       account_id ${sql.bytes(16)} NOT NULL,
       key_id ${sql.bytes(16)} NOT NULL,
@@ -285,10 +286,10 @@ export const schema: Migration = {
       since_ms ${sql.int64} NOT NULL,
       last_at_ms ${sql.int64} NOT NULL,
       alerted_at_ms ${sql.int64} NOT NULL,
-      alert_due ${sql.int32} NOT NULL,
+      alert_due_ms ${sql.int64} NOT NULL,
       PRIMARY KEY (account_id, key_id, reason)
     ) ${sql.tableOptions}`,
-    'CREATE INDEX refused_key_by_alert ON refused_key (alert_due, since_ms)',
+    'CREATE INDEX refused_key_by_alert ON refused_key (alert_due_ms)',
     'CREATE INDEX refused_key_by_time ON refused_key (last_at_ms)',
 
     auditOutboxTable(sql, 'metering'),

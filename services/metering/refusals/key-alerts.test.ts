@@ -1,14 +1,18 @@
 // Alerts about refused keys are all sent at once, and each once, also if the periodic retry comes while it is being sent.
 import { randomBytes } from 'node:crypto';
-import { expect, it } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import { newId } from '#kit/id.js';
 import { createLogger } from '#kit/log.js';
 import { testEngines } from '#kit/testing/database.js';
+import type { AlertService } from '#proto/ledger/v1/alerts.js';
 import { RecordRefusalsRequest_Series as Series } from '#proto/metering/v1/metering.js';
 import { addRefusals } from '../store/refusals.js';
-import { dueKeyAlerts } from '../store/refused-keys.js';
+import { dueKeyAlerts, noteRefusedKeys } from '../store/refused-keys.js';
 import { aWhile, Harness, until } from '../testing/harness.js';
 import { KeyAlerts } from './key-alerts.js';
+
+// Each test creates a database.
+jest.setTimeout(60_000);
 
 const seriesOf = (atMs: number, changes: Partial<Series> = {}): Series =>
   Series.fromPartial({
@@ -20,6 +24,9 @@ const seriesOf = (atMs: number, changes: Partial<Series> = {}): Series =>
     calls: 1n,
     ...changes,
   });
+
+const senderOf = ({ db, clock }: Harness, alerts: Pick<AlertService, 'alertKeyRefused'>): KeyAlerts =>
+  new KeyAlerts({ alerts, db, clock, log: createLogger({ name: 'metering', level: 'silent' }) }, 5);
 
 it.each(testEngines)('sends all alerts that are due at once, however many keys they are about, on %s', async (engine) => {
   const harness = await Harness.create(engine);
@@ -33,7 +40,7 @@ it.each(testEngines)('sends all alerts that are due at once, however many keys t
   await harness.close();
 });
 
-it.each(testEngines)('sends an alert once, however long the ledger takes to accept it, on %s', async (engine) => {
+it.each(testEngines)('sends an alert once, however long the ledger takes to accept it, with two replicas on %s', async (engine) => {
   const harness = await Harness.create(engine);
   await harness.replica();
   const atMs = harness.clock.nowMs();
@@ -49,15 +56,61 @@ it.each(testEngines)('sends an alert once, however long the ledger takes to acce
       return { mails: 1 };
     },
   };
-  const retryMs = 5;
-  const sender = new KeyAlerts({ alerts, db: harness.db, log: createLogger({ name: 'metering', level: 'silent' }) }, retryMs);
-  sender.start();
-  sender.wake();
+  const senders = [senderOf(harness, alerts), senderOf(harness, alerts)];
+  for (const sender of senders) sender.start();
+  for (const sender of senders) sender.wake();
   await until(() => sent.length > 0);
   await aWhile();
   accept();
-  await until(async () => (await dueKeyAlerts(harness.db, 1)).length === 0);
+  await Promise.all(senders.map((sender) => sender.stop()));
+  expect(await dueKeyAlerts(harness.db, harness.clock.nowMs() + 60_000, 1)).toEqual([]);
   expect(sent).toEqual([refused.keyId]);
+  await harness.close();
+});
+
+it.each(testEngines)('sends an alert again that the ledger did not accept on %s', async (engine) => {
+  const harness = await Harness.create(engine);
+  await harness.replica();
+  const atMs = harness.clock.nowMs();
+  await addRefusals(harness.db, randomBytes(16), [seriesOf(atMs)], atMs);
+  let sent = 0;
+  const alerts = {
+    async alertKeyRefused() {
+      sent += 1;
+      if (sent === 1) throw new Error('The ledger is unavailable.');
+      return { mails: 1 };
+    },
+  };
+  const sender = senderOf(harness, alerts);
+  sender.start();
+  await until(() => sent === 1);
+  await aWhile();
+  expect(sent).toBe(1);
+  harness.clock.advance(30_000);
+  await until(() => sent === 2);
   await sender.stop();
+  expect(await dueKeyAlerts(harness.db, harness.clock.nowMs() + 60_000, 1)).toEqual([]);
+  await harness.close();
+});
+
+it.each(testEngines)('makes one alert due when two replicas store the first refused calls of a key at once on %s', async (engine) => {
+  const harness = await Harness.create(engine);
+  await harness.replica();
+  const atMs = harness.clock.nowMs();
+  const refused = seriesOf(atMs);
+  let commit = (): void => undefined;
+  const committing = new Promise<void>((resolve) => (commit = resolve));
+  const first = harness.db.plainTransaction(async (tx) => {
+    const isDue = await noteRefusedKeys(tx, [refused], atMs + 1000);
+    await committing;
+    return isDue;
+  });
+  await aWhile();
+  const second = harness.db.plainTransaction((tx) => noteRefusedKeys(tx, [{ ...refused, modelId: 'sandbox/other' }], atMs));
+  await aWhile();
+  commit();
+  expect(await Promise.all([first, second])).toEqual([true, false]);
+  const rows = await harness.db.knex('refused_key').select('since_ms', 'last_at_ms');
+  expect(rows.map((row) => [Number(row.since_ms), Number(row.last_at_ms)])).toEqual([[atMs, atMs + 1000]]);
   await harness.close();
 });

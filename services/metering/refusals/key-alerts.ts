@@ -1,14 +1,17 @@
 // The background job that hands alerts about refused keys to the ledger, which knows where an account wants them.
 import { callContext } from '#client/call-context.js';
+import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { repeat } from '#kit/repeat.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
-import { clearKeyAlert, type DueKeyAlert, dueKeyAlerts } from '../store/refused-keys.js';
+import { claimKeyAlert, clearKeyAlert, type DueKeyAlert, dueKeyAlerts } from '../store/refused-keys.js';
 
 /** How often alerts that the ledger did not accept are retried. Alerts that become due are sent immediately. */
 const retryMsDefault = 60_000;
 const timeoutMs = 10_000;
+/** How long no other replica sends an alert that this one is sending; longer than the timeout, and over before the next retry. */
+const claimMs = 30_000;
 const alertsAtATime = 100;
 
 /** Sends due alerts when it is woken, and retries the rest periodically. */
@@ -18,7 +21,7 @@ export class KeyAlerts {
   private stopRepeating: () => Promise<void> = async () => {};
 
   constructor(
-    private readonly deps: { alerts: Pick<AlertService, 'alertKeyRefused'> | undefined; db: Database; log: Logger },
+    private readonly deps: { alerts: Pick<AlertService, 'alertKeyRefused'> | undefined; db: Database; clock: Clock; log: Logger },
     private readonly retryMs = retryMsDefault,
   ) {}
 
@@ -64,18 +67,20 @@ export class KeyAlerts {
   }
 
   private async send(): Promise<void> {
-    const { alerts, db } = this.deps;
+    const { alerts, db, clock } = this.deps;
     if (alerts === undefined) return;
     let all: DueKeyAlert[];
     do {
-      all = await dueKeyAlerts(db, alertsAtATime);
+      all = await dueKeyAlerts(db, clock.nowMs(), alertsAtATime);
       for (const due of all) {
-        const { accountId, keyId, projectId, reason, sinceMs } = due;
+        const claimed = await claimKeyAlert(db, due, clock.nowMs() + claimMs);
+        if (claimed === undefined) continue;
+        const { accountId, keyId, projectId, reason, sinceMs } = claimed;
         await alerts.alertKeyRefused(
           { accountId, keyId, projectId, reason, refusedAtMs: BigInt(sinceMs) },
           callContext({ caller: 'metering', timeoutMs }),
         );
-        await clearKeyAlert(db, due);
+        await clearKeyAlert(db, claimed);
       }
     } while (all.length === alertsAtATime);
   }

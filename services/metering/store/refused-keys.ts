@@ -18,11 +18,11 @@ const currentMs = 86_400_000;
 
 const refusedKeys = new Table('refused_key', {
   key: ['account_id', 'key_id', 'reason'],
-  changing: ['project_id', 'since_ms', 'last_at_ms', 'alerted_at_ms', 'alert_due'],
+  changing: ['project_id', 'since_ms', 'last_at_ms', 'alerted_at_ms', 'alert_due_ms'],
 });
-const upsertOn = (engine: 'sqlite' | 'mysql') =>
-  upsertText(engine, refusedKeys.name, refusedKeys.columns, refusedKeys.key, refusedKeys.changing);
-const upsert = { sqlite: upsertOn('sqlite'), mysql: upsertOn('mysql') };
+// Leaves a row that exists as it is, and locks it.
+const ensureOn = (engine: 'sqlite' | 'mysql') => upsertText(engine, refusedKeys.name, refusedKeys.columns, refusedKeys.key, ['account_id']);
+const ensure = { sqlite: ensureOn('sqlite'), mysql: ensureOn('mysql') };
 const ofKeys = keyedText(['account_id', 'key_id']);
 
 /** Holds a series of refused calls about whose beginning an alert is due. */
@@ -32,6 +32,8 @@ export interface DueKeyAlert {
   readonly projectId: string;
   readonly reason: string;
   readonly sinceMs: number;
+  /** Since when the alert is due. */
+  readonly dueMs: number;
 }
 
 interface Refused {
@@ -58,6 +60,12 @@ export async function noteRefusedKeys(tx: PlainTransaction, series: readonly Ser
   let isDue = false;
   for (let start = 0; start < keyed.length; start += rowsPerStatement) {
     const part = keyed.slice(start, start + rowsPerStatement);
+    const absent = part.map(({ key, projectId }) => [...key, bytesOf('proj', projectId), 0, 0, 0, 0]);
+    const perStatement = tx.engine === 'sqlite' ? 1 : rowsPerStatement;
+    for (let at = 0; at < absent.length; at += perStatement) {
+      const some = absent.slice(at, at + perStatement);
+      await tx.run(ensure[tx.engine](some.length), some.flat());
+    }
     const stored = new Map<string, Values>();
     for (const row of await tx.find(
       refusedKeys,
@@ -65,26 +73,20 @@ export async function noteRefusedKeys(tx: PlainTransaction, series: readonly Ser
     ))
       stored.set(`${idFromBytes('acct', asBytes(row[0]))} ${idFromBytes('key', asBytes(row[1]))} ${asText(row[2])}`, row);
     const rows = part.map(({ key, name, projectId, firstMs, lastMs }) => {
-      const [, , , , sinceMs, lastAtMs, alertedAtMs, alertDue] = (stored.get(name) ?? []).map((value, at) =>
-        at > 3 ? asNumber(value) : 0,
-      );
-      const continues = lastAtMs !== undefined && firstMs - lastAtMs < refusalPauseMs;
-      const isNew = !continues && isStanding(String(key[2])) && firstMs - (alertedAtMs ?? 0) >= alertEveryMs;
+      const [sinceMs, lastAtMs, alertedAtMs, alertDueMs] = stored.get(name)!.slice(4).map(asNumber) as [number, number, number, number];
+      const continues = firstMs - lastAtMs < refusalPauseMs;
+      const isNew = !continues && isStanding(String(key[2])) && firstMs - alertedAtMs >= alertEveryMs;
       isDue ||= isNew;
       return [
         ...key,
         bytesOf('proj', projectId),
-        continues ? Math.min(sinceMs!, firstMs) : firstMs,
-        Math.max(lastAtMs ?? 0, lastMs),
-        isNew ? firstMs : (alertedAtMs ?? 0),
-        isNew ? 1 : (alertDue ?? 0),
+        continues ? Math.min(sinceMs, firstMs) : firstMs,
+        Math.max(lastAtMs, lastMs),
+        isNew ? firstMs : alertedAtMs,
+        isNew ? nowMs : alertDueMs,
       ];
     });
-    const perStatement = tx.engine === 'sqlite' ? 1 : rowsPerStatement;
-    for (let at = 0; at < rows.length; at += perStatement) {
-      const some = rows.slice(at, at + perStatement);
-      await tx.run(upsert[tx.engine](some.length), some.flat());
-    }
+    await tx.overwrite(refusedKeys, rows);
   }
   return isDue;
 }
@@ -114,10 +116,11 @@ export async function findRefusals(
 }
 
 /** Returns up to `limit` alerts that are due. */
-export async function dueKeyAlerts(db: Database, limit: number): Promise<DueKeyAlert[]> {
+export async function dueKeyAlerts(db: Database, nowMs: number, limit: number): Promise<DueKeyAlert[]> {
   const rows = await db.query(
-    'SELECT account_id, key_id, project_id, reason, since_ms FROM refused_key WHERE alert_due = 1 ORDER BY since_ms LIMIT ?',
-    [limit],
+    'SELECT account_id, key_id, project_id, reason, since_ms, alert_due_ms FROM refused_key' +
+      ' WHERE alert_due_ms > 0 AND alert_due_ms <= ? ORDER BY alert_due_ms LIMIT ?',
+    [nowMs, limit],
   );
   return rows.map((row) => ({
     accountId: idFromBytes('acct', asBytes(row['account_id'])),
@@ -125,13 +128,28 @@ export async function dueKeyAlerts(db: Database, limit: number): Promise<DueKeyA
     projectId: idFromBytes('proj', asBytes(row['project_id'])),
     reason: asText(row['reason']),
     sinceMs: asNumber(row['since_ms']),
+    dueMs: asNumber(row['alert_due_ms']),
   }));
 }
 
-/** Records that the ledger has accepted an alert. */
-export async function clearKeyAlert(db: Database, { accountId, keyId, reason }: DueKeyAlert): Promise<void> {
-  const key = [bytesOf('acct', accountId), bytesOf('key', keyId), reason];
-  await db.plainTransaction((tx) => tx.run('UPDATE refused_key SET alert_due = 0 WHERE account_id = ? AND key_id = ? AND reason = ?', key));
+/** Claims an alert until then, when it is due again. Returns undefined if another replica has claimed or sent it since it was read. */
+export async function claimKeyAlert(db: Database, due: DueKeyAlert, untilMs: number): Promise<DueKeyAlert | undefined> {
+  return (await moveKeyAlert(db, due, untilMs)) ? { ...due, dueMs: untilMs } : undefined;
+}
+
+/** Records that the ledger has accepted a claimed alert. */
+export async function clearKeyAlert(db: Database, claimed: DueKeyAlert): Promise<void> {
+  await moveKeyAlert(db, claimed, 0);
+}
+
+async function moveKeyAlert(db: Database, { accountId, keyId, reason, dueMs }: DueKeyAlert, toMs: number): Promise<boolean> {
+  const key = { account_id: bytesOf('acct', accountId), key_id: bytesOf('key', keyId), reason };
+  return (
+    (await db
+      .knex(refusedKeys.name)
+      .where({ ...key, alert_due_ms: dueMs })
+      .update({ alert_due_ms: toMs })) === 1
+  );
 }
 
 function isStanding(reason: string): boolean {
