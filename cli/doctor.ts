@@ -348,7 +348,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
       async look({ metering }, nowMs) {
         const { pending, oldestPendingAtMs, openCalls, failed } = await metering.getOutbox({}, operatorCall());
         if (failed > 0n) {
-          throw new CliError(`The ledger has rejected ${counted(failed, 'charge')} permanently.`, {
+          throw new CliError(`The ledger has rejected ${counted(failed, 'charge or refund', 'charges or refunds')} permanently.`, {
             fix: 'Run `tollgate usage unsettled` to see the calls and causes; then retry them, or close them with a reason.',
           });
         }

@@ -35,6 +35,7 @@ import { meteringService } from './service.js';
 
 export { type MeteringConfig, meteringSettings } from './config.js';
 export { migrations as meteringMigrations } from './migrations/index.js';
+export { hasUnsentRefunds, requeueRefunds } from './store/refund-outbox.js';
 export { requeueSettlements } from './store/requeue.js';
 export { SecretKeyFile } from '#kit/secrets/secret-keys.js';
 

@@ -68,7 +68,8 @@ const outboxFailed = gauge(
   {
     name: 'tollgate.outbox.failed',
     unit: '{charge}',
-    description: 'Charges that the ledger has refused permanently. Anything above 0 needs an operator.',
+    description:
+      'Charges, and refunds of undelivered answers, that the ledger has refused permanently. Anything above 0 needs an operator.',
     by,
   },
   'max',

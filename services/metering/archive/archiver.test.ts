@@ -8,6 +8,7 @@ import { createLogger } from '#kit/log.js';
 import { testEngines } from '#kit/testing/database.js';
 import type { MeteringService } from '#proto/metering/v1/metering.js';
 import { Archiver } from './archiver.js';
+import { enqueueRefund, hasUnsentRefunds } from '../store/refund-outbox.js';
 import { call, report } from '../testing/calls.js';
 import { find, Harness, record, until } from '../testing/harness.js';
 
@@ -103,6 +104,23 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     harness.clock.advance(36 * msPerDay);
     expect(await archiver.archive(folder)).toBe(0);
     expect(await find(service, id)).toBeDefined();
+  });
+
+  it('keeps a record until its refund is booked, and then removes both', async () => {
+    const id = await settled();
+    harness.ledger.away = true;
+    await enqueueRefund(
+      harness.db,
+      { callId: id, accountId: (await find(service, id))!.call!.accountId, keyHash: Buffer.alloc(0) },
+      harness.clock.nowMs(),
+    );
+    harness.clock.advance(36 * msPerDay);
+    expect(await archiver.archive(folder)).toBe(0);
+    harness.ledger.away = false;
+    harness.clock.advance(60_000);
+    await until(async () => !(await hasUnsentRefunds(harness.db)));
+    expect(await archiver.archive(folder)).toBe(1);
+    expect(await harness.db.knex('refund_outbox')).toEqual([]);
   });
 
   it('removes nothing that could not be written', async () => {

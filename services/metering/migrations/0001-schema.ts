@@ -86,11 +86,13 @@ export const schema: Migration = {
     `CREATE TABLE refund_outbox (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
       account_id ${sql.bytes(16)} NOT NULL,
+      state ${sql.int32} NOT NULL,
       attempts ${sql.int32} NOT NULL,
       next_attempt_at_ms ${sql.int64} NOT NULL,
-      created_at_ms ${sql.int64} NOT NULL
+      created_at_ms ${sql.int64} NOT NULL,
+      last_error ${sql.text(200)} NOT NULL
     ) ${sql.tableOptions}`,
-    'CREATE INDEX refund_outbox_by_due ON refund_outbox (next_attempt_at_ms)',
+    'CREATE INDEX refund_outbox_by_due ON refund_outbox (state, next_attempt_at_ms)',
     `CREATE TABLE closed_settlement (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
       account_id ${sql.bytes(16)} NOT NULL,

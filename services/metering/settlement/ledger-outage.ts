@@ -1,11 +1,16 @@
 // Logs once that the ledger is unavailable and once that it is back, however many calls are affected.
 import type { Clock } from '#kit/clock.js';
-import { hasReason } from '#client/errors/app-error.js';
+import { type AppError, hasReason } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 
 /** Reports whether the error means that the ledger did not respond, rather than that it refused. */
 export function isLedgerAway(error: unknown): boolean {
   return hasReason(error, 'service_unavailable', 'deadline_exceeded', 'overloaded', 'cancelled');
+}
+
+/** Reports whether a retry would get the same response from the ledger. */
+export function isRefusal(error: unknown): error is AppError {
+  return hasReason(error, 'invalid_request', 'idempotency_mismatch', 'hold_closed', 'not_found', 'failed_precondition');
 }
 
 /** Tracks outages of the ledger. */

@@ -5,12 +5,11 @@ import { BatchLane } from '#kit/batch-lane.js';
 import type { Clock } from '#kit/clock.js';
 import { isDatabaseAway } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
-import { hasReason } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#client/call-context.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringConfig } from '../config.js';
-import { isLedgerAway, type LedgerOutage } from './ledger-outage.js';
+import { isLedgerAway, isRefusal, type LedgerOutage } from './ledger-outage.js';
 import { repeat } from '#kit/repeat.js';
 import { inChildSpan } from '#kit/telemetry/traces/batch-span.js';
 import { nextTurn } from '#kit/turn.js';
@@ -189,11 +188,6 @@ export class OutboxWorker {
     const pauseMs = Math.min(this.deps.config.settleBackoffMaxMs, backoffMinMs * 2 ** Math.min(item.attempts, 20));
     return this.deps.clock.nowMs() + Math.ceil(pauseMs * (0.5 + Math.random() / 2));
   }
-}
-
-/** Reports whether a retry would get the same response. */
-function isRefusal(error: unknown): boolean {
-  return hasReason(error, 'invalid_request', 'idempotency_mismatch', 'hold_closed', 'not_found', 'failed_precondition');
 }
 
 function textOf(error: unknown): string {

@@ -3,9 +3,10 @@ import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { EntryKind } from '#proto/ledger/v1/ledger.js';
 import type { MeteringService, RecordUsageRequest } from '#proto/metering/v1/metering.js';
-import { Outcome } from '#proto/metering/v1/metering.js';
+import { Outcome, UnsettledState } from '#proto/metering/v1/metering.js';
+import { RefundState } from '../store/refund-outbox.js';
 import { call, report } from '../testing/calls.js';
-import { aWhile, find, Harness, record, until } from '../testing/harness.js';
+import { aWhile, find, Harness, outboxOf, record, until } from '../testing/harness.js';
 import { heldNanoUsd, type Money, startMoney } from '../testing/with-ledger.js';
 
 // Each test creates databases and waits for settlements.
@@ -57,6 +58,46 @@ describe.each(testEngines)('the refund of an undelivered answer on %s', (engine)
     await until(isDelivered);
     expect([...harness.ledger.settled.keys()]).toEqual([request.call!.id]);
     expect(harness.ledger.refunds.size).toBe(1);
+  });
+
+  it('is set aside if the ledger refuses it permanently, and holds up no other; an operator retries or closes it', async () => {
+    const { service } = await harness.replica();
+    const [first, second, third] = [whole(), whole(), whole()];
+    for (const request of [first, second, third]) await record(service, request);
+    await until(async () => (await find(service, third.call!.id))?.settlement !== undefined && (await outboxOf(service)).pending === 0n);
+    const { refused } = harness.ledger;
+    refused.add(first.call!.id).add(second.call!.id);
+    for (const request of [first, second, third]) await refund(service, request);
+    await until(isDelivered);
+    expect([...harness.ledger.refunds.values()]).toMatchObject([{ holdId: third.call!.id }]);
+    expect(harness.lines.map(({ msg, call_id }) => [msg, call_id])).toEqual(
+      expect.arrayContaining([['the ledger refused a refund permanently; it is kept for operators', first.call!.id]]),
+    );
+    const deliveries = harness.ledger.refundDeliveries;
+    harness.clock.advance(86_400_000);
+    await aWhile();
+    expect(harness.ledger.refundDeliveries).toBe(deliveries);
+    expect(await outboxOf(service)).toMatchObject({ pending: 0n, failed: 2n });
+
+    const list = async (state: UnsettledState, pageToken = '', pageSize = 0) =>
+      service.listUnsettledCharges({ accountId: '', state, pageSize, pageToken });
+    const rejected = { state: UnsettledState.UNSETTLED_STATE_REJECTED, chargeNanoUsd: -200_000n, error: 'No charge of this call.' };
+    expect((await list(UnsettledState.UNSETTLED_STATE_UNSPECIFIED)).charges).toMatchObject(
+      [first, second].map(({ call: of }) => ({ ...rejected, callId: of!.id, accountId: of!.accountId, keyId: of!.keyId })),
+    );
+    const page = await list(rejected.state, '', 1);
+    expect(page.charges).toMatchObject([{ callId: first.call!.id }]);
+    expect((await list(rejected.state, page.nextPageToken, 1)).charges).toMatchObject([{ callId: second.call!.id }]);
+    expect((await list(UnsettledState.UNSETTLED_STATE_PENDING)).charges).toEqual([]);
+
+    await service.closeSettlement({ callId: first.call!.id, reason: 'adjusted' });
+    const closed = { callId: first.call!.id, chargeNanoUsd: -200_000n, closeReason: 'adjusted' };
+    expect((await list(UnsettledState.UNSETTLED_STATE_CLOSED)).charges).toMatchObject([closed]);
+    refused.clear();
+    expect(await service.retrySettlement({ callId: '' })).toEqual({ retried: 1n });
+    await until(isDelivered);
+    expect(harness.ledger.refunds.size).toBe(2);
+    expect((await outboxOf(service)).failed).toBe(0n);
   });
 
   it('is not sent where nothing was captured', async () => {
@@ -123,7 +164,7 @@ describe.each(testEngines)('the refund of an undelivered answer on %s', (engine)
 /** Lets time pass, and returns whether no refund is left. */
 async function isDone({ clock, meteringDb }: Pick<Money, 'clock' | 'meteringDb'>): Promise<boolean> {
   clock.advance(1000);
-  return Number((await meteringDb.knex('refund_outbox').count({ rows: '*' }))[0]!['rows']) === 0;
+  return Number((await meteringDb.knex('refund_outbox').where({ state: RefundState.pending }).count({ rows: '*' }))[0]!['rows']) === 0;
 }
 
 describe.each(testEngines)('the books after a refund of an undelivered answer on %s', (engine) => {

@@ -7,11 +7,13 @@ import { callContext } from '#client/call-context.js';
 import { hasReason } from '#client/errors/app-error.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringConfig } from '../config.js';
-import { dueRefunds, type PendingRefund, postponeRefund, removeRefund } from '../store/refund-outbox.js';
-import { isLedgerAway, type LedgerOutage } from './ledger-outage.js';
+import { dueRefunds, endRefund, type PendingRefund, postponeRefund, RefundState } from '../store/refund-outbox.js';
+import { isLedgerAway, isRefusal, type LedgerOutage } from './ledger-outage.js';
 
 const perPollMax = 50;
 const backoffMinMs = 500;
+const pending = { state: RefundState.pending, error: '' };
+const booked = { state: RefundState.booked, error: '' };
 
 /** Holds the dependencies of refunds. */
 export interface RefundDeps {
@@ -28,7 +30,8 @@ export function startRefunds(deps: RefundDeps): () => Promise<void> {
   const { config, db, clock, log } = deps;
   const deliver = async (): Promise<void> => {
     for (const item of await dueRefunds(db, clock.nowMs(), perPollMax)) {
-      if (await isBooked(item, deps)) await removeRefund(db, item.callId);
+      const { state, error } = await attempt(item, deps);
+      if (state !== RefundState.pending) await endRefund(db, item, state, error);
       else
         await postponeRefund(
           db,
@@ -40,13 +43,16 @@ export function startRefunds(deps: RefundDeps): () => Promise<void> {
   return repeat(config.outboxPollMs, deliver, (error) => log.error({ err: error }, 'refunds could not be delivered'));
 }
 
-async function isBooked({ callId, accountId, capturedNanoUsd }: PendingRefund, deps: RefundDeps): Promise<boolean> {
+async function attempt(
+  { callId, accountId, capturedNanoUsd }: PendingRefund,
+  deps: RefundDeps,
+): Promise<{ readonly state: RefundState; readonly error: string }> {
   const { config, log, ledger, outage } = deps;
-  if (capturedNanoUsd === undefined) return false;
-  if (capturedNanoUsd === 0n) return true;
+  if (capturedNanoUsd === undefined) return pending;
+  if (capturedNanoUsd === 0n) return booked;
   const names = { call_id: callId, account_id: accountId };
   try {
-    await ledger.refund(
+    const { replayed } = await ledger.refund(
       {
         idempotencyKey: `undelivered ${callId}`,
         accountId,
@@ -57,13 +63,17 @@ async function isBooked({ callId, accountId, capturedNanoUsd }: PendingRefund, d
       callContext({ caller: 'metering', timeoutMs: config.settleTimeoutMs }),
     );
     outage.ended();
-    log.warn(names, 'the charge of an answer that was withheld from its client was refunded');
-    return true;
+    if (!replayed) log.warn(names, 'the charge of an answer that was withheld from its client was refunded');
+    return booked;
   } catch (error) {
-    if (isRefunded(error)) return true;
+    if (isRefunded(error)) return booked;
+    if (isRefusal(error)) {
+      log.error({ err: error, ...names }, 'the ledger refused a refund permanently; it is kept for operators');
+      return { state: RefundState.refused, error: error.message };
+    }
     if (isLedgerAway(error)) outage.began(error);
     else log.error({ err: error, ...names }, 'a refund failed; it will be retried');
-    return false;
+    return pending;
   }
 }
 

@@ -6,6 +6,7 @@ import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import type { PricedRecord } from '../records/usage-record.js';
 import { bytesOf } from './record-rows.js';
+import { countRefused } from './refund-outbox.js';
 
 /** The state of a settlement that is delivered when it is due. */
 export const pending = 0;
@@ -166,7 +167,7 @@ export interface OutboxState {
   readonly pending: bigint;
   /** 0 when nothing is pending. */
   readonly oldestPendingAtMs: bigint;
-  /** Settlements that the ledger refused permanently. */
+  /** Settlements, and refunds of undelivered answers, that the ledger refused permanently. */
   readonly failed: bigint;
   readonly openCalls: bigint;
 }
@@ -182,7 +183,7 @@ export async function readOutboxState(db: Database): Promise<OutboxState> {
   return {
     pending: asBigInt(inState(pending)?.items ?? 0),
     oldestPendingAtMs: asBigInt(inState(pending)?.oldest ?? 0),
-    failed: asBigInt(inState(failed)?.items ?? 0),
+    failed: asBigInt(inState(failed)?.items ?? 0) + (await countRefused(db)),
     openCalls: asBigInt(calls[0]?.items ?? 0),
   };
 }

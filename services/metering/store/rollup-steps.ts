@@ -32,6 +32,7 @@ const deletePending = textOfRows((rows) => `DELETE FROM usage_unfolded WHERE ${k
 const selectPending = textOfRows((rows) => `SELECT id FROM usage_unfolded WHERE ${keyed(rows)}`);
 const selectRecorded = textOfRows((rows) => `SELECT id FROM usage_record WHERE ${keyed(rows)}`);
 const deleteRecords = textOfRows((rows) => `DELETE FROM usage_record WHERE ${keyed(rows)}`);
+const deleteRefunds = textOfRows((rows) => `DELETE FROM refund_outbox WHERE ${keyed(rows)}`);
 const takeTurn = `UPDATE usage_summing SET version = version + 1 WHERE name = '${rowName}'`;
 const readState = `SELECT phase, watermark FROM usage_summing WHERE name = '${rowName}'`;
 const setWatermark = `UPDATE usage_summing SET watermark = ? WHERE name = '${rowName}'`;
@@ -167,7 +168,7 @@ export async function clearRollups(db: Database): Promise<RollupStep> {
   });
 }
 
-/** Removes records permanently, also from the sums; records that are already removed are skipped. They must be settled. */
+/** Removes records permanently, with their refunds, also from the sums; records that are already removed are skipped. They must be settled. */
 export async function removeRecords(db: Database, numbers: SeriesNumbers, ids: readonly Buffer[]): Promise<void> {
   for (const part of partsOf(ids)) {
     await inTurn(db, numbers, async (tx, { phase, watermark }) => {
@@ -177,6 +178,7 @@ export async function removeRecords(db: Database, numbers: SeriesNumbers, ids: r
       const summed = there.filter((id) => !pending.has(id.toString('hex')) && isReached(id, phase, watermark));
       const learned = await addToRollups(tx, summed, -1n, numbers);
       await clearPending(tx, there);
+      await tx.run(deleteRefunds(there.length), there);
       await tx.run(deleteRecords(there.length), there);
       return { added: 0, next: undefined, learned };
     });

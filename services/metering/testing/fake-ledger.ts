@@ -28,7 +28,7 @@ export class FakeLedger {
   away = false;
   /** Settlements are executed but their responses are lost. */
   losesAnswers = false;
-  /** Holds whose settlement is refused permanently. */
+  /** Holds whose settlement or refund is refused permanently. */
   readonly refused = new Set<string>();
   /** Holds that are no longer open. */
   readonly closedHolds = new Set<string>();
@@ -74,6 +74,7 @@ export class FakeLedger {
   private refund(request: RefundRequest): RefundResponse {
     if (this.away) throw new AppError('service_unavailable', 'The ledger cannot be reached.');
     this.refundDeliveries += 1;
+    if (this.refused.has(request.holdId)) throw new AppError('not_found', 'No charge of this call.');
     this.refunds.set(request.idempotencyKey, request);
     if (this.losesAnswers) throw new AppError('deadline_exceeded', 'No answer came in time.');
     return RefundResponse.fromPartial({});
