@@ -19,7 +19,14 @@ import type { Verification } from '../../cli/views/reconcile.js';
 import { replaySpool } from '../../gateway/index.js';
 import { catalogMigrations, catalogSettings, createCatalog } from '../../services/catalog/index.js';
 import { createLedger, ledgerMigrations, ledgerSettings } from '../../services/ledger/index.js';
-import { createMetering, meteringMigrations, meteringSettings, requeueSettlements } from '../../services/metering/index.js';
+import {
+  createMetering,
+  hasUnsentRefunds,
+  meteringMigrations,
+  meteringSettings,
+  requeueRefunds,
+  requeueSettlements,
+} from '../../services/metering/index.js';
 
 /** The databases that hold the bill. Ledger and metering may be one. */
 export interface BillDatabases {
@@ -49,7 +56,7 @@ const holdsAtATime = 200;
 const context = (): CallContext => callContext({ caller: 'operator', timeoutMs: 60_000 });
 
 /**
- * Records what is in the spool, settles what metering has and the ledger has not, ends the holds whose time is over, and verifies everything.
+ * Records what is in the spool, settles and refunds what metering has and the ledger has not, ends the holds whose time is over, and verifies everything.
  * Calls in flight stay open, because their gateways may still have reports of them. `env` has metering's settings, which say what is in archives.
  */
 export async function replay(databases: BillDatabases, spoolFolder: string | undefined, env: Environment, log: Logger): Promise<Replay> {
@@ -87,6 +94,12 @@ export async function replay(databases: BillDatabases, spoolFolder: string | und
     const untilMs = clock.monotonicMs() + settleMsMax;
     while ((await metering.service.getOutbox({}, context())).pending > 0n && clock.monotonicMs() < untilMs) await pause(pollMs);
   };
+  /** Refunds that the ledger's copy does not have, and those that it refused because it did not have their charges. */
+  const refundAgain = async (): Promise<void> => {
+    const untilMs = clock.monotonicMs() + settleMsMax;
+    await requeueRefunds(databases.metering, clock.nowMs());
+    while ((await hasUnsentRefunds(databases.metering)) && clock.monotonicMs() < untilMs) await pause(pollMs);
+  };
   const expireHolds = async (): Promise<void> => {
     while ((await ledger.service.expireHolds({ limit: 1000 }, context())).expired.length > 0);
   };
@@ -102,6 +115,7 @@ export async function replay(databases: BillDatabases, spoolFolder: string | und
     const settledAgain = new Set<string>();
     for (let round = 1; round <= roundsMax; round += 1) {
       await untilSettled();
+      await refundAgain();
       await expireHolds();
       verification = await verifyBooks({ metering: metering.service, ledger: ledger.service }, '');
       if (verification.drifts.length === 0) break;
