@@ -93,6 +93,22 @@ describe.each(testEngines)('budgets on %s', (engine) => {
     expect(await drifts(customer)).toEqual([]);
   });
 
+  it('report the share of a project in the response to a hold, and in that to its repeat', async () => {
+    setClock('2027-03-15T23:00:00.000Z');
+    const customer = await fundedCustomer(ledger.service, 1_000n);
+    const ofProject = { scope: BUDGET_SCOPE_PROJECT, scopeId: newId('proj') };
+    const budgets = [budgetOf(customer, 100n), budgetOf(customer, 200n, ofProject)];
+    await spend(customer, 50n, budgets);
+    const request = holdRequest(customer, 10n, { budgets, withProjectShare: true });
+    const { projectShare } = await ledger.service.hold(request);
+    expect(projectShare).toMatchObject({ budgetId: budgets[1]!.id, spentPercent: 25 });
+    expect(await ledger.service.hold(request)).toMatchObject({ replayed: true, projectShare });
+    expect(await ledger.service.hold({ ...request, withProjectShare: undefined })).toMatchObject({ projectShare: undefined });
+    // In the next period, the call does not count.
+    ledger.clock.step(hourMs);
+    expect(await ledger.service.hold(request)).toMatchObject({ replayed: true, projectShare: undefined });
+  });
+
   it('may have the highest limit and an alert at ten times of it', async () => {
     const customer = await fundedCustomer(ledger.service, 1_000n);
     const budgets = [budgetOf(customer, amountNanoUsdMax, { soft: true, alertPercents: [1000] })];

@@ -4,12 +4,14 @@ import { accountAvailableNanoUsd, emptyAccount, emptyKey, freeInAllNanoUsd, leas
 import {
   type Applied,
   type BudgetBucket,
+  type BudgetShare,
   type Changes,
   done,
   type HoldOperation,
   type HoldRecord,
   type HoldReply,
   type KeyBucket,
+  type PathBudget,
   refused,
   type Touched,
 } from '../books/model.js';
@@ -18,7 +20,7 @@ import { bucketsOfPath, budgetChanges, moved, noBudgets, projectShareOf } from '
 
 /** Grants as much as is free between the minimum and the requested amount, or refuses. See the outcome table in the README. */
 export function applyHold(touched: Touched, operation: HoldOperation, nowMs: number): Applied<HoldReply> {
-  if (touched.hold !== undefined) return repeat(touched.hold, operation);
+  if (touched.hold !== undefined) return repeat(touched.hold, touched.budgets, operation);
   const account = touched.account ?? emptyAccount(operation.accountId);
   const known = touched.key ?? emptyKey(operation.accountId, operation.keyId);
   const key = withNewerLimit(known, operation);
@@ -60,7 +62,7 @@ export function applyHold(touched: Touched, operation: HoldOperation, nowMs: num
     budgets: budgets.length === 0 ? noBudgets : budgets.map(({ scopeId }) => scopeId),
   };
   return done(
-    { hold, replayed: false, projectShare: operation.withProjectShare === true ? projectShareOf(operation.budgets, budgets) : undefined },
+    { hold, replayed: false, projectShare: shareOf(operation, operation.budgets, budgets) },
     {
       account: { ...account, heldNanoUsd: account.heldNanoUsd + amountNanoUsd },
       key: { ...key, heldNanoUsd: key.heldNanoUsd + amountNanoUsd },
@@ -73,11 +75,21 @@ export function applyHold(touched: Touched, operation: HoldOperation, nowMs: num
   );
 }
 
-function repeat(hold: HoldRecord, operation: HoldOperation): Applied<HoldReply> {
+function repeat(hold: HoldRecord, known: readonly BudgetBucket[], operation: HoldOperation): Applied<HoldReply> {
   if (hold.fingerprint === undefined) return refused(holdClosed(hold.id));
   if (hold.fingerprint !== operation.fingerprint) return refused(mismatch(hold.id));
   if (hold.state === HoldState.HOLD_STATE_RELEASED) return refused(holdClosed(hold.id));
-  return done({ hold, replayed: true });
+  // The call counts in the periods in which it was held, which may have ended since.
+  const path = operation.budgets.filter(({ scopeId }) => hold.budgets.includes(scopeId));
+  return done({ hold, replayed: true, projectShare: shareOf(operation, path, bucketsOfPath(hold.accountId, path, known)) });
+}
+
+function shareOf(
+  { withProjectShare }: HoldOperation,
+  path: readonly PathBudget[],
+  buckets: readonly BudgetBucket[],
+): BudgetShare | undefined {
+  return withProjectShare === true ? projectShareOf(path, buckets) : undefined;
 }
 
 /** Returns the first budget whose spend leaves too little, or else the first in which calls in flight hold too much; undefined if none is short. */

@@ -40,7 +40,7 @@ export const mutants: readonly Mutant[] = [
     ['a hold gets all that it wants', 'least(operation.amountNanoUsd, freeInAllNanoUsd(account, key, budgets))', 'operation.amountNanoUsd'],
     ['a hold sets nothing aside in the key', 'key: { ...key, heldNanoUsd: key.heldNanoUsd + amountNanoUsd },', 'key,'],
     ['a hold sets nothing aside in the account', 'account: { ...account, heldNanoUsd: account.heldNanoUsd + amountNanoUsd },', 'account,'],
-    ['a repeated hold is done again', 'if (touched.hold !== undefined) return repeat(touched.hold, operation);', ''],
+    ['a repeated hold is done again', 'if (touched.hold !== undefined) return repeat(touched.hold, touched.budgets, operation);', ''],
     ['another hold under a used id is accepted', 'if (hold.fingerprint !== operation.fingerprint) return refused(mismatch(hold.id));', ''],
     ['a released hold is used again', 'if (hold.state === HoldState.HOLD_STATE_RELEASED) return refused(holdClosed(hold.id));', ''],
     ['a tombstone is taken for another hold', 'if (hold.fingerprint === undefined) return refused(holdClosed(hold.id));', ''],
