@@ -1,6 +1,6 @@
 // The catalog as one JSON document: models with their current prices, written by `tollgate model export` and by the console.
 import { formatUsd, parseUsd } from '#rules/money.js';
-import { chargesTheSame } from '#rules/pricing.js';
+import { chargesTheSame, unitCostNanoUsdMax, unitPriceNanoUsdMax } from '#rules/pricing.js';
 import { Model, PriceVersion, type UnitPrice } from '#proto/catalog/v1/catalog.js';
 import { operatorCall, type Services } from './connect.js';
 import { CliError } from './errors.js';
@@ -143,8 +143,10 @@ function readFigures(modelId: string, usd: unknown): PriceVersion {
     const value = (usd as Record<string, unknown>)[json];
     if (name === 'reasoningNanoUsdPerMtok' && (value === null || value === undefined)) continue;
     const nanoUsd = typeof value === 'string' ? parseUsd(value) : undefined;
-    if (nanoUsd === undefined || nanoUsd < 0n)
-      throw new CliError(`usd_per_million_tokens.${json} must be an amount in USD as text, such as "2.5".`, { exitCode: 2 });
+    if (nanoUsd === undefined || nanoUsd < 0n || nanoUsd > unitPriceNanoUsdMax)
+      throw new CliError(`usd_per_million_tokens.${json} must be an amount in USD as text, such as "2.5", and at most 100000.`, {
+        exitCode: 2,
+      });
     price[name] = nanoUsd;
   }
   return price;
@@ -155,7 +157,7 @@ function readUnits(units: unknown = []): UnitPrice[] {
   return units.map((entry: unknown, index) => {
     const { unit, usd, max_per_call: maxPerCall } = (entry ?? {}) as Record<string, unknown>;
     const nanoUsd = typeof usd === 'string' ? parseUsd(usd) : undefined;
-    if (typeof unit !== 'string' || nanoUsd === undefined || typeof maxPerCall !== 'number')
+    if (typeof unit !== 'string' || nanoUsd === undefined || nanoUsd > unitCostNanoUsdMax || typeof maxPerCall !== 'number')
       throw new CliError(
         `unit_prices[${index}] must have a unit, its price in USD as text and max_per_call, such as {"unit":"web_search","usd":"0.01","max_per_call":5}.`,
         { exitCode: 2 },

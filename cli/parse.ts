@@ -3,7 +3,7 @@
 import { InvalidArgumentError } from 'commander';
 import { nearest } from '#kit/config/settings.js';
 import type { ModelPermission } from '#proto/auth/v1/auth.js';
-import { parseUsd } from '#rules/money.js';
+import { limitNanoUsdMax, parseUsd } from '#rules/money.js';
 
 const dayMs = 86_400_000;
 const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs };
@@ -12,6 +12,8 @@ const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_
 export function parseAmount(text: string): bigint {
   const amount = parseUsd(text);
   if (amount === undefined) throw new InvalidArgumentError('Specify an amount in USD such as 5 or 0.25, with at most 9 decimals.');
+  if (amount > limitNanoUsdMax || -amount > limitNanoUsdMax)
+    throw new InvalidArgumentError('The amount must be at most 9,000,000,000 USD.');
   return amount;
 }
 

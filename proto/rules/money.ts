@@ -2,6 +2,12 @@
 
 const nanoPerUsd = 1_000_000_000n;
 
+/** The highest amount of one hold, cost, deposit or adjustment: far above any use. */
+export const amountNanoUsdMax = 1_000_000_000n * nanoPerUsd;
+
+/** The highest limit that can be entered: below the maximum of a signed 64-bit integer. */
+export const limitNanoUsdMax = 9_000_000_000n * nanoPerUsd;
+
 /** "1.5" for 1_500_000_000n: exact, without trailing zeros, at least one digit before the point. */
 export function formatUsd(nanoUsd: bigint): string {
   const sign = nanoUsd < 0n ? '-' : '';

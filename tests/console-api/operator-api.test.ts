@@ -212,6 +212,23 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
     expect(await posted(`/entries/${id}/reverse`, { reason: 'no' }, '')).toMatchObject({ balance: { available_usd: '120.000000001' } });
   });
 
+  it('names the field of an amount that the ledger could not book', async () => {
+    for (const amount_usd of ['1000000000.000000001', '9999999999']) {
+      const amount = { amount_usd, confirm_amount_usd: amount_usd, reason: 'too much' };
+      for (const [path, body] of [
+        ['/credits', { ...amount, source: 'cash' }],
+        ['/credits', { ...amount, source: 'correction' }],
+        ['/debits', amount],
+      ] as const)
+        expect(await refused(path, body, amount_usd)).toMatchObject({ status: 400, field: 'amount_usd' });
+      const codes = await operator.ask('POST', '/operator/codes', { amount_usd, confirm_amount_usd: amount_usd });
+      expect([codes.status, await codes.json()]).toMatchObject([
+        400,
+        { error: { code: 'invalid_request', field: 'amount_usd', message: expect.stringContaining('must be at most 1,000,000,000') } },
+      ]);
+    }
+  });
+
   it('debits, never below zero', async () => {
     expect(
       await posted('/debits', { amount_usd: '100.000000001', reason: 'no gift', confirm_amount_usd: '100.000000001' }, 'debit 1'),

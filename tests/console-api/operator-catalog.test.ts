@@ -225,6 +225,12 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     expect(
       await fault('PUT', '/operator/price-drafts/sandbox/echo', { usd_per_million_tokens: { ...usd, input: '100000.000000001' } }),
     ).toEqual([400, 'invalid_request', 'usd_per_million_tokens.input']);
+    const unit_prices = [{ unit: 'web_search', usd: '9999999999', max_per_call: 1 }];
+    expect(await fault('PUT', '/operator/price-drafts/sandbox/echo', { usd_per_million_tokens: usd, unit_prices })).toEqual([
+      400,
+      'invalid_request',
+      'unit_prices[0].usd',
+    ]);
     expect(
       await fault('PUT', '/operator/price-drafts/sandbox/echo', { usd_per_million_tokens: usd, effective_from: '2020-01-01T00:00:00Z' }),
     ).toEqual([400, 'invalid_request', 'effective_from']);

@@ -1,7 +1,7 @@
 // API keys of an account, and calls with them from the playground.
 import { fieldFault } from '#client/errors/fault.js';
 import { CreateKeyRequest, type Key, KeyState, UpdateKeyRequest } from '#proto/auth/v1/auth.js';
-import { parseUsd } from '#rules/money.js';
+import { limitNanoUsdMax } from '#rules/money.js';
 import { stateOf } from '../../http/request-state.js';
 import { assertUsable } from '../../replicas/usable-key.js';
 import { spendOf } from '../budget-spend.js';
@@ -11,7 +11,7 @@ import { keySearchOf, searchPage } from '../search/key-search.js';
 import { budgetsOf } from '../render/budgets.js';
 import { renderConsoleKey } from '../render/keys.js';
 import { rateLimitsOf } from '../render/rate-limits.js';
-import { orNull } from '../render/values.js';
+import { nanoUsdOf, orNull } from '../render/values.js';
 import { ApiKey, CreateKey, KeyCreated, KeyList, KeyRotated, KeySearch, RotateKey, UpdateKey } from '../schemas/keys.js';
 import { publicSchema } from '../schemas/shapes.js';
 import { type Area, type Call, created, ok, operation } from '../table/operation.js';
@@ -227,14 +227,10 @@ async function renderedOne(key: Key, call: Call, deps: OperationDeps): Promise<A
   return (await rendered([key], call, deps))[0]!;
 }
 
-// Below the maximum of a signed 64-bit integer.
-const limitNanoUsdMax = 9_000_000_000n * 1_000_000_000n;
-
 // The services reject these too, but with the names of their own fields.
 function limitNanoUsd(text: string): bigint {
-  const limit = parseUsd(text)!;
+  const limit = nanoUsdOf('limit_usd', text, limitNanoUsdMax);
   if (limit <= 0n) throw fieldFault('limit_usd', 'positive_limit');
-  if (limit > limitNanoUsdMax) throw fieldFault('limit_usd', 'at_most', { max: '9,000,000,000' });
   return limit;
 }
 

@@ -2,9 +2,9 @@
 import { fieldFault } from '#client/errors/fault.js';
 import { Budget as Message } from '#proto/budget/v1/budget.js';
 import type { BudgetSpend } from '#proto/ledger/v1/ledger.js';
-import { formatUsd, parseUsd } from '#rules/money.js';
+import { formatUsd, limitNanoUsdMax } from '#rules/money.js';
 import type { Budget, BudgetsBody } from '../schemas/budgets.js';
-import { instant, maybe } from './values.js';
+import { instant, maybe, nanoUsdOf } from './values.js';
 import { words } from './words.js';
 
 /** Renders budgets with what is spent of them; without it while the ledger is unavailable. */
@@ -27,16 +27,11 @@ export function renderBudgets(budgets: readonly Message[], spend: readonly Budge
   });
 }
 
-// Below the maximum of a signed 64-bit integer.
-const limitUsdMax = '9,000,000,000';
-const limitNanoUsdMax = 9_000_000_000n * 1_000_000_000n;
-
 /** Returns the budgets in a body. Raises invalid_request with the name of the field in the body. */
 export function budgetsOf(body: BudgetsBody): Message[] {
   return body.map(({ period, limit_usd: limit, soft = false, alert_at: alertPercents = [] }, index) => {
-    const limitNanoUsd = parseUsd(limit)!;
+    const limitNanoUsd = nanoUsdOf(`budgets.${index}.limit_usd`, limit, limitNanoUsdMax);
     if (limitNanoUsd <= 0n) throw fieldFault(`budgets.${index}.limit_usd`, 'positive');
-    if (limitNanoUsd > limitNanoUsdMax) throw fieldFault(`budgets.${index}.limit_usd`, 'at_most', { max: limitUsdMax });
     if (soft && alertPercents.length === 0) throw fieldFault(`budgets.${index}.alert_at`, 'some_percents');
     return Message.fromPartial({ period: words.budgetPeriod.value(period), limitNanoUsd, soft, alertPercents });
   });

@@ -1,4 +1,6 @@
-// Times and absent values as JSON. Pure.
+// Times, amounts and absent values between JSON and messages. Pure.
+import { fieldFault } from '#client/errors/fault.js';
+import { parseUsd } from '#rules/money.js';
 
 /** Returns a time in epoch milliseconds as RFC 3339. */
 export function instant(ms: bigint): string {
@@ -13,4 +15,11 @@ export function maybe<T, R>(value: T | undefined, render: (value: T) => R): R | 
 /** Returns null for an empty text, by which messages represent an absent one. */
 export function orNull(text: string): string | null {
   return text === '' ? null : text;
+}
+
+/** Returns the nano-USD of an amount in a body. Raises invalid_request, which names the field, for one above the maximum. */
+export function nanoUsdOf(field: string, usd: string, maxNanoUsd: bigint): bigint {
+  const nanoUsd = parseUsd(usd)!;
+  if (nanoUsd > maxNanoUsd) throw fieldFault(field, 'at_most', { max: (maxNanoUsd / 1_000_000_000n).toLocaleString('en') });
+  return nanoUsd;
 }

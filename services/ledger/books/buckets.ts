@@ -2,9 +2,6 @@
 import type { AccountBucket, BudgetBucket, KeyBucket } from './model.js';
 import { noSums } from '../statements/months.js';
 
-/** Maximum amount of one hold, cost, deposit or adjustment: far above any use, far below the 63 bits of a column. */
-export const amountNanoUsdMax = 1_000_000_000_000_000_000n;
-
 /** Maximum sum of credits of one account. */
 export const creditedNanoUsdMax = 9_000_000_000_000_000_000n;
 

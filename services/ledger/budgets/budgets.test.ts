@@ -7,7 +7,6 @@ import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { Budget, BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
 import { Archiver } from '../archive/archiver.js';
-import { amountNanoUsdMax } from '../books/buckets.js';
 import { ArchiveStore } from '../store/archive.js';
 import { Audit } from '../store/audit.js';
 import { Reads } from '../store/reads.js';
@@ -111,9 +110,10 @@ describe.each(testEngines)('budgets on %s', (engine) => {
 
   it('may have the highest limit and an alert at ten times of it', async () => {
     const customer = await fundedCustomer(ledger.service, 1_000n);
-    const budgets = [budgetOf(customer, amountNanoUsdMax, { soft: true, alertPercents: [1000] })];
+    const limitNanoUsd = 2n ** 63n - 1n;
+    const budgets = [budgetOf(customer, limitNanoUsd, { soft: true, alertPercents: [1000] })];
     await spend(customer, 10n, budgets);
-    expect(await figures(customer, budgets)).toEqual([[10n, 0n, amountNanoUsdMax - 10n]]);
+    expect(await figures(customer, budgets)).toEqual([[10n, 0n, limitNanoUsd - 10n]]);
   });
 
   it('give one allowance per date, whatever the time zone changes to', async () => {

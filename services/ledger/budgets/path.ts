@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { isId } from '#kit/id.js';
 import { type Budget, BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
 import type { PathBudget } from '../books/model.js';
-import { checkedAmount, invalidField } from '../requests/fields.js';
+import { checkedLimit, invalidField } from '../requests/fields.js';
 import { noBudgets } from './buckets.js';
 import { isTimeZone, periodStart } from './calendar.js';
 import { scopeNames } from './names.js';
@@ -53,7 +53,7 @@ function checkedBudget(path: string, budget: Budget, timeZone: string, nowMs: nu
   if (!scopeOrder.includes(scope)) throw invalidField(`${path}.scope`, 'one of account, project and key');
   if (!isId(scopeNames[scope]!.prefix, ownerId)) throw fieldFault(`${path}.scope_id`, 'id', { prefix: scopeNames[scope]!.prefix });
   if (!periodOrder.includes(period)) throw invalidField(`${path}.period`, 'one of lifetime, month, week and day');
-  checkedAmount(`${path}.limit_nano_usd`, limitNanoUsd, 0n);
+  checkedLimit(`${path}.limit_nano_usd`, limitNanoUsd);
   if (version < 0n) throw fieldFault(`${path}.version`, 'at_least', { min: 0 });
   const isAscending = alertPercents.every((percent, at) => percent > (alertPercents[at - 1] ?? 0) && percent <= percentMax);
   if (!isAscending || alertPercents.length > percentsMax)

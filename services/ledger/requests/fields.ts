@@ -3,9 +3,10 @@
 import { fieldFault } from '#client/errors/fault.js';
 import { AppError } from '#client/errors/app-error.js';
 import { isId } from '#kit/id.js';
-import { amountNanoUsdMax } from '../books/buckets.js';
+import { amountNanoUsdMax } from '#rules/money.js';
 import { monthOfText } from '../statements/months.js';
 
+const int64Max = 2n ** 63n - 1n;
 const ttlMsMin = 1000;
 const ttlMsMax = 3_600_000;
 const idempotencyKeyCharactersMax = 200;
@@ -32,6 +33,11 @@ export function checkedAmount(field: string, amountNanoUsd: bigint, minNanoUsd: 
   if (amountNanoUsd < minNanoUsd || amountNanoUsd > amountNanoUsdMax)
     throw fieldFault(field, 'amount_range', { min_nano_usd: minNanoUsd, max_nano_usd: amountNanoUsdMax });
   return amountNanoUsd;
+}
+
+/** Checks the limit of a key or of a budget, which may be higher than any amount. */
+export function checkedLimit(field: string, limitNanoUsd: bigint): void {
+  if (limitNanoUsd < 0n || limitNanoUsd > int64Max) throw fieldFault(field, 'at_least', { min: 0 });
 }
 
 /** Checks for how many milliseconds a hold lives without a checkpoint. */

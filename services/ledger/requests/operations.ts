@@ -10,8 +10,8 @@ import {
   type ReleaseRequest,
   type SettleRequest,
 } from '#proto/ledger/v1/ledger.js';
+import { amountNanoUsdMax } from '#rules/money.js';
 import { pathOf } from '../budgets/path.js';
-import { amountNanoUsdMax } from '../books/buckets.js';
 import { fingerprintOf } from '../books/fingerprint.js';
 import type {
   AdjustOperation,
@@ -22,9 +22,16 @@ import type {
   ReleaseOperation,
   SettleOperation,
 } from '../books/model.js';
-import { checkedAmount, checkedId, checkedIdempotencyKey, checkedReason, checkedTtl, invalidField, optionalId } from './fields.js';
-
-const int64Max = 2n ** 63n - 1n;
+import {
+  checkedAmount,
+  checkedId,
+  checkedIdempotencyKey,
+  checkedLimit,
+  checkedReason,
+  checkedTtl,
+  invalidField,
+  optionalId,
+} from './fields.js';
 
 /** Returns the operation of a Hold. `nowMs` determines the current period of each budget. */
 export function holdOperation(request: HoldRequest, nowMs: number): HoldOperation {
@@ -39,8 +46,7 @@ export function holdOperation(request: HoldRequest, nowMs: number): HoldOperatio
   const { keyLimit } = request;
   if (keyLimit === undefined) throw invalidField('key_limit', 'set, without limit_nano_usd for a key that has no limit');
   const { limitNanoUsd, version } = keyLimit;
-  if (limitNanoUsd !== undefined && (limitNanoUsd < 0n || limitNanoUsd > int64Max))
-    throw fieldFault('key_limit.limit_nano_usd', 'at_least', { min: 0 });
+  if (limitNanoUsd !== undefined) checkedLimit('key_limit.limit_nano_usd', limitNanoUsd);
   if (version < 0n) throw fieldFault('key_limit.version', 'at_least', { min: 0 });
   return {
     kind: 'hold',

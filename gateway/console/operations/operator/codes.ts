@@ -2,9 +2,9 @@
 import { fieldFault } from '#client/errors/fault.js';
 import { newId } from '#kit/id.js';
 import { CreateRedemptionCodesRequest, ListRedemptionCodesRequest, RedemptionCodeState } from '#proto/ledger/v1/ledger.js';
-import { parseUsd } from '#rules/money.js';
+import { amountNanoUsdMax } from '#rules/money.js';
 import { renderCode } from '../../render/statement.js';
-import { orNull } from '../../render/values.js';
+import { nanoUsdOf, orNull } from '../../render/values.js';
 import { words } from '../../render/words.js';
 import { CodeList, CodesCreated, CreateCodes, ListCodes, Voided } from '../../schemas/operator/codes.js';
 import { type Area, created, ok, operation } from '../../table/operation.js';
@@ -45,7 +45,7 @@ export const codes: Area = {
         const nowMs = deps.clock.nowMs();
         const request = CreateRedemptionCodesRequest.fromPartial({
           batchId: newId('batch'),
-          amountNanoUsd: parseUsd(body.amount_usd)!,
+          amountNanoUsd: nanoUsdOf('amount_usd', body.amount_usd, amountNanoUsdMax),
           count: body.count ?? 1,
           note: body.note ?? '',
           createdBy: visitor.user.email,

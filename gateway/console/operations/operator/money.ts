@@ -1,9 +1,10 @@
 // Money into and out of accounts, for operators: always as new entries of the journal, each posted once per Idempotency-Key.
 import { fault, fieldFault } from '#client/errors/fault.js';
 import { DepositSource, EntryKind, type RefundResponse } from '#proto/ledger/v1/ledger.js';
-import { formatUsd, parseUsd } from '#rules/money.js';
+import { amountNanoUsdMax, formatUsd } from '#rules/money.js';
 import type { OperationDeps } from '../../deps.js';
 import { effectNanoUsd, renderBalance, renderEntry } from '../../render/billing.js';
+import { nanoUsdOf } from '../../render/values.js';
 import { Posted } from '../../schemas/billing.js';
 import { Credit, Debit, OperatorSettings, Reverse } from '../../schemas/operator/accounts.js';
 import { type Area, type Call, created, ok, operation } from '../../table/operation.js';
@@ -105,7 +106,7 @@ function answer({ ctx }: Pick<Call, 'ctx'>, { entry, balance, replayed }: Pick<R
 
 /** Returns the amount of the request. Raises invalid_request for zero, and for a large amount that was not confirmed. */
 function amountOf(body: Pick<Debit, 'amount_usd' | 'confirm_amount_usd'>, deps: OperationDeps): bigint {
-  const amountNanoUsd = parseUsd(body.amount_usd)!;
+  const amountNanoUsd = nanoUsdOf('amount_usd', body.amount_usd, amountNanoUsdMax);
   if (amountNanoUsd === 0n) throw fieldFault('amount_usd', 'positive');
   assertConfirmed(amountNanoUsd, body, deps);
   return amountNanoUsd;

@@ -1,10 +1,10 @@
 // Prices of models, for operators: draft, compare, publish.
 import { fieldFault } from '#client/errors/fault.js';
 import { type PriceDiff, type PriceDraft, PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { formatUsd, parseUsd } from '#rules/money.js';
-import { unitPriceNanoUsdMax } from '#rules/pricing.js';
+import { unitCostNanoUsdMax, unitPriceNanoUsdMax } from '#rules/pricing.js';
 import type { OperationDeps } from '../../deps.js';
 import { type CallCost, renderDiff, renderDraft, renderPrice } from '../../render/catalog.js';
+import { nanoUsdOf } from '../../render/values.js';
 import { ComparedDraft, DiscardDraft, DraftList, Price, PublishDraft, PutDraft } from '../../schemas/operator/catalog.js';
 import { type Area, type Call, created, done, ok, operation } from '../../table/operation.js';
 
@@ -45,7 +45,7 @@ export const prices: Area = {
       handle: async (call, deps) => {
         const { body, params, visitor, context } = call;
         const { usd_per_million_tokens: usd, unit_prices, effective_from, replaces_version } = body;
-        const figure = (name: keyof typeof usd): bigint => nanoUsdOf(`usd_per_million_tokens.${name}`, usd[name]!);
+        const figure = (name: keyof typeof usd): bigint => nanoUsdOf(`usd_per_million_tokens.${name}`, usd[name]!, unitPriceNanoUsdMax);
         const price = PriceVersion.fromPartial({
           modelId: params.model,
           effectiveFromMs: effective_from == null ? 0n : startMs(effective_from, deps.clock.nowMs()),
@@ -55,9 +55,9 @@ export const prices: Area = {
           cacheWrite1hNanoUsdPerMtok: figure('cache_write_1h'),
           outputNanoUsdPerMtok: figure('output'),
           ...(usd.reasoning == null ? {} : { reasoningNanoUsdPerMtok: figure('reasoning') }),
-          units: (unit_prices ?? []).map(({ unit, usd: each, max_per_call }) => ({
+          units: (unit_prices ?? []).map(({ unit, usd: each, max_per_call }, index) => ({
             unit,
-            nanoUsd: parseUsd(each)!,
+            nanoUsd: nanoUsdOf(`unit_prices[${index}].usd`, each, unitCostNanoUsdMax),
             maxPerCall: max_per_call,
           })),
         });
@@ -117,12 +117,6 @@ async function compared(draft: PriceDraft, diff: PriceDiff, { context }: Rpc, { 
     before: estimates[tokens.length + index]?.chargeNanoUsd,
   }));
   return { ...renderDraft(draft), diff: renderDiff(diff, costs) };
-}
-
-function nanoUsdOf(field: string, usd: string): bigint {
-  const nanoUsd = parseUsd(usd)!;
-  if (nanoUsd > unitPriceNanoUsdMax) throw fieldFault(field, 'at_most', { max: formatUsd(unitPriceNanoUsdMax) });
-  return nanoUsd;
 }
 
 function startMs(text: string, nowMs: number): bigint {
