@@ -8,7 +8,7 @@ import type { CatalogChange } from '../store/store.js';
 
 /**
  * Stores `wanted` permanently; its model must exist, and `startOf` determines when it starts. If a version that charges the same from the same
- * start is stored already, returns that one. `fieldPrefix` precedes the names of fields in errors. Raises invalid_request for a start in the
+ * start is stored already, and the price comes from no draft, returns that one. `fieldPrefix` precedes the names of fields in errors. Raises invalid_request for a start in the
  * past, already_exists when another version starts at that millisecond, failed_precondition when the model has too many versions.
  */
 export async function addPrice(
@@ -26,7 +26,8 @@ export async function addPrice(
     createdAtMs: BigInt(nowMs),
   });
   const sameStart = versions.find(({ effectiveFromMs }) => effectiveFromMs === next.effectiveFromMs);
-  if (sameStart !== undefined && isSamePrice(sameStart, next)) return sameStart;
+  // A version that another request added does not carry the draft's version, so that a repeat of the publication would not find it.
+  if (sameStart !== undefined && draftVersion === undefined && isSamePrice(sameStart, next)) return sameStart;
   refuseBadStart(next.effectiveFromMs, nowMs, fieldPrefix);
   if (sameStart !== undefined) {
     throw fault('start_taken', { model: next.modelId }, { details: { field: `${fieldPrefix}effective_from_ms` } });

@@ -108,6 +108,16 @@ describe.each(testEngines)('price drafts on %s', (engine) => {
     expect(await versions()).toEqual([]);
   });
 
+  it('are kept when another request has already added the same price from the same start', async () => {
+    const effectiveFromMs = BigInt(clock.nowMs() + 5000);
+    const draft = await put({ effectiveFromMs });
+    const { price } = await service.publishPrice({ price: examplePrice({ effectiveFromMs }) }, context);
+    // The first answer may get lost: the repeat says the same.
+    for (let tries = 0; tries < 2; tries += 1)
+      expect(await refusal(publish(draft.version))).toMatchObject({ reason: 'already_exists', details: { rule: 'start_taken' } });
+    expect([await versions(), await drafts()]).toEqual([[price], [draft]]);
+  });
+
   it('are published once, however many callers publish at once', async () => {
     const { version } = await put();
     const prices = await Promise.all([1, 2, 3, 4].map(() => publish(version)));
