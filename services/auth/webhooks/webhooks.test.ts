@@ -226,10 +226,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     expect(mailer.mails).toMatchObject([{ to: 'ada@example.com', subject: `Webhook endpoint disabled: ${new URL(receiver.url).host}` }]);
     expect((await log(first!.id)).every(({ state }) => state !== pending)).toBe(true);
     // The mail is in the language in which the endpoint was last saved.
-    await auth.webhooks.updateWebhookEndpoint(
-      { ...second!, endpointId: second!.id, description: 'x', enabled: true, language: 'zh' },
-      operator,
-    );
+    await auth.webhooks.updateWebhookEndpoint({ ...second!, endpointId: second!.id, enabled: true, language: 'zh' }, operator);
     other.answer = (response) => void response.writeHead(410).end();
     await publish();
     await eventually(async () => (mailer.mails.length > 1 ? true : undefined));

@@ -52,6 +52,6 @@ export async function updateWebhookEndpoint(
   return { endpoint };
 }
 
-function detailOf({ url, description, eventTypes, state }: WebhookEndpoint): object {
-  return { url, description, event_types: eventTypes, enabled: state === enabled };
+function detailOf({ url, description, eventTypes, state, language }: WebhookEndpoint): object {
+  return { url, description, event_types: eventTypes, enabled: state === enabled, language };
 }
