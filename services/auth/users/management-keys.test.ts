@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { newId } from '#kit/id.js';
+import { randomBytes } from 'node:crypto';
+import { idToBytes, newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { type Account, CreateProjectRequest, type DeepPartial } from '#proto/auth/v1/auth.js';
 import {
@@ -169,5 +170,24 @@ describe.each(testEngines)('management keys on %s', (engine) => {
     await expect(more('one too many')).rejects.toMatchObject({ reason: 'failed_precondition', details: { rule: 'management_keys_full' } });
     await auth.users.revokeManagementKey({ accountId: full.id, keyId: key!.id }, operator);
     await more('another');
+  });
+
+  it('are listed as long as they are valid, however many newer ones were revoked', async () => {
+    const [crowded, boss] = [await newAccount(auth.service), await user({ isOperator: true })];
+    const { key } = await create({ accountId: crowded.id, userId: boss.id });
+    const row = (await auth.db
+      .knex('management_key')
+      .where({ id: idToBytes('mkey', key!.id) })
+      .first())!;
+    const revoked = Array.from({ length: 1000 }, () => ({
+      ...row,
+      id: idToBytes('mkey', newId('mkey')),
+      secret_hash: randomBytes(32),
+      revoked_at_ms: 1,
+    }));
+    await auth.db.knex.batchInsert('management_key', revoked, 50);
+    const { keys } = await auth.users.listManagementKeys({ accountId: crowded.id }, operator);
+    expect(keys).toHaveLength(1001);
+    expect(keys.map(({ id }) => id)).toContain(key!.id);
   });
 });

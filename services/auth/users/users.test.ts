@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { idToBytes, newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import type { Account } from '#proto/auth/v1/auth.js';
 import {
@@ -260,6 +261,23 @@ describe.each(testEngines)('users on %s', (engine) => {
     );
     expect(removals.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     expect((await auth.users.listMembers({ accountId: account.id }, operator)).members).toHaveLength(1);
+  });
+
+  it('are all listed, and the last of many members can be changed', async () => {
+    const [{ id: accountId }, last] = [await newAccount(auth.service), await add('last@example.com')];
+    const row = (await auth.db.knex('person').where({ email: last.email }).first())!;
+    const ids = Array.from({ length: 1000 }, () => newId('user'));
+    const people = ids.map((id) => ({ ...row, id: idToBytes('user', id), email: `${id}@example.com` }));
+    const roles = { account_id: idToBytes('acct', accountId), role: Role.ROLE_OWNER, project_roles: '{}', since_ms: 1 };
+    await auth.db.knex.batchInsert('person', people, 100);
+    await auth.db.knex.batchInsert(
+      'member',
+      people.map(({ id }) => ({ ...roles, user_id: id })),
+      100,
+    );
+    const { member } = await auth.users.putMember({ accountId, userId: last.id, role: Role.ROLE_VIEWER }, operator);
+    expect(member).toMatchObject({ user: last, role: Role.ROLE_VIEWER });
+    expect((await auth.users.listMembers({ accountId }, operator)).members).toHaveLength(1001);
   });
 
   it('are invited by address and accept once, as new or existing users', async () => {

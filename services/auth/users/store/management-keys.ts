@@ -11,8 +11,6 @@ import { userColumns, userOfJoin } from './users.js';
 
 /** Maximum number of keys of an account that are not revoked. */
 const keysMax = 100;
-/** Maximum number of keys in one response. */
-const listedMax = 1000;
 
 /** A key with its user. */
 export interface StoredManagementKey {
@@ -54,10 +52,7 @@ export class ManagementKeyStore {
 
   /** Returns the keys of an account, newest first. */
   async list(accountId: Buffer): Promise<StoredManagementKey[]> {
-    const rows: Row[] = await this.joined()
-      .where('management_key.account_id', accountId)
-      .orderBy('management_key.id', 'desc')
-      .limit(listedMax);
+    const rows: Row[] = await this.joined().where('management_key.account_id', accountId).orderBy('management_key.id', 'desc');
     return rows.map(toStored);
   }
 

@@ -10,9 +10,6 @@ import { mailStateOf } from '../mail/user-mails.js';
 import { accountColumns, type Row, toAccount } from '../../store/rows.js';
 import { userColumns, userOfJoin } from './users.js';
 
-/** Maximum number of members, memberships or invitations in one response. */
-const membersMax = 1000;
-
 /** Maximum number of open invitations of an account, so that the table cannot grow without limit. */
 export const openInvitationsMax = 100;
 
@@ -25,7 +22,6 @@ export class MemberStore {
       .join('account', 'account.id', 'member.account_id')
       .where('member.user_id', userId)
       .orderBy('member.since_ms')
-      .limit(membersMax)
       .select(['member.role', 'member.project_roles', ...accountColumns.map((column) => `account.${column}`)]);
     return rows.map((row) => ({
       account: toAccount(row),
@@ -40,7 +36,6 @@ export class MemberStore {
       .join('person', 'person.id', 'member.user_id')
       .where('member.account_id', accountId)
       .orderBy('member.since_ms')
-      .limit(membersMax)
       .select(['member.role', 'member.since_ms', 'member.project_roles', ...userColumns]);
     return rows.map((row) => ({
       user: userOfJoin(row),
@@ -123,8 +118,7 @@ export class MemberStore {
     const rows: Row[] = await invitationQuery(this.db.knex)
       .where('invitation.account_id', accountId)
       .where('invitation.expires_at_ms', '>', nowMs)
-      .orderBy('invitation.id', 'desc')
-      .limit(membersMax);
+      .orderBy('invitation.id', 'desc');
     return rows.map(toInvitation);
   }
 
