@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Project } from '#proto/auth/v1/auth.js';
 import { BudgetPeriod } from '#proto/budget/v1/budget.js';
+import { Statement } from '#proto/ledger/v1/ledger.js';
+import { GetUsageTotalsResponse } from '#proto/metering/v1/metering.js';
 import { type FakeGateway, startFakeGateway } from '../testing/fake-gateway.js';
 import { tollgate, tollgateJson } from '../testing/tollgate.js';
 
@@ -53,6 +56,15 @@ describe('projects', () => {
     expect(await tollgateJson(gateway, ['key', 'create', '--name', 'desktop', '--project', 'default'])).toMatchObject([{ project_id: '' }]);
     expect(await tollgateJson(gateway, ['key', 'list', '--project', one])).toEqual([]);
     expect(await tollgateJson(gateway, ['key', 'list', '--project', two])).toMatchObject([{ id: keyId }]);
+  });
+
+  it('have their names in the costs of a month, however many projects there are', async () => {
+    const { state } = gateway;
+    const projects = Array.from({ length: 1001 }, (_, index) => Project.fromPartial({ id: `proj_${index}`, name: `Project ${index}` }));
+    state.projects.push(...projects);
+    state.statements.push(Statement.fromPartial({ month: '2026-11' }));
+    state.totals = GetUsageTotalsResponse.fromPartial({ groups: [{ name: 'proj_1000', chargeNanoUsd: 12_000n }] });
+    expect(await tollgateJson(gateway, ['statement', 'projects', '2026-11'])).toMatchObject([{ project: 'Project 1000' }]);
   });
 });
 

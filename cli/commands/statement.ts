@@ -54,13 +54,17 @@ export function statementCommand(cli: Cli): Command {
         const accountId = await chooseAccount(auth, options.account);
         const { fromMs, untilMs } = (await ledger.getStatement({ accountId, month }, operatorCall())).statement!;
         const request = GetUsageTotalsRequest.fromPartial({ filter: { accountId, fromMs, untilMs }, groupBy: GroupBy.GROUP_BY_PROJECT });
-        const [{ groups }, { projects }] = await Promise.all([
-          metering.getUsageTotals(request, operatorCall()),
-          auth.listProjects(ListProjectsRequest.fromPartial({ accountId, pageSize: 1000 }), operatorCall()),
-        ]);
+        const { groups } = await metering.getUsageTotals(request, operatorCall());
+        const names = new Map<string, string>();
+        let pageToken = '';
+        do {
+          const page = await auth.listProjects(ListProjectsRequest.fromPartial({ accountId, pageSize: 1000, pageToken }), operatorCall());
+          for (const { id, name } of page.projects) names.set(id, name);
+          pageToken = page.nextPageToken;
+        } while (pageToken !== '');
         cli.out.list(
           projectChargesView,
-          groups.map((group) => ({ group, project: projects.find(({ id }) => id === group.name)?.name ?? '' })),
+          groups.map((group) => ({ group, project: names.get(group.name) ?? '' })),
         );
       }),
     );

@@ -119,6 +119,9 @@ export class FakeState {
   auditDrift = '';
   lastRecordsRequest: ListUsageRecordsRequest | undefined;
   lastTotalsRequest: GetUsageTotalsRequest | undefined;
+  totals = GetUsageTotalsResponse.fromPartial({
+    groups: [{ name: '2027-01-15', thenName: 'sandbox/echo', calls: 2n, chargeNanoUsd: 12_000n }],
+  });
   refusals: Refusal[] = [];
   lastRefusalsRequest: ListRefusalsRequest | undefined;
   lastRefusalTotalsRequest: GetRefusalTotalsRequest | undefined;
@@ -480,9 +483,7 @@ function metering(state: FakeState): object {
     },
     getUsageTotals: async (request: GetUsageTotalsRequest) => {
       state.lastTotalsRequest = request;
-      return GetUsageTotalsResponse.fromPartial({
-        groups: [{ name: '2027-01-15', thenName: 'sandbox/echo', calls: 2n, chargeNanoUsd: 12_000n }],
-      });
+      return state.totals;
     },
     getUsageRecord: async ({ callId }: { callId: string }) => ({ record: state.records.find((record) => record.call?.id === callId) }),
     listRefusals: async (request: ListRefusalsRequest) => {

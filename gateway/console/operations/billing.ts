@@ -178,13 +178,15 @@ export const billing: Area = {
 async function projectsCsv({ month, fromMs, untilMs }: Statement, { accountId, context }: Call, { peers }: OperationDeps): Promise<string> {
   const filter = UsageFilter.fromPartial({ accountId, fromMs, untilMs });
   const grouping = { groupBy: GroupBy.GROUP_BY_PROJECT, thenBy: GroupBy.GROUP_BY_UNSPECIFIED, offsetMinutes: 0 };
-  // As many as an account can have, deleted ones not counted.
-  const projects = ListProjectsRequest.fromPartial({ accountId, pageSize: 1000 });
-  const [{ groups }, found] = await Promise.all([
-    peers.metering.getUsageTotals({ filter, ...grouping }, context()),
-    peers.auth.listProjects(projects, context()),
-  ]);
-  return statementProjectsCsv(month, groups, new Map(found.projects.map(({ id, name }) => [id, name])));
+  const { groups } = await peers.metering.getUsageTotals({ filter, ...grouping }, context());
+  const names = new Map<string, string>();
+  let pageToken = '';
+  do {
+    const page = await peers.auth.listProjects(ListProjectsRequest.fromPartial({ accountId, pageSize: 1000, pageToken }), context());
+    for (const { id, name } of page.projects) names.set(id, name);
+    pageToken = page.nextPageToken;
+  } while (pageToken !== '');
+  return statementProjectsCsv(month, groups, names);
 }
 
 async function listEntries(
