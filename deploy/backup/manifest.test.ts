@@ -99,6 +99,11 @@ it('keeps a folder closed whose restore failed halfway', async () => {
   refuseUnfinished(dataDir);
 });
 
-it('compares versions by their numbers', () => {
-  expect([isNewer('0.10.0', '0.9.1'), isNewer('0.9.1', '0.10.0'), isNewer('1.0.0', '1.0.0')]).toEqual([true, false, false]);
+it.each([
+  ['0.10.0', '0.9.1'],
+  ['1.2.0', '1.2.0-rc.1'],
+  ['1.2.0-rc.10', '1.2.0-rc.9'],
+  ['1.2.1-rc.1', '1.2.0'],
+])('compares versions by their numbers: %s is newer than %s', (newer, older) => {
+  expect([isNewer(newer, older), isNewer(older, newer), isNewer(older, older), isNewer(newer, newer)]).toEqual([true, false, false, false]);
 });

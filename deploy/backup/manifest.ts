@@ -116,7 +116,15 @@ function parseManifest(folder: string): Manifest {
   return manifest as Manifest;
 }
 
-/** Reports whether a version such as "1.10.0" is newer than another one. */
+/** Reports whether a version such as "1.10.0" or "1.10.0-rc.1" is newer than another one. As in semantic versioning, a release is newer than its candidates. */
 export function isNewer(one: string, other: string): boolean {
-  return one.localeCompare(other, 'en', { numeric: true }) > 0;
+  const [[release, candidate], [otherRelease, otherCandidate]] = [partsOf(one), partsOf(other)];
+  const byRelease = release.localeCompare(otherRelease, 'en', { numeric: true });
+  if (byRelease !== 0 || otherCandidate === '') return byRelease > 0;
+  return candidate === '' || candidate.localeCompare(otherCandidate, 'en', { numeric: true }) > 0;
+}
+
+function partsOf(version: string): readonly [release: string, candidate: string] {
+  const [release = '', ...candidate] = version.split('-');
+  return [release, candidate.join('-')];
 }
