@@ -70,7 +70,7 @@ export function welcomeText(welcome: Welcome): string {
   return lines.join('\n');
 }
 
-/** Returns the operator's command for a single process, preceded by its data folder unless that is the default. */
+/** Returns the operator's command, preceded by the data folder unless that is the command's default. */
 export function commandFor(dataDir: string): string {
   return [...(dataDir === './data' ? [] : [`TOLLGATE_DATA_DIR=${quoted(dataDir)}`]), './tollgate'].join(' ');
 }

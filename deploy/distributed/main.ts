@@ -17,7 +17,7 @@ import { type CertificateFiles, ensureCertificate } from '#kit/tls/certificate-f
 import { refuseUnfinished } from '../backup/unfinished.js';
 import { type ConsoleLink, ensureFirstRun, type FirstRun, createConsoleLink } from '../first-run.js';
 import { firstRunFacts, showFirstKey } from '../show-secrets.js';
-import { welcomeText } from '../welcome.js';
+import { commandFor, welcomeText } from '../welcome.js';
 import { distributedEnvironment, distributedSettings, forLauncher, passedOn } from './config.js';
 import { logRotation } from './log-rotation.js';
 import { claimPorts } from './ports.js';
@@ -165,7 +165,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
           startedInMs: Date.now() - startedAtMs,
           dataDir,
           mode: `one process per service, ${database === 'galera' ? 'Galera with three nodes' : 'MariaDB'}; logs in ${logFolder}`,
-          command: `env $(cat ${join(dataDir, 'operator.env')}) ./tollgate`,
+          command: commandFor(dataDir),
           ...(first === undefined ? {} : { firstRun: firstRunFacts(first.firstRun, first.link, dataDir, isTerminal) }),
         }),
       );

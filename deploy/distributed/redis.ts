@@ -73,15 +73,7 @@ function launch(folder: string, port: number, password: string): ChildProcess {
   });
   closeSync(logFile);
   // Passed on standard input, because every user of the machine can see the arguments of a process.
-  const config = [
-    'bind 127.0.0.1',
-    `port ${port}`,
-    `requirepass ${password}`,
-    'save ""',
-    'appendonly no',
-    'maxmemory 256mb',
-    `dir ${folder}`,
-  ];
+  const config = ['bind 127.0.0.1', `port ${port}`, `requirepass ${password}`, 'save ""', 'appendonly no', 'maxmemory 256mb'];
   child.stdin!.on('error', () => undefined);
   child.stdin!.end(`${config.join('\n')}\n`);
   return child;

@@ -12,14 +12,19 @@ import { modes, startSystem, type System } from '../support/system.js';
 
 describe.each(modes)('the first start, %s', (mode) => {
   let system: System;
+  let folder: string;
   let printed: string;
 
   beforeAll(async () => {
-    system = await startSystem(mode);
+    folder = mkdtempSync(join(tmpdir(), 'tollgate with spaces-'));
+    system = await startSystem(mode, {}, folder);
     printed = system.output();
   });
 
-  afterAll(() => system?.stop());
+  afterAll(async () => {
+    await system?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
 
   it('prints the address and the balance, but not the key', () => {
     expect(printed).toContain(system.baseUrl);
@@ -93,7 +98,8 @@ describe.each(modes)('the first start, %s', (mode) => {
     expect(accounts).toHaveLength(1);
   });
 
-  it('passes all checks of tollgate doctor', async () => {
+  it('passes all checks of tollgate doctor, with its private servers running', async () => {
+    expect(system.output()).not.toContain('exited unexpectedly');
     const { code, stdout } = await system.tryCli('doctor');
     expect(stdout).not.toBe('');
     expect(code).toBe(0);

@@ -41,7 +41,7 @@ describe('a Galera cluster', () => {
   let supervision: ReturnType<typeof keepRunning> | undefined;
 
   beforeAll(async () => {
-    dataDir = mkdtempSync(join(tmpdir(), 'tollgate-galera-'));
+    dataDir = mkdtempSync(join(tmpdir(), 'tollgate with spaces-'));
     cluster = await startGalera({ dataDir, log: createLogger({ name: 'galera', level: 'warn' }) });
   });
 

@@ -40,7 +40,7 @@ function isAlive(pid: number): boolean {
 
 describe('a private MariaDB', () => {
   beforeEach(() => {
-    dataDir = mkdtempSync(join(tmpdir(), 'tollgate-test-'));
+    dataDir = mkdtempSync(join(tmpdir(), 'tollgate with spaces-'));
   });
 
   afterEach(async () => {

@@ -1,6 +1,6 @@
 // A private Galera cluster of three nodes on loopback, run from Debian's programs. It has its own data, ignores the system's
 // configuration, never runs as root, and ends with the process that started it.
-import { chmodSync, chownSync, copyFileSync, mkdirSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { faultOf, isStuckDonor } from '#kit/db/mysql/probe.js';
 import type { Logger } from '#kit/log.js';
@@ -117,7 +117,9 @@ function copyTransferScripts(folder: string, runAs: RunAs): string {
   own(folder, runAs);
   const from = dirname(findProgram('wsrep_sst_rsync'));
   for (const script of ['wsrep_sst_rsync', 'wsrep_sst_common']) {
-    copyFileSync(join(from, script), join(folder, script));
+    // It does not quote its own folder, whose path may have spaces.
+    const text = readFileSync(join(from, script), 'utf8').replace('. $(dirname "$0")/', '. "$(dirname "$0")"/');
+    writeFileSync(join(folder, script), text);
     chmodSync(join(folder, script), 0o755);
   }
   return folder;

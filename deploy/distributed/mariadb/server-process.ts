@@ -39,9 +39,11 @@ export function installOnce(folder: string, runAs: RunAs): void {
   const program = findProgram('mariadb-install-db');
   const part = `${data}.part`;
   rmSync(part, { recursive: true, force: true });
-  const result = spawnSync(program, ['--no-defaults', `--datadir=${part}`, `--tmpdir=${folder}`, '--skip-test-db', ...userOption(runAs)], {
+  const result = spawnSync(program, ['--no-defaults', `--datadir=${part}`, '--skip-test-db'], {
     ...runAs,
     cwd: folder,
+    // The program is a shell script that would split `--tmpdir` at a space, and with `--user` also the data folder.
+    env: { ...process.env, TMPDIR: folder },
     encoding: 'utf8',
   });
   if (result.status !== 0)
