@@ -267,7 +267,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     });
     await dialog(page).getByLabel('Name').fill('lost answer');
     await dialog(page).getByRole('button', { name: 'Create key' }).click();
-    await dialog(page).getByText('Tollgate cannot be reached').waitFor();
+    await dialog(page).getByText('No response from Tollgate').waitFor();
     await dialog(page).getByRole('button', { name: 'Create key' }).click();
     const secret = await secretOn(page);
     expect([lost, (await api.get<{ data: KeyView[] }>(`${keysPath}?q=lost+answer`)).data.length, await status(secret)]).toEqual([

@@ -260,4 +260,38 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     await settledPage(page);
     expect(await accessibilityFaults(page)).toEqual([]);
   });
+
+  it('credits an account once when the response was lost and the amount is then edited', async () => {
+    const { id } = await system.json<{ id: string }>('account', 'create', 'Lost Ltd');
+    const page = await operator.open(`/operator/accounts/${id}`);
+    let lost = 0;
+    await page.route('**/credits', async (route) => {
+      lost += 1;
+      if (lost > 1) return route.continue();
+      await route.fetch();
+      return route.abort();
+    });
+    await page.getByRole('button', { name: 'Credit' }).click();
+    const form = popup(page);
+    await form.getByLabel('Amount in USD').fill('7');
+    await form.getByLabel('Reason').fill('invoice 9');
+    await form.getByRole('button', { name: 'Credit' }).click();
+    await form.getByRole('alert').getByText('may have been carried out').waitFor();
+    // The journal behind the form shows the entry.
+    await page.locator('table', { hasText: 'invoice 9' }).waitFor({ state: 'attached' });
+    await form.getByLabel('Amount in USD').fill('8');
+    await form.getByRole('button', { name: 'Credit' }).click();
+    await form.getByRole('alert').getByText('already used').waitFor();
+    await form.getByLabel('Amount in USD').fill('7');
+    await form.getByRole('button', { name: 'Credit' }).click();
+    await form.waitFor({ state: 'detached' });
+    expect(await system.json('balance', 'show', '--account', id)).toMatchObject({ credited_usd: '7' });
+    // A new form is a new entry.
+    await page.getByRole('button', { name: 'Credit' }).click();
+    await form.getByLabel('Amount in USD').fill('8');
+    await form.getByLabel('Reason').fill('invoice 10');
+    await form.getByRole('button', { name: 'Credit' }).click();
+    await form.waitFor({ state: 'detached' });
+    expect(await system.json('balance', 'show', '--account', id)).toMatchObject({ credited_usd: '15' });
+  });
 });

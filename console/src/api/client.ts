@@ -8,7 +8,7 @@ export class ApiError extends Error {
   constructor(
     /** The HTTP status; 0 when there was no answer. */
     readonly status: number,
-    /** What to branch on, for example `session_unknown`; `unreachable` when there was no answer. */
+    /** What to branch on, for example `session_unknown`; without an answer `unreachable` for a read, and `unanswered` for what may have had an effect. */
     readonly code: string,
     message: string,
     /** The field of the request that is at fault. */
@@ -89,7 +89,7 @@ async function ask<T>(method: string, path: string, { query, body, signal, idemp
     text = await response.text();
   } catch (error) {
     if (signal?.aborted === true) throw error;
-    throw new ApiError(0, 'unreachable', 'Tollgate cannot be reached.');
+    throw new ApiError(0, method === 'GET' ? 'unreachable' : 'unanswered', 'Tollgate cannot be reached.');
   } finally {
     clearTimeout(patience);
     signal?.removeEventListener('abort', end);

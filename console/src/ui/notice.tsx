@@ -91,10 +91,10 @@ interface Described {
   readonly retryAfter: number | null;
 }
 
-function describe(error: unknown, t: { unreachable: string; pageFault: string }): Described {
+function describe(error: unknown, t: { unreachable: string; unanswered: string; pageFault: string }): Described {
   if (!(error instanceof ApiError)) return { message: t.pageFault, requestId: null, retryAfter: null };
   const { requestId, retryAfter } = error;
-  if (error.code === 'unreachable') return { message: t.unreachable, requestId, retryAfter };
+  if (error.code === 'unreachable' || error.code === 'unanswered') return { message: t[error.code], requestId, retryAfter };
   const { text, detail } = errorWords(error);
   return { message: text, detail, requestId, retryAfter };
 }

@@ -78,7 +78,11 @@ export default function Codes() {
       </Listed>
       <MakeCodesDialog
         open={isMaking}
-        onClose={() => setMaking(false)}
+        onClose={() => {
+          setMaking(false);
+          // The codes of a lost response are in the list.
+          void refresh();
+        }}
         onMade={(codes) => {
           setMaking(false);
           setMade(codes);

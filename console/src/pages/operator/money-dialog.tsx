@@ -1,7 +1,7 @@
 // Credits or debits an account, or reverses an entry: always a new entry, created once however often the form is sent.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ApiError, newIdempotencyKey } from '../../api/client.js';
+import { newIdempotencyKey } from '../../api/client.js';
 import { getOperatorSettings, type JournalEntry, operatorKeys, postMoney, reverseEntry } from '../../api/operator.js';
 import { nanoUsdOf } from '../../format/money.js';
 import { accountsText } from '../../i18n/operator.js';
@@ -41,12 +41,9 @@ export function MoneyDialog({
   const client = useQueryClient();
   const settings = useQuery({ queryKey: operatorKeys.settings, queryFn: ({ signal }) => getOperatorSettings(signal), staleTime: Infinity });
   const [fields, setFields] = useState(noFields);
-  const [idempotencyKey, setKey] = useState(newIdempotencyKey);
-  const set = (change: Partial<Fields>): void => {
-    setFields({ ...fields, ...change });
-    // A different amount is a different operation; the same form sent again is the same operation.
-    setKey(newIdempotencyKey());
-  };
+  // One key for as long as the dialog is open: after a lost response, a form with another amount must not create a second entry.
+  const [idempotencyKey] = useState(newIdempotencyKey);
+  const set = (change: Partial<Fields>): void => setFields({ ...fields, ...change });
   const amount = action === 'reverse' ? entry!.amount_usd : fields.amount;
   const above = settings.data?.confirm_above_usd;
   const isLarge = above !== undefined && amountForm.test(amount) && nanoUsdOf(amount) > nanoUsdOf(above);
@@ -63,19 +60,17 @@ export function MoneyDialog({
         idempotencyKey,
       );
     },
-    async onSuccess() {
-      await Promise.all(
-        [operatorKeys.account(accountId), operatorKeys.entries(accountId), operatorKeys.accounts].map((queryKey) =>
-          client.invalidateQueries({ queryKey }),
-        ),
-      );
+    onSuccess() {
       toast({ credit: t.credited_now, debit: t.debited_now, reverse: t.reversed }[action]);
       onClose();
     },
-    onError(error) {
-      // A refused operation had no effect, and the next try is a new operation.
-      if (error instanceof ApiError && error.status >= 400 && error.status < 500) setKey(newIdempotencyKey());
-    },
+    // Also after an error: the entry of a lost response is in the journal.
+    onSettled: () =>
+      Promise.all(
+        [operatorKeys.account(accountId), operatorKeys.entries(accountId), operatorKeys.accounts].map((queryKey) =>
+          client.invalidateQueries({ queryKey }),
+        ),
+      ),
   });
   const title = { credit: t.creditTitle, debit: t.debitTitle, reverse: t.reverseTitle({ number: entry?.number ?? 0 }) }[action];
   const word = { credit: t.credit, debit: t.debit, reverse: t.reverse }[action];
