@@ -83,7 +83,7 @@ describe('the model of a call in a project with a cheaper model', () => {
     expect(fallbacks.choose(request, dear, nowMs)).toEqual({ callable: dear });
   });
 
-  it('is the cheaper one after a budget of the project refused the call, if it is spent to the share', () => {
+  it('is the cheaper one after a budget of the project refused the call, whatever is spent', () => {
     const refusal = (details: Record<string, string>): AppError =>
       new AppError('budget_reached', 'No.', {
         details: { scope: 'project', budget_id: 'bud_1', limit_nano_usd: '1000', spent_nano_usd: '800', ...details },
@@ -95,7 +95,7 @@ describe('the model of a call in a project with a cheaper model', () => {
     expect(after(refusal({}))).toBe('cheap');
     expect(after(refusal({ resets_at: new Date(nowMs + 1000).toISOString() }))).toBe('cheap');
     // The rest is held by calls in flight.
-    expect(after(refusal({ spent_nano_usd: '799' }))).toBeUndefined();
+    expect(after(refusal({ spent_nano_usd: '0', held_nano_usd: '1000' }))).toBe('cheap');
     expect(after(refusal({ scope: 'key' }))).toBeUndefined();
     expect(after(new AppError('balance_empty', 'No.'))).toBeUndefined();
   });

@@ -1,5 +1,5 @@
-// Which model a call uses if its project names a cheaper one to use once a budget is spent to a share. The share comes with the holds of earlier
-// calls of the project at this gateway, so it costs no RPC and is as old as the latest of them.
+// Which model a call uses if its project names a cheaper one to use once a budget is spent to a share, or does not cover the requested one. The share
+// comes with the holds of earlier calls of the project at this gateway, so it costs no RPC and is as old as the latest of them.
 import { AppError } from '#client/errors/app-error.js';
 import type { ApiFormat } from '#proto/inference/v1/inference.js';
 import type { BudgetShare } from '#proto/ledger/v1/ledger.js';
@@ -46,21 +46,31 @@ export class BudgetFallbacks {
     if (fallback === undefined || share === undefined || share.spentPercent < fallback.fromPercent) return { callable: requested };
     const isPast = share.untilMs !== 0n && share.untilMs <= BigInt(nowMs);
     if (isPast || !call.project!.budgets.some(({ id }) => id === share.budgetId)) return { callable: requested };
-    const cheaper = this.usable(fallback.modelId, call, requested, nowMs);
-    if (cheaper === undefined) return { callable: requested };
-    const { budgetId, spentPercent } = share;
-    return { callable: cheaper, fallback: { requestedModelId: requested.model.id, budgetId, spentPercent } };
+    return this.cheaper(fallback.modelId, share, call, requested, nowMs) ?? { callable: requested };
   }
 
   /** Returns the model to try after a budget of the project refused the requested one; undefined for none. */
   afterRefusal(call: Call, requested: CallableModel, error: unknown, nowMs: number): ChosenModel | undefined {
-    if (call.project?.budgetFallback === undefined || !(error instanceof AppError) || error.reason !== 'budget_reached') return undefined;
+    const fallback = call.project?.budgetFallback;
+    if (fallback === undefined || !(error instanceof AppError) || error.reason !== 'budget_reached') return undefined;
     const { scope, budget_id: budgetId, limit_nano_usd: limit, spent_nano_usd: spent, resets_at: resetsAt } = error.details;
     if (scope !== 'project' || budgetId === undefined || limit === undefined || spent === undefined) return undefined;
     const spentPercent = limit === '0' ? 100 : Number((BigInt(spent) * 100n) / BigInt(limit));
-    this.note(call, { budgetId, spentPercent, untilMs: BigInt(resetsAt === undefined ? 0 : Date.parse(resetsAt)) });
-    const chosen = this.choose(call, requested, nowMs);
-    return chosen.fallback === undefined ? undefined : chosen;
+    const share = { budgetId, spentPercent, untilMs: BigInt(resetsAt === undefined ? 0 : Date.parse(resetsAt)) };
+    this.note(call, share);
+    // Whatever is spent: calls in flight may hold the rest, or the call may need more than is left.
+    return this.cheaper(fallback.modelId, share, call, requested, nowMs);
+  }
+
+  private cheaper(
+    modelId: string,
+    { budgetId, spentPercent }: BudgetShare,
+    call: Call,
+    requested: CallableModel,
+    nowMs: number,
+  ): ChosenModel | undefined {
+    const callable = this.usable(modelId, call, requested, nowMs);
+    return callable && { callable, fallback: { requestedModelId: requested.model.id, budgetId, spentPercent } };
   }
 
   /** Returns the cheaper model if the call can use it and it costs no more for the same tokens. */

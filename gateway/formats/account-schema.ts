@@ -88,10 +88,7 @@ export const UsageRecordView = Type.Object(
     fallback_reason: nullable(
       Type.Object(
         { budget_id: Type.String(), spent_percent: Count },
-        {
-          description:
-            'The budget of the project because of which the cheaper model was used: so much of it was spent that calls use the cheaper model.',
-        },
+        { description: 'The budget of the project because of which the cheaper model was used, and how much of it was spent.' },
       ),
     ),
     format: Type.String({
