@@ -90,7 +90,7 @@ export function createApp(deps: AppDeps): RequestListener {
   router.get('/models.csv', compressed(catalogFile(deps, 'csv')));
   const { index, search, page, list, whole, paths } = docs({
     ...deps,
-    catalog: () => (deps.models.hasCatalog() ? publicCatalog(deps) : []),
+    catalog: () => (deps.models.canList() ? publicCatalog(deps) : []),
   });
   router.get('/docs', compressed(index));
   router.get('/docs/search', compressed(search));

@@ -29,7 +29,7 @@ export function sampleModel(models: readonly CatalogModel[]): CatalogModel | und
   return cheapest[0] ?? models.find(({ id }) => id === 'sandbox/echo');
 }
 
-/** Returns the page. `models` is undefined while no catalog has arrived. */
+/** Returns the page. `models` is undefined until they can be listed. */
 export function landingPage({
   models,
   place,

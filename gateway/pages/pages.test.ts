@@ -248,7 +248,7 @@ describe('the catalog as CSV', () => {
     const model = Model.fromPartial({ id: 'acme/fast', state: ModelState.MODEL_STATE_ACTIVE });
     const lastWeek = { availableBasisPoints: 9995, firstOutput: { p50Ms: 300, p95Ms: 900 } };
     const deps = {
-      models: { list: () => [model], isServed: () => true, hasCatalog: () => true },
+      models: { list: () => [model], isServed: () => true },
       config: { catalogSandbox: true },
       performance: { read: async () => new Map([[model.id, ModelPerformance.fromPartial({ modelId: model.id, lastWeek })]]) },
     } as unknown as PageDeps;

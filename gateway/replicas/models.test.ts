@@ -108,11 +108,14 @@ describe('the model replica', () => {
     for (const read of [() => models.resolve('a/echo'), () => models.find('no'), () => models.list()]) expect(read).toThrow(unavailable);
     await models.start();
     await untilTrue(models.hasCatalog);
-    expect(() => models.resolve('a/echo')).toThrow(unavailable);
+    const listed = models.list()[0]!;
+    for (const read of [() => models.resolve('a/echo'), () => models.isServed(listed)]) expect(read).toThrow(unavailable);
+    expect(models.canList()).toBe(false);
     expect(reasonOf('no')).toBe('model_unknown');
     failure = undefined;
     await untilTrue(models.isInferenceReached);
     expect(reasonOf('a/echo')).toBe('resolved');
+    expect([models.isServed(listed), models.canList()]).toEqual([true, true]);
   });
 
   it('suggests the model that was probably meant', () => {

@@ -28,13 +28,16 @@ export interface CallableModel {
 
 /**
  * Looks up models. Without a catalog every model would seem not to exist, so `list`, `find`, `resolve` and `resolveListed` throw
- * service_unavailable until one has arrived.
+ * service_unavailable until one has arrived. Without a list of upstreams no model would seem to be served, so `isServed`, `resolve` and
+ * `resolveListed` throw it too.
  */
 export interface ModelReplica {
   start(): Promise<void>;
   stop(): Promise<void>;
   /** Reports whether a catalog has arrived; it remains in use while the catalog service is unavailable. */
   hasCatalog(): boolean;
+  /** Reports whether both the catalog and the list of upstreams have arrived. */
+  canList(): boolean;
   /** Returns the status of the pushed catalog. */
   feed(): FeedState;
   /** Reports whether inference answered the latest of the regular queries for its upstreams. */
@@ -49,7 +52,7 @@ export interface ModelReplica {
   idOf(name: string): string | undefined;
   /**
    * Returns a routed model by id or alias, with the price in force at `atMs` (default: now). Throws model_unknown, model_unpriced, model_unavailable
-   * or model_paused, and service_unavailable until inference has listed its upstreams.
+   * or model_paused.
    */
   resolve(name: string, atMs?: number): CallableModel;
   /** Does the same for a model that may be paused. */
@@ -109,7 +112,11 @@ export function createModelReplica(deps: {
     return inForce;
   }
 
-  const targetsOf = (model: Model): Target[] => model.targets.filter((route) => upstreamIds?.has(route.upstreamId) === true);
+  function targetsOf(model: Model): Target[] {
+    const enabled = upstreamIds;
+    if (enabled === undefined) throw notYet('The list of upstreams is unavailable. Try again in a few seconds.');
+    return model.targets.filter(({ upstreamId }) => enabled.has(upstreamId));
+  }
 
   function requireCatalog(): void {
     if (!hasSnapshot) throw notYet('The catalog is unavailable. Try again in a few seconds.');
@@ -134,7 +141,6 @@ export function createModelReplica(deps: {
         },
       );
     }
-    if (upstreamIds === undefined) throw notYet('The list of upstreams is unavailable. Try again in a few seconds.');
     const targets = targetsOf(model);
     if (targets.length === 0) {
       throw new AppError(
@@ -169,6 +175,7 @@ export function createModelReplica(deps: {
       await following?.stop();
     },
     hasCatalog: () => hasSnapshot,
+    canList: () => hasSnapshot && upstreamIds !== undefined,
     feed: () => feedState(following),
     isInferenceReached: () => inferenceAnswered && upstreamIds !== undefined,
     list() {

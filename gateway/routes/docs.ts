@@ -30,7 +30,7 @@ export interface DocRoutes {
 /** What the docs are generated from, in addition to their files. */
 export interface DocDeps extends ConsoleDeps {
   readonly config: ConsoleDeps['config'] & Pick<GatewayConfig, 'operatorDocs'>;
-  /** Returns the models of the public catalog; none while no catalog has arrived. */
+  /** Returns the models of the public catalog; none until they can be listed. */
   catalog(): CatalogModel[];
 }
 

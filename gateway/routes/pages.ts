@@ -51,7 +51,7 @@ export function landingHtml(deps: PageDeps): Middleware {
   return async (ctx: Context) => {
     ctx.vary('cookie');
     if (!deps.config.landingPage || hasSessionCookie(ctx)) return ctx.redirect('console/');
-    const models = deps.models.hasCatalog() ? publicCatalog(deps) : undefined;
+    const models = deps.models.canList() ? publicCatalog(deps) : undefined;
     sendPage(ctx, landingPage({ models, place: placeOf(ctx, deps.config), speech: speechFor(ctx) }));
   };
 }
@@ -60,7 +60,7 @@ export function landingHtml(deps: PageDeps): Middleware {
 export function catalogHtml(deps: PageDeps): Middleware {
   return async (ctx: Context) => {
     const [place, speech] = [placeOf(ctx, deps.config), speechFor(ctx)];
-    if (!deps.models.hasCatalog()) return sendUnavailable(ctx, place, speech);
+    if (!deps.models.canList()) return sendUnavailable(ctx, place, speech);
     const all = publicCatalog(deps);
     const compared = new Set([ctx.query['compare'] ?? []].flat().slice(0, comparedMax));
     const models = all.filter(({ id }) => compared.has(id));
@@ -85,7 +85,7 @@ export function modelHtml(deps: PageDeps): Middleware {
   return async (ctx: Context) => {
     const name = String(ctx['params'].id);
     const place = placeOf(ctx, deps.config);
-    if (!deps.models.hasCatalog()) return sendUnavailable(ctx, place, speechFor(ctx));
+    if (!deps.models.canList()) return sendUnavailable(ctx, place, speechFor(ctx));
     let id: string | undefined;
     try {
       ({ id } = deps.models.find(name));
@@ -120,7 +120,7 @@ export function missingHtml({ config }: Pick<PageDeps, 'config'>): Middleware {
   };
 }
 
-/** Returns the models that the public pages list. Throws service_unavailable while no catalog has arrived. */
+/** Returns the models that the public pages list. Throws service_unavailable until they can be listed. */
 export function publicCatalog({ models, config }: Pick<PageDeps, 'models' | 'config'>, performances?: Performances): CatalogModel[] {
   const all = renderCatalog(models.list(), (model) => models.isServed(model), performances).data;
   return config.catalogSandbox ? all : all.filter((model) => !isOfSandbox(model));
@@ -169,7 +169,7 @@ export function placeOf(ctx: Context, config: Pick<GatewayConfig, 'publicUrl'>):
 
 const waitSeconds = 5;
 
-/** Sends a page that says so while no catalog has arrived: without it, every model would seem not to exist. */
+/** Sends a page that says so while models cannot be listed yet: every model would seem not to exist or not to be served. */
 function sendUnavailable(ctx: Context, place: Place, speech: Speech): void {
   ctx.status = 503;
   sendPage(ctx, unavailablePage({ ...place, isUnlisted: true }, speech));

@@ -83,15 +83,17 @@ describe('processes started one by one', () => {
     return { code, stdout: child.stdout() };
   }
 
-  it('names the missing services until all have started, in any order', async () => {
+  it('names the missing services until all have started, in any order, and lists no models as unserved meanwhile', async () => {
     const absent: string[] = [...services].sort();
     await untilMissing(absent);
     expect((await cli('doctor')).code).toBe(1);
     // Metering starts before the ledger that it calls, and auth last.
-    for (const name of ['metering', 'inference', 'ledger', 'catalog', 'auth'] as const) {
+    for (const name of ['metering', 'ledger', 'catalog', 'inference', 'auth'] as const) {
       startService(name);
       absent.splice(absent.indexOf(name), 1);
       await untilMissing(absent);
+      const isListed = !absent.includes('catalog') && !absent.includes('inference');
+      expect((await fetch(`${baseUrl}/v1/catalog`)).status).toBe(isListed ? 200 : 503);
     }
   });
 
