@@ -1,5 +1,5 @@
 // Counts calls of several gateways against their limits in Redis or Valkey. While it is unavailable, each gateway admits its share of every limit by
-// itself, or refuses calls that have limits, as configured.
+// itself, or refuses calls that have limits, as configured. It is queried again when it is connected and has answered the regular announcement.
 import { createHash, randomUUID } from 'node:crypto';
 import { createClient } from '@redis/client';
 import { AppError } from '#client/errors/app-error.js';
@@ -14,11 +14,15 @@ import { aliveScript, endScript, gatewaysKey, keyPrefix, takeScript } from './re
 
 /** After this long without an answer a call is decided without Redis. */
 const answerTimeoutMs = 250;
+/** After waiting in vain this many times in a row Redis is unavailable, so that further calls do not wait. */
+const timeoutsMax = 3;
 const connectTimeoutMs = 1000;
 const reconnectMsMax = 1000;
 const aliveIntervalMs = 2000;
 /** A gateway that was lost holds its calls in flight for this long. */
 const aliveMs = 10_000;
+/** A connection that stays silent for this long is replaced: the kernel would take many minutes to notice that the other end is lost. */
+const silenceMs = 10_000;
 const retryAfterMs = 1000;
 
 /** Options of `redisLimitStore`. */
@@ -51,57 +55,101 @@ export function redisLimitStore({ url, whenAway, local, clock, log }: RedisOptio
   /** This gateway's calls in flight that are counted in Redis, by key; 0 where Redis may count calls that have ended or were not admitted. */
   const inFlight = new Map<string, number>();
   let gateways = 1;
+  let timeouts = 0;
+  let lastTimeoutAtMs = 0;
+  /** Scripts whose answers have not arrived. */
+  let unanswered = 0;
   let beating: NodeJS.Timeout | undefined;
   const client = createClient({
     url,
     disableOfflineQueue: true,
-    socket: { connectTimeout: connectTimeoutMs, reconnectStrategy: (retries: number) => Math.min(50 * 2 ** retries, reconnectMsMax) },
+    socket: {
+      connectTimeout: connectTimeoutMs,
+      socketTimeout: silenceMs,
+      reconnectStrategy: (retries: number) => Math.min(50 * 2 ** retries, reconnectMsMax),
+    },
   });
   client.on('error', (error: unknown) => outage.began(error));
   client.on('ready', () => {
-    outage.ended();
-    restoreInFlight();
+    available();
     void beat();
   });
 
   const { hostname, port } = new URL(url);
   const server = { 'server.address': hostname, 'server.port': Number(port === '' ? 6379 : port) };
 
-  /** Runs a script, with a metric and, in a recorded trace, a span. */
-  async function run(called: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+  function available(): void {
+    timeouts = 0;
+    outage.ended();
+    restoreInFlight();
+  }
+
+  /**
+   * Runs a script, with a metric and, in a recorded trace, a span. Throws if there is no answer in time; passes an answer that arrives after all to
+   * `onLate`.
+   */
+  async function run(
+    called: Script,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    onLate: (answer: unknown) => void = () => undefined,
+  ): Promise<unknown> {
     const span = traceCommand('EVALSHA', called.name, server);
     const beganAtMs = performance.now();
+    const answering = evaluate(called, keys, args);
     try {
-      const answer = await evaluate(called, keys, args);
+      const answer = await inTime(answering);
+      timeouts = 0;
       countCommand('EVALSHA', beganAtMs);
       if (span !== undefined) endStatement(span);
       return answer;
     } catch (error) {
+      const isLate = error instanceof LateAnswer;
+      if (isLate) noteTimeout(beganAtMs);
+      if (!isLate || timeouts >= timeoutsMax) outage.began(error);
       countCommand('EVALSHA', beganAtMs, error);
       if (span !== undefined) endStatement(span, error);
+      if (isLate) answering.then(onLate, () => undefined);
       throw error;
     }
   }
 
+  /** Counts commands that waited at the same time once: a short stall must not end the sharing. */
+  function noteTimeout(beganAtMs: number): void {
+    if (beganAtMs < lastTimeoutAtMs) return;
+    timeouts += 1;
+    lastTimeoutAtMs = performance.now();
+  }
+
   async function evaluate({ text, sha }: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     const rest = [String(keys.length), ...keys, ...args.map(String)];
+    unanswered += 1;
     try {
       return await client.sendCommand(['EVALSHA', sha, ...rest]);
     } catch (error) {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      return client.sendCommand(['EVAL', text, ...rest]);
+      return await client.sendCommand(['EVAL', text, ...rest]);
+    } finally {
+      unanswered -= 1;
     }
   }
 
+  /** Announces the gateway. While Redis is unavailable, this also checks whether it answers again. */
   async function beat(): Promise<void> {
-    if (!client.isReady) return;
-    await run(alive, [gatewaysKey], [id, aliveMs]).then(
-      (count) => (gateways = Math.max(1, Number(count))),
-      (error: unknown) => log.debug({ err: error }, 'the gateway could not announce itself in Redis'),
-    );
+    const wasAway = outage.isOn();
+    if (!client.isReady || (wasAway && unanswered > 0)) return;
+    try {
+      gateways = Math.max(1, Number(await run(alive, [gatewaysKey], [id, aliveMs])));
+      if (wasAway) available();
+    } catch (error) {
+      log.debug({ err: error }, 'the gateway could not announce itself in Redis');
+    }
   }
 
-  /** Corrects the calls in flight in Redis: what was sent when the connection broke may or may not have been executed. */
+  /**
+   * Corrects the calls in flight in Redis: what was sent when the connection broke may or may not have been executed, and another gateway may have
+   * taken this one for lost.
+   */
   function restoreInFlight(): void {
     for (const [key, calls] of inFlight) {
       // A plain command: a script that Redis does not know would be executed only after the next calls are counted.
@@ -122,14 +170,23 @@ export function redisLimitStore({ url, whenAway, local, clock, log }: RedisOptio
   }
 
   async function takeShared(subjects: readonly Subject[], demand: Demand): Promise<Checked> {
-    const keys = keysOf(subjects);
     const limits = subjects.flatMap(({ requests = 0, tokens = 0, concurrent = 0 }) => [requests, tokens, concurrent]);
-    const concurrent = subjects.filter((subject) => subject.concurrent !== undefined).map(callsKeyOf);
-    const taking = run(take, keys, [id, demand.tokens, ...limits]).catch((error: unknown) => {
-      countInFlight(concurrent, 0);
-      throw error;
+    const taking = run(take, keysOf(subjects), [id, demand.tokens, ...limits], (late) => {
+      // The call was decided without Redis and counted after all: its place among the calls in flight is freed.
+      const checked = checkedOf(late, subjects, demand);
+      if (checked.refusal === undefined) checked.end(0, clock.monotonicMs());
     });
-    const answer = ((await taking) as (string | number)[]).map(Number);
+    try {
+      return checkedOf(await taking, subjects, demand);
+    } catch (error) {
+      countInFlight(concurrentOf(subjects), 0);
+      throw error;
+    }
+  }
+
+  function checkedOf(reply: unknown, subjects: readonly Subject[], demand: Demand): Checked {
+    const answer = (reply as (string | number)[]).map(Number);
+    const concurrent = concurrentOf(subjects);
     const [refused, limit, waitMs, bucket] = answer as [number, number, number, number];
     const figures = subjects.map((subject, index) => figuresOf(subject, answer.slice(4 + 5 * index, 9 + 5 * index)));
     if (refused > 0) return { figures, refusal: refusalOf(figures[refused - 1]!, limitNames[limit - 1]!, demand, waitMs) };
@@ -139,16 +196,14 @@ export function redisLimitStore({ url, whenAway, local, clock, log }: RedisOptio
       end(usedTokens) {
         countInFlight(concurrent, -1);
         const counted = subjects.map((subject) => (subject.concurrent === undefined ? 0 : 1));
-        run(end, keys, [id, demand.tokens, bucket, usedTokens, ...counted]).then(
-          () => forgetEnded(concurrent),
-          (error: unknown) => outage.began(error),
-        );
+        const forget = (): void => forgetEnded(concurrent);
+        run(end, keysOf(subjects), [id, demand.tokens, bucket, usedTokens, ...counted], forget).then(forget, () => undefined);
       },
     };
   }
 
   function takeAlone(subjects: readonly Subject[], demand: Demand, nowMs: number): Checked | Promise<Checked> {
-    outage.count();
+    if (outage.isOn()) outage.count();
     if (whenAway === 'local')
       return local.take(
         subjects.map((subject) => shareOf(subject, gateways)),
@@ -162,17 +217,8 @@ export function redisLimitStore({ url, whenAway, local, clock, log }: RedisOptio
 
   return {
     take(subjects, demand, nowMs) {
-      if (!client.isReady) return takeAlone(subjects, demand, nowMs);
-      const shared = takeShared(subjects, demand);
-      return inTime(shared).catch((error: unknown) => {
-        outage.began(error);
-        // If the call was counted after all, its place among the calls in flight is freed.
-        shared.then(
-          (late) => (late.refusal === undefined ? late.end(0, nowMs) : undefined),
-          () => undefined,
-        );
-        return takeAlone(subjects, demand, nowMs);
-      });
+      if (!client.isReady || outage.isOn()) return takeAlone(subjects, demand, nowMs);
+      return takeShared(subjects, demand).catch(() => takeAlone(subjects, demand, nowMs));
     },
     async start() {
       // The gateway does not wait for Redis: it can do without.
@@ -192,6 +238,9 @@ const keysOf = (subjects: readonly Subject[]): string[] => [
   gatewaysKey,
   ...subjects.flatMap((subject) => [`${keyPrefix}${subject.scope} ${subject.id}`, callsKeyOf(subject)]),
 ];
+
+const concurrentOf = (subjects: readonly Subject[]): string[] =>
+  subjects.filter(({ concurrent }) => concurrent !== undefined).map(callsKeyOf);
 
 const callsKeyOf = ({ scope, id }: Subject): string => `${keyPrefix}${scope} ${id} calls`;
 
@@ -213,10 +262,15 @@ function shareOf(subject: Subject, gateways: number): Subject {
   return { ...subject, requests: share(subject.requests), tokens: share(subject.tokens), concurrent: share(subject.concurrent) };
 }
 
+/** The error of a command that is not answered in time. */
+class LateAnswer extends Error {
+  override readonly name = 'timeout';
+}
+
 async function inTime<T>(answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`Redis did not answer within ${answerTimeoutMs} ms.`)), answerTimeoutMs);
+    timer = setTimeout(() => reject(new LateAnswer(`Redis did not answer within ${answerTimeoutMs} ms.`)), answerTimeoutMs);
   });
   try {
     return await Promise.race([answer, late]);

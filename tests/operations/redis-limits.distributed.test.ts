@@ -5,9 +5,11 @@ import { createClient } from '@redis/client';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '#kit/clock.js';
 import { createLogger } from '#kit/log.js';
-import { collectMetrics } from '#kit/telemetry/metrics.js';
+import { collectMetrics, type Distribution } from '#kit/telemetry/metrics.js';
+import { recordingLogger } from '#kit/testing/log.js';
 import { recordTraces } from '#kit/testing/traces.js';
 import { type SupervisedRedis, superviseRedis } from '../../deploy/distributed/redis.js';
 import type { LimitStore } from '../../gateway/limits/limiter.js';
@@ -16,6 +18,7 @@ import { redisLimitStore } from '../../gateway/limits/redis-store.js';
 import { eventually, freePort } from '../support/process.js';
 
 const log = createLogger({ name: 'test', level: 'silent' });
+const recorded = recordingLogger();
 const local: LimitStore = {
   take() {
     throw new Error('Nothing is counted locally in this test.');
@@ -25,14 +28,21 @@ const local: LimitStore = {
 describe('the counts of gateways in Redis', () => {
   let folder: string;
   let redis: SupervisedRedis;
+  let redisPid: number;
   const stores: LimitStore[] = [];
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'tollgate-redis-'));
-    redis = superviseRedis({ folder, port: await freePort(), log, restartDelayMs: 300 }, () => undefined);
+    redis = superviseRedis({ folder, port: await freePort(), log, restartDelayMs: 300 }, (pid) => (redisPid = pid));
     await redis.start();
     for (let count = 0; count < 2; count += 1) {
-      const store = redisLimitStore({ url: redis.url, whenAway: 'refuse', local, clock: systemClock, log });
+      const store = redisLimitStore({
+        url: redis.url,
+        whenAway: 'refuse',
+        local,
+        clock: systemClock,
+        log: count === 0 ? recorded.log : log,
+      });
       await store.start!();
       stores.push(store);
       await eventually(async () => (await take(count, [subject({ requests: 1 })])).refusal === undefined || undefined);
@@ -128,6 +138,43 @@ describe('the counts of gateways in Redis', () => {
     await admitted(0, [key, account]);
     expect((await take(0, [key, account])).refusal).toMatchObject({ figures: { subject: key } });
     expect((await take(1, [account])).figures[0]).toMatchObject({ requests: 2 });
+  });
+
+  it.each([
+    ['answers on the same connection', 2000],
+    // Longer than a connection may be silent.
+    ['has lost the connection meanwhile', 12_000],
+  ])('stop delaying calls while Redis hangs, and are shared again when it %s', async (_, hangMs) => {
+    const timeouts = async (): Promise<number> => {
+      const durations = (await collectMetrics()).find(({ name }) => name === 'db.client.operation.duration')!;
+      const found = durations.series.find(({ labels }) => labels['error.type'] === 'timeout');
+      return found === undefined ? 0 : (found.value as Distribution).count;
+    };
+    const of = [subject({ concurrent: 3 })];
+    const before = await admitted(0, of);
+    recorded.lines.length = 0;
+    const timedOutBefore = await timeouts();
+    process.kill(redisPid, 'SIGSTOP');
+    try {
+      const beganAtMs = performance.now();
+      const refused = { reason: 'service_unavailable' };
+      for (let calls = 0; calls < 3; calls += 1) await expect(take(0, of)).rejects.toMatchObject(refused);
+      const timedOut = await timeouts();
+      expect(timedOut).toBeGreaterThanOrEqual(timedOutBefore + 3);
+      // Further calls do not query it.
+      for (let calls = 0; calls < 100; calls += 1) await expect(take(0, of)).rejects.toMatchObject(refused);
+      expect((await timeouts()) - timedOut).toBeLessThanOrEqual(1);
+      await sleep(hangMs - (performance.now() - beganAtMs));
+    } finally {
+      process.kill(redisPid, 'SIGCONT');
+    }
+    const { figures } = await eventually(() => admitted(0, of).catch(() => undefined));
+    expect(figures[0]).toMatchObject({ inFlight: 2 });
+    before.end(0, Date.now());
+    expect(recorded.lines.map(({ msg }) => msg)).toEqual([
+      'Redis is unavailable: calls with limits are refused',
+      'Redis is available again',
+    ]);
   });
 
   it('refuse calls while Redis is lost, if so configured', async () => {
