@@ -1,11 +1,12 @@
 // The metrics of calls as their clients experience them. None of them names an account, a key or a call.
 import { histogram } from '#kit/telemetry/metrics.js';
+import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { Outcome, type RecordUsageRequest } from '#proto/metering/v1/metering.js';
 
 const by = 'gateway';
 const seconds = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84, 327.68];
 const served = {
-  'gen_ai.operation.name': 'chat',
+  'gen_ai.operation.name': 'chat or embeddings',
   'gen_ai.provider.name': 'tollgate',
   'gen_ai.request.model': 'The id of the model in the catalog.',
   upstream: 'The id of the upstream that was called last.',
@@ -68,9 +69,9 @@ export function countCall(
   { call, outcome, durationMs, firstOutputMs, tokens }: RecordUsageRequest,
   { holdMs, recordMs }: CallPhases,
 ): void {
-  const { modelId, upstreamId, streaming } = call!;
+  const { modelId, upstreamId, streaming, format } = call!;
   const labels = {
-    'gen_ai.operation.name': 'chat',
+    'gen_ai.operation.name': format === ApiFormat.API_FORMAT_EMBEDDINGS ? 'embeddings' : 'chat',
     'gen_ai.provider.name': 'tollgate',
     'gen_ai.request.model': modelId,
     upstream: upstreamId,
