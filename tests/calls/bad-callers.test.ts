@@ -111,6 +111,19 @@ describe('bodies', () => {
     await closed;
   });
 
+  it('that are too large are read to their end, so that a client that sends all of it first gets the error', async () => {
+    const bytes = 40 * 1024 * 1024;
+    const { socket, received } = await dial(
+      `POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: ${system.firstKey}\r\ncontent-length: ${bytes}\r\n\r\n`,
+    );
+    await eventually(() => (received().includes('request_too_large') ? true : undefined), 5000);
+    expect(received()).toMatch(/^HTTP\/1\.1 413 /);
+    await new Promise<void>((resolve, reject) => socket.write(Buffer.alloc(bytes, 'x'), (error) => (error ? reject(error) : resolve())));
+    socket.write('GET /livez HTTP/1.1\r\nhost: x\r\n\r\n');
+    await eventually(() => (received().includes('"status":"ok"') ? true : undefined), 5000);
+    socket.destroy();
+  });
+
   it.each([
     [
       '/v1/chat/completions',

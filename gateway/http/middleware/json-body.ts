@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import { createGunzip, createInflate, type Gunzip, type Inflate } from 'node:zlib';
 import type { Context } from 'koa';
-import { AppError } from '#client/errors/app-error.js';
+import { AppError, hasReason } from '#client/errors/app-error.js';
 import { decodeUtf8 } from '#kit/utf8.js';
 import { stateOf } from '../request-state.js';
 import { type JsonOutline, outlineOf, trusted } from './json-outline.js';
@@ -27,8 +27,10 @@ export async function readJson(ctx: Context, bytesMax: number): Promise<unknown>
 /** Returns the parsed body and its text. Throws as `readJson`, and what `check` throws before the body is parsed. */
 export async function readJsonBody(ctx: Context, bytesMax: number, check?: (outline: JsonOutline) => void): Promise<JsonBody> {
   const { chunks, bytes } = await readChunks(ctx, bytesMax).catch((error: unknown) => {
-    // The rest of the body would have to be read before the connection could be reused.
-    ctx.set('connection', 'close');
+    // Of a body that is too large the rest is read and dropped: a client that sends it before it reads the response would see a reset. Otherwise the
+    // connection cannot be reused, because the rest is not read.
+    if (hasReason(error, 'body_too_large')) ctx.req.unpipe().resume();
+    else ctx.set('connection', 'close');
     throw error;
   });
   let text: string;
