@@ -129,15 +129,18 @@ export function createApp(deps: AppDeps): RequestListener {
   // A connectivity probe that one widely used client sends when it starts.
   router.get('/api/hello', (ctx: Context) => void (ctx.body = { status: 'ok' }));
 
-  // In a router of their own, so that a call is not matched against a hundred routes that do not concern it.
+  // In routers of their own, so that a call is not matched against a hundred routes that do not concern it, nor the API against the console's pages.
   const ofConsole = new Router();
   ofConsole.get('/console/openapi.json', compressed(sent(consoleOpenapi, '/console/api', deps.config)));
-  ofConsole.use(consoleApi(deps, [admitted, generate(chatCompletions, deps)]).routes());
   const console_ = consolePages();
   ofConsole.get('/console', console_.home);
   ofConsole.get('/console/*path', console_.page);
-  const routerOf = ({ path }: Context): Router => (path === '/console' || path.startsWith('/console/') ? ofConsole : router);
-  const routed = new Map([router, ofConsole].map((each) => [each, each.routes() as Middleware]));
+  const api = consoleApi(deps, [admitted, generate(chatCompletions, deps)]);
+  const routerOf = ({ path }: Context): Router => {
+    if (path.startsWith('/console/api/')) return api;
+    return path === '/console' || path.startsWith('/console/') ? ofConsole : router;
+  };
+  const routed = new Map([router, ofConsole, api].map((each) => [each, each.routes() as Middleware]));
 
   const app = new Koa({ proxy: deps.config.trustProxy, maxIpsCount: deps.config.proxies });
   const outer = [first({ clock: deps.clock, log: deps.log, bodies: deps.bodies, dialectOf }), errors(deps.log, deps.refusals), oneHost];
@@ -209,7 +212,7 @@ function oneHost(ctx: Context, next: Next): Promise<unknown> {
 /** Records the template of the matched route for telemetry. */
 function noteRoute(routerOf: (ctx: Context) => Router): Middleware {
   return async (ctx: Context, next: Next) => {
-    // The first layer that is not only middleware: the console's pages, which come after its API, match everything below /console.
+    // The first layer that is not only middleware.
     const layer = routerOf(ctx)
       .match(ctx.path, ctx.method)
       .pathAndMethod.find(({ methods }) => methods.length > 0);
@@ -222,8 +225,9 @@ function noteRoute(routerOf: (ctx: Context) => Router): Middleware {
 function notFound(routerOf: (ctx: Context) => Router, page: Middleware): Middleware {
   return async (ctx: Context, next: Next) => {
     const { path } = routerOf(ctx).match(ctx.path, ctx.method);
-    if (path.length > 0) {
-      const allowed = [...new Set(path.flatMap((layer) => layer.methods))];
+    // A layer that is only middleware has no methods.
+    const allowed = [...new Set(path.flatMap(({ methods }) => methods))];
+    if (allowed.length > 0) {
       ctx.set('allow', allowed.join(', '));
       throw new AppError('method_not_allowed', `${ctx.method} is not allowed on this path; use ${allowed.join(' or ')}.`);
     }
@@ -236,7 +240,8 @@ function notFound(routerOf: (ctx: Context) => Router, page: Middleware): Middlew
 function nothingThere(ctx: Context): never {
   const known = notOfferedAt(ctx.path);
   if (known !== undefined) throw new AppError('not_offered', notOfferedMessage(known), { details: { nearest: known.nearest } });
-  throw new AppError('not_found', `${ctx.method} ${ctx.path.slice(0, 200)} does not exist. GET /openapi.json lists all routes.`, {
+  const document = `${ctx.path.startsWith('/console/') ? '/console' : ''}/openapi.json`;
+  throw new AppError('not_found', `${ctx.method} ${ctx.path.slice(0, 200)} does not exist. GET ${document} lists all routes.`, {
     details: { what: 'path' },
   });
 }
