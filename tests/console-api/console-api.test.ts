@@ -99,6 +99,10 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     for (const id of [ids[0], ids[2]]) await owner.must('POST', `${account}/keys/${id}/revoke`, undefined, 200);
   });
 
+  it.each(['GET', 'POST'])('has no page and no operation at an unknown path: %s', async (method) => {
+    expect(await owner.refusal(method, `${account}/nothing`)).toEqual([404, 'not_found']);
+  });
+
   it('rejects unknown fields, which would otherwise have no effect', async () => {
     const { key } = await owner.must<{ key: KeyView }>('POST', `${account}/keys`, { name: 'misspelt' }, 201);
     const response = await owner.ask('POST', `${account}/keys/${key.id}/rotate`, { overlap: 3600 });
@@ -255,7 +259,8 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     ['limit_usd', { limit_usd: '0' }],
     ['limit_usd', { limit_usd: '9999999999' }],
     ['expires_at', { expires_at: '2020-01-01T00:00:00Z' }],
-    ['expires_at', { expires_at: '2027-02-31T12:00:00+99:00' }],
+    ['expires_at', { expires_at: '2027-02-31T12:00:00Z' }],
+    ['expires_at', { expires_at: '2027-02-28T12:00:00+99:00' }],
     ['name', { name: '  ' }],
     ['models', { models: [] }],
     ['models.0', { models: ['größer'] }],

@@ -9,6 +9,7 @@ import { updateMaskOf } from '../table/update-mask.js';
 import type { OperationDeps } from '../deps.js';
 import { keySearchOf, searchPage } from '../search/key-search.js';
 import { budgetsOf } from '../render/budgets.js';
+import { futureMs } from '../instants.js';
 import { renderConsoleKey } from '../render/keys.js';
 import { rateLimitsOf } from '../render/rate-limits.js';
 import { nanoUsdOf, orNull } from '../render/values.js';
@@ -63,7 +64,9 @@ export const keys: Area = {
             allowedAddresses: body.allowed_addresses ?? [],
             ...(body.models == null ? {} : { models: { modelIds: body.models } }),
             ...(body.limit_usd == null ? {} : { lifetimeLimitNanoUsd: limitNanoUsd(body.limit_usd) }),
-            ...(body.expires_at == null ? {} : { expiresAtMs: expiryMs(body.expires_at, deps.clock.nowMs()) }),
+            ...(body.expires_at == null
+              ? {}
+              : { expiresAtMs: futureMs('expires_at', body.expires_at, deps.clock.nowMs(), 'future_expiry') }),
             ...(body.rate_limits == null ? {} : { rateLimits: rateLimitsOf(body.rate_limits) }),
             idempotencyKey,
           }),
@@ -104,7 +107,9 @@ export const keys: Area = {
             allowedAddresses: body.allowed_addresses ?? [],
             models: body.models === null ? { allModels: true } : { modelIds: body.models ?? [] },
             ...(typeof body.limit_usd === 'string' ? { lifetimeLimitNanoUsd: limitNanoUsd(body.limit_usd) } : {}),
-            ...(typeof body.expires_at === 'string' ? { expiresAtMs: expiryMs(body.expires_at, deps.clock.nowMs()) } : {}),
+            ...(typeof body.expires_at === 'string'
+              ? { expiresAtMs: futureMs('expires_at', body.expires_at, deps.clock.nowMs(), 'future_expiry') }
+              : {}),
             ...(body.rate_limits == null ? {} : { rateLimits: rateLimitsOf(body.rate_limits) }),
             state: body.state === 'active' ? KeyState.KEY_STATE_ACTIVE : KeyState.KEY_STATE_DISABLED,
             updateMask: updateMaskOf(body, {
@@ -232,12 +237,4 @@ function limitNanoUsd(text: string): bigint {
   const limit = nanoUsdOf('limit_usd', text, limitNanoUsdMax);
   if (limit <= 0n) throw fieldFault('limit_usd', 'positive_limit');
   return limit;
-}
-
-/** Returns the instant of an expiry in epoch milliseconds. Raises invalid_request unless it is in the future. */
-export function expiryMs(text: string, nowMs: number): bigint {
-  const ms = Date.parse(text);
-  if (Number.isNaN(ms)) throw fieldFault('expires_at', 'timestamp');
-  if (ms <= nowMs) throw fieldFault('expires_at', 'future_expiry');
-  return BigInt(ms);
 }

@@ -3,7 +3,7 @@ import { CreateManagementKeyRequest } from '#proto/auth/v1/users.js';
 import { renderManagementKey } from '../render/management-keys.js';
 import { CreateManagementKey, ManagementKey, ManagementKeyCreated, ManagementKeyList } from '../schemas/management-keys.js';
 import { type Area, created, ok, operation } from '../table/operation.js';
-import { expiryMs } from './keys.js';
+import { futureMs } from '../instants.js';
 
 export const managementKeys: Area = {
   title: 'Management keys',
@@ -36,7 +36,7 @@ export const managementKeys: Area = {
           projectId: body.project_id ?? '',
           userId: visitor.user.id,
           allowedAddresses: body.allowed_addresses ?? [],
-          ...(body.expires_at == null ? {} : { expiresAtMs: expiryMs(body.expires_at, clock.nowMs()) }),
+          ...(body.expires_at == null ? {} : { expiresAtMs: futureMs('expires_at', body.expires_at, clock.nowMs(), 'future_expiry') }),
         });
         const { key, secret } = await peers.users.createManagementKey(request, context());
         return { key: renderManagementKey(key!, clock.nowMs()), secret };

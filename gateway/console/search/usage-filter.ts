@@ -1,5 +1,6 @@
 // The filter and the grouping of usage records in the query. Pure.
 import { fieldFault } from '#client/errors/fault.js';
+import { parseInstant } from '../instants.js';
 import { GroupBy, Outcome, type UsageFilter as Filter } from '#proto/metering/v1/metering.js';
 import { words } from '../render/words.js';
 import type { UsageFilter, UsageGrouping as Grouping } from '../schemas/usage.js';
@@ -66,7 +67,7 @@ export function instantOf(name: string, text = ''): bigint {
   if (text === '') return 0n;
   const [matched, time, zone] = /^\d{4}-\d{2}-\d{2}(T[\d:.]+([Zz]|[+-]\d{2}:?\d{2})?)?$/.exec(text) ?? [];
   // Without a zone, JavaScript would take a date for UTC, but a time for that of the machine.
-  const ms = matched === undefined ? Number.NaN : Date.parse(time === undefined || zone !== undefined ? text : `${text}Z`);
+  const ms = matched === undefined ? Number.NaN : parseInstant(time === undefined || zone !== undefined ? text : `${text}Z`);
   if (Number.isNaN(ms) || ms < 0) throw fieldFault(name, 'date');
   return BigInt(ms);
 }

@@ -6,6 +6,7 @@ import { amountNanoUsdMax } from '#rules/money.js';
 import { renderCode } from '../../render/statement.js';
 import { nanoUsdOf, orNull } from '../../render/values.js';
 import { words } from '../../render/words.js';
+import { futureMs } from '../../instants.js';
 import { CodeList, CodesCreated, CreateCodes, ListCodes, Voided } from '../../schemas/operator/codes.js';
 import { type Area, created, ok, operation } from '../../table/operation.js';
 import { assertConfirmed } from './confirm.js';
@@ -74,10 +75,3 @@ export const codes: Area = {
     }),
   ],
 };
-
-/** Returns the instant in a field in epoch milliseconds. Raises invalid_request unless it is in the future. */
-export function futureMs(field: string, text: string, nowMs: number): bigint {
-  const ms = Date.parse(text);
-  if (!(ms > nowMs)) throw fieldFault(field, 'future');
-  return BigInt(ms);
-}

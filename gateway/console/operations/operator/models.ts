@@ -8,7 +8,7 @@ import { renderFigures, renderHistory, renderModelFields, renderOperatorModel } 
 import { words } from '../../render/words.js';
 import { CatalogFile, CreateModel, OperatorModelList, PauseModel, UpdateModel, WholeModel } from '../../schemas/operator/catalog.js';
 import { type Area, type Call, created, ok, operation } from '../../table/operation.js';
-import { futureMs } from './codes.js';
+import { futureMs } from '../../instants.js';
 import { draftWithDiff } from './prices.js';
 
 type Rpc = Pick<Call, 'context'>;

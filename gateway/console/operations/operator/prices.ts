@@ -1,5 +1,5 @@
 // Prices of models, for operators: draft, compare, publish.
-import { fieldFault } from '#client/errors/fault.js';
+import { futureMs } from '../../instants.js';
 import { type PriceDiff, type PriceDraft, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { unitCostNanoUsdMax, unitPriceNanoUsdMax } from '#rules/pricing.js';
 import type { OperationDeps } from '../../deps.js';
@@ -48,7 +48,7 @@ export const prices: Area = {
         const figure = (name: keyof typeof usd): bigint => nanoUsdOf(`usd_per_million_tokens.${name}`, usd[name]!, unitPriceNanoUsdMax);
         const price = PriceVersion.fromPartial({
           modelId: params.model,
-          effectiveFromMs: effective_from == null ? 0n : startMs(effective_from, deps.clock.nowMs()),
+          effectiveFromMs: effective_from == null ? 0n : futureMs('effective_from', effective_from, deps.clock.nowMs(), 'future_start'),
           inputNanoUsdPerMtok: figure('input'),
           cacheReadNanoUsdPerMtok: figure('cache_read'),
           cacheWrite5mNanoUsdPerMtok: figure('cache_write_5m'),
@@ -117,11 +117,4 @@ async function compared(draft: PriceDraft, diff: PriceDiff, { context }: Rpc, { 
     before: estimates[tokens.length + index]?.chargeNanoUsd,
   }));
   return { ...renderDraft(draft), diff: renderDiff(diff, costs) };
-}
-
-function startMs(text: string, nowMs: number): bigint {
-  const ms = Date.parse(text);
-  if (Number.isNaN(ms)) throw fieldFault('effective_from', 'timestamp');
-  if (ms < nowMs) throw fieldFault('effective_from', 'future_start');
-  return BigInt(ms);
 }
