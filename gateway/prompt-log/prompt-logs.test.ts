@@ -1,7 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { AppError } from '#client/errors/app-error.js';
 import { systemClock } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
@@ -10,6 +8,7 @@ import { Project } from '#proto/auth/v1/auth.js';
 import { Event } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { Call, type StorePromptLogsRequest, type StorePromptLogsRequest_Entry as Entry } from '#proto/metering/v1/metering.js';
+import { collectGarbage } from '#kit/testing/garbage.js';
 import { untilTrue } from '#kit/testing/waiting.js';
 import { chatCompletions } from '../formats/chat-completions/index.js';
 import { embeddings } from '../formats/embeddings/index.js';
@@ -130,14 +129,6 @@ describe('the log of a call', () => {
     expect(Buffer.byteLength(kept!.answerBody)).toBeLessThanOrEqual(keptBytesMax);
   });
 });
-
-/** Runs the garbage collector. */
-async function collectGarbage(): Promise<void> {
-  setFlagsFromString('--expose-gc');
-  // A value that a WeakRef has returned is kept until the present task ends.
-  await new Promise((resolve) => setTimeout(resolve, 0));
-  (runInNewContext('gc') as () => void)();
-}
 
 describe('the logs of a gateway', () => {
   it('keep no prompt in memory beyond what is sent of it', async () => {

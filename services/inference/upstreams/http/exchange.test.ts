@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Dispatcher } from 'undici';
+import { collectGarbage } from '#kit/testing/garbage.js';
 import { Exchange } from './exchange.js';
 
 /** Returns a controller that records whether it was paused or aborted. */
@@ -75,5 +76,24 @@ describe('an exchange', () => {
     exchange.onResponseEnd();
     exchange.abort(new Error('over'));
     expect(controller.aborted).toBe(false);
+  });
+
+  it.each<[string, (exchange: Exchange, controller: Dispatcher.DispatchController) => void]>([
+    ['is complete', (exchange) => exchange.onResponseEnd()],
+    ['breaks off', (exchange, controller) => exchange.onResponseError(controller, new Error('broken'))],
+    ['is aborted', (exchange) => exchange.abort(new Error('no longer wanted'))],
+  ])('does not keep its request in memory once it %s', async (_how, end) => {
+    const exchange = new Exchange();
+    exchange.head.catch(() => undefined);
+    const begin = (): WeakRef<object> => {
+      const controller = controllerOf();
+      exchange.onRequestStart(controller);
+      end(exchange, controller);
+      return new WeakRef(controller);
+    };
+    const request = begin();
+    await collectGarbage();
+    expect(request.deref()).toBeUndefined();
+    await exchange.return();
   });
 });

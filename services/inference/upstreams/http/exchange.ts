@@ -18,6 +18,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
   readonly head: Promise<Head>;
   #resolveHead!: (head: Head) => void;
   #rejectHead!: (error: unknown) => void;
+  /** Leads to the body of the request, so it is kept only until the exchange ends: V8 may keep an ended exchange until a whole collection. */
   #controller: Dispatcher.DispatchController | undefined;
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
@@ -42,8 +43,9 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
   abort(reason: unknown): void {
     if (this.#hasEnded || this.#failure !== undefined) return;
     this.#waiting = [];
+    const controller = this.#controller;
     this.#fail(reason);
-    this.#controller?.abort(reason as Error);
+    controller?.abort(reason as Error);
   }
 
   next(): Promise<IteratorResult<Uint8Array>> {
@@ -71,9 +73,9 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
     // Aborted while it waited for a connection.
     if (this.#failure !== undefined) controller.abort(this.#failure.error as Error);
+    else this.#controller = controller;
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: object): void {
@@ -94,6 +96,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
 
   onResponseEnd(): void {
     this.#hasEnded = true;
+    this.#controller = undefined;
     this.#wake();
   }
 
@@ -103,6 +106,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
 
   #fail(error: unknown): void {
     this.#failure = { error };
+    this.#controller = undefined;
     this.#rejectHead(error);
     this.#wake();
   }
