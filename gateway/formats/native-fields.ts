@@ -25,14 +25,15 @@ export function onlyFields(body: object, names: readonly string[], original?: Or
 
 function fieldsJson(body: object, isWanted: (name: string) => boolean, original: Original | undefined): string {
   const parsed = original?.body as Record<string, unknown> | undefined;
-  const fields: string[] = [];
+  let fields = '';
   for (const [name, value] of Object.entries(body)) {
     if (value === undefined || !isWanted(name)) continue;
     const before = parsed?.[name];
     const json = before === value ? original?.text?.fields.get(name) : undefined;
-    fields.push(`${JSON.stringify(name)}:${json ?? listJson(value, before, original?.text?.lists.get(name))}`);
+    // Concatenation copies nothing yet; a join would copy a long prompt once more.
+    fields += `${fields === '' ? '' : ','}${JSON.stringify(name)}:${json ?? listJson(value, before, original?.text?.lists.get(name))}`;
   }
-  return `{${fields.join(',')}}`;
+  return `{${fields}}`;
 }
 
 /** Returns a value as JSON. In a long conversation only a few elements need a change, such as answers that a library replays with its own fields. */
