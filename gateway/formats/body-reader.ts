@@ -7,6 +7,7 @@ import { Errors } from 'typebox/value';
 import { AppError } from '#client/errors/app-error.js';
 import type { FieldRule } from '#rules/error-sentences.js';
 import { unsupportedKeyword } from './fields.js';
+import { isObject } from './rest.js';
 import { ruleKeyword } from './rule-keyword.js';
 
 /** A place in a body: property names and array indexes. */
@@ -217,10 +218,6 @@ function jsonType(value: unknown, wanted: string): string {
   if (Array.isArray(value)) return 'array';
   if (typeof value === 'number' && wanted === 'integer') return 'integer';
   return typeof value;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function firstFault<T>(items: readonly T[], find: (item: T, index: number) => Fault | undefined): Fault | undefined {

@@ -5,7 +5,7 @@ import { readDataUri, textOf } from './data-uri.js';
 import { type CacheTtl, documentPart, imagePart } from './parts.js';
 import type { Demands } from './required-capabilities.js';
 
-const imageTypes = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
+export const imageTypes = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
 const details = ['auto', 'low', 'high', 'original'];
 const textTypes = /^(text\/.*|application\/(json|xml|yaml|x-yaml|toml|javascript|x-ndjson)|.*\+(json|xml))$/;
 /** The first bytes of every PDF, in base64. */

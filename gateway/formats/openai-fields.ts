@@ -1,9 +1,23 @@
-// What both of OpenAI's formats do with fields and tool choices that have no common form.
-import type { TObject } from 'typebox';
-import { ToolChoice_Mode as Mode } from '#proto/inference/v1/inference.js';
+// What both of OpenAI's formats have in common: shapes of fields, and what becomes of fields and tool choices that have no common form.
+import { type TObject, Type } from 'typebox';
+import { type Reasoning, type Tool, type ToolChoice, ToolChoice_Mode as Mode } from '#proto/inference/v1/inference.js';
+import { optional, refused } from './fields.js';
 import { assertNoFileIds } from './media.js';
 import { isKnownInOtherCase } from './native-fields.js';
 import type { Demands } from './required-capabilities.js';
+
+/** Maximum number of tools in a request, as set by the vendor. */
+export const toolsMax = 128;
+export const NameForm = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: '1 to 64 of letters, digits, "_" and "-".' });
+/** How long to cache the prompt up to a mark; 5m and 1h are the nearest lifetimes with a price. */
+export const CacheBreakpoint = Type.Object({ mode: optional(Type.String()), ttl: optional(Type.String()) });
+export const RefusalPart = Type.Object({ type: Type.Literal('refusal'), refusal: Type.String() });
+export const noFileIds = refused({
+  file_id: 'vendor file ids are not supported, because the files belong to an account at the vendor; send the content itself as a data URI',
+});
+
+/** Vendors reject these fields when there are no tools, although they have no effect then; and an empty list of tools. */
+export const toolFields = ['tools', 'tool_choice', 'parallel_tool_calls'];
 
 /** Classifies the top-level fields: which are dropped, which are dropped elsewhere, and how much of what is passed on has no common form. */
 export function noteFields(body: object, schema: TObject, demands: Demands): void {
@@ -15,10 +29,25 @@ export function noteFields(body: object, schema: TObject, demands: Demands): voi
   }
 }
 
+const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+/** Translates an effort; other values than the known ones reach only upstreams of the caller's format. */
+export function translateEffort(effort: unknown, field: string, demands: Demands): Reasoning | undefined {
+  if (typeof effort === 'string' && efforts.includes(effort)) return { effort, budgetTokens: undefined, disabled: effort === 'none' };
+  demands.refuseElsewhere(field, `must be one of ${efforts.join(', ')}`);
+  return undefined;
+}
+
+/** Holds the tools that are offered to the model, and the choice among them. */
+export interface Choice {
+  readonly offered: Tool[];
+  readonly toolChoice: ToolChoice | undefined;
+}
+
 export const choiceModes: Partial<Record<string, Mode>> = { none: Mode.MODE_NONE, auto: Mode.MODE_AUTO, required: Mode.MODE_REQUIRED };
 
 /** Leaves an unknown tool choice to upstreams of the caller's format, as `only` tells the caller; for the others the choice is open. */
-export function passChoiceOn<Choice>(field: string, choice: unknown, open: () => Choice, only: string, demands: Demands): Choice {
+export function passChoiceOn(field: string, choice: unknown, open: () => Choice, only: string, demands: Demands): Choice {
   demands.addForeign(choice);
   demands.refuseElsewhere(
     field,

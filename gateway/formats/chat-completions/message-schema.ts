@@ -1,19 +1,13 @@
 // The messages of a chat-completions request and their parts, as schemas.
 import { Type } from 'typebox';
 import { elseUnsupported, optional, refused, unknownKind, type ValueOf } from '../fields.js';
+import { CacheBreakpoint, noFileIds, RefusalPart } from '../openai-fields.js';
 
 /** How long to cache the prompt up to a mark, in the form that several vendors and gateways share. */
 export const CacheControl = Type.Object({ type: optional(Type.String()), ttl: optional(Type.Enum(['5m', '1h'])) });
-/** The same in the form of this format's vendor; 5m and 1h are the nearest lifetimes with a price. */
-const CacheBreakpoint = Type.Object({ mode: optional(Type.String()), ttl: optional(Type.String()) });
 const marks = { cache_control: optional(CacheControl), prompt_cache_breakpoint: optional(CacheBreakpoint) };
 
-const noFileIds = refused({
-  file_id: 'vendor file ids are not supported, because the files belong to an account at the vendor; send the content itself as a data URI',
-});
-
 const TextPart = Type.Object({ type: Type.Literal('text'), text: Type.String(), ...marks });
-const RefusalPart = Type.Object({ type: Type.Literal('refusal'), refusal: Type.String() });
 const ImagePart = Type.Object({
   type: Type.Literal('image_url'),
   image_url: Type.Object({

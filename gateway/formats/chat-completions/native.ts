@@ -4,6 +4,7 @@ import type { Demands } from '../required-capabilities.js';
 import { endUserOf } from '../end-user.js';
 import { ignoredKeyword } from '../fields.js';
 import { fieldsWithout, isKnownInOtherCase, onlyFields, type Original } from '../native-fields.js';
+import { toolFields } from '../openai-fields.js';
 import { withoutLeftovers } from './replayed.js';
 import { ChatCompletionRequest } from './schema.js';
 import type { FunctionToolParam } from './tool-schema.js';
@@ -61,9 +62,6 @@ function dependsOnServer(name: string, body: ChatCompletionRequest): boolean {
   if (!Object.hasOwn(properties, name)) return !isKnownInOtherCase(name, properties);
   return ofSomeServers.has(name) && body[name as keyof ChatCompletionRequest] !== null;
 }
-
-/** Vendors reject these fields when there are no tools, although they have no effect then; and an empty list of tools. */
-const toolFields = ['tools', 'tool_choice', 'parallel_tool_calls'];
 
 function passesOn(name: string, body: ChatCompletionRequest): boolean {
   if (!Object.hasOwn(properties, name) || ofSomeServers.has(name)) return false;

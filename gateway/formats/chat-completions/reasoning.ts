@@ -1,18 +1,18 @@
 // The reasoning effort of a chat-completions request, and the reasoning of earlier answers that it replays.
 import type { Part, Reasoning } from '#proto/inference/v1/inference.js';
 import type { Demands } from '../required-capabilities.js';
+import { translateEffort } from '../openai-fields.js';
 import { reasoningPart } from '../parts.js';
 import type { MessageOf } from './message-schema.js';
 import type { ChatCompletionRequest } from './schema.js';
 
-const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 const tokensMax = 0xffff_ffff;
 
 /** Translates `reasoning_effort` or, if it is absent, what other gateways and vendors call `reasoning` or `thinking`. */
 export function translateReasoning(body: ChatCompletionRequest, demands: Demands): Reasoning | undefined {
   const { reasoning_effort: effort, reasoning, thinking } = body;
   const sources = [
-    { field: 'reasoning_effort', value: effort, read: (): Reasoning | undefined => fromEffort(effort, 'reasoning_effort', demands) },
+    { field: 'reasoning_effort', value: effort, read: (): Reasoning | undefined => translateEffort(effort, 'reasoning_effort', demands) },
     { field: 'reasoning', value: reasoning, read: (): Reasoning | undefined => fromReasoning(reasoning, demands) },
     { field: 'thinking', value: thinking, read: (): Reasoning | undefined => fromThinking(thinking, demands) },
   ].filter(({ value }) => value !== null && value !== undefined);
@@ -20,17 +20,11 @@ export function translateReasoning(body: ChatCompletionRequest, demands: Demands
   return sources[0]?.read();
 }
 
-function fromEffort(effort: unknown, field: string, demands: Demands): Reasoning | undefined {
-  if (typeof effort === 'string' && efforts.includes(effort)) return { effort, budgetTokens: undefined, disabled: effort === 'none' };
-  demands.refuseElsewhere(field, `must be one of ${efforts.join(', ')}`);
-  return undefined;
-}
-
 function fromReasoning(value: unknown, demands: Demands): Reasoning | undefined {
   if (typeof value !== 'object') demands.droppedElsewhere.add('reasoning');
   const { effort, max_tokens: budget, enabled, ...rest } = objectOf(value);
   for (const name of Object.keys(rest)) demands.droppedElsewhere.add(`reasoning.${name}`);
-  if (effort !== null && effort !== undefined) return fromEffort(effort, 'reasoning.effort', demands);
+  if (effort !== null && effort !== undefined) return translateEffort(effort, 'reasoning.effort', demands);
   if (isTokens(budget)) return { effort: '', budgetTokens: budget, disabled: false };
   return typeof enabled === 'boolean' ? { effort: '', budgetTokens: undefined, disabled: !enabled } : undefined;
 }

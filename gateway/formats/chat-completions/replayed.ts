@@ -1,6 +1,5 @@
 // Cleans answers that are replayed as history: removes fields that only answers have and fields that libraries add. Pure.
-
-type Json = Record<string, unknown>;
+import { isObject, type JsonObject } from '../rest.js';
 
 /**
  * The openai libraries add what they have parsed to the message (`parsed`, `parsed_arguments`), and the one for Python adds the position in the
@@ -14,12 +13,12 @@ const refusedAsNull = ['audio', 'function_call', 'tool_calls', 'name'];
 /** Returns the messages of a body in the form that vendors accept; those that need no change are the same objects, and so is the list if none does. */
 export function withoutLeftovers<T extends object>(messages: readonly T[]): readonly T[] {
   const cleaned = messages.map((message) =>
-    'role' in message && message.role === 'assistant' ? (cleanMessage(message as Json) as T) : message,
+    'role' in message && message.role === 'assistant' ? (cleanMessage(message as JsonObject) as T) : message,
   );
   return cleaned.every((message, index) => message === messages[index]) ? messages : cleaned;
 }
 
-function cleanMessage(message: Json): Json {
+function cleanMessage(message: JsonObject): JsonObject {
   const cleaned = without(
     message,
     (name, value) => messageLeftovers.includes(name) || (value === null && refusedAsNull.includes(name)) || isNoCall(name, value),
@@ -44,13 +43,9 @@ function cleanCall(call: unknown): unknown {
   return cleanFunction === fn ? cleaned : { ...cleaned, function: cleanFunction };
 }
 
-function without(value: Json, isLeftover: (name: string, value: unknown) => boolean): Json {
+function without(value: JsonObject, isLeftover: (name: string, value: unknown) => boolean): JsonObject {
   const entries = Object.entries(value);
   return entries.some(([name, field]) => isLeftover(name, field))
     ? Object.fromEntries(entries.filter(([name, field]) => !isLeftover(name, field)))
     : value;
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

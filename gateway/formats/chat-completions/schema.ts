@@ -15,14 +15,12 @@ import {
   unknownKind,
   type ValueOf,
 } from '../fields.js';
+import { NameForm, toolsMax } from '../openai-fields.js';
 import { type ChatMessage, ChatMessageParam } from './message-schema.js';
 import { FunctionChoiceParam, FunctionParam, ToolChoiceParam, ToolParam } from './tool-schema.js';
 
-/** Maximum number of tools in a request, as set by the vendor. */
-const toolsMax = 128;
-
 const JsonSchemaForm = Type.Object({
-  name: Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: '1 to 64 of letters, digits, "_" and "-".' }),
+  name: NameForm,
   description: optional(Type.String()),
   schema: optional(Type.Object({}, { description: 'A JSON Schema; absent: any object.' })),
   strict: optional(Type.Boolean()),

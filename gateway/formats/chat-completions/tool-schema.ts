@@ -1,12 +1,11 @@
 // The tools of a chat-completions request and the choice among them, as schemas.
 import { Type } from 'typebox';
 import { optional, unknownKind, type ValueOf } from '../fields.js';
+import { NameForm } from '../openai-fields.js';
 import { CacheControl } from './message-schema.js';
 
-const ToolName = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: '1 to 64 of letters, digits, "_" and "-".' });
-
 export const FunctionParam = Type.Object({
-  name: ToolName,
+  name: NameForm,
   description: optional(Type.String()),
   parameters: optional(Type.Object({}, { description: 'JSON Schema of the arguments; absent: none.' })),
   strict: optional(Type.Boolean()),
@@ -19,7 +18,7 @@ const Grammar = Type.Object({
   grammar: Type.Object({ syntax: Type.String({ minLength: 1 }), definition: Type.String() }),
 });
 const CustomParam = Type.Object({
-  name: ToolName,
+  name: NameForm,
   description: optional(Type.String()),
   format: optional(Type.Union([Type.Object({ type: Type.Literal('text') }), Grammar, unknownKind(['text', 'grammar'])])),
 });

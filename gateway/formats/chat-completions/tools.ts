@@ -1,9 +1,9 @@
 // The tools of a chat-completions request and the choice among them → the common prompt.
-import { type Tool, type ToolChoice, ToolChoice_Mode as Mode } from '#proto/inference/v1/inference.js';
+import { type Tool, ToolChoice_Mode as Mode } from '#proto/inference/v1/inference.js';
 import { fieldError } from '../body-reader.js';
 import type { Demands } from '../required-capabilities.js';
 import { assertNoFileIds, cacheTtl } from '../media.js';
-import { choiceModes, passChoiceOn } from '../openai-fields.js';
+import { type Choice, choiceModes, passChoiceOn } from '../openai-fields.js';
 import type { ChatCompletionRequest } from './schema.js';
 import type { CustomToolParam, FunctionToolParam, ToolChoiceParam, ToolParam } from './tool-schema.js';
 
@@ -72,12 +72,6 @@ function noteOthers(value: object, translated: readonly string[], prefix: string
     demands.droppedElsewhere.add(`${prefix}${name}`);
     demands.addForeign(field);
   }
-}
-
-/** Holds the tools that are offered to the model, and the choice among them. */
-export interface Choice {
-  offered: Tool[];
-  toolChoice: ToolChoice | undefined;
 }
 
 /** Translates `tool_choice` and `parallel_tool_calls`. Raises invalid_request if the choice cannot be honoured. */

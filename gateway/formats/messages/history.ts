@@ -3,7 +3,7 @@
 // to models of other vendors, or that answer each call in a separate message, send such conversations.
 import { itemOfSignature } from '#rules/reasoning-seals.js';
 import type { BlockParam, MessageParam } from './block-schema.js';
-import { messagesToolId } from './tool-id.js';
+import { messagesToolId } from '#rules/tool-ids.js';
 
 type Message = Omit<MessageParam, 'content'> & { content: string | readonly BlockParam[] };
 

@@ -1,11 +1,10 @@
 // Images, documents and search results of a messages request → parts of the common prompt.
 import type { DocumentPart, ImagePart, Part } from '#proto/inference/v1/inference.js';
 import { fieldError } from '../body-reader.js';
+import { imageTypes } from '../media.js';
 import { documentPart, imagePart, textPart } from '../parts.js';
 import type { BlockOf } from './block-schema.js';
 import { fileFix, type Reading } from './reading.js';
-
-const imageTypes = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
 
 /** Returns an image; no part if only upstreams of this format can accept it. */
 export function imageParts({ source, ...block }: BlockOf<'image'>, path: string, reading: Reading): Part[] {

@@ -1,17 +1,12 @@
 // The items of a responses request and their parts, as schemas.
 import { Type } from 'typebox';
-import { optional, refused, unknownKind, type ValueOf } from '../fields.js';
+import { optional, unknownKind, type ValueOf } from '../fields.js';
+import { CacheBreakpoint, noFileIds, RefusalPart } from '../openai-fields.js';
 import { ToolParam } from './tool-schema.js';
 
-const noFileIds = refused({
-  file_id: 'vendor file ids are not supported, because the files belong to an account at the vendor; send the content itself as a data URI',
-});
-/** 5m and 1h are the nearest lifetimes with a price. */
-const CacheBreakpoint = Type.Object({ mode: optional(Type.String()), ttl: optional(Type.String()) });
 const marks = { prompt_cache_breakpoint: optional(CacheBreakpoint) };
 
 const TextPart = Type.Object({ type: Type.Enum(['input_text', 'output_text', 'text', 'summary_text']), text: Type.String(), ...marks });
-const RefusalPart = Type.Object({ type: Type.Literal('refusal'), refusal: Type.String() });
 const ImagePart = Type.Object({
   type: Type.Literal('input_image'),
   image_url: Type.Optional(

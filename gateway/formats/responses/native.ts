@@ -4,6 +4,7 @@ import { isOwnEncryptedContent } from '#rules/reasoning-seals.js';
 import { endUserOf } from '../end-user.js';
 import { ignoredKeyword } from '../fields.js';
 import { fieldsWithout, isKnownInOtherCase, onlyFields, type Original } from '../native-fields.js';
+import { toolFields } from '../openai-fields.js';
 import type { Demands } from '../required-capabilities.js';
 import type { ContentPart, InputItem } from './item-schema.js';
 import { ResponseRequest } from './schema.js';
@@ -93,9 +94,6 @@ function partsOf(item: InputItem): readonly ContentPart[] {
 function isOwnReasoning(item: InputItem): boolean {
   return item.type === 'reasoning' && typeof item.encrypted_content === 'string' && isOwnEncryptedContent(item.encrypted_content);
 }
-
-/** Vendors reject these fields when there are no tools, although they have no effect then; and an empty list of tools. */
-const toolFields = ['tools', 'tool_choice', 'parallel_tool_calls'];
 
 function passesOn(name: string, body: ResponseRequest): boolean {
   if (!Object.hasOwn(properties, name)) return false;

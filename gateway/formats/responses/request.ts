@@ -2,7 +2,7 @@
 import type { Reasoning, ResponseFormat } from '#proto/inference/v1/inference.js';
 import { bodyReader, fieldError } from '../body-reader.js';
 import { endUserOf } from '../end-user.js';
-import { noteFields } from '../openai-fields.js';
+import { noteFields, translateEffort } from '../openai-fields.js';
 import { type FormatHeaders, type ParsedCall, type ParsedCount, unfilledRequest } from '../format.js';
 import { inputTokensMax } from '../input-bound.js';
 import { Demands } from '../required-capabilities.js';
@@ -97,16 +97,11 @@ function translateFormat({ text }: ResponseRequest, demands: Demands): ResponseF
   return undefined;
 }
 
-const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
-
 function translateReasoning({ reasoning }: ResponseRequest, demands: Demands): Reasoning | undefined {
   if (reasoning === null || reasoning === undefined) return undefined;
   demands.addUnhonoured(reasoning, ReasoningConfig, 'reasoning.');
   const { effort } = reasoning;
-  if (effort === null || effort === undefined) return undefined;
-  if (efforts.includes(effort)) return { effort, budgetTokens: undefined, disabled: effort === 'none' };
-  demands.refuseElsewhere('reasoning.effort', `must be one of ${efforts.join(', ')}`);
-  return undefined;
+  return effort === null || effort === undefined ? undefined : translateEffort(effort, 'reasoning.effort', demands);
 }
 
 /** Notes what the caller wants alongside the answer: without log probabilities it would read missing fields. */

@@ -15,15 +15,13 @@ import {
   unknownKind,
   type ValueOf,
 } from '../fields.js';
+import { NameForm, toolsMax } from '../openai-fields.js';
 import { InputItem } from './item-schema.js';
 import { ToolChoiceParam, ToolParam } from './tool-schema.js';
 
-/** Maximum number of tools in a request, as set by the vendor. */
-const toolsMax = 128;
-
 const JsonSchemaForm = Type.Object({
   type: Type.Literal('json_schema'),
-  name: Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: '1 to 64 of letters, digits, "_" and "-".' }),
+  name: NameForm,
   description: optional(Type.String()),
   schema: Type.Object({}, { description: 'A JSON Schema.' }),
   strict: optional(Type.Boolean()),

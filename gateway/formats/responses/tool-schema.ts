@@ -1,12 +1,11 @@
 // The tools of a responses request and the choice among them, as schemas.
 import { Type } from 'typebox';
 import { optional, unknownKind, type ValueOf } from '../fields.js';
-
-const ToolName = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: '1 to 64 of letters, digits, "_" and "-".' });
+import { NameForm } from '../openai-fields.js';
 
 const FunctionTool = Type.Object({
   type: Type.Literal('function'),
-  name: ToolName,
+  name: NameForm,
   description: optional(Type.String()),
   parameters: optional(Type.Object({}, { description: 'JSON Schema of the arguments; absent: none.' })),
   strict: optional(Type.Boolean()),
@@ -14,7 +13,7 @@ const FunctionTool = Type.Object({
 const Grammar = Type.Object({ type: Type.Literal('grammar'), syntax: Type.String({ minLength: 1 }), definition: Type.String() });
 const CustomTool = Type.Object({
   type: Type.Literal('custom'),
-  name: ToolName,
+  name: NameForm,
   description: optional(Type.String()),
   format: optional(Type.Union([Type.Object({ type: Type.Literal('text') }), Grammar, unknownKind(['text', 'grammar'])])),
 });
@@ -22,7 +21,7 @@ export type OwnTool = ValueOf<typeof FunctionTool> | ValueOf<typeof CustomTool>;
 
 const NamespaceTool = Type.Object({
   type: Type.Literal('namespace'),
-  name: ToolName,
+  name: NameForm,
   description: optional(Type.String()),
   tools: Type.Array(Type.Union([FunctionTool, CustomTool, unknownKind(['function', 'custom'])])),
 });

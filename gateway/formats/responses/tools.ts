@@ -1,9 +1,9 @@
 // The tools of a responses request and the choice among them → the common prompt.
-import { type Tool, type ToolChoice, ToolChoice_Mode as Mode } from '#proto/inference/v1/inference.js';
+import { type Tool, ToolChoice_Mode as Mode } from '#proto/inference/v1/inference.js';
 import { webSearchUnit } from '#rules/pricing.js';
 import { fieldError } from '../body-reader.js';
 import { assertNoFileIds } from '../media.js';
-import { choiceModes, passChoiceOn } from '../openai-fields.js';
+import { type Choice, choiceModes, passChoiceOn } from '../openai-fields.js';
 import type { Demands } from '../required-capabilities.js';
 import type { ResponseRequest } from './schema.js';
 import { type ToolNames, wireToolName } from './tool-names.js';
@@ -138,12 +138,6 @@ function noteOthers(param: OwnTool, demands: Demands): void {
     demands.droppedElsewhere.add(`tools.${name}`);
     demands.addForeign(field);
   }
-}
-
-/** Holds the tools that are offered to the model, and the choice among them. */
-export interface Choice {
-  readonly offered: Tool[];
-  readonly toolChoice: ToolChoice | undefined;
 }
 
 /** Translates `tool_choice` and `parallel_tool_calls`. Raises invalid_request if the choice cannot be honoured. */

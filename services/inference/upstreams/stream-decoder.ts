@@ -34,14 +34,19 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Returns the value of a JSON text; undefined for anything else, such as the HTML pages of proxies. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Returns the object in an SSE payload. Raises upstream_failed if there is none. */
 export function parsePayload(data: string): JsonObject {
-  let value: unknown;
-  try {
-    value = JSON.parse(data);
-  } catch {
-    throw malformed('a payload that is not JSON');
-  }
+  const value = parsedJson(data);
+  if (value === undefined) throw malformed('a payload that is not JSON');
   if (!isObject(value)) throw malformed('a payload that is not an object');
   return value;
 }

@@ -2,13 +2,13 @@
 import { AppError } from '#client/errors/app-error.js';
 import type { Tool } from '#proto/inference/v1/inference.js';
 import { customToolParameters } from './custom-tools.js';
-import { isObject, type JsonObject } from './stream-decoder.js';
+import { isObject, type JsonObject, parsedJson } from './stream-decoder.js';
 
 /** Returns the schema of a tool's arguments; undefined if it takes none. Raises invalid_request if it is not a JSON object. */
 export function toolParameters(tool: Tool): JsonObject | undefined {
   if (tool.custom !== undefined) return customToolParameters();
   if (tool.parametersJson === '') return undefined;
-  const schema = parse(tool.parametersJson);
+  const schema = parsedJson(tool.parametersJson);
   if (!isObject(schema)) {
     throw new AppError('invalid_request', `The parameters of the tool "${tool.name}" are not a JSON object.`, {
       details: { field: 'tools' },
@@ -20,14 +20,6 @@ export function toolParameters(tool: Tool): JsonObject | undefined {
 /** Returns the arguments of a past tool call as an object. Garbled arguments are kept under "_raw", so that the conversation can continue. */
 export function toolArguments(argumentsJson: string): JsonObject {
   if (argumentsJson.trim() === '') return {};
-  const value = parse(argumentsJson);
+  const value = parsedJson(argumentsJson);
   return isObject(value) ? value : { _raw: argumentsJson };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }

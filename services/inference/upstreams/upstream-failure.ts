@@ -142,12 +142,3 @@ export function retryAfter(headers: Readonly<Record<string, string | undefined>>
   const waitMs = Number.isFinite(exact) ? exact : /^\s*\d+(\.\d+)?\s*$/.test(plain) ? Number(plain) * 1000 : Date.parse(plain) - nowMs;
   return Number.isFinite(waitMs) && waitMs >= 0 ? Math.min(Math.ceil(waitMs), retryAfterMsMax) : undefined;
 }
-
-/** Returns the JSON of an error body; undefined for anything else, in particular HTML pages of proxies. */
-export function parseErrorBody(body: string): unknown {
-  try {
-    return JSON.parse(body) as unknown;
-  } catch {
-    return undefined;
-  }
-}

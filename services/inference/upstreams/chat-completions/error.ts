@@ -1,7 +1,7 @@
 // Errors of chat-completions upstreams: {"error": {message, type, param, code}}, with variations. Pure.
 import type { AppError } from '#client/errors/app-error.js';
-import { isObject, type JsonObject } from '../stream-decoder.js';
-import { isTooLongText, parseErrorBody, type Refusal, refusalError, retryAfter } from '../upstream-failure.js';
+import { isObject, type JsonObject, parsedJson } from '../stream-decoder.js';
+import { isTooLongText, type Refusal, refusalError, retryAfter } from '../upstream-failure.js';
 
 /** Returns the error for a response other than 2xx. `model` is the upstream's name of the model. */
 export function responseError(
@@ -11,7 +11,7 @@ export function responseError(
   nowMs: number,
   model: string,
 ): AppError {
-  return refusalError({ status, ...particulars(errorOf(parseErrorBody(body))), retryAfterMs: retryAfter(headers, nowMs), model });
+  return refusalError({ status, ...particulars(errorOf(parsedJson(body))), retryAfterMs: retryAfter(headers, nowMs), model });
 }
 
 /** Returns the error for an `error` frame in the middle of a stream, or for an error that came with status 200. */
@@ -46,7 +46,7 @@ function particulars(error: unknown): Pick<Refusal, 'labels' | 'text' | 'code' |
 
 /** Returns the provider's text. OpenRouter says "Provider returned error" and keeps the provider's original response in the metadata. */
 function providerText({ metadata }: JsonObject): string | undefined {
-  const raw = isObject(metadata) && typeof metadata['raw'] === 'string' ? parseErrorBody(metadata['raw']) : undefined;
+  const raw = isObject(metadata) && typeof metadata['raw'] === 'string' ? parsedJson(metadata['raw']) : undefined;
   const error = errorOf(raw);
   const text = isObject(error) ? textOf(error['message']) : textOf(error);
   return text === '' ? undefined : text;

@@ -1,6 +1,6 @@
 // Builds the body of POST /chat/completions from a canonical request: the caller's own body plus our fields, or one built from the meaning. Pure.
 import { AppError } from '#client/errors/app-error.js';
-import { type GenerateRequest, type Prompt, type Tool, ToolChoice_Mode, ApiFormat } from '#proto/inference/v1/inference.js';
+import { type GenerateRequest, type Tool, ApiFormat } from '#proto/inference/v1/inference.js';
 import type { UpstreamBody } from '../http/wire.js';
 import { toolDescription } from '../custom-tools.js';
 import { droppedFor, nativeFor } from '../native.js';
@@ -12,6 +12,7 @@ import { type ChatCompletionsFlavour, refusesEffort, refusesSampling, takesCache
 import { nativeBody } from './native-body.js';
 import { reasoningEffort } from './reasoning-effort.js';
 import { isStrictSchema, responseFormatOf } from './response-format.js';
+import { toolFields } from './tool-fields.js';
 import { toUpstreamToolName } from './tool-names.js';
 
 /** Maximum number of stop sequences in this format. */
@@ -56,7 +57,7 @@ function translatedFields(request: GenerateRequest, model: string, translation: 
   const effort = reasoningEffort(request.reasoning, refusesEffort(translation, model), translation.dropped);
   return {
     messages: conversation(request.prompt!, translation),
-    ...toolFields(request.prompt!, translation.dropped),
+    ...toolFields(request.prompt!, translation.dropped, toTool, namedChoice),
     ...samplingFields(request, refusesSampling(translation, model, effort), translation.dropped),
     stop: stopSequences.length > 0 ? stopSequences : undefined,
     reasoning_effort: effort,
@@ -81,17 +82,6 @@ function samplingFields({ sampling }: GenerateRequest, areRefused: boolean, drop
   };
 }
 
-function toolFields({ tools, toolChoice }: Prompt, dropped: Set<string>): JsonObject {
-  // OpenAI rejects a tool choice without tools.
-  if (tools.length === 0) return {};
-  if (tools.some(({ cacheTtl }) => cacheTtl !== undefined)) dropped.add('cache_control');
-  return {
-    tools: tools.map(toTool),
-    tool_choice: toolChoiceOf(toolChoice),
-    parallel_tool_calls: toolChoice?.disableParallelCalls === true ? false : undefined,
-  };
-}
-
 function toTool(tool: Tool): JsonObject {
   const parameters = toolParameters(tool);
   const description = toolDescription(tool);
@@ -107,21 +97,9 @@ function toTool(tool: Tool): JsonObject {
   };
 }
 
-function toolChoiceOf(choice: Prompt['toolChoice']): unknown {
-  switch (choice?.mode) {
-    case ToolChoice_Mode.MODE_AUTO:
-      return 'auto';
-    case ToolChoice_Mode.MODE_NONE:
-      return 'none';
-    case ToolChoice_Mode.MODE_REQUIRED:
-      return 'required';
-    case ToolChoice_Mode.MODE_NAMED:
-      return { type: 'function', function: { name: toUpstreamToolName(choice.name) } };
-    default:
-      return undefined;
-  }
-}
+const namedChoice = (name: string): JsonObject => ({ type: 'function', function: { name: toUpstreamToolName(name) } });
 
-function unsupported(field: string, message: string): AppError {
+/** Returns the error for what the format cannot express. */
+export function unsupported(field: string, message: string): AppError {
   return new AppError('unsupported_field', message, { details: { field } });
 }

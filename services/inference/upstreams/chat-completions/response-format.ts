@@ -1,6 +1,6 @@
 // The requested form of the answer's text, in the words of chat-completions upstreams. Pure.
 import type { ResponseFormat } from '#proto/inference/v1/inference.js';
-import { answerSchema } from '../answer-schema.js';
+import { answerSchema, isOfObjects } from '../answer-schema.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 
 /** Returns the field `response_format`. Raises invalid_request for a schema that is not JSON. */
@@ -45,10 +45,6 @@ function isStrict(schema: unknown): boolean {
     lists.every((key) => schema[key] === undefined || (Array.isArray(schema[key]) && schema[key].every(isStrict))) &&
     named.every((key) => schema[key] === undefined || (isObject(schema[key]) && Object.values(schema[key]).every(isStrict)))
   );
-}
-
-function isOfObjects({ type, properties }: JsonObject): boolean {
-  return type === 'object' || (Array.isArray(type) && type.includes('object')) || properties !== undefined;
 }
 
 function isClosed({ properties, required, additionalProperties }: JsonObject): boolean {

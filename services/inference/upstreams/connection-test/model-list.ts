@@ -7,7 +7,7 @@ import type { InferenceConfig } from '../../config.js';
 import { decodedBody } from '../http/decoded-body.js';
 import type { HttpUpstreamSettings } from '../http/http-upstream.js';
 import type { Headers, Wire } from '../http/wire.js';
-import { isObject } from '../stream-decoder.js';
+import { isObject, parsedJson } from '../stream-decoder.js';
 import { faultWords } from './operator-text.js';
 import { type Found, StepFault } from './step-log.js';
 
@@ -103,15 +103,9 @@ export async function readModels(
   }
   if (Buffer.byteLength(text) >= testBodyBytesMax && /^\s*[{[]/.test(text))
     return { what: finding('list_long', { bytes: testBodyBytesMax }), value: undefined };
-  return { what: listWords(parsed(text), wanted), value: undefined };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw new StepFault(finding('list_malformed', { detail: text.slice(0, 200) || '(nothing)' }));
-  }
+  const list = parsedJson(text);
+  if (list === undefined) throw new StepFault(finding('list_malformed', { detail: text.slice(0, 200) || '(nothing)' }));
+  return { what: listWords(list, wanted), value: undefined };
 }
 
 function listWords(list: unknown, wanted: string | undefined): string {

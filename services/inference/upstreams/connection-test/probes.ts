@@ -2,7 +2,7 @@
 import { ApiFormat, CapabilityProbe, GenerateRequest, Role } from '#proto/inference/v1/inference.js';
 import { probeInputTokens, probeOutputTokens } from '#rules/capability-probes.js';
 import { finding } from '#rules/finding-sentences.js';
-import { isObject } from '../stream-decoder.js';
+import { isObject, parsedJson } from '../stream-decoder.js';
 import type { Upstream } from '../upstream.js';
 import { type Found, StepFault, type StepName } from './step-log.js';
 
@@ -50,7 +50,7 @@ const probes: Partial<Record<CapabilityProbe, Probe>> = {
     },
     judge({ calls: [call], text }) {
       if (call === undefined) throw new StepFault(finding('tool_ignored', { detail: shortened(text) }));
-      const read = parsed(call.argumentsJson);
+      const read = parsedJson(call.argumentsJson);
       if (call.name !== 'get_weather' || !isObject(read) || typeof read['city'] !== 'string')
         throw new StepFault(finding('tool_misfit', { tool: shortened(call.name), detail: shortened(call.argumentsJson) }));
       return finding('tool_called', { tool: call.name, detail: shortened(call.argumentsJson) });
@@ -68,7 +68,7 @@ const probes: Partial<Record<CapabilityProbe, Probe>> = {
       },
     },
     judge({ text }) {
-      const read = parsed(text);
+      const read = parsedJson(text);
       const fits =
         isObject(read) && typeof read['city'] === 'string' && Number.isInteger(read['degrees']) && Object.keys(read).length === 2;
       if (!fits) throw new StepFault(finding('schema_ignored', { detail: shortened(text) }));
@@ -152,12 +152,4 @@ async function ask({ fields, judge }: Probe, upstream: Upstream, upstreamModel: 
     }
   }
   throw new StepFault(finding('unfinished', {}));
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }

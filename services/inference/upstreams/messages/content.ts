@@ -1,20 +1,13 @@
 // Converts parts of the common prompt to content blocks. Pure.
-import { createHash } from 'node:crypto';
 import { AppError } from '#client/errors/app-error.js';
 import type { DocumentPart, ImagePart, Part, ToolResultPart } from '#proto/inference/v1/inference.js';
 import { itemOfSignature } from '#rules/reasoning-seals.js';
+import { messagesToolId } from '#rules/tool-ids.js';
 import { callArgumentsJson } from '../custom-tools.js';
 import { toolArguments } from '../tool-json.js';
 
 /** A block while the request is being built. */
 export type Block = Record<string, unknown>;
-
-/** Returns a tool call id in the form that this format accepts; ids from other vendors may contain other characters. The same id always gives the same result. */
-export function toMessagesToolId(id: string): string {
-  if (/^[A-Za-z0-9_-]+$/.test(id)) return id;
-  // The hash distinguishes ids that differ only in the replaced characters.
-  return `${id.replace(/[^A-Za-z0-9_-]/g, '_')}_${createHash('sha256').update(id).digest('hex').slice(0, 8)}`;
-}
 
 /** Returns the block of a part with its cache mark; none for what the format rejects: empty text, and thoughts that its vendor did not sign. */
 export function toBlocks({ part, cacheTtl }: Part): Block[] {
@@ -45,7 +38,7 @@ function toBlock(part: Part['part']): Block | undefined {
     case 'toolCall':
       return {
         type: 'tool_use',
-        id: toMessagesToolId(part.value.id),
+        id: messagesToolId(part.value.id),
         name: part.value.name,
         input: toolArguments(callArgumentsJson(part.value)),
       };
@@ -65,7 +58,7 @@ function toBlock(part: Part['part']): Block | undefined {
 function toolResultBlock({ toolCallId, text, isError, content }: ToolResultPart): Block {
   const blocks = content.flatMap(toBlocks);
   const said = blocks.length > 0 ? blocks : text === '' ? undefined : text;
-  return { type: 'tool_result', tool_use_id: toMessagesToolId(toolCallId), content: said, is_error: isError ? true : undefined };
+  return { type: 'tool_result', tool_use_id: messagesToolId(toolCallId), content: said, is_error: isError ? true : undefined };
 }
 
 const imageTypes = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];

@@ -1,7 +1,7 @@
 // Errors of messages upstreams: {"type": "error", "error": {type, message, details?}}. Pure.
 import type { AppError } from '#client/errors/app-error.js';
-import { isObject } from '../stream-decoder.js';
-import { parseErrorBody, type Refusal, refusalError, retryAfter } from '../upstream-failure.js';
+import { isObject, parsedJson } from '../stream-decoder.js';
+import { type Refusal, refusalError, retryAfter } from '../upstream-failure.js';
 
 /** Returns the error for a response other than 2xx. `model` is the upstream's name for the model. */
 export function responseError(
@@ -11,7 +11,7 @@ export function responseError(
   nowMs: number,
   model: string,
 ): AppError {
-  const parsed = parseErrorBody(body);
+  const parsed = parsedJson(body);
   const error = isObject(parsed) ? parsed['error'] : undefined;
   return refusalError({ status, ...particulars(error), retryAfterMs: retryAfter(headers, nowMs), model });
 }

@@ -1,6 +1,6 @@
 // The form of the answer's text: a schema if the model follows one, otherwise an instruction. Pure.
 import type { ResponseFormat } from '#proto/inference/v1/inference.js';
-import { answerSchema } from '../answer-schema.js';
+import { answerSchema, isOfObjects } from '../answer-schema.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 import type { ModelTraits } from './model-traits.js';
 
@@ -75,8 +75,4 @@ function nested(name: string, value: unknown): unknown {
   if (name === 'anyOf' || name === 'allOf') return Array.isArray(value) ? value.map(enforceable) : value;
   const isMap = name === 'properties' || name === '$defs' || name === 'definitions';
   return isMap && isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, schema]) => [key, enforceable(schema)])) : value;
-}
-
-function isOfObjects({ type, properties }: JsonObject): boolean {
-  return type === 'object' || (Array.isArray(type) && type.includes('object')) || properties !== undefined;
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { CountTokensRequest, GenerateRequest, type Prompt, Role, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
 import { checkCountTokens, checkMessages } from '../../../../tests/upstream/check-messages.js';
 import { textRequest } from '../../testing/fixtures.js';
-import { toMessagesToolId } from './content.js';
+import { messagesToolId } from '#rules/tool-ids.js';
 import { countTokensBody, messagesBody } from './request.js';
 
 const oldVersion = '2023-06-01';
@@ -67,14 +67,14 @@ describe('a messages request', () => {
             { type: 'thinking', thinking: 'Two tools.', signature: 'sig' },
             { type: 'redacted_thinking', data: 'opaque' },
             { type: 'text', text: 'One moment.' },
-            { type: 'tool_use', id: toMessagesToolId('functions.f:0'), name: 'f', input: { x: 1 } },
+            { type: 'tool_use', id: messagesToolId('functions.f:0'), name: 'f', input: { x: 1 } },
             { type: 'tool_use', id: 'b', name: 'g', input: { _raw: '{"x":' } },
           ],
         },
         {
           role: 'user',
           content: [
-            { type: 'tool_result', tool_use_id: toMessagesToolId('functions.f:0'), content: 'sun' },
+            { type: 'tool_result', tool_use_id: messagesToolId('functions.f:0'), content: 'sun' },
             { type: 'tool_result', tool_use_id: 'b', is_error: true },
             { type: 'text', text: 'Well?' },
           ],
@@ -165,8 +165,8 @@ describe('a messages request', () => {
 
 describe('tool call ids', () => {
   it('of other vendors are made acceptable and stay distinct', () => {
-    expect(toMessagesToolId('toolu_1-A')).toBe('toolu_1-A');
-    expect(toMessagesToolId('f:0')).toMatch(/^[A-Za-z0-9_-]+$/);
-    expect(toMessagesToolId('f:0')).not.toBe(toMessagesToolId('f.0'));
+    expect(messagesToolId('toolu_1-A')).toBe('toolu_1-A');
+    expect(messagesToolId('f:0')).toMatch(/^[A-Za-z0-9_-]+$/);
+    expect(messagesToolId('f:0')).not.toBe(messagesToolId('f.0'));
   });
 });

@@ -17,7 +17,7 @@ import {
   tools,
   user,
 } from '../../testing/messages-bodies.js';
-import { toMessagesToolId } from './content.js';
+import { messagesToolId } from '#rules/tool-ids.js';
 
 const asked = (messages: NonNullable<PartialRequest['prompt']>['messages'], rest: PartialRequest = {}): MessagesBody =>
   acceptedBody({ ...rest, prompt: { ...rest.prompt, messages } }).body;
@@ -104,8 +104,8 @@ describe('a conversation of another format', () => {
 
   it('has the same acceptable id in a call and its result', () => {
     const body = asked([hi, says(assistant, call('functions.f:0')), says(user, result('functions.f:0'))], { prompt: { tools } });
-    expect(body.messages[1]!.content[0]!['id']).toBe(toMessagesToolId('functions.f:0'));
-    expect(body.messages[2]!.content[0]!['tool_use_id']).toBe(toMessagesToolId('functions.f:0'));
+    expect(body.messages[1]!.content[0]!['id']).toBe(messagesToolId('functions.f:0'));
+    expect(body.messages[2]!.content[0]!['tool_use_id']).toBe(messagesToolId('functions.f:0'));
   });
 });
 
@@ -298,8 +298,8 @@ describe('any conversation', () => {
 function saidBy(part: unknown): unknown[] {
   const { $case, value } = (part as { part: { $case: string; value: Record<string, string> } }).part;
   if ($case === 'text') return ['text', value['text']];
-  if ($case === 'toolCall') return ['call', toMessagesToolId(value['id']!), value['name'], JSON.parse(value['argumentsJson']!)];
-  return ['result', toMessagesToolId(value['toolCallId']!), value['text']];
+  if ($case === 'toolCall') return ['call', messagesToolId(value['id']!), value['name'], JSON.parse(value['argumentsJson']!)];
+  return ['result', messagesToolId(value['toolCallId']!), value['text']];
 }
 
 function saidIn(block: Record<string, unknown>): unknown[] {

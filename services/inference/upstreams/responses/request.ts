@@ -1,5 +1,4 @@
 // Builds the body of POST /responses from a canonical request: the caller's own body plus our fields, or one built from the meaning. Pure.
-import { AppError } from '#client/errors/app-error.js';
 import { countOf, webSearchUnit } from '#rules/pricing.js';
 import {
   ApiFormat,
@@ -9,7 +8,6 @@ import {
   type Reasoning,
   type ResponseFormat,
   type Tool,
-  ToolChoice_Mode,
 } from '#proto/inference/v1/inference.js';
 import type { Translation } from '../chat-completions/content.js';
 import {
@@ -20,7 +18,9 @@ import {
   takesCacheBreakpoints,
 } from '../chat-completions/flavour.js';
 import { reasoningEffort } from '../chat-completions/reasoning-effort.js';
+import { unsupported } from '../chat-completions/request.js';
 import { isStrictSchema, responseFormatOf } from '../chat-completions/response-format.js';
+import { toolFields } from '../chat-completions/tool-fields.js';
 import { toUpstreamToolName } from '../chat-completions/tool-names.js';
 import type { UpstreamBody } from '../http/wire.js';
 import { droppedFor, nativeFor } from '../native.js';
@@ -113,7 +113,7 @@ function promptFields(
   return {
     // If any JSON object is requested, the vendor requires the word JSON in the input, and instructions are not part of it.
     ...conversation(prompt!, translation, responseFormat?.format?.$case === 'jsonObject'),
-    ...toolFields(prompt!, dropped),
+    ...toolFields(prompt!, dropped, toTool, (name) => namedChoice(name, prompt!.tools)),
     text: textFormatOf(responseFormat),
   };
 }
@@ -143,17 +143,6 @@ function reasoningFields(reasoning: Reasoning | undefined, effort: string | unde
   };
 }
 
-function toolFields({ tools, toolChoice }: Prompt, dropped: Set<string>): JsonObject {
-  // OpenAI rejects a tool choice without tools.
-  if (tools.length === 0) return {};
-  if (tools.some(({ cacheTtl }) => cacheTtl !== undefined)) dropped.add('cache_control');
-  return {
-    tools: tools.map(toTool),
-    tool_choice: toolChoiceOf(toolChoice, tools),
-    parallel_tool_calls: toolChoice?.disableParallelCalls === true ? false : undefined,
-  };
-}
-
 function toTool(tool: Tool): JsonObject {
   const head = { name: toUpstreamToolName(tool.name), description: tool.description === '' ? undefined : tool.description };
   if (tool.custom !== undefined) {
@@ -165,28 +154,12 @@ function toTool(tool: Tool): JsonObject {
   return { type: 'function', ...head, parameters, strict: tool.strict === true && isStrictSchema(parameters) };
 }
 
-function toolChoiceOf(choice: Prompt['toolChoice'], tools: readonly Tool[]): unknown {
-  switch (choice?.mode) {
-    case ToolChoice_Mode.MODE_AUTO:
-      return 'auto';
-    case ToolChoice_Mode.MODE_NONE:
-      return 'none';
-    case ToolChoice_Mode.MODE_REQUIRED:
-      return 'required';
-    case ToolChoice_Mode.MODE_NAMED: {
-      const isCustom = tools.some(({ name, custom }) => name === choice.name && custom !== undefined);
-      return { type: isCustom ? 'custom' : 'function', name: toUpstreamToolName(choice.name) };
-    }
-    default:
-      return undefined;
-  }
-}
+const namedChoice = (name: string, tools: readonly Tool[]): JsonObject => ({
+  type: tools.some((tool) => tool.name === name && tool.custom !== undefined) ? 'custom' : 'function',
+  name: toUpstreamToolName(name),
+});
 
 function textFormatOf(responseFormat: ResponseFormat | undefined): JsonObject | undefined {
   const form = responseFormatOf(responseFormat);
   return form === undefined ? undefined : { format: { type: form['type'], ...(form['json_schema'] as JsonObject | undefined) } };
-}
-
-function unsupported(field: string, message: string): AppError {
-  return new AppError('unsupported_field', message, { details: { field } });
 }
