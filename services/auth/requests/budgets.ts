@@ -5,13 +5,12 @@ import { newId } from '#kit/id.js';
 import { Budget, BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
 import type { BudgetFallback } from '#proto/auth/v1/auth.js';
 import { formatUsd } from '#rules/money.js';
-import { modelIdForm } from './fields.js';
+import { int64Max, modelIdForm } from './fields.js';
 
 /** How many budgets a key, a project or an account may have. The lifetime limit of a key is one of them. */
 const budgetsMax = 2;
 const percentMax = 1000;
 const percentsMax = 10;
-const int64Max = 2n ** 63n - 1n;
 
 const periodWords = {
   [BudgetPeriod.BUDGET_PERIOD_LIFETIME]: 'lifetime',

@@ -18,7 +18,7 @@ const secretHashBytes = 32;
 // The end of the year 9999; later years have no four-digit form in ISO 8601.
 const expiresAtMsMax = 253_402_300_799_999n;
 const overlapMsMax = 30 * 86_400_000;
-const int64Max = 2n ** 63n - 1n;
+export const int64Max = 2n ** 63n - 1n;
 
 /** Returns an invalid_request about one field; the message says what the field must be. */
 export function invalidField(field: string, message: string): AppError {
@@ -27,30 +27,31 @@ export function invalidField(field: string, message: string): AppError {
 
 /** Returns the bytes of an account id. */
 export function accountIdBytes(accountId: string): Buffer {
-  return idBytes('account_id', 'acct', accountId);
+  return checkedId('account_id', 'acct', accountId);
 }
 
 /** Returns the bytes of a project id. */
 export function projectIdBytes(projectId: string): Buffer {
-  return idBytes('project_id', 'proj', projectId);
+  return checkedId('project_id', 'proj', projectId);
 }
 
 /** Returns the bytes of a key id. */
 export function keyIdBytes(keyId: string): Buffer {
-  return idBytes('key_id', 'key', keyId);
+  return checkedId('key_id', 'key', keyId);
 }
 
 /** Returns the bytes of the id of a webhook endpoint. */
 export function endpointIdBytes(endpointId: string): Buffer {
-  return idBytes('endpoint_id', 'whe', endpointId);
+  return checkedId('endpoint_id', 'whe', endpointId);
 }
 
 /** Returns the bytes of the id of a notification. */
 export function deliveryIdBytes(deliveryId: string): Buffer {
-  return idBytes('delivery_id', 'ntf', deliveryId);
+  return checkedId('delivery_id', 'ntf', deliveryId);
 }
 
-function idBytes(field: string, prefix: string, id: string): Buffer {
+/** Returns the bytes of an id with this prefix. */
+export function checkedId(field: string, prefix: string, id: string): Buffer {
   const bytes = idToBytes(prefix, id);
   if (bytes === undefined) throw fieldFault(field, 'id', { prefix });
   return bytes;

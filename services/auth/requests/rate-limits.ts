@@ -1,10 +1,10 @@
 // Rate limits of keys and accounts: their validation, their form in a database column, and their form in audit events.
 import { fieldFault } from '#client/errors/fault.js';
 import type { AccountRateLimits, RateLimits } from '#proto/auth/v1/auth.js';
+import { modelIdForm } from './fields.js';
 
 const maxima = { requests_per_minute: 1_000_000, tokens_per_minute: 1_000_000_000, concurrent_calls: 1_000_000 };
 const modelsMax = 100;
-const modelIdForm = /^[\x21-\x7e]{1,200}$/;
 
 /** Returns the limits, or undefined when none is set. */
 export function checkedRateLimits(limits: RateLimits | undefined, field = 'rate_limits'): RateLimits | undefined {

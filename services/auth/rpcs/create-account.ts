@@ -1,12 +1,11 @@
 // CreateAccount: adds an active account.
-import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
-import { type Account, AccountState, CreateAccountRequest, type CreateAccountResponse } from '#proto/auth/v1/auth.js';
+import { type Account, CreateAccountRequest, type CreateAccountResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
+import { newAccountOf } from '../new-account.js';
 import { checkedName } from '../requests/fields.js';
 import { found } from '../requests/found.js';
 import { accountRateLimitWords, checkedAccountRateLimits } from '../requests/rate-limits.js';
-import { defaultTimeZone } from '../requests/time-zone.js';
 import { firstOrRepeat, repeatableCall } from '../requests/repeat.js';
 
 /** Creates an account; a repeat returns the first one. Raises invalid_request and idempotency_mismatch. */
@@ -19,19 +18,7 @@ export async function createAccount(request: CreateAccountRequest, context: Call
 
   const create = async (): Promise<Account | undefined> => {
     const nowMs = clock.nowMs();
-    const account: Account = {
-      id: newId('acct', nowMs),
-      name,
-      state: AccountState.ACCOUNT_STATE_ACTIVE,
-      createdAtMs: BigInt(nowMs),
-      version: 1n,
-      stateReason: '',
-      rateLimits,
-      budgets: [],
-      timeZone: defaultTimeZone,
-      neverLogPrompts: false,
-      requireSecondFactor: false,
-    };
+    const account: Account = { ...newAccountOf(name, nowMs), rateLimits };
     const limitsDetail = rateLimits === undefined ? {} : { rate_limits: accountRateLimitWords(rateLimits) };
     const event = { action: 'account.create', accountId: account.id, targetId: account.id, detail: { name, ...limitsDetail } };
     if (!(await accounts.add(account, call, (tx) => audit.append(tx, context, event)))) return undefined;

@@ -198,29 +198,25 @@ export class KeyStore {
   }
 
   /** Counts the keys of each account that are not revoked, by account id. Accounts without such a key are left out. */
-  async countByAccount(accountIds: readonly Buffer[]): Promise<Map<string, number>> {
-    if (accountIds.length === 0) return new Map();
-    const rows: Row[] = await this.db
-      .knex('platform_key')
-      .whereIn('account_id', [...accountIds])
-      .whereNot({ state: KeyState.KEY_STATE_REVOKED })
-      .groupBy('account_id')
-      .select('account_id')
-      .count({ keys: '*' });
-    return new Map(rows.map((row) => [idFromBytes('acct', asBytes(row['account_id'])), asNumber(row['keys'])]));
+  countByAccount(accountIds: readonly Buffer[]): Promise<Map<string, number>> {
+    return this.countBy('account_id', 'acct', accountIds);
   }
 
   /** Counts the keys of each project that are not revoked, by project id. Projects without such a key are left out. */
-  async countByProject(projectIds: readonly Buffer[]): Promise<Map<string, number>> {
-    if (projectIds.length === 0) return new Map();
+  countByProject(projectIds: readonly Buffer[]): Promise<Map<string, number>> {
+    return this.countBy('project_id', 'proj', projectIds);
+  }
+
+  private async countBy(column: 'account_id' | 'project_id', prefix: string, ids: readonly Buffer[]): Promise<Map<string, number>> {
+    if (ids.length === 0) return new Map();
     const rows: Row[] = await this.db
       .knex('platform_key')
-      .whereIn('project_id', [...projectIds])
+      .whereIn(column, [...ids])
       .whereNot({ state: KeyState.KEY_STATE_REVOKED })
-      .groupBy('project_id')
-      .select('project_id')
+      .groupBy(column)
+      .select(column)
       .count({ keys: '*' });
-    return new Map(rows.map((row) => [idFromBytes('proj', asBytes(row['project_id'])), asNumber(row['keys'])]));
+    return new Map(rows.map((row) => [idFromBytes(prefix, asBytes(row[column])), asNumber(row['keys'])]));
   }
 
   /**

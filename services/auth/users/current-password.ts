@@ -4,7 +4,7 @@ import type { Session, User } from '#proto/auth/v1/users.js';
 import { found } from '../requests/found.js';
 import { signInRefused } from './begin-session.js';
 import type { UserDeps } from './deps.js';
-import { checkedId } from './fields.js';
+import { checkedId } from '../requests/fields.js';
 import type { StoredUser } from '../users/store/users.js';
 import { checkPassword } from './throttle.js';
 

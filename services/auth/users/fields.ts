@@ -1,7 +1,7 @@
 // Validation of single fields of requests about users. Each function returns the value to work with or raises invalid_request.
 import { fieldFault } from '#client/errors/fault.js';
-import { idToBytes } from '#kit/id.js';
 import { type Client, type ProjectRole, Role } from '#proto/auth/v1/users.js';
+import { checkedId } from '../requests/fields.js';
 
 const emailCharsMax = 254;
 const passwordCharsMin = 10;
@@ -57,13 +57,6 @@ export function checkedProjectRoles(roles: readonly ProjectRole[]): ProjectRole[
     checkedId('project_roles.project_id', 'proj', projectId);
     return { projectId, role: checkedProjectRole(role, 'project_roles.role') };
   });
-}
-
-/** Returns the bytes of an id with this prefix. */
-export function checkedId(field: string, prefix: string, id: string): Buffer {
-  const bytes = idToBytes(prefix, id);
-  if (bytes === undefined) throw fieldFault(field, 'id', { prefix });
-  return bytes;
 }
 
 /** Returns the client of a sign-in, with its texts cut to the lengths that are stored. */

@@ -5,11 +5,10 @@ import { newId } from '#kit/id.js';
 import { type CreateManagementKeyRequest, type CreateManagementKeyResponse, type ManagementKey, User } from '#proto/auth/v1/users.js';
 import { accountScopes, scopes } from '#rules/scopes.js';
 import { hashSecret, lastFour, mintSecret } from '../../key-secret.js';
-import { accountIdBytes, checkedAddresses, checkedExpiry, checkedName, projectIdBytes } from '../../requests/fields.js';
+import { accountIdBytes, checkedAddresses, checkedExpiry, checkedId, checkedName, projectIdBytes } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { assertOpenProject } from '../../requests/own-project.js';
 import type { UserDeps } from '../deps.js';
-import { checkedId } from '../fields.js';
 import { membershipBy } from '../management-access.js';
 
 /** Raises invalid_request, not_found, and failed_precondition when the account has too many keys or the project is deleted. */

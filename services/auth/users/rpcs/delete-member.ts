@@ -1,10 +1,9 @@
 // DeleteMember: ends a membership.
 import type { CallContext } from '#client/call-context.js';
 import type { DeleteMemberRequest, DeleteMemberResponse } from '#proto/auth/v1/users.js';
-import { accountIdBytes } from '../../requests/fields.js';
+import { accountIdBytes, checkedId } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import type { UserDeps } from '../deps.js';
-import { checkedId } from '../fields.js';
 
 /** Raises invalid_request, not_found, and failed_precondition when the account would have no owner left. */
 export async function deleteMember(

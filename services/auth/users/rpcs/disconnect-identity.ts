@@ -4,7 +4,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { DisconnectIdentityRequest, DisconnectIdentityResponse } from '#proto/auth/v1/users.js';
 import { found } from '../../requests/found.js';
 import type { UserDeps } from '../deps.js';
-import { checkedId } from '../fields.js';
+import { checkedId } from '../../requests/fields.js';
 
 /** Raises invalid_request, not_found, and failed_precondition for the user's only way to sign in. */
 export async function disconnectIdentity(

@@ -2,7 +2,7 @@
 import type { CallContext } from '#client/call-context.js';
 import type { ListIdentitiesRequest, ListIdentitiesResponse } from '#proto/auth/v1/users.js';
 import type { UserDeps } from '../deps.js';
-import { checkedId } from '../fields.js';
+import { checkedId } from '../../requests/fields.js';
 
 /** Raises invalid_request. */
 export async function listIdentities(

@@ -1,11 +1,11 @@
 // PutMember: makes a user a member or changes their role.
 import type { CallContext } from '#client/call-context.js';
 import type { PutMemberRequest, PutMemberResponse } from '#proto/auth/v1/users.js';
-import { accountIdBytes } from '../../requests/fields.js';
+import { accountIdBytes, checkedId } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { roleWord } from '../audit-details.js';
 import type { UserDeps } from '../deps.js';
-import { checkedId, checkedRole } from '../fields.js';
+import { checkedRole } from '../fields.js';
 
 /** Raises invalid_request, not_found, and failed_precondition when the account would have no owner left. */
 export async function putMember(

@@ -1,12 +1,12 @@
 // PutProjectMember: gives a member a role in one project, or takes it away.
 import type { CallContext } from '#client/call-context.js';
 import { type ProjectRole, type PutProjectMemberRequest, type PutProjectMemberResponse, Role } from '#proto/auth/v1/users.js';
-import { accountIdBytes, projectIdBytes } from '../../requests/fields.js';
+import { accountIdBytes, checkedId, projectIdBytes } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { ownProject } from '../../requests/own-project.js';
 import { roleWord } from '../audit-details.js';
 import type { UserDeps } from '../deps.js';
-import { checkedId, checkedProjectRole, checkedProjectRoles } from '../fields.js';
+import { checkedProjectRole, checkedProjectRoles } from '../fields.js';
 
 /** Raises invalid_request, and not_found for a project that the account does not have or a user who is not a member. */
 export async function putProjectMember(

@@ -1,11 +1,10 @@
 // RevokeInvitation: revokes an open invitation.
 import type { CallContext } from '#client/call-context.js';
 import type { RevokeInvitationRequest, RevokeInvitationResponse } from '#proto/auth/v1/users.js';
-import { accountIdBytes } from '../../requests/fields.js';
+import { accountIdBytes, checkedId } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { roleWord } from '../audit-details.js';
 import type { UserDeps } from '../deps.js';
-import { checkedId } from '../fields.js';
 
 /** Raises invalid_request and not_found. */
 export async function revokeInvitation(

@@ -1,10 +1,9 @@
 // RevokeManagementKey: revokes a management key permanently.
 import type { CallContext } from '#client/call-context.js';
 import type { RevokeManagementKeyRequest, RevokeManagementKeyResponse } from '#proto/auth/v1/users.js';
-import { accountIdBytes } from '../../requests/fields.js';
+import { accountIdBytes, checkedId } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import type { UserDeps } from '../deps.js';
-import { checkedId } from '../fields.js';
 
 /** Raises invalid_request and not_found. */
 export async function revokeManagementKey(

@@ -3,7 +3,8 @@ import type { CallContext } from '#client/call-context.js';
 import { type SetPasswordRequest, type SetPasswordResponse, SignInMethod } from '#proto/auth/v1/users.js';
 import { sessionActor } from '../audit-details.js';
 import type { UserDeps } from '../deps.js';
-import { checkedId, checkedPassword } from '../fields.js';
+import { checkedId } from '../../requests/fields.js';
+import { checkedPassword } from '../fields.js';
 import { hashPassword } from '../password.js';
 import { assertCurrentPassword, userOfSession } from '../current-password.js';
 

@@ -15,7 +15,7 @@ import { claimsOfResponse, newIdentity } from '../claims.js';
 import type { IdentityClaims } from '../identity-claims.js';
 import type { UserDeps } from '../deps.js';
 import { checkedClient } from '../fields.js';
-import { newAccountOf } from '../new-account.js';
+import { newAccountOf } from '../../new-account.js';
 import { unlessDuplicate } from '../store/identities.js';
 
 const messages = {

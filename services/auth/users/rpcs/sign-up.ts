@@ -9,7 +9,7 @@ import { beginSession, signInRefused } from '../begin-session.js';
 import type { UserDeps } from '../deps.js';
 import { checkedClient, checkedEmail, checkedPassword } from '../fields.js';
 import { knownAddressLetter, signUpLetter } from '../mail/mail-templates.js';
-import { newAccountOf } from '../new-account.js';
+import { newAccountOf } from '../../new-account.js';
 import { hashPassword } from '../password.js';
 import { unlessDuplicate } from '../store/identities.js';
 import { emailTaken } from '../store/users.js';

@@ -3,12 +3,12 @@ import { changedFields } from '#kit/audit/audit-event.js';
 import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { UpdateUserRequest, UpdateUserResponse } from '#proto/auth/v1/users.js';
-import { checkedName } from '../../requests/fields.js';
+import { checkedId, checkedName } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { checkedUpdateMask } from '../../requests/update-mask.js';
 import { userDetail } from '../audit-details.js';
 import type { UserDeps } from '../deps.js';
-import { checkedEmail, checkedId } from '../fields.js';
+import { checkedEmail } from '../fields.js';
 
 const fields = ['name', 'is_disabled', 'is_operator', 'email'] as const;
 

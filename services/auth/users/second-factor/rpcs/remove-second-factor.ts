@@ -5,7 +5,7 @@ import { found } from '../../../requests/found.js';
 import { sessionActor } from '../../audit-details.js';
 import { userOfSession } from '../../current-password.js';
 import type { UserDeps } from '../../deps.js';
-import { checkedId } from '../../fields.js';
+import { checkedId } from '../../../requests/fields.js';
 import { mailAboutFactors } from '../mail.js';
 import { assertRecentlyAuthenticated } from '../recent.js';
 import { kindWord } from './add-second-factor.js';

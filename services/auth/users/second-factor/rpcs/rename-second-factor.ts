@@ -1,12 +1,11 @@
 // RenameSecondFactor: renames a second factor of the user of a session.
 import type { CallContext } from '#client/call-context.js';
 import type { RenameSecondFactorRequest, RenameSecondFactorResponse } from '#proto/auth/v1/users.js';
-import { checkedName } from '../../../requests/fields.js';
+import { checkedId, checkedName } from '../../../requests/fields.js';
 import { found } from '../../../requests/found.js';
 import { sessionActor } from '../../audit-details.js';
 import { userOfSession } from '../../current-password.js';
 import type { UserDeps } from '../../deps.js';
-import { checkedId } from '../../fields.js';
 import { kindWord } from './add-second-factor.js';
 
 /** Raises invalid_request and not_found. */

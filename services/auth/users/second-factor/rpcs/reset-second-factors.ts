@@ -3,7 +3,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { ResetSecondFactorsRequest, ResetSecondFactorsResponse } from '#proto/auth/v1/users.js';
 import { found } from '../../../requests/found.js';
 import type { UserDeps } from '../../deps.js';
-import { checkedId } from '../../fields.js';
+import { checkedId } from '../../../requests/fields.js';
 import { mailAboutFactors } from '../mail.js';
 
 /** A repeat changes nothing. Raises invalid_request and not_found. */

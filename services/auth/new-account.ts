@@ -1,6 +1,6 @@
-// The account of a user who signs up.
+// A new account.
 import { newId } from '#kit/id.js';
-import { defaultTimeZone } from '../requests/time-zone.js';
+import { defaultTimeZone } from './requests/time-zone.js';
 import { type Account, AccountState } from '#proto/auth/v1/auth.js';
 
 /** Returns an active account with this name, not stored yet. */
