@@ -53,9 +53,8 @@ export const modelColumns = [
   'pause_reason',
 ] as const;
 
-/** The columns of `price_version` that are read. */
-export const priceColumns = [
-  'id',
+/** The columns that versions and drafts of prices have in common. */
+const figureColumns = [
   'model_id',
   'effective_from_ms',
   'input_nano_usd_per_mtok',
@@ -65,24 +64,13 @@ export const priceColumns = [
   'output_nano_usd_per_mtok',
   'reasoning_nano_usd_per_mtok',
   'units',
-  'created_at_ms',
 ] as const;
 
+/** The columns of `price_version` that are read. */
+export const priceColumns = ['id', ...figureColumns, 'created_at_ms'] as const;
+
 /** The columns of `price_draft`. */
-export const draftColumns = [
-  'model_id',
-  'version',
-  'effective_from_ms',
-  'input_nano_usd_per_mtok',
-  'cache_read_nano_usd_per_mtok',
-  'cache_write_5m_nano_usd_per_mtok',
-  'cache_write_1h_nano_usd_per_mtok',
-  'output_nano_usd_per_mtok',
-  'reasoning_nano_usd_per_mtok',
-  'units',
-  'author',
-  'updated_at_ms',
-] as const;
+export const draftColumns = [...figureColumns, 'version', 'author', 'updated_at_ms'] as const;
 
 /** Converts a row of `model`. */
 export function modelFromRow(row: Row): StoredModel {
