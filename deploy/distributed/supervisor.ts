@@ -1,8 +1,9 @@
 // Supervises the launcher's child processes: each has its own environment and log file, and is restarted if it exits unexpectedly.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import type { Part } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
+import { lastLines } from './mariadb/server-process.js';
 
 /** Describes a process to supervise. */
 export interface ProcessSpec {
@@ -25,8 +26,6 @@ export interface Supervised extends Part {
   /** Returns the last lines of its log if it has exited with an error, otherwise undefined. */
   fault(): string | undefined;
 }
-
-const logLinesShownMax = 8;
 
 /** Returns a supervised process as a part. Calls `onStart` with the new pid at every start. */
 export function supervise(spec: ProcessSpec, log: Logger, onStart: (pid: number) => void): Supervised {
@@ -75,8 +74,4 @@ export function supervise(spec: ProcessSpec, log: Logger, onStart: (pid: number)
       clearTimeout(timer);
     },
   };
-}
-
-function lastLines(path: string): string {
-  return readFileSync(path, 'utf8').trimEnd().split('\n').slice(-logLinesShownMax).join('\n');
 }
