@@ -1,11 +1,11 @@
 // Parses arguments: amounts, times, lists and words. Pure; each function raises commander's InvalidArgumentError, whose message follows
 // commander's own "error: option '…' argument '…' is invalid.".
 import { InvalidArgumentError } from 'commander';
+import { dayMs } from '#kit/clock.js';
 import { nearest } from '#kit/config/settings.js';
 import type { ModelPermission } from '#proto/auth/v1/auth.js';
 import { limitNanoUsdMax, parseUsd } from '#rules/money.js';
 
-const dayMs = 86_400_000;
 const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs };
 
 /** Returns the nano-USD of an amount such as "5" or "-0.25". */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import { dayMs } from '#kit/clock.js';
 import { ProcessInfo } from '#proto/process/v1/process.js';
 import { CliError } from './errors.js';
 import { checkCertificates, checkClocks, checkDisks, checkVersions, type SeenProcess } from './process-checks.js';
 
 const nowMs = 1_800_000_000_000;
-const dayMs = 86_400_000;
 const gb = 1_000_000_000n;
 
 function seen(name: string, info: Partial<ProcessInfo> = {}, uncertainMs = 10): SeenProcess {

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AppError } from '#client/errors/app-error.js';
+import { dayMs } from '#kit/clock.js';
 import { KeyState } from '#proto/auth/v1/auth.js';
 import { type FakeGateway, startFakeGateway, testNowMs } from '../testing/fake-gateway.js';
 import { jsonLines, tollgate, tollgateJson } from '../testing/tollgate.js';
 
-const dayMs = 86_400_000;
 let gateway: FakeGateway;
 
 beforeEach(async () => {

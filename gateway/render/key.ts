@@ -1,5 +1,6 @@
 // Renders a key and its money as JSON. Amounts are USD as decimal strings.
 import type { Static } from 'typebox';
+import { enumWord } from '#kit/enum-word.js';
 import { AccountState, type Key, type Project, type RateLimits } from '#proto/auth/v1/auth.js';
 import { type Budget, BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
 import type { Balance, BudgetSpend, KeySpend } from '#proto/ledger/v1/ledger.js';
@@ -47,8 +48,6 @@ export function renderKey(
   };
 }
 
-const word = <W extends string>(name: string, prefix: string): W => name.slice(prefix.length).toLowerCase() as W;
-
 function modelsOf({ models }: Pick<Key, 'models'>): string[] | null {
   return models === undefined || models.allModels ? null : models.modelIds;
 }
@@ -64,8 +63,8 @@ function rateLimitsOf(limits: RateLimits | undefined): Static<typeof KeyView>['r
 function renderBudget(budget: Budget, spend: readonly BudgetSpend[]): Static<typeof KeyView>['budgets'][number] {
   const used = spend.find(({ budgetId }) => budgetId === budget.id)!;
   return {
-    scope: word(BudgetScope[budget.scope], 'BUDGET_SCOPE_'),
-    period: word(BudgetPeriod[budget.period], 'BUDGET_PERIOD_'),
+    scope: enumWord(BudgetScope[budget.scope], 'BUDGET_SCOPE_'),
+    period: enumWord(BudgetPeriod[budget.period], 'BUDGET_PERIOD_'),
     limit_usd: formatUsd(budget.limitNanoUsd),
     soft: budget.soft,
     spent_usd: formatUsd(used.spentNanoUsd),

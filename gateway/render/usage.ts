@@ -1,5 +1,6 @@
 // Renders a usage record as JSON. Amounts are USD as decimal strings.
 import type { Static } from 'typebox';
+import { enumWord } from '#kit/enum-word.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { type ModelFallback, Outcome, PromptLogState, UsageSource, type UsageRecord } from '#proto/metering/v1/metering.js';
@@ -9,8 +10,6 @@ import { renderAttempts } from './attempts.js';
 
 type View = Static<typeof UsageRecordView>;
 
-const word = <W extends string>(name: string, prefix: string): W => name.slice(prefix.length).toLowerCase() as W;
-
 /** Returns the body of GET /v1/usage/{request id}. */
 export function renderUsageRecordAlone(record: UsageRecord): Static<typeof UsageRecordAlone> {
   return { ...renderUsageRecord(record), attempts: renderAttempts(record), prompt_log: renderPromptLogState(record) };
@@ -19,7 +18,7 @@ export function renderUsageRecordAlone(record: UsageRecord): Static<typeof Usage
 /** Returns what became of the prompt and the answer; null if nothing is known of them. */
 export function renderPromptLogState({ promptLog }: UsageRecord): Static<typeof PromptLogStateView> {
   if (promptLog === PromptLogState.PROMPT_LOG_STATE_UNSPECIFIED) return null;
-  return word(PromptLogState[promptLog], 'PROMPT_LOG_STATE_');
+  return enumWord(PromptLogState[promptLog], 'PROMPT_LOG_STATE_');
 }
 
 /** Returns a record as shown in lists. */
@@ -35,14 +34,14 @@ export function renderUsageRecord(record: UsageRecord): View {
     model: call.modelId,
     requested_model: call.modelFallback?.requestedModelId ?? call.modelId,
     fallback_reason: fallbackReason(call.modelFallback),
-    format: call.product || word<string>(ApiFormat[call.format], 'API_FORMAT_').replace('_', '-'),
+    format: call.product || enumWord<string>(ApiFormat[call.format], 'API_FORMAT_').replace('_', '-'),
     stream: call.streaming,
     started_at: new Date(Number(call.startedAtMs)).toISOString(),
     first_output_ms: record.firstOutputMs ?? null,
     duration_ms: record.durationMs,
-    outcome: word(Outcome[record.outcome], 'OUTCOME_'),
+    outcome: enumWord(Outcome[record.outcome], 'OUTCOME_'),
     outcome_detail: record.outcomeDetail === '' ? null : record.outcomeDetail,
-    usage_source: word(UsageSource[record.source], 'USAGE_SOURCE_'),
+    usage_source: enumWord(UsageSource[record.source], 'USAGE_SOURCE_'),
     quarantined: record.quarantined,
     tokens: renderTokens(record.tokens!),
     units: renderUnits(record.tokens!),

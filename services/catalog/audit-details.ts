@@ -1,11 +1,12 @@
 // The details of audit events about models and prices. Pure.
+import { enumWord } from '#kit/enum-word.js';
 import { Capability, Modality, type Model, ModelState, type PriceVersion, Tokenizer } from '#proto/catalog/v1/catalog.js';
 import { formatUsd } from '#rules/money.js';
 
 const wordOf =
   (names: Readonly<Record<number, string>>, prefix: string) =>
   (value: number): string =>
-    (names[value] ?? `${prefix}UNKNOWN`).slice(prefix.length).toLowerCase();
+    enumWord(names[value], prefix);
 const modality = wordOf(Modality, 'MODALITY_');
 const capability = wordOf(Capability, 'CAPABILITY_');
 const state = wordOf(ModelState, 'MODEL_STATE_');

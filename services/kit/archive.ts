@@ -17,9 +17,9 @@ export async function writeArchive(folder: string, kind: string, values: Iterabl
   const unfinished = `${path}.part`;
   try {
     await pipeline(linesOf(values), createGzip(), createWriteStream(unfinished, { flags: 'wx', mode: 0o600 }));
-    await sync(unfinished);
+    await syncPath(unfinished);
     await rename(unfinished, path);
-    await sync(folder);
+    await syncPath(folder);
   } catch (error) {
     await rm(unfinished, { force: true });
     throw error;
@@ -31,7 +31,8 @@ function* linesOf(values: Iterable<unknown>): Generator<string> {
   for (const value of values) yield `${JSON.stringify(value)}\n`;
 }
 
-async function sync(path: string): Promise<void> {
+/** Writes a file, or the names in a folder, through to the disk: a new file is durable only once its folder is. */
+export async function syncPath(path: string): Promise<void> {
   const file = await open(path, 'r');
   try {
     await file.sync();

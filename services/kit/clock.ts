@@ -8,6 +8,10 @@ export interface Clock {
   monotonicMs(): number;
 }
 
+export const minuteMs = 60_000;
+export const hourMs = 60 * minuteMs;
+export const dayMs = 24 * hourMs;
+
 /** The machine's clock. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),

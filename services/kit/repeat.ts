@@ -6,7 +6,7 @@ import { afterAbout } from './shared-timers.js';
  * consecutive failures, so that an outage is reported once. Returns a function that stops it and resolves once no run is
  * in progress.
  */
-export function repeat(intervalMs: number, work: () => Promise<void>, onError: (error: unknown) => void): () => Promise<void> {
+export function repeat(intervalMs: number, work: () => Promise<unknown>, onError: (error: unknown) => void): () => Promise<void> {
   let isStopping = false;
   let endPause = (): void => {};
   let isFailing = false;

@@ -1,5 +1,6 @@
 // The metrics of metering. No metric is labelled by account, and a call costs no more than counting.
 import type { Clock } from '#kit/clock.js';
+import { enumWord } from '#kit/enum-word.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { counter, gauge, histogram, observe, type Reading } from '#kit/telemetry/metrics.js';
@@ -98,7 +99,7 @@ const lastRunAge = gauge(
 /** Counts a newly stored record. */
 export function countRecord({ outcome, chargeNanoUsd, call, tokens: used, settlement, quarantined: isQuarantined }: UsageRecord): void {
   const served = { model: call!.modelId, upstream: call!.upstreamId };
-  calls.count({ ...served, outcome: wordOf(Outcome[outcome], 'OUTCOME_') });
+  calls.count({ ...served, outcome: enumWord(Outcome[outcome], 'OUTCOME_') });
   charged.of(served).add(Number(chargeNanoUsd));
   if (used !== undefined) {
     const { inputTokens, cacheReadTokens, cacheWrite5mTokens, cacheWrite1hTokens, outputTokens } = used;
@@ -148,11 +149,7 @@ function reconcileReadings(results: Results, nowMs: number): Reading[] {
   return [
     ...runs,
     ...checks.map((check) =>
-      drift.at(drifts.filter((each) => each.check === check).length, { check: wordOf(DriftCheck[check], 'DRIFT_CHECK_') }),
+      drift.at(drifts.filter((each) => each.check === check).length, { check: enumWord(DriftCheck[check], 'DRIFT_CHECK_') }),
     ),
   ];
-}
-
-function wordOf(name: string | undefined, prefix: string): string {
-  return (name ?? 'unknown').replace(prefix, '').toLowerCase();
 }

@@ -2,6 +2,7 @@
 import { constants } from 'node:fs';
 import { appendFile, type FileHandle, mkdir, open, readdir, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { syncPath } from '#kit/archive.js';
 import type { Logger } from '#kit/log.js';
 import { decodeLines, encodeLine, type SpooledReport } from './line.js';
 
@@ -158,7 +159,7 @@ export class SpoolFiles {
       0o600,
     );
     try {
-      await syncFolder(this.folder);
+      await syncPath(this.folder);
     } catch (error) {
       await handle.close();
       throw error;
@@ -213,14 +214,4 @@ export async function countSetAside(root: string): Promise<{ refused: number; da
 /** Creates the folder; throws a system error if that fails. */
 export async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-}
-
-/** Syncs the folder: a new file is durable only once its folder is. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

@@ -2,6 +2,7 @@
 // those that a process could not finish: it retries them, with the same id, after their claim expires.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Knex } from 'knex';
+import { hourMs } from '#kit/clock.js';
 import { repeat } from '#kit/repeat.js';
 import { NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
 import { keptDays, type OutgoingNotification, type StoredNotification } from './model.js';
@@ -13,7 +14,6 @@ const atATimeMax = 50;
 const atATimePerEndpointMax = 4;
 const removedAtATime = 500;
 const patienceMs = 5000;
-const hourMs = 3_600_000;
 
 /** Stores notifications, and delivers those that are due until it is stopped. */
 export class Notifier {

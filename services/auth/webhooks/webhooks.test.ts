@@ -1,6 +1,7 @@
 // Webhooks over a real database and real HTTP: events reach the endpoints that receive them, signed, each once; failures are retried, then end.
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { dayMs } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import { MailFailure } from '#kit/mail/mailer.js';
 import { testEngines } from '#kit/testing/database.js';
@@ -24,7 +25,6 @@ const {
   NOTIFICATION_STATE_DELIVERED: delivered,
   NOTIFICATION_STATE_FAILED: failed,
 } = NotificationState;
-const dayMs = 86_400_000;
 
 describe.each(testEngines)('webhooks on %s', (engine) => {
   let auth: TestAuth;

@@ -4,6 +4,7 @@ import 'reflect-metadata';
 import { createHash, randomBytes, webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
+import { dayMs } from '../clock.js';
 
 /** A certificate and its private key as PEM. */
 export interface Pair {
@@ -29,7 +30,6 @@ export interface IssueOptions {
 }
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
-const dayMs = 86_400_000;
 const authorityDays = 3650;
 // Backdated, so that a machine whose clock is behind accepts a certificate that was just issued.
 const backdatedMs = 300_000;

@@ -1,10 +1,11 @@
 // Low-balance alerts over a real database: fired once, rearmed after a clear rise, and their notifications shipped to the notifier once.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { hourMs } from '#kit/clock.js';
 import { testEngines } from '#kit/testing/database.js';
 import { eventually } from '#kit/testing/waiting.js';
 import { PutAlertRequest, type PutAlertResponse } from '#proto/ledger/v1/alerts.js';
 import { type Customer, depositRequest, fundedCustomer, holdRequest, refusalOf, settleRequest } from '../testing/requests.js';
-import { hourMs, messagesPerHourMax } from './model.js';
+import { messagesPerHourMax } from './model.js';
 import { startTestAlerts, type TestAlerts } from './testing/alerts.js';
 
 const usd = 1_000_000_000n;

@@ -1,4 +1,5 @@
 // The plain data of alerts. Pure.
+import { hourMs } from '#kit/clock.js';
 import type { MailLanguage } from '#rules/mail-language.js';
 
 /** Holds an account's alert as it is stored. */
@@ -29,7 +30,6 @@ export const emailsMax = 10;
 
 /** Maximum number of mails per account within an hour: the user who sets the addresses may not be the one who reads the mail. */
 export const messagesPerHourMax = 60;
-export const hourMs = 3_600_000;
 
 /** Returns the counts of an alert after this many more messages; undefined if there is no room for them within the hour. */
 export function countMessages(

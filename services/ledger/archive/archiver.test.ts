@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { callContext } from '#client/call-context.js';
+import { dayMs } from '#kit/clock.js';
 import { testEngines } from '#kit/testing/database.js';
 import { ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
 import { Archiver } from './archiver.js';
@@ -14,8 +15,6 @@ import { Reads } from '../store/reads.js';
 import { accountColumns } from '../store/rows.js';
 import { quietConfig, startTestLedger, type TestLedger } from '../testing/ledger.js';
 import { type Customer, depositRequest, fundedCustomer, holdRequest, refusalOf, settleRequest } from '../testing/requests.js';
-
-const msPerDay = 86_400_000;
 
 describe.each(testEngines)('archiving on %s', (engine) => {
   let ledger: TestLedger;
@@ -66,7 +65,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     const old = [await settle(customer, 30n), await settle(customer, 0n), await settle(customer, 50n)];
     const deposit = depositRequest(customer, 500n);
     await ledger.service.deposit(deposit);
-    ledger.clock.advance(36 * msPerDay);
+    ledger.clock.advance(36 * dayMs);
     const young = await settle(customer, 70n);
     const before = await balance();
     expect(await archiver.archive(folder)).toBe(4);
@@ -86,7 +85,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     expect((await ledger.service.deposit(deposit)).replayed).toBe(true);
 
     await settle(customer, 20n);
-    ledger.clock.advance(36 * msPerDay);
+    ledger.clock.advance(36 * dayMs);
     expect(await archiver.archive(folder)).toBe(2);
     expect(await archiver.archive(folder)).toBe(0);
     expect(new Set(lines().map(({ id }) => id)).size).toBe(6);
@@ -98,7 +97,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
 
   it('still finds errors after an archived beginning', async () => {
     await settle(customer, 30n);
-    ledger.clock.advance(36 * msPerDay);
+    ledger.clock.advance(36 * dayMs);
     await archiver.archive(folder);
     await settle(customer, 40n);
     await ledger.db
@@ -110,13 +109,13 @@ describe.each(testEngines)('archiving on %s', (engine) => {
 
   it('keeps a call that is refunded later, across the boundary between archived and kept entries', async () => {
     const holdId = await settle(customer, 30n);
-    ledger.clock.advance(20 * msPerDay);
+    ledger.clock.advance(20 * dayMs);
     await ledger.service.refund({ idempotencyKey: 'back', accountId: customer.accountId, holdId, amountNanoUsd: 10n, reason: 'why' });
-    ledger.clock.advance(20 * msPerDay);
+    ledger.clock.advance(20 * dayMs);
     expect(await archiver.archive(folder)).toBe(2);
     expect((await ledger.service.getHold({ holdId, accountId: customer.accountId })).hold).toMatchObject({ refundedNanoUsd: 10n });
     expect(await drifts()).toEqual([]);
-    ledger.clock.advance(20 * msPerDay);
+    ledger.clock.advance(20 * dayMs);
     expect(await archiver.archive(folder)).toBe(1);
     expect(await refusalOf(ledger.service.getHold({ holdId, accountId: customer.accountId }))).toMatchObject({ reason: 'not_found' });
     expect(await drifts()).toEqual([]);
@@ -124,7 +123,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
 
   it('keeps a part if one of its calls is refunded while its file is written', async () => {
     const holdId = await settle(customer, 30n);
-    ledger.clock.advance(36 * msPerDay);
+    ledger.clock.advance(36 * dayMs);
     const store = new ArchiveStore(ledger.db);
     const remove = store.remove.bind(store);
     let refund: Promise<unknown> | undefined;
@@ -161,7 +160,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     await ledger.service.settle(settleRequest(customer, hold!.id, 5n));
     const rows = Array.from({ length: 1_200 }, (_, index) => ({ ...depositRequest(customer, 1n), idempotencyKey: `d${index}` }));
     await Promise.all(rows.map((row) => ledger.service.deposit(row)));
-    ledger.clock.advance(36 * msPerDay);
+    ledger.clock.advance(36 * dayMs);
     expect(await archiver.archive(folder)).toBe(1_203);
     expect(await archiver.archive(folder)).toBe(0);
     expect(await drifts()).toEqual([]);
@@ -170,7 +169,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
 
   it('does not charge a call again that was settled and archived', async () => {
     const holdId = await settle(customer, 30n);
-    ledger.clock.advance(36 * msPerDay);
+    ledger.clock.advance(36 * dayMs);
     await archiver.archive(folder);
     const before = await balance();
     const repeated = ledger.service.settle(
@@ -189,7 +188,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
       .knex('journal')
       .where({ ...accountColumns(customer.accountId, engine), seq: 2 })
       .update({ amount_nano_usd: 31 });
-    ledger.clock.advance(36 * msPerDay);
+    ledger.clock.advance(36 * dayMs);
     expect(await archiver.archive(folder)).toBe(2);
     expect(new Set(lines().map(({ account_id }) => account_id))).toEqual(new Set([other.accountId]));
     expect(await entries()).toHaveLength(2);
@@ -198,7 +197,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
 
   it('removes nothing that could not be written', async () => {
     await settle(customer, 30n);
-    ledger.clock.advance(36 * msPerDay);
+    ledger.clock.advance(36 * dayMs);
     const blocked = join(folder, 'file');
     writeFileSync(blocked, '');
     await expect(archiver.archive(blocked)).rejects.toThrow();
@@ -207,7 +206,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
 
   it('archives an account once when two archivers run at the same time', async () => {
     for (let count = 0; count < 5; count += 1) await settle(customer, 30n);
-    ledger.clock.advance(36 * msPerDay);
+    ledger.clock.advance(36 * dayMs);
     const { db, clock, log } = ledger;
     const second = new Archiver({
       config: { ...quietConfig, retentionDays: 35 },

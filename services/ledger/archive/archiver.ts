@@ -1,7 +1,7 @@
 // The background job that moves the oldest entries of journals into files: written and synced first, removed afterwards.
 import { isId } from '#kit/id.js';
 import { writeArchive } from '#kit/archive.js';
-import type { Clock } from '#kit/clock.js';
+import { type Clock, dayMs } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import { repeat } from '#kit/repeat.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
@@ -18,7 +18,6 @@ const accountsPageSize = 200;
 const entriesOfPart = 1000;
 /** Maximum number of entries per file, all of which are in memory while it is written. */
 const entriesOfFile = 50_000;
-const msPerDay = 86_400_000;
 /** Higher than any entry's number. */
 const seqMax = 2n ** 53n - 1n;
 
@@ -48,9 +47,7 @@ export class Archiver {
     const folder = config.archiveDir;
     this.stopRepeating = repeat(
       config.archiveIntervalMs,
-      async () => {
-        await this.archive(folder);
-      },
+      () => this.archive(folder),
       (error) => log.error({ err: error }, 'old entries of the journal could not be archived; this will be retried'),
     );
   }
@@ -64,7 +61,7 @@ export class Archiver {
   /** Archives everything older than the retention; returns how many entries it removed. Several replicas may write an entry twice, into different files. */
   async archive(folder: string): Promise<number> {
     const { clock, config, store } = this.deps;
-    const untilMs = clock.nowMs() - config.retentionDays * msPerDay;
+    const untilMs = clock.nowMs() - config.retentionDays * dayMs;
     await store.noteUntil(untilMs);
     let archived = 0;
     let gathered: Part[] = [];

@@ -1,4 +1,5 @@
 // A journal entry as archives store it: every amount as whole nano-USD in decimal digits, names instead of numbers. Pure.
+import { enumWord } from '#kit/enum-word.js';
 import { BookAccount, type Entry, EntryKind } from '#proto/ledger/v1/ledger.js';
 
 /** Returns the entry as plain data for a line of JSON. */
@@ -7,9 +8,9 @@ export function entryLine(entry: Entry): Record<string, string> {
     id: entry.id,
     account_id: entry.accountId,
     seq: String(entry.seq),
-    kind: nameOf(EntryKind[entry.kind], 'ENTRY_KIND_'),
-    debit: nameOf(BookAccount[entry.debit], 'BOOK_ACCOUNT_'),
-    credit: nameOf(BookAccount[entry.credit], 'BOOK_ACCOUNT_'),
+    kind: enumWord(EntryKind[entry.kind], 'ENTRY_KIND_'),
+    debit: enumWord(BookAccount[entry.debit], 'BOOK_ACCOUNT_'),
+    credit: enumWord(BookAccount[entry.credit], 'BOOK_ACCOUNT_'),
     amount_nano_usd: String(entry.amountNanoUsd),
     credited_after_nano_usd: String(entry.creditedAfterNanoUsd),
     spent_after_nano_usd: String(entry.spentAfterNanoUsd),
@@ -21,8 +22,4 @@ export function entryLine(entry: Entry): Record<string, string> {
     idempotency_key: entry.idempotencyKey,
     created_at: new Date(Number(entry.createdAtMs)).toISOString(),
   };
-}
-
-function nameOf(name: string | undefined, prefix: string): string {
-  return (name ?? 'unknown').replace(prefix, '').toLowerCase();
 }

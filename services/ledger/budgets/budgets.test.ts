@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { hourMs } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { Budget, BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
@@ -15,7 +16,6 @@ import { type Customer, fundedCustomer, holdRequest, refundRequest, refusalOf, s
 
 const { BUDGET_PERIOD_LIFETIME, BUDGET_PERIOD_MONTH, BUDGET_PERIOD_WEEK, BUDGET_PERIOD_DAY } = BudgetPeriod;
 const { BUDGET_SCOPE_ACCOUNT, BUDGET_SCOPE_PROJECT, BUDGET_SCOPE_KEY } = BudgetScope;
-const hourMs = 3_600_000;
 
 describe.each(testEngines)('budgets on %s', (engine) => {
   let ledger: TestLedger;

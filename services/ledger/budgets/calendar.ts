@@ -2,13 +2,12 @@
 //
 // A period is named by its first day, not by the instant at which it begins. So each date has one allowance: a change of the time zone or of the
 // clocks moves the instants at which a period begins and ends, but never starts the same month, week or day again.
+import { dayMs, hourMs, minuteMs } from '#kit/clock.js';
 import { BudgetPeriod } from '#proto/budget/v1/budget.js';
 
-const minuteMs = 60_000;
-const dayMs = 86_400_000;
 /** Zones are at most 14 hours ahead of UTC and 12 behind; the rest is margin. */
-const aheadMs = 15 * 3_600_000;
-const behindMs = 13 * 3_600_000;
+const aheadMs = 15 * hourMs;
+const behindMs = 13 * hourMs;
 /** There are some 600 zones; callers may write a name in several ways. */
 const zonesMax = 2000;
 

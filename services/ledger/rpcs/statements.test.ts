@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { dayMs } from '#kit/clock.js';
 import { testEngines } from '#kit/testing/database.js';
 import { failureOf } from '#kit/testing/waiting.js';
 import { type Entry, EntryKind, ListEntriesRequest, ListStatementsRequest, type Statement } from '#proto/ledger/v1/ledger.js';
@@ -28,7 +29,6 @@ import {
 // Hundreds of requests each, one after another.
 jest.setTimeout(120_000);
 
-const msPerDay = 86_400_000;
 const {
   ENTRY_KIND_DEPOSIT: deposit,
   ENTRY_KIND_ADJUSTMENT: adjustment,
@@ -122,7 +122,7 @@ describe.each(testEngines)('statements on %s', (engine) => {
   it('chain over any history, and equal the journal', async () => {
     const step = fc.record({
       // Includes months in which nothing happens, and clocks that are behind.
-      pauseMs: fc.oneof(fc.constant(0), fc.integer({ min: -2_000, max: 3 * msPerDay }), fc.integer({ min: 0, max: 70 * msPerDay })),
+      pauseMs: fc.oneof(fc.constant(0), fc.integer({ min: -2_000, max: 3 * dayMs }), fc.integer({ min: 0, max: 70 * dayMs })),
       kind: fc.constantFrom('deposit', 'charge', 'shortfall', 'refund', 'adjust', 'expire', 'late'),
       amount: fc.bigInt({ min: 1n, max: 300n }),
     });
@@ -196,7 +196,7 @@ describe.each(testEngines)('statements on %s', (engine) => {
       for (let month = 0; month < 4; month += 1) {
         const holdId = await settle(customer, 50n, 40n + BigInt(month));
         await ledger.service.refund(refundRequest(customer, holdId, 5n));
-        ledger.clock.advance(31 * msPerDay);
+        ledger.clock.advance(31 * dayMs);
       }
       const before = await check(customer.accountId);
       const { db, clock, log } = ledger;
@@ -223,7 +223,7 @@ describe.each(testEngines)('statements on %s', (engine) => {
 
   it('are verified like the rest of the books', async () => {
     const customer = await fundedCustomer(ledger.service, 1_000n);
-    ledger.clock.advance(31 * msPerDay);
+    ledger.clock.advance(31 * dayMs);
     await settle(customer, 50n, 40n);
     const lead = accountColumns(customer.accountId, engine);
     const drifts = async () => (await ledger.service.verify({ accountId: customer.accountId })).drifts.map(({ subject: what }) => what);

@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { dayMs } from '#kit/clock.js';
 import { createLogger } from '#kit/log.js';
 import { testEngines } from '#kit/testing/database.js';
 import type { MeteringService } from '#proto/metering/v1/metering.js';
@@ -12,7 +13,6 @@ import { enqueueRefund, hasUnsentRefunds } from '../store/refund-outbox.js';
 import { call, report } from '../testing/calls.js';
 import { find, Harness, record, until } from '../testing/harness.js';
 
-const msPerDay = 86_400_000;
 const answered = {
   upstreamId: 'sandbox',
   upstreamModel: 'echo',
@@ -64,7 +64,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
 
   it('moves settled records that are old enough, each with everything from which its charge is computed', async () => {
     const old = [await settled(), await settled()];
-    harness.clock.advance(36 * msPerDay);
+    harness.clock.advance(36 * dayMs);
     const young = await settled();
     expect(await archiver.archive(folder)).toBe(2);
     expect(
@@ -101,7 +101,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
   it('keeps a record until it is settled, no matter how old', async () => {
     const id = await settled();
     await harness.db.knex('usage_record').update({ settled_at_ms: null });
-    harness.clock.advance(36 * msPerDay);
+    harness.clock.advance(36 * dayMs);
     expect(await archiver.archive(folder)).toBe(0);
     expect(await find(service, id)).toBeDefined();
   });
@@ -114,7 +114,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
       { callId: id, accountId: (await find(service, id))!.call!.accountId, keyHash: Buffer.alloc(0) },
       harness.clock.nowMs(),
     );
-    harness.clock.advance(36 * msPerDay);
+    harness.clock.advance(36 * dayMs);
     expect(await archiver.archive(folder)).toBe(0);
     harness.ledger.away = false;
     harness.clock.advance(60_000);
@@ -125,7 +125,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
 
   it('removes nothing that could not be written', async () => {
     const id = await settled();
-    harness.clock.advance(36 * msPerDay);
+    harness.clock.advance(36 * dayMs);
     const blocked = join(folder, 'file');
     writeFileSync(blocked, '');
     await expect(archiver.archive(blocked)).rejects.toThrow();

@@ -1,6 +1,6 @@
 // The background job that moves old usage records into files: written and synced first, removed afterwards.
 import { writeArchive } from '#kit/archive.js';
-import type { Clock } from '#kit/clock.js';
+import { type Clock, dayMs } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { repeat } from '#kit/repeat.js';
@@ -13,7 +13,6 @@ import { SeriesNumbers } from '../store/rollups.js';
 
 /** Maximum number of records per file, all of which are in memory while it is written. */
 const recordsOfFile = 10_000;
-const msPerDay = 86_400_000;
 
 export interface ArchiverDeps {
   readonly config: Pick<MeteringConfig, 'archiveDir' | 'archiveIntervalMs' | 'retentionDays'>;
@@ -36,9 +35,7 @@ export class Archiver {
     const folder = config.archiveDir;
     this.stopRepeating = repeat(
       config.archiveIntervalMs,
-      async () => {
-        await this.archive(folder);
-      },
+      () => this.archive(folder),
       (error) => log.error({ err: error }, 'old usage records could not be archived; this will be retried'),
     );
   }
@@ -56,7 +53,7 @@ export class Archiver {
   async archive(folder: string): Promise<number> {
     const { clock, config, db, log } = this.deps;
     const nowMs = clock.nowMs();
-    const untilMs = nowMs - config.retentionDays * msPerDay;
+    const untilMs = nowMs - config.retentionDays * dayMs;
     let archived = 0;
     for (;;) {
       const records = await oldSettledRecords(db, untilMs, recordsOfFile);

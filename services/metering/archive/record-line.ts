@@ -1,5 +1,6 @@
 // A usage record as archives store it: every amount as whole nano-USD in decimal digits, names instead of numbers, and everything from
 // which its charge is computed. Pure.
+import { enumWord } from '#kit/enum-word.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { Outcome, type UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
 
@@ -20,15 +21,15 @@ export function recordLine(record: UsageRecord): Record<string, unknown> {
     fallback_budget: call.modelFallback?.budgetId ?? null,
     upstream: call.upstreamId,
     upstream_model: call.upstreamModel,
-    format: call.product || nameOf(ApiFormat[call.format], 'API_FORMAT_'),
+    format: call.product || enumWord(ApiFormat[call.format], 'API_FORMAT_'),
     streaming: call.streaming,
     started_at: instant(call.startedAtMs),
     recorded_at: instant(record.recordedAtMs),
     duration_ms: record.durationMs,
     first_output_ms: record.firstOutputMs ?? null,
-    outcome: nameOf(Outcome[record.outcome], 'OUTCOME_'),
+    outcome: enumWord(Outcome[record.outcome], 'OUTCOME_'),
     outcome_detail: record.outcomeDetail,
-    token_source: nameOf(UsageSource[record.source], 'USAGE_SOURCE_'),
+    token_source: enumWord(UsageSource[record.source], 'USAGE_SOURCE_'),
     quarantined: record.quarantined,
     input_tokens: tokens.inputTokens,
     cache_read_tokens: tokens.cacheReadTokens,
@@ -77,8 +78,4 @@ export function recordLine(record: UsageRecord): Record<string, unknown> {
 
 function instant(ms: bigint): string {
   return new Date(Number(ms)).toISOString();
-}
-
-function nameOf(name: string | undefined, prefix: string): string {
-  return (name ?? 'unknown').replace(prefix, '').toLowerCase();
 }

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
+import { dayMs } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { type MeteringService, ResponseStorage as Storage, type RecordUsageRequest, type StoredPart } from '#proto/metering/v1/metering.js';
 import { call, report, tokens } from '../testing/calls.js';
 import { checkpoint, find, Harness, until } from '../testing/harness.js';
 
-const dayMs = 86_400_000;
 const leaseMs = 30_000;
 const rowBytes = 512;
 const partOf = (content: string | Buffer, nameHash: Buffer = randomBytes(32)): StoredPart => ({ nameHash, content: Buffer.from(content) });

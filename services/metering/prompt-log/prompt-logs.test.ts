@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { type Actor, type CallContext, callContext } from '#client/call-context.js';
+import { dayMs } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import { fixedSecretKeys } from '#kit/secrets/secret-keys.js';
 import type { Database } from '#kit/db/open.js';
@@ -11,7 +12,6 @@ import { aWhile, find, Harness, record, until } from '../testing/harness.js';
 import { call, report, tokens } from '../testing/calls.js';
 import { deleteUnusedKeys, keyOfAccount } from '../store/prompt-logs.js';
 
-const msPerDay = 86_400_000;
 const marker = 'the prompt in clear';
 const log = PromptLog.fromPartial({ requestBody: `{"prompt":"${marker}"}`, answerBody: '{"answer":true}' });
 
@@ -67,7 +67,7 @@ describe.each(testEngines)('logged prompts on %s', (engine) => {
     expect(await stateOf(logged)).toBe(State.PROMPT_LOG_STATE_KEPT);
     const [row] = await harness.db.knex('prompt_log_body').select('sealed');
     expect(row.sealed.includes(marker)).toBe(false);
-    expect(await read(logged)).toEqual({ log, expiresAtMs: logged.startedAtMs + BigInt(7 * msPerDay) });
+    expect(await read(logged)).toEqual({ log, expiresAtMs: logged.startedAtMs + BigInt(7 * dayMs) });
     const events = () => harness.audit.events.filter(({ targetId }) => targetId === logged.id);
     await until(() => events().length > 0);
     expect(events()).toMatchObject([
@@ -179,7 +179,7 @@ describe.each(testEngines)('logged prompts on %s', (engine) => {
 
     it('expire, and nothing is left of them, not even the key of their account', async () => {
       await keep(logged);
-      harness.clock.advance(7 * msPerDay - 60_000);
+      harness.clock.advance(7 * dayMs - 60_000);
       await expect(read(logged)).rejects.toMatchObject({ reason: 'not_found' });
       await until(async () => (await countOf('prompt_log_account')) === 0);
       expect([await countOf('prompt_log'), await countOf('prompt_log_body')]).toEqual([0, 0]);
@@ -189,7 +189,7 @@ describe.each(testEngines)('logged prompts on %s', (engine) => {
       const older = call({
         accountId: logged.accountId,
         projectId: logged.projectId,
-        startedAtMs: logged.startedAtMs - BigInt(2 * msPerDay),
+        startedAtMs: logged.startedAtMs - BigInt(2 * dayMs),
       });
       for (const each of [older, logged]) await keep(each);
       await aWhile();

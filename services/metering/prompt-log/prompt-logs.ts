@@ -1,7 +1,7 @@
 // Stores and opens the prompts and answers of calls. Each account has a key of its own, which the installation's secret keys encrypt: a rotation
 // encrypts these keys again, and no body.
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '#kit/clock.js';
+import { type Clock, dayMs } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import { asBytes, asText } from '#kit/db/values.js';
 import { whenReachable } from '#kit/db/when-reachable.js';
@@ -18,7 +18,6 @@ import { bytesOf } from '../store/record-rows.js';
 import { type PromptLogSettings, startPromptLogSweeper } from './sweeper.js';
 
 const keyBytes = 32;
-const msPerDay = 86_400_000;
 /** More than an unpacked log can have: two bodies of the largest size that an RPC takes. */
 const plainBytesMax = 2 * 1024 * 1024;
 
@@ -117,7 +116,7 @@ async function toStore({ callId, projectId, startedAtMs, days, log }: Entry, key
     callId: bytesOf('req', callId),
     projectId: bytesOf('proj', projectId),
     startedAtMs: Number(startedAtMs),
-    expiresAtMs: Number(startedAtMs) + days * msPerDay,
+    expiresAtMs: Number(startedAtMs) + days * dayMs,
     state: log === undefined ? State.PROMPT_LOG_STATE_OVERLOADED : isFull ? State.PROMPT_LOG_STATE_FULL : kept,
     sealed: log === undefined || isFull ? undefined : await seal(PromptLog.encode(log).finish(), key, callId),
   };

@@ -1,5 +1,5 @@
 // Deletes prompts and answers that have expired, and those of projects that no longer log them, or for a shorter time.
-import type { Clock } from '#kit/clock.js';
+import { type Clock, dayMs } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import { idFromBytes } from '#kit/id.js';
 import type { Logger } from '#kit/log.js';
@@ -9,7 +9,6 @@ import type { AuthService } from '#proto/auth/v1/auth.js';
 import type { MeteringConfig } from '../config.js';
 import { deletePromptLogs, deleteUnusedKeys, expiredLogs, loggingProjects, type LoggingProject, logsBefore } from '../store/prompt-logs.js';
 
-const msPerDay = 86_400_000;
 const projectsPerCall = 1000;
 const timeoutMs = 10_000;
 
@@ -70,7 +69,7 @@ async function applySettings(
       ).days
     : batch.map(() => 0);
   for (const [index, project] of batch.entries()) {
-    const beforeMs = days[index] === 0 ? Number.MAX_SAFE_INTEGER : clock.nowMs() - days[index]! * msPerDay;
+    const beforeMs = days[index] === 0 ? Number.MAX_SAFE_INTEGER : clock.nowMs() - days[index]! * dayMs;
     for (
       let ids = await logsBefore(db, project, beforeMs);
       ids.length > 0 && !signal.aborted;

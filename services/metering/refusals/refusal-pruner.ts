@@ -1,14 +1,13 @@
 // The background job that deletes old refused calls.
-import type { Clock } from '#kit/clock.js';
+import { type Clock, dayMs } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { repeat } from '#kit/repeat.js';
 import type { MeteringConfig } from '../config.js';
 import { pruneExamples, pruneRefusals } from '../store/prune-refusals.js';
 
-const msPerDay = 86_400_000;
 /** Longer than any gateway retries one batch. */
-const batchIdsKeptMs = msPerDay;
+const batchIdsKeptMs = dayMs;
 
 /** Starts to prune; returns a function that stops it. Several replicas may prune at the same time. */
 export function startRefusalPruner(deps: { config: MeteringConfig; db: Database; clock: Clock; log: Logger }): () => Promise<void> {
@@ -18,7 +17,7 @@ export function startRefusalPruner(deps: { config: MeteringConfig; db: Database;
     config.refusalPruneIntervalMs,
     async () => {
       const nowMs = clock.nowMs();
-      const before = { refusalsMs: nowMs - config.refusalRetentionDays * msPerDay, batchesMs: nowMs - batchIdsKeptMs };
+      const before = { refusalsMs: nowMs - config.refusalRetentionDays * dayMs, batchesMs: nowMs - batchIdsKeptMs };
       await pruneRefusals(db, before, stopping.signal);
       await pruneExamples(db, config.refusalsPerAccountMax, stopping.signal);
     },

@@ -9,7 +9,7 @@ import { type Attempt, type Call } from '#proto/metering/v1/metering.js';
 import { isUnitName, pricesOutOfBounds, tokensMax, unitFaults, unitPriceNanoUsdMax, unitsMax } from '#rules/pricing.js';
 
 const nameCharsMax = 200;
-const clientRequestIdCharsMax = 128;
+export const clientRequestIdCharsMax = 128;
 const outcomeDetailCharsMax = 200;
 // The year 9999: far enough, and exactly representable as a number.
 const instantMsMax = 253_402_300_799_999n;
@@ -179,7 +179,8 @@ export function outcomeDetailOf(...parts: readonly string[]): string {
     .slice(0, outcomeDetailCharsMax);
 }
 
-function isUint32(value: number): boolean {
+/** Reports whether the value is a whole number that fits 32 bits. */
+export function isUint32(value: number): boolean {
   return Number.isInteger(value) && value >= 0 && value <= tokensMax;
 }
 

@@ -2,7 +2,7 @@
 import { type RecordRefusalsRequest, type RecordRefusalsRequest_Series, type Refusal, RefusalFilter } from '#proto/metering/v1/metering.js';
 import { quarterMs } from '#rules/refusals.js';
 import { requireProjects } from './validate-filter.js';
-import { isInstant, requireId, requireThat, requireUint32 } from './validate-call.js';
+import { clientRequestIdCharsMax, isInstant, requireId, requireThat, requireUint32 } from './validate-call.js';
 
 const seriesMax = 1000;
 const examplesMax = 500;
@@ -10,7 +10,6 @@ const batchIdBytes = 16;
 const modelCharsMax = 200;
 const messageCharsMax = 1000;
 const traceIdForm = /^(?:[0-9a-f]{32})?$/;
-const clientRequestIdCharsMax = 128;
 const detailsMax = 24;
 const detailNameForm = /^\w{1,64}$/;
 const detailCharsMax = 500;

@@ -4,6 +4,7 @@ import type { UnitPrice } from '#proto/catalog/v1/catalog.js';
 import type { TokenCounts, UnitCount, UnitCounts } from '#proto/inference/v1/tokens.js';
 import { type Call, UsageSource } from '#proto/metering/v1/metering.js';
 import { capOf, isUnitName, lines, tokensMax } from '#rules/pricing.js';
+import { isUint32 } from './validate-call.js';
 
 /** Holds counts that satisfy every rule, and the rules that the original counts violated. */
 export interface ValidatedUsage {
@@ -32,7 +33,7 @@ export function validateUsage(reported: TokenCounts, source: UsageSource, bounds
   const tokens = { ...reported };
   for (const { count: name } of lines) {
     const count = reported[name];
-    if (isCount(count)) continue;
+    if (isUint32(count)) continue;
     brokenRules.push(`count_out_of_range (${name} ${count})`);
     tokens[name] = count > tokensMax ? tokensMax : 0;
   }
@@ -61,15 +62,11 @@ function validateUnits({ counts }: UnitCounts, { price, unitCaps }: UsageBounds,
     else if (valid.some((each) => each.unit === unit)) brokenRules.push(`unit_repeated (${name} ${count})`);
     else {
       const cap = Math.min(priced.maxPerCall, capOf(unit, unitCaps?.counts));
-      if (!isCount(count)) brokenRules.push(`count_out_of_range (${name} ${count})`);
+      if (!isUint32(count)) brokenRules.push(`count_out_of_range (${name} ${count})`);
       else if (count > cap) brokenRules.push(`unit_above_cap (${name} ${count} of ${cap})`);
-      valid.push({ unit, count: isCount(count) ? Math.min(count, cap) : 0 });
+      valid.push({ unit, count: isUint32(count) ? Math.min(count, cap) : 0 });
     }
   }
   const used = valid.filter(({ count }) => count > 0);
   return used.length === 0 ? undefined : { counts: used };
-}
-
-function isCount(count: number): boolean {
-  return Number.isInteger(count) && count >= 0 && count <= tokensMax;
 }

@@ -1,13 +1,12 @@
 // Plans which roll-ups and which records together make up the sums over a period. Pure.
+import { dayMs, hourMs } from '#kit/clock.js';
 import {
   allHoursOf,
   allQuartersOf,
   blockMs,
   blocksOf,
-  dayMs,
   hasHours,
   hasSpans,
-  hourMs,
   hoursOf,
   quarterMs,
   quartersOf,

@@ -1,5 +1,6 @@
 // How roll-ups are kept: by which dimensions, and over which periods. Pure.
 import { createHash } from 'node:crypto';
+import { dayMs, hourMs, minuteMs } from '#kit/clock.js';
 
 /** The dimensions of a series: one shape for each way users look at usage, so that a response is added up from few rows. */
 export enum Shape {
@@ -25,17 +26,12 @@ export const shapes = [
   Shape.modelOutcome,
 ] as const;
 
-const minuteMs = 60_000;
 /** The UTC offsets of all time zones are whole quarters of an hour. */
 export const quarterMs = 15 * minuteMs;
-/** Most offsets are whole hours. */
-export const hourMs = 60 * minuteMs;
 /** Six per day, so that a day of any zone is five of them and sixteen quarters or four hours, or six. */
-export const blockMs = 240 * minuteMs;
+export const blockMs = 4 * hourMs;
 /** Four days: many series over months are few rows. */
-export const spanMs = 4 * 1440 * minuteMs;
-/** A day. */
-export const dayMs = 1440 * minuteMs;
+export const spanMs = 4 * dayMs;
 
 const spanPart = 0;
 const blockPart = 1;

@@ -1,14 +1,13 @@
 // Checks whether the sums of a quarter of an hour, and those that contain it, match the records. One statement reads both
 // sides at one instant, so any difference is an error.
+import { dayMs, hourMs } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import { asNumber } from '#kit/db/values.js';
 import {
   blockMs,
   blocksOf,
-  dayMs,
   hasHours,
   hasSpans,
-  hourMs,
   hoursOf,
   quarterMs,
   quartersOf,

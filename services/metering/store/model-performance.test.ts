@@ -1,12 +1,11 @@
 // The public figures of models: over all accounts, of enough calls, and kept for a while.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { dayMs } from '#kit/clock.js';
 import { testEngines } from '#kit/testing/database.js';
 import { type MeteringService, Outcome, type RecordUsageRequest } from '#proto/metering/v1/metering.js';
 import { call, report, tokens } from '../testing/calls.js';
 import { Harness, record } from '../testing/harness.js';
 import { callsMin, keptMs } from './model-performance.js';
-
-const dayMs = 86_400_000;
 
 describe.each(testEngines)('the performance of models on %s', (engine) => {
   let harness: Harness;

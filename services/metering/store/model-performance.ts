@@ -1,5 +1,5 @@
 // Measures how fast and how reliable each model was, over all accounts, for its public page. Only aggregates of many calls are returned.
-import type { Clock } from '#kit/clock.js';
+import { type Clock, dayMs } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain-transaction.js';
 import { asNumber, asText, optional } from '#kit/db/values.js';
@@ -13,7 +13,6 @@ const readMax = 10_000;
 export const callsMin = 50;
 /** How long a measurement is kept. */
 export const keptMs = 300_000;
-const dayMs = 86_400_000;
 /** Shorter answers say little about the speed of the output. */
 const outputTokensMin = 10;
 

@@ -1,5 +1,6 @@
 // The prompts and answers of calls whose projects log them: what became of each, and the encrypted bodies. Every transaction that changes bodies
 // locks the row of their account first.
+import { dayMs } from '#kit/clock.js';
 import type { Database, Engine } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { insertText, keyedText } from '#kit/db/sql-text.js';
@@ -9,7 +10,6 @@ import { Outcome, PromptLogState as State, type UsageRecord } from '#proto/meter
 import type { PricedRecord } from '../records/usage-record.js';
 import { bytesOf } from './record-rows.js';
 
-const msPerDay = 86_400_000;
 /** A gateway sends a body within seconds of the record, or never. */
 const lostAfterMs = 600_000;
 /** How many bytes each body counts in addition to its own. */
@@ -36,7 +36,7 @@ export async function expectPromptLogs(tx: PlainTransaction, records: readonly P
       bytesOf('proj', call.projectId),
       outcome === Outcome.OUTCOME_GATEWAY_LOST ? State.PROMPT_LOG_STATE_LOST : State.PROMPT_LOG_STATE_PENDING,
       startedAtMs,
-      startedAtMs + call.promptLogDays * msPerDay,
+      startedAtMs + call.promptLogDays * dayMs,
     ];
   });
   await tx.run(insertNew(tx.engine, rows.length), rows.flat());

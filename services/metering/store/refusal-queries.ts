@@ -1,4 +1,5 @@
 // Queries for refused calls: one by request id, pages of stored ones, and exact counts.
+import { dayMs, hourMs } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import { asBigInt, asBytes, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
@@ -8,7 +9,7 @@ import type { Position } from './queries.js';
 import { bytesOf } from './record-rows.js';
 import { refusalColumns, refusalFromRow } from './refusals.js';
 import { projectsCondition } from './summed-totals.js';
-import { bucketOf, dayMs, groupsMax, hourMs, localText, tooManyGroups, zoneText } from './totals.js';
+import { bucketOf, groupsMax, localText, tooManyGroups, zoneText } from './totals.js';
 
 /** Holds what counts are grouped by. */
 export interface RefusalGrouping {

@@ -1,10 +1,11 @@
 // Sums over a filter from the kept sums, from records that are not in them yet, and from records at the edges of the requested
 // period, all read by one statement, so that they are of one instant.
+import { dayMs } from '#kit/clock.js';
 import type { PlainTransaction, Row } from '#kit/db/plain-transaction.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
 import { Outcome, type UsageFilter } from '#proto/metering/v1/metering.js';
 import { type Plan, planOf, type Stretch, type TimeGrain } from '../rollups/plan.js';
-import { dayMs, Shape } from '../rollups/shapes.js';
+import { Shape } from '../rollups/shapes.js';
 import { type Sums, sumColumns, sumsFromRow, sumsOfRecords, sumsOfRollups } from '../rollups/sums.js';
 import { Phase } from './rollup-steps.js';
 import { bytesOf } from './record-rows.js';

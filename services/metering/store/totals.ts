@@ -1,6 +1,7 @@
 // Sums over usage, in groups and nested groups.
 import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
+import { dayMs, hourMs, minuteMs } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
@@ -23,9 +24,6 @@ import {
 } from './summed-totals.js';
 
 export const groupsMax = 10_000;
-const minuteMs = 60_000;
-export const hourMs = 3_600_000;
-export const dayMs = 86_400_000;
 
 /** Holds what sums are grouped by. */
 export interface Grouping {

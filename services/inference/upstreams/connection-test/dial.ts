@@ -2,6 +2,7 @@
 import { isIP, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { buildConnector } from 'undici';
+import { dayMs } from '#kit/clock.js';
 import { guardedLookup } from '#kit/net/address-guard.js';
 import { finding } from '#rules/finding-sentences.js';
 import { faultWords, partsOf } from './operator-text.js';
@@ -9,7 +10,6 @@ import { type Found, StepFault } from './step-log.js';
 
 // More addresses than this do not help an operator.
 const shownAddressesMax = 4;
-const dayMs = 86_400_000;
 
 /** Returns the host and port of a url for the connector. */
 export function targetOf(url: URL): Pick<buildConnector.Options, 'hostname' | 'host' | 'port'> {

@@ -1,11 +1,12 @@
 // Alerts of budgets over a real database: due with the charge that reaches a share of the limit, and sent once.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { hourMs } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { Budget, BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
 import { PutAlertRequest } from '#proto/ledger/v1/alerts.js';
 import { type Customer, fundedCustomer, holdRequest, refundRequest, settleRequest } from '../../testing/requests.js';
-import { hourMs, messagesPerHourMax } from '../model.js';
+import { messagesPerHourMax } from '../model.js';
 import { startTestAlerts, type TestAlerts } from '../testing/alerts.js';
 
 const usd = 1_000_000_000n;

@@ -1,11 +1,12 @@
 // TestAlert: sends a test to every mail address and waits for the results.
 import { type CallContext, callContext } from '#client/call-context.js';
 import { fault } from '#client/errors/fault.js';
+import { hourMs } from '#kit/clock.js';
 import type { TestAlertRequest, TestAlertResponse } from '#proto/ledger/v1/alerts.js';
 import { checkedId } from '../../requests/fields.js';
 import type { AlertDeps } from '../deps.js';
 import { lowBalanceMessage, mailsTo } from '../entries.js';
-import { type AlertRecord, countMessages, hourMs, messagesPerHourMax } from '../model.js';
+import { type AlertRecord, countMessages, messagesPerHourMax } from '../model.js';
 import { moneyOf } from '../render.js';
 
 /** Longer than an attempt can take. */
