@@ -4,13 +4,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 import { chat, settled } from '../support/calls.js';
-import { addUser, Browser } from '../support/console.js';
+import { addMember, addUser, type Browser, password, signedIn } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { killOne, pidsOf } from '../support/processes.js';
 import { type HttpReceiver, type MailServer, startHttpReceiver, startMailServer } from '../support/receivers.js';
 import { modes, startSystem, type System } from '../support/system.js';
-
-const password = 'correct horse battery';
 
 interface DeliveryView {
   id: string;
@@ -77,8 +75,7 @@ describe.each(modes)('alerts, %s', (mode) => {
     for (const role of ['billing', 'developer', 'viewer']) {
       await addUser(system, `${role}@example.com`, password);
       if (role === 'billing') {
-        await addUser(system, 'owner@example.com', password);
-        await system.cli('member', 'put', 'owner@example.com', '--role', 'owner', '--account', accountId);
+        await addMember(system, accountId, 'owner@example.com', 'owner');
       }
       await system.cli('member', 'put', `${role}@example.com`, '--role', role, '--account', accountId);
     }
@@ -91,11 +88,7 @@ describe.each(modes)('alerts, %s', (mode) => {
     await hook?.stop();
   });
 
-  async function browserOf(name: string): Promise<Browser> {
-    const browser = new Browser(system);
-    await browser.signIn(`${name}@example.com`, password);
-    return browser;
-  }
+  const browserOf = (name: string): Promise<Browser> => signedIn(system, `${name}@example.com`);
 
   const put = (fields: object) =>
     billing.must<Record<string, unknown>>(

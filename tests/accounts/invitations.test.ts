@@ -1,12 +1,10 @@
 // Invitations by mail in a running system: what arrives, where its link leads, and that an unavailable mail server does no harm.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { request } from 'node:http';
-import { addUser, Browser } from '../support/console.js';
+import { addMember, Browser, password, signedIn } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { type MailServer, startMailServer } from '../support/receivers.js';
 import { modes, startSystem, type System } from '../support/system.js';
-
-const password = 'correct horse battery';
 
 interface Invited {
   invitation: { id: string; email: string; mail: { state: string; words: string | null } };
@@ -30,10 +28,8 @@ describe.each(modes)('invitations by mail, %s', (mode) => {
     });
     const { id } = await system.json<{ id: string }>('account', 'create', 'Acme, see www.evil.example');
     account = `/accounts/${id}`;
-    await addUser(system, 'owner@example.com', password, '--name', 'Olga');
-    await system.cli('member', 'put', 'owner@example.com', '--role', 'owner', '--account', id);
-    owner = new Browser(system);
-    await owner.signIn('owner@example.com', password);
+    await addMember(system, id, 'owner@example.com', 'owner', '--name', 'Olga');
+    owner = await signedIn(system, 'owner@example.com');
   });
 
   afterAll(async () => {

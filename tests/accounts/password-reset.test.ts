@@ -1,11 +1,10 @@
 // A forgotten password in a running system: the mail, the new password, and what outsiders learn.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { addUser, Browser } from '../support/console.js';
+import { addUser, Browser, password, signedIn } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { type MailServer, startMailServer } from '../support/receivers.js';
 import { modes, startSystem, type System } from '../support/system.js';
 
-const password = 'correct horse battery';
 const changed = 'a phrase of their own';
 
 describe.each(modes)('a forgotten password, %s', (mode) => {
@@ -41,8 +40,7 @@ describe.each(modes)('a forgotten password, %s', (mode) => {
 
   it('is replaced with the mailed link, and all sessions of the user end', async () => {
     expect(await new Browser(system).get('/sign-in-options')).toMatchObject({ password_reset: true });
-    const ada = new Browser(system);
-    await ada.signIn('ada@example.com', password);
+    const ada = await signedIn(system, 'ada@example.com');
     expect(await ask('ada@example.com')).toEqual([204, '']);
     const [, token] = /https:\/\/models\.example\.com\/tollgate\/console\/reset#([\w-]{43})\s/.exec(await mailTo('ada@example.com'))!;
     const elsewhere = new Browser(system);
@@ -69,8 +67,7 @@ describe.each(modes)('a forgotten password, %s', (mode) => {
 
   it('is in the audit log, and an operator’s sign-in link for a user is mailed too', async () => {
     await addUser(system, 'ops@example.com', password, '--operator');
-    const operator = new Browser(system);
-    await operator.signIn('ops@example.com', password);
+    const operator = await signedIn(system, 'ops@example.com');
     const { data } = await operator.get<{ data: { actor: string }[] }>('/operator/audit?action=profile.password_reset');
     expect(data).toMatchObject([{ actor: 'ada@example.com' }]);
     const { user, link } = await operator.must<{ user: { id: string }; link: { url: string; mail: { state: string } } }>(

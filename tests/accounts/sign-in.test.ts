@@ -4,12 +4,11 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateSync } from 'otplib';
 import { createKey } from '../support/calls.js';
-import { addUser, Browser } from '../support/console.js';
+import { addMember, addUser, Browser, password, signedIn } from '../support/console.js';
 import { type Idp, type IdpFault, startIdp } from '../support/idp.js';
 import { freePort } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
 
-const password = 'correct horse battery';
 const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0';
 
 describe.each(modes)('signing up and in, %s', (mode) => {
@@ -84,8 +83,7 @@ describe.each(modes)('signing up and in, %s', (mode) => {
     const browsers = new Map<string, Browser>();
     for (const role of ['owner', 'admin', 'viewer']) {
       const email = `strict-${role}@example.com`;
-      await addUser(system, email, password);
-      await system.cli('member', 'put', email, '--role', role, '--account', accountId);
+      await addMember(system, accountId, email, role);
       browsers.set(role, new Browser(system));
       await browsers.get(role)!.signIn(email, password);
     }
@@ -170,7 +168,7 @@ describe.each(modes)('signing up and in, %s', (mode) => {
     for (let tries = 0; tries < 4; tries += 1) expect(await finish({ token, totp_code: '000000' })).toEqual(refused);
     expect(await finish({ token, totp_code: '000000' })).toEqual([429, 'sign_in_throttled']);
     expect(await system.json('user', 'second-factor', 'remove', email)).toMatchObject({ has_second_factor: false });
-    await new Browser(system).signIn(email, password);
+    await signedIn(system, email);
     expect(await browser.get('/me/second-factors')).toEqual({ data: [], recovery_codes_left: 0 });
   });
 
@@ -184,8 +182,7 @@ describe.each(modes)('signing up and in, %s', (mode) => {
 
   it('changes a user’s own name and address, and records it in the audit log', async () => {
     await addUser(system, 'before@example.com', password);
-    const browser = new Browser(system);
-    await browser.signIn('before@example.com', password);
+    const browser = await signedIn(system, 'before@example.com');
     expect(await browser.must('PATCH', '/me', { name: 'Ada King' }, 200)).toMatchObject({ name: 'Ada King', email: 'before@example.com' });
     // Without the password, an address in use is refused like a free one.
     for (const email of ['after@example.com', 'ada@example.com']) {
@@ -200,7 +197,7 @@ describe.each(modes)('signing up and in, %s', (mode) => {
       email: 'after@example.com',
     });
     expect(await me(browser)).toMatchObject({ user: { name: 'Ada King', email: 'after@example.com' } });
-    await new Browser(system).signIn('after@example.com', password);
+    await signedIn(system, 'after@example.com');
   });
 
   describe('an identity provider', () => {
@@ -300,8 +297,7 @@ describe.each(modes)('signing up and in, %s', (mode) => {
 
     it('can be connected by a signed-in user with their password, and disconnected again', async () => {
       await addUser(system, 'connect@example.com', password);
-      const browser = new Browser(system);
-      await browser.signIn('connect@example.com', password);
+      const browser = await signedIn(system, 'connect@example.com');
       const sub = comeAs('private@elsewhere.example');
       expect(await browser.refusal('POST', '/me/identities', {})).toEqual([401, 'sign_in_refused']);
       expect((await browser.ask('POST', '/me/identities', { current_password: password }, { 'x-tollgate-console': '' })).status).toBe(403);
@@ -315,8 +311,7 @@ describe.each(modes)('signing up and in, %s', (mode) => {
 
       // An identity of another user stays with that user.
       await addUser(system, 'thief@example.com', password);
-      const thief = new Browser(system);
-      await thief.signIn('thief@example.com', password);
+      const thief = await signedIn(system, 'thief@example.com');
       const again = await thief.must<{ location: string }>('POST', '/me/identities', { current_password: password }, 200);
       expect(await thief.visit(again.location)).toBe(page('settings/security?problem=identity_taken'));
       expect(idp.person.sub).toBe(sub);
@@ -327,8 +322,7 @@ describe.each(modes)('signing up and in, %s', (mode) => {
 
     it('does not connect the identity to another user who signed in meanwhile', async () => {
       for (const name of ['one', 'two']) await addUser(system, `${name}@example.com`, password);
-      const browser = new Browser(system);
-      await browser.signIn('one@example.com', password);
+      const browser = await signedIn(system, 'one@example.com');
       const { location } = await browser.must<{ location: string }>('POST', '/me/identities', { current_password: password }, 200);
       await browser.signIn('two@example.com', password);
       comeAs('private2@elsewhere.example');
@@ -355,7 +349,7 @@ describe('a gateway behind a proxy', () => {
     const system = await startSystem('single', { TOLLGATE_AUTH_SIGN_UP: 'true', TOLLGATE_GATEWAY_TRUST_PROXY: 'true' });
     try {
       const signUp = async (index: number, client: string): Promise<number> => {
-        const fields = { email: `p${index}@example.com`, name: 'P', password: 'correct horse battery', account_name: 'P' };
+        const fields = { email: `p${index}@example.com`, name: 'P', password, account_name: 'P' };
         return (await new Browser(system).ask('POST', '/sign-up', fields, { 'x-forwarded-for': `198.51.100.${index}, ${client}` })).status;
       };
       const first: number[] = [];

@@ -2,13 +2,11 @@
 // and only the answer is charged. Members of the account see how attempts ended, but not at which upstream they were.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat, get, readSse, settled, sumOfCharges } from '../support/calls.js';
-import { addUser, Browser } from '../support/console.js';
+import { addUser, Browser, password } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { addModel, addUpstream, stubPrices } from '../support/stub-models.js';
 import { modes, startSystem, type System } from '../support/system.js';
 import { startStubUpstream, stubApiKey, type StubUpstream } from '../upstream/stub-upstream.js';
-
-const password = 'correct horse battery';
 
 /** A single record. */
 interface Shown {

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { chat, createKey, post, settled, sumOfCharges, type UsageRow } from '../support/calls.js';
+import { chat, createKey, post, settled, sumOfCharges, type UsageRow, usdOf } from '../support/calls.js';
 import { eventually } from '../support/process.js';
 import { killOne } from '../support/processes.js';
 import { modes, startSystem, type System } from '../support/system.js';
@@ -94,7 +94,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
       const name = randomUUID();
       const model = await modelOf(scripts.length === 0 ? [plain] : scripts);
       const { id } = await system.json<{ id: string }>('account', 'create', name);
-      if (balance > 0n) await system.cli('balance', 'deposit', usd(balance), '--account', id);
+      if (balance > 0n) await system.cli('balance', 'deposit', usdOf(balance), '--account', id);
       const { secret } = await createKey(system, name, '--account', id);
       await eventually(async () =>
         (await fetch(`${system.baseUrl}/v1/models/${model}`, { headers: { 'x-api-key': secret } })).status === 200 ? true : undefined,
@@ -125,7 +125,6 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     }
   }
 
-  const usd = (nanoUsd: bigint): string => `${nanoUsd / 1_000_000_000n}.${String(nanoUsd % 1_000_000_000n).padStart(9, '0')}`;
   const reasonOf = async (response: Response): Promise<unknown> => ((await response.json()) as { error: { reason: string } }).error.reason;
 
   /** Makes a call, and disconnects as soon as a part of the answer has arrived. */
@@ -283,7 +282,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
   it('can be used again after a call was refused because of an empty balance', async () => {
     const customer = await Customer.with(0n);
     expect((await customer.call(paths[0], 'order-1')).status).toBe(402);
-    await system.cli('balance', 'deposit', usd(credit), '--account', customer.accountId);
+    await system.cli('balance', 'deposit', usdOf(credit), '--account', customer.accountId);
     const paid = await customer.call(paths[0], 'order-1');
     expect([paid.status, paid.headers.get('idempotency-replayed')]).toEqual([200, null]);
     expect((await customer.call(paths[0], 'order-1')).headers.get('idempotency-replayed')).toBe('true');

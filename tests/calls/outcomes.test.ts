@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, type Combination, combinations, type Seen } from '../support/answers.js';
-import { createKey, get, post, settled, type UsageRow } from '../support/calls.js';
+import { createKey, get, nanoUsd, post, settled, type UsageRow } from '../support/calls.js';
 import { broken, cases, type Expected, lingers, maxTokens, ours, part, type Tokens, wholeCases } from '../support/outcome-cases.js';
 import { eventually } from '../support/process.js';
 import { killOne } from '../support/processes.js';
@@ -13,11 +13,6 @@ import { type Mode, modes, startSystem, type System } from '../support/system.js
 import { startStubUpstream, stubApiKey, type StubUpstream } from '../upstream/stub-upstream.js';
 
 /** Decimal USD in nano-USD. */
-function nanoUsd(usd: string): bigint {
-  const [whole, fraction = ''] = usd.split('.');
-  return BigInt(whole!) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'));
-}
-
 /** Rows with separate tests below, because they need more than an upstream. */
 const rowsBelow = ['gateway_error', 'gateway_lost'];
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chat, createKey, get, post, usageRows } from '../support/calls.js';
-import { addUser, Browser } from '../support/console.js';
+import { addMember, signedIn } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
 
@@ -209,10 +209,8 @@ describe.each(modes)('a refused call, %s', (mode) => {
     await requestIdOf(await chat(system, secret, { model: 'acme/unknown' }), 404);
     await refusalOf(empty, secret);
     const email = `${mode}@example.com`;
-    await addUser(system, email, 'correct horse battery');
-    await system.cli('member', 'put', email, '--role', 'owner', '--account', accountId);
-    const browser = new Browser(system);
-    await browser.signIn(email, 'correct horse battery');
+    await addMember(system, accountId, email, 'owner');
+    const browser = await signedIn(system, email);
     const path = `/accounts/${accountId}`;
     await eventually(async () => {
       const { data } = await browser.get<{ data: object[] }>(`${path}/refusals`);

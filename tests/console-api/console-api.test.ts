@@ -8,10 +8,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { scopes } from '../../proto/rules/scopes.js';
 import { chat, createKey, post, settled } from '../support/calls.js';
 import { cleanEnv, eventually, root } from '../support/process.js';
-import { addUser, Browser, settingsByDefault } from '../support/console.js';
+import { addMember, addUser, Browser, password, settingsByDefault, signedIn } from '../support/console.js';
 import { modes, startSystem, type System } from '../support/system.js';
-
-const password = 'correct horse battery';
 
 interface KeyView {
   id: string;
@@ -41,19 +39,14 @@ describe.each(modes)('the console’s API, %s', (mode) => {
       ['billing', 'billing'],
       ['viewer', 'viewer'],
     ]) {
-      await addUser(system, `${name}@example.com`, password, '--name', name!);
-      await system.cli('member', 'put', `${name}@example.com`, '--role', role!, '--account', accountId);
+      await addMember(system, accountId, `${name}@example.com`, role!, '--name', name!);
     }
     owner = await browserOf('owner');
   });
 
   afterAll(() => system?.stop());
 
-  async function browserOf(name: string): Promise<Browser> {
-    const browser = new Browser(system);
-    await browser.signIn(`${name}@example.com`, password);
-    return browser;
-  }
+  const browserOf = (name: string): Promise<Browser> => signedIn(system, `${name}@example.com`);
 
   /** Returns a client with a key but without the cookie and headers of a browser. */
   const programOf = (secret: string): Browser => new Browser(system, { authorization: `Bearer ${secret}`, 'x-tollgate-console': '' });
@@ -298,8 +291,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
 
   it('reports the keys of a suspended account as suspended', async () => {
     const { id } = await system.json<{ id: string }>('account', 'create', 'Paused');
-    await addUser(system, 'paused@example.com', password);
-    await system.cli('member', 'put', 'paused@example.com', '--role', 'owner', '--account', id);
+    await addMember(system, id, 'paused@example.com', 'owner');
     const browser = await browserOf('paused');
     await browser.must('POST', `/accounts/${id}/keys`, { name: 'k' }, 201);
     await system.cli('account', 'suspend', id);

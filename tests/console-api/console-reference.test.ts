@@ -2,10 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { answerCheck } from '../support/api-reference.js';
 import { chat, createKey, settled } from '../support/calls.js';
-import { addUser, Browser, settingsByDefault } from '../support/console.js';
+import { addMember, addUser, type Browser, password, settingsByDefault, signedIn } from '../support/console.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
 
-const password = 'correct horse battery';
 const messages = [{ role: 'user', content: 'Hello' }];
 
 describe.each(browserModes)('the document of the console’s API, %s', (mode) => {
@@ -22,8 +21,7 @@ describe.each(browserModes)('the document of the console’s API, %s', (mode) =>
     await system.cli('balance', 'deposit', '5', '--account', accountId, '--reason', 'for tests');
     ({ secret } = await createKey(system, 'calls', '--account', accountId));
     await addUser(system, 'operator@example.com', password, '--operator');
-    operator = new Browser(system);
-    await operator.signIn('operator@example.com', password);
+    operator = await signedIn(system, 'operator@example.com');
   });
 
   afterAll(() => system?.stop());
@@ -92,12 +90,10 @@ describe.each(browserModes)('the document of the console’s API, %s', (mode) =>
     );
     expect((await operator.get<{ data: unknown[] }>(`${account}/invitations`)).data).toHaveLength(1);
     await operator.must('DELETE', `${account}/invitations/${invitation.id}`, undefined, 204);
-    await addUser(system, 'member@example.com', password);
-    await system.cli('member', 'put', 'member@example.com', '--role', 'owner', '--account', accountId);
+    await addMember(system, accountId, 'member@example.com', 'owner');
     expect((await operator.get<{ data: unknown[] }>(`${account}/members`)).data).not.toHaveLength(0);
 
-    const elsewhere = new Browser(system);
-    await elsewhere.signIn('operator@example.com', password);
+    await signedIn(system, 'operator@example.com');
     const { data: sessions } = await operator.get<{ data: { id: string; present: boolean }[] }>('/me/sessions');
     expect(await operator.must('DELETE', `/me/sessions/${sessions.find(({ present }) => !present)!.id}`, undefined, 200)).toEqual({
       ended: 1,

@@ -2,12 +2,10 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat } from '../support/calls.js';
-import { addUser, Browser } from '../support/console.js';
+import { addMember, addUser, Browser, password, signedIn } from '../support/console.js';
 import { suspendLedger } from '../support/ledger-unavailable.js';
 import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
-
-const password = 'correct horse battery';
 
 interface Posted {
   entry: { id: string; kind: string; effect_usd: string; reason: string; corrects_entry_id: string | null };
@@ -46,11 +44,7 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
 
   afterAll(() => system?.stop());
 
-  async function browserOf(email: string): Promise<Browser> {
-    const browser = new Browser(system);
-    await browser.signIn(email, password);
-    return browser;
-  }
+  const browserOf = (email: string): Promise<Browser> => signedIn(system, email);
   const post = (path: string, body: object, idempotencyKey: string): Promise<Response> =>
     operator.ask('POST', `${account}${path}`, body, { 'idempotency-key': idempotencyKey });
   async function posted(path: string, body: object, idempotencyKey: string): Promise<Posted> {
@@ -74,8 +68,7 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
     (await operator.get<{ balance: { available_usd: string } }>(account)).balance.available_usd;
 
   it('does not exist for users who are not operators', async () => {
-    await addUser(system, 'owner@example.com', password);
-    await system.cli('member', 'put', 'owner@example.com', '--role', 'owner', '--account', accountId);
+    await addMember(system, accountId, 'owner@example.com', 'owner');
     const owner = await browserOf('owner@example.com');
     const asked: [string, string][] = [
       ['GET', '/operator/accounts'],

@@ -3,12 +3,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat, get } from '../support/calls.js';
-import { addUser, Browser } from '../support/console.js';
+import { addUser, Browser, password, signedIn } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
 import { startStubUpstream, stubApiKey, type StubUpstream } from '../upstream/stub-upstream.js';
-
-const password = 'correct horse battery';
 
 interface Figures {
   input: string;
@@ -83,10 +81,8 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     system = await startSystem(mode, { OPENAI_API_KEY: stubApiKey, OPENAI_BASE_URL: stub.baseUrl });
     await addUser(system, 'operator@example.com', password, '--operator');
     await addUser(system, 'owner@example.com', password);
-    operator = new Browser(system);
-    await operator.signIn('operator@example.com', password);
-    owner = new Browser(system);
-    await owner.signIn('owner@example.com', password);
+    operator = await signedIn(system, 'operator@example.com');
+    owner = await signedIn(system, 'owner@example.com');
   });
 
   afterAll(async () => {

@@ -16,13 +16,11 @@ import {
   startChromium,
 } from '../support/chromium.js';
 import { chat, createKey } from '../support/calls.js';
-import { addUser } from '../support/console.js';
+import { addMember, password } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { type HttpReceiver, type MailServer, startHttpReceiver, startMailServer } from '../support/receivers.js';
 import { startStripe, type StripeStub } from '../support/stripe.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
-
-const password = 'correct horse battery';
 
 describe.each(browserModes)('alerts and payments in the console, %s', (mode) => {
   let system: System;
@@ -48,8 +46,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
     await system.cli('balance', 'deposit', '20', '--account', accountId);
     for (const role of ['owner', 'viewer']) {
-      await addUser(system, `${role}@example.com`, password);
-      await system.cli('member', 'put', `${role}@example.com`, '--role', role, '--account', accountId);
+      await addMember(system, accountId, `${role}@example.com`, role);
     }
     chromium = await startChromium();
     owner = await newMember(chromium, system, { email: 'owner@example.com', password });

@@ -7,7 +7,7 @@ import type { Browser } from 'playwright-core';
 import { usdText } from '../../console/src/format/money.js';
 import { chat, settled } from '../support/calls.js';
 import { newMember, type Page, type Person, settledPage, startChromium } from '../support/chromium.js';
-import { addUser } from '../support/console.js';
+import { addMember } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
 import { type SampleAccount, createSampleAccount } from './sample-account.js';
@@ -250,8 +250,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
   });
 
   it('show figures to every role, but the redeem form only to roles that may use it', async () => {
-    await addUser(system, 'viewer@example.com', sample.owner.password);
-    await system.cli('member', 'put', 'viewer@example.com', '--role', 'viewer', '--account', sample.accountId);
+    await addMember(system, sample.accountId, 'viewer@example.com', 'viewer');
     const viewer = await newMember(chromium, system, { email: 'viewer@example.com', password: sample.owner.password });
     const page = await viewer.open(`/accounts/${sample.accountId}/billing`);
     await settledPage(page);

@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { accessibilityFaults, newMember, newPerson, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
-import { addUser } from '../support/console.js';
+import { addUser, password } from '../support/console.js';
 import { startSystem, type System } from '../support/system.js';
 
-const operator = { email: 'operator@example.com', password: 'correct horse battery' };
+const operator = { email: 'operator@example.com', password };
 
 describe('the docs in a browser', () => {
   let system: System;

@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
 import { accessibilityFaults, newMember, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
-import { addUser } from '../support/console.js';
+import { addMember, password } from '../support/console.js';
 import { startSystem, type System } from '../support/system.js';
 
-const owner = { email: 'owner@example.com', password: 'correct horse battery' };
+const owner = { email: 'owner@example.com', password };
 
 /** Pages below which the server is stopped; the long form has every page. */
 const stops =
@@ -27,8 +27,7 @@ describe('faults in the console', () => {
     system = await startSystem('single');
     chromium = await startChromium();
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
-    await addUser(system, owner.email, owner.password, '--operator');
-    await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', accountId);
+    await addMember(system, accountId, owner.email, 'owner', '--operator');
   });
 
   afterAll(async () => {

@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { newMember, newPerson, type Page, startChromium } from '../support/chromium.js';
-import { addUser } from '../support/console.js';
+import { addUser, password } from '../support/console.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
 
-const owner = { email: 'owner@example.com', password: 'correct horse battery' };
+const owner = { email: 'owner@example.com', password };
 
 /** Waits until the keyboard and screen readers are at the heading of the page that a link led to. */
 async function reachedHeading(page: Page, name: string): Promise<void> {

@@ -4,12 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
 import { usdText } from '../../console/src/format/money.js';
 import { chat, settled } from '../support/calls.js';
-import { accessibilityFaults, newMember, type Page, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
-import { addUser, Browser } from '../support/console.js';
+import { accessibilityFaults, popup, newMember, type Page, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
+import { addMember, type Browser, password, signedIn } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
 
-const password = 'correct horse battery';
 const owner = { email: 'owner@example.com', password };
 const viewer = { email: 'viewer@example.com', password };
 
@@ -26,10 +25,8 @@ describe.each(browserModes)('home, %s', (mode) => {
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Newcomers'));
     account = `/accounts/${accountId}`;
     await system.cli('balance', 'deposit', '5', '--account', accountId);
-    await addUser(system, owner.email, password);
-    await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', accountId);
-    api = new Browser(system);
-    await api.signIn(owner.email, password);
+    await addMember(system, accountId, owner.email, 'owner');
+    api = await signedIn(system, owner.email);
   });
 
   afterAll(async () => {
@@ -37,8 +34,6 @@ describe.each(browserModes)('home, %s', (mode) => {
     await system?.stop();
   });
 
-  // Toasts have the role of dialogs too, but are not modal.
-  const dialog = (page: Page) => page.locator('[role=dialog]:not([aria-modal=false])');
   const progress = (page: Page, done: number): Promise<void> => page.getByText(`${done} of 4 done`).waitFor();
   const step = (page: Page, title: string) => page.locator('ol > li').filter({ hasText: title });
   const stat = async (page: Page, label: string): Promise<string> =>
@@ -58,8 +53,8 @@ describe.each(browserModes)('home, %s', (mode) => {
     await screenshot(page, 'home-new-light-375');
 
     await step(page, 'Create an API key').getByRole('link', { name: 'Create key' }).click();
-    await dialog(page).getByLabel('Name').fill('first');
-    await dialog(page).getByRole('button', { name: 'Create key' }).click();
+    await popup(page).getByLabel('Name').fill('first');
+    await popup(page).getByRole('button', { name: 'Create key' }).click();
     const secret = (await page.getByTestId('secret').textContent())!.trim();
     await page.getByRole('button', { name: 'I have saved it' }).click();
     await page.goto(`console${account}`);
@@ -77,9 +72,9 @@ describe.each(browserModes)('home, %s', (mode) => {
     expect(JSON.parse(run(`TOLLGATE_API_KEY=${secret}; ${ask}`))).toMatchObject({ object: 'key', name: 'first', limit_usd: null });
 
     await step(page, 'Set a limit for a key').getByRole('link', { name: 'Set a limit' }).click();
-    await dialog(page).getByLabel('Lifetime limit in USD').fill('1');
-    await dialog(page).getByRole('button', { name: 'Save' }).click();
-    await dialog(page).waitFor({ state: 'detached' });
+    await popup(page).getByLabel('Lifetime limit in USD').fill('1');
+    await popup(page).getByRole('button', { name: 'Save' }).click();
+    await popup(page).waitFor({ state: 'detached' });
     await page.goto(`console${account}`);
     await progress(page, 3);
     expect(await step(page, 'Invite a member').getByRole('link', { name: 'Invite member' }).getAttribute('href')).toContain(
@@ -188,8 +183,7 @@ describe.each(browserModes)('home, %s', (mode) => {
   });
 
   it('shows no checklist to viewers', async () => {
-    await addUser(system, viewer.email, password);
-    await system.cli('member', 'put', viewer.email, '--role', 'viewer', '--account', accountId);
+    await addMember(system, accountId, viewer.email, 'viewer');
     const person = await newMember(chromium, system, viewer);
     const page = await person.open(account);
     await page.getByRole('heading', { name: 'Latest failed calls' }).waitFor();

@@ -7,12 +7,12 @@ import type { Browser as Chromium, Download, Locator } from 'playwright-core';
 import { usdText } from '../../console/src/format/money.js';
 import { chat, settled } from '../support/calls.js';
 import { newPerson, startChromium } from '../support/chromium.js';
-import { addUser } from '../support/console.js';
+import { addMember, password } from '../support/console.js';
 import { handNames, handsOn } from './hands.js';
 import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
 
-const owner = { email: 'owner@example.com', password: 'correct horse battery' };
+const owner = { email: 'owner@example.com', password };
 
 describe.each(modes)('an owner’s journey through the console, %s', (mode) => {
   let system: System;
@@ -24,8 +24,7 @@ describe.each(modes)('an owner’s journey through the console, %s', (mode) => {
     chromium = await startChromium();
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
     await system.cli('balance', 'deposit', '5', '--account', accountId);
-    await addUser(system, owner.email, owner.password, '--name', 'Olga');
-    await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', accountId);
+    await addMember(system, accountId, owner.email, 'owner', '--name', 'Olga');
   });
 
   afterAll(async () => {

@@ -7,6 +7,7 @@ import { usdText } from '../../console/src/format/money.js';
 import { chat, settled } from '../support/calls.js';
 import {
   accessibilityFaults,
+  popup,
   newMember,
   newPerson,
   type Page,
@@ -15,11 +16,10 @@ import {
   sidewaysScroll,
   startChromium,
 } from '../support/chromium.js';
-import { addUser, Browser } from '../support/console.js';
+import { addMember, type Browser, password, signedIn } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
 
-const password = 'correct horse battery';
 const owner = { email: 'owner@example.com', password };
 const viewer = { email: 'viewer@example.com', password };
 /** A host name that only the test's browser resolves. Over plain http it is not a secure context, like an address in a local network. */
@@ -42,11 +42,9 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
       [owner, 'owner'],
       [viewer, 'viewer'],
     ] as const) {
-      await addUser(system, who.email, password);
-      await system.cli('member', 'put', who.email, '--role', role, '--account', accountId);
+      await addMember(system, accountId, who.email, role);
     }
-    api = new Browser(system);
-    await api.signIn(owner.email, password);
+    api = await signedIn(system, owner.email);
   });
 
   afterAll(async () => {
@@ -72,15 +70,13 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await response.text();
     return response.status;
   };
-  // Toasts have the role of dialogs too, but are not modal.
-  const dialog = (page: Page) => page.locator('[role=dialog]:not([aria-modal=false])');
   const secretOn = async (page: Page): Promise<string> => (await page.getByTestId('secret').textContent())!.trim();
   const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name });
 
   async function create(page: Page, name: string): Promise<void> {
     await page.getByRole('button', { name: 'Create key' }).first().click();
-    await dialog(page).getByLabel('Name').fill(name);
-    await dialog(page).getByRole('button', { name: 'Create key' }).click();
+    await popup(page).getByLabel('Name').fill(name);
+    await popup(page).getByRole('button', { name: 'Create key' }).click();
     await page.getByTestId('secret').waitFor();
   }
 
@@ -128,7 +124,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     expect(await secretOn(page)).toBe(secret);
 
     await page.getByRole('button', { name: 'Copy key' }).click();
-    await dialog(page).getByRole('button', { name: 'Copied' }).waitFor();
+    await popup(page).getByRole('button', { name: 'Copied' }).waitFor();
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(secret);
 
     await page.getByText('Waiting for the first call with this key…').waitFor();
@@ -146,7 +142,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
 
     // After copying, it can be closed.
     await page.keyboard.press('Escape');
-    await dialog(page).waitFor({ state: 'detached' });
+    await popup(page).waitFor({ state: 'detached' });
     expect(await page.content()).not.toContain(secret);
 
     const anthropic = new Anthropic({ baseURL: system.baseUrl, apiKey: secret });
@@ -223,13 +219,13 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
 
     await page.evaluate(() => (globalThis as unknown as { restore(): void }).restore());
     await page.getByRole('button', { name: 'Copy key' }).click();
-    await dialog(page).getByRole('button', { name: 'Copied' }).waitFor();
+    await popup(page).getByRole('button', { name: 'Copied' }).waitFor();
     // The samples use the address at which the console was opened.
-    await dialog(page).getByText(`curl ${address}/v1/chat/completions`).waitFor();
+    await popup(page).getByText(`curl ${address}/v1/chat/completions`).waitFor();
     await page.getByRole('tab', { name: 'Anthropic JS' }).click();
-    await dialog(page).getByText(`baseURL: "${address}"`).waitFor();
+    await popup(page).getByText(`baseURL: "${address}"`).waitFor();
     await page.getByRole('button', { name: 'I have saved it' }).click();
-    await dialog(page).waitFor({ state: 'detached' });
+    await popup(page).waitFor({ state: 'detached' });
     expect(await paste(page)).toBe(secret);
     expect(await status(secret)).toBe(200);
     await expectNoFaults(person);
@@ -240,14 +236,14 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     const page = await person.open(`/accounts/${accountId}`);
     await page.getByRole('link', { name: 'API keys' }).first().click();
     await page.getByRole('button', { name: 'Create key' }).first().click();
-    await dialog(page).getByLabel('Name').fill('pressed twice');
-    await dialog(page).getByRole('button', { name: 'Create key' }).dblclick();
+    await popup(page).getByLabel('Name').fill('pressed twice');
+    await popup(page).getByRole('button', { name: 'Create key' }).dblclick();
     const secret = await secretOn(page);
     const { data } = await api.get<{ data: KeyView[] }>(`${keysPath}?q=pressed`);
     expect(data.length).toBe(1);
     expect(await status(secret)).toBe(200);
     await page.getByRole('button', { name: 'I have saved it' }).click();
-    await dialog(page).waitFor({ state: 'detached' });
+    await popup(page).waitFor({ state: 'detached' });
     // Leaving the page is no longer blocked once the dialog is closed.
     await page.waitForFunction(() => history.state === null || !('tollgateStaying' in (history.state as object)));
     await page.goBack();
@@ -265,10 +261,10 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
       await route.fetch();
       return route.abort();
     });
-    await dialog(page).getByLabel('Name').fill('lost answer');
-    await dialog(page).getByRole('button', { name: 'Create key' }).click();
-    await dialog(page).getByText('No response from Tollgate').waitFor();
-    await dialog(page).getByRole('button', { name: 'Create key' }).click();
+    await popup(page).getByLabel('Name').fill('lost answer');
+    await popup(page).getByRole('button', { name: 'Create key' }).click();
+    await popup(page).getByText('No response from Tollgate').waitFor();
+    await popup(page).getByRole('button', { name: 'Create key' }).click();
     const secret = await secretOn(page);
     expect([lost, (await api.get<{ data: KeyView[] }>(`${keysPath}?q=lost+answer`)).data.length, await status(secret)]).toEqual([
       1, 1, 200,
@@ -280,7 +276,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
   it('can have limits, models and addresses, whose errors are shown at their fields', async () => {
     const person = await newMember(chromium, system, owner, { timeZone: 'Asia/Kolkata' });
     const page = await person.open(`${keysPath}?create`);
-    const form = dialog(page);
+    const form = popup(page);
     await form.getByRole('button', { name: 'Create key' }).click();
     await form.getByText('Enter a name.').waitFor();
     await form.getByLabel('Name').fill('careful');
@@ -305,21 +301,21 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
 
     // Errors from the gateway are shown at the field, too.
     await act(page, 'careful', 'Edit');
-    await dialog(page).getByLabel('Lifetime limit in USD').fill('9999999999.99');
-    await dialog(page).getByRole('button', { name: 'Save' }).click();
-    await dialog(page).getByText('must be at most 9,000,000,000').waitFor();
-    await dialog(page).getByLabel('Lifetime limit in USD').fill('2');
-    await dialog(page).getByRole('button', { name: 'Save' }).click();
-    await dialog(page).waitFor({ state: 'detached' });
+    await popup(page).getByLabel('Lifetime limit in USD').fill('9999999999.99');
+    await popup(page).getByRole('button', { name: 'Save' }).click();
+    await popup(page).getByText('must be at most 9,000,000,000').waitFor();
+    await popup(page).getByLabel('Lifetime limit in USD').fill('2');
+    await popup(page).getByRole('button', { name: 'Save' }).click();
+    await popup(page).waitFor({ state: 'detached' });
     await act(page, 'careful', 'Edit');
-    await dialog(page).getByLabel('Lifetime limit in USD').fill('');
-    await dialog(page).getByText('All current and future models').click();
-    await dialog(page).getByLabel('Allowed addresses').fill('here');
-    await dialog(page).getByRole('button', { name: 'Save' }).click();
-    await dialog(page).getByText('"here" is neither').waitFor();
-    await dialog(page).getByLabel('Allowed addresses').fill('192.0.2.7\n2001:db8::/32');
-    await dialog(page).getByRole('button', { name: 'Save' }).click();
-    await dialog(page).waitFor({ state: 'detached' });
+    await popup(page).getByLabel('Lifetime limit in USD').fill('');
+    await popup(page).getByText('All current and future models').click();
+    await popup(page).getByLabel('Allowed addresses').fill('here');
+    await popup(page).getByRole('button', { name: 'Save' }).click();
+    await popup(page).getByText('"here" is neither').waitFor();
+    await popup(page).getByLabel('Allowed addresses').fill('192.0.2.7\n2001:db8::/32');
+    await popup(page).getByRole('button', { name: 'Save' }).click();
+    await popup(page).waitFor({ state: 'detached' });
     expect(await keyNamed('careful')).toMatchObject({
       limit_usd: null,
       models: null,
@@ -330,7 +326,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await eventually(async () => ((await status(secret)) === 403 ? true : undefined));
     await page.goto(`${system.baseUrl}/console${keysPath}/${(await keyNamed('careful')).id}`);
     await page.getByRole('link', { name: 'Change the addresses' }).click();
-    expect(await dialog(page).getByLabel('Allowed addresses').inputValue()).toBe('192.0.2.7\n2001:db8::/32');
+    expect(await popup(page).getByLabel('Allowed addresses').inputValue()).toBe('192.0.2.7\n2001:db8::/32');
     await expectNoFaults(person);
   });
 
@@ -342,13 +338,13 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
 
     async function rotate(overlap: string): Promise<string> {
       await act(page, 'turning', 'Rotate secret');
-      await dialog(page).getByText(overlap, { exact: true }).click();
-      await dialog(page).getByRole('button', { name: 'Rotate', exact: true }).click();
+      await popup(page).getByText(overlap, { exact: true }).click();
+      await popup(page).getByRole('button', { name: 'Rotate', exact: true }).click();
       await page.getByText('Your new secret').waitFor();
       const secret = await secretOn(page);
       await page.keyboard.press('Escape');
       await page.getByRole('button', { name: 'I have saved it' }).click();
-      await dialog(page).waitFor({ state: 'detached' });
+      await popup(page).waitFor({ state: 'detached' });
       return secret;
     }
 
@@ -388,10 +384,10 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
 
     // The key has just been used.
     await act(page, 'turning', 'Revoke');
-    await dialog(page).getByText('A program may still depend on it.').waitFor();
-    expect(await dialog(page).getByRole('button', { name: 'Revoke' }).isDisabled()).toBe(true);
-    await dialog(page).getByLabel('Type turning to confirm').fill('turning');
-    await dialog(page).getByRole('button', { name: 'Revoke' }).click();
+    await popup(page).getByText('A program may still depend on it.').waitFor();
+    expect(await popup(page).getByRole('button', { name: 'Revoke' }).isDisabled()).toBe(true);
+    await popup(page).getByLabel('Type turning to confirm').fill('turning');
+    await popup(page).getByRole('button', { name: 'Revoke' }).click();
     await row(page, 'turning').waitFor({ state: 'detached' });
     await soon(async () => expect(await status(third)).toBe(401));
     await page.getByLabel('State').selectOption('revoked');
@@ -427,7 +423,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     const page = await person.open(keysPath);
     await page.getByRole('link', { name: 'Management keys' }).click();
     await page.getByRole('button', { name: 'Create management key' }).first().click();
-    const form = dialog(page);
+    const form = popup(page);
     await form.getByLabel('Name').fill('deployment');
     await form.getByLabel('keys:write').check();
     await form.getByLabel('Allowed addresses').fill('127.0.0.1 ::1');
@@ -443,7 +439,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
       .filter({ hasText: owner.email })
       .waitFor();
     await act(page, 'deployment', 'Revoke');
-    await dialog(page).getByRole('button', { name: 'Revoke' }).click();
+    await popup(page).getByRole('button', { name: 'Revoke' }).click();
     await page.getByText('Revoked').waitFor();
     expect((await fetch(list.url, { headers: { authorization: `Bearer ${secret}` } })).status).toBe(401);
     await expectNoFaults(person);
@@ -453,7 +449,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     const person = await newMember(chromium, system, viewer);
     const page = await person.open(`${keysPath}?q=server&create`);
     await row(page, 'server').waitFor();
-    expect([await dialog(page).count(), await page.getByRole('button', { name: 'Create key' }).count()]).toEqual([0, 0]);
+    expect([await popup(page).count(), await page.getByRole('button', { name: 'Create key' }).count()]).toEqual([0, 0]);
     await page.getByRole('button', { name: 'Actions for server' }).click();
     expect(await page.getByRole('menuitem').allTextContents()).toEqual(['Show usage']);
     await expectNoFaults(person);
@@ -505,7 +501,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
 
     // The dialog of an action returns the focus to the menu's button.
     await page.getByRole('menuitem', { name: 'Rotate secret' }).click();
-    await dialog(page).waitFor();
+    await popup(page).waitFor();
     await keys('Escape');
     await soon(async () => expect(await focused()).toBe('Actions for one of two'));
     await expectNoFaults(person);
@@ -522,18 +518,18 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     };
     await tabTo('Create key');
     await page.keyboard.press('Enter');
-    await dialog(page).waitFor();
+    await popup(page).waitFor();
     // The name field has the focus, and Enter submits the form.
     await page.keyboard.type('by keyboard');
     await page.keyboard.press('Enter');
     const secret = await secretOn(page);
     await tabTo('Copy key');
     await page.keyboard.press('Enter');
-    await dialog(page).getByRole('button', { name: 'Copied' }).waitFor();
+    await popup(page).getByRole('button', { name: 'Copied' }).waitFor();
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(secret);
     await tabTo('I have saved it');
     await page.keyboard.press('Enter');
-    await dialog(page).waitFor({ state: 'detached' });
+    await popup(page).waitFor({ state: 'detached' });
     await soon(async () => expect(await focused()).toMatch(/^Create key/));
     expect(await status(secret)).toBe(200);
     await expectNoFaults(person);

@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
 import { accessibilityFaults, newMember, newPerson, type Person, settledPage, startChromium } from '../support/chromium.js';
-import { addUser } from '../support/console.js';
+import { addMember, addUser, password } from '../support/console.js';
 import { eventually, freePort } from '../support/process.js';
 import { type MailServer, startMailServer } from '../support/receivers.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
 
-const who = { email: 'owner@example.com', password: 'correct horse battery' };
+const who = { email: 'owner@example.com', password };
 
 describe.each(browserModes)('mail of the console, %s', (mode) => {
   let system: System;
@@ -35,8 +35,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     ]);
     const { id } = await system.json<{ id: string }>('account', 'create', 'Acme');
     members = `/accounts/${id}/members`;
-    await addUser(system, who.email, who.password);
-    await system.cli('member', 'put', who.email, '--role', 'owner', '--account', id);
+    await addMember(system, id, who.email, 'owner');
     owner = await newMember(chromium, system, who);
   });
 

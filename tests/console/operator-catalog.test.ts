@@ -3,18 +3,15 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Browser as Chromium, Locator, Page } from 'playwright-core';
+import type { Browser as Chromium } from 'playwright-core';
 import { chat, get } from '../support/calls.js';
-import { addUser } from '../support/console.js';
-import { accessibilityFaults, newMember, type Person, settledPage, startChromium } from '../support/chromium.js';
+import { addUser, password } from '../support/console.js';
+import { accessibilityFaults, popup, newMember, type Person, settledPage, startChromium } from '../support/chromium.js';
 import { eventually } from '../support/process.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
 import { startStubUpstream, stubApiKey, type StubUpstream } from '../upstream/stub-upstream.js';
 
-const who = { email: 'operator@example.com', password: 'correct horse battery' };
-
-/** Returns the open dialog; toasts have the role of dialogs too. */
-const popup = (page: Page): Locator => page.locator('[role=dialog]:not([aria-modal=false])');
+const who = { email: 'operator@example.com', password };
 
 describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode) => {
   let system: System;

@@ -1,17 +1,14 @@
 // The operator's pages in the browser: credits with a reason, suspending an account, adding users, and the audit log of it all.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Browser as Chromium, Locator, Page } from 'playwright-core';
+import type { Browser as Chromium, Page } from 'playwright-core';
 import { chat } from '../support/calls.js';
-import { accessibilityFaults, newMember, newPerson, type Person, settledPage, startChromium } from '../support/chromium.js';
-import { addUser } from '../support/console.js';
+import { accessibilityFaults, popup, fact, newMember, newPerson, type Person, settledPage, startChromium } from '../support/chromium.js';
+import { addUser, password } from '../support/console.js';
 import { suspendLedger } from '../support/ledger-unavailable.js';
 import { eventually } from '../support/process.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
 
-const who = { email: 'operator@example.com', password: 'correct horse battery' };
-
-/** Returns the open dialog; toasts have the role of dialogs too. */
-const popup = (page: Page): Locator => page.locator('[role=dialog]:not([aria-modal=false])');
+const who = { email: 'operator@example.com', password };
 
 describe.each(browserModes)('an operator in the browser, %s', (mode) => {
   let system: System;
@@ -34,8 +31,6 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     await system?.stop();
   });
 
-  const fact = (page: Page, name: string): Locator =>
-    page.locator('dl > div', { has: page.locator('dt', { hasText: new RegExp(`^${name}$`) }) });
   const available = async (page: Page): Promise<string> =>
     (
       await page

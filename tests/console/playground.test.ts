@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
 import { chat, settled, type UsageRow } from '../support/calls.js';
 import { newMember, newPerson, type Person, startChromium } from '../support/chromium.js';
-import { addUser, Browser } from '../support/console.js';
+import { addMember, signedIn } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
 import { type SampleAccount, createSampleAccount } from './sample-account.js';
@@ -76,8 +76,7 @@ describe.each(browserModes)('the playground, %s', (mode) => {
   });
 
   it('begins with a key whose calls are not being refused', async () => {
-    const browser = new Browser(system);
-    await browser.signIn(sample.owner.email, sample.owner.password);
+    const browser = await signedIn(system, sample.owner.email);
     const keys = `/accounts/${sample.accountId}/keys`;
     const { key, secret } = await browser.must<{ key: { id: string }; secret: string }>(
       'POST',
@@ -113,16 +112,13 @@ describe.each(browserModes)('the playground, %s', (mode) => {
   });
 
   it('requires a role that may create keys, and an active key of the same account', async () => {
-    await addUser(system, 'viewer@example.com', sample.owner.password);
-    await system.cli('member', 'put', 'viewer@example.com', '--role', 'viewer', '--account', sample.accountId);
-    const viewer = new Browser(system);
-    await viewer.signIn('viewer@example.com', sample.owner.password);
+    await addMember(system, sample.accountId, 'viewer@example.com', 'viewer');
+    const viewer = await signedIn(system, 'viewer@example.com');
     const body = { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] };
     const path = (keyId: string, accountId = sample.accountId) => `/accounts/${accountId}/keys/${keyId}/chat/completions`;
     expect(await viewer.refusal('POST', path(sample.keyId), body)).toEqual([403, 'role_not_permitted']);
 
-    const owner = new Browser(system);
-    await owner.signIn(sample.owner.email, sample.owner.password);
+    const owner = await signedIn(system, sample.owner.email);
     expect((await owner.ask('POST', path(sample.keyId), body)).status).toBe(200);
     expect((await owner.ask('POST', path(sample.keyId), body, { 'x-tollgate-console': '' })).status).toBe(403);
     const { id: other } = await system.json<{ id: string }>('account', 'create', 'Other');

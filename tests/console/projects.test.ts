@@ -1,25 +1,20 @@
 // Projects and budgets in a real browser: an owner creates a project, puts a key into it, and sees what is spent of its budgets.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Browser as Chromium, Locator, Page } from 'playwright-core';
+import type { Browser as Chromium } from 'playwright-core';
 import { chat, createKey, settled } from '../support/calls.js';
-import { accessibilityFaults, newMember, type Person, settledPage, startChromium } from '../support/chromium.js';
-import { addUser } from '../support/console.js';
+import { accessibilityFaults, popup, newMember, type Person, settledPage, startChromium } from '../support/chromium.js';
+import { addMember, password } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
 
-const password = 'correct horse battery';
 const owner = { email: 'owner@example.com', password };
 const developer = { email: 'developer@example.com', password };
 const guest = { email: 'guest@example.com', password };
-
-/** Returns the open dialog; toasts have the role of dialogs too. */
-const popup = (page: Page): Locator => page.locator('[role=dialog]:not([aria-modal=false])');
 
 describe.each(browserModes)('projects in the console, %s', (mode) => {
   let system: System;
   let chromium: Chromium;
   let accountId: string;
-  const people: Person[] = [];
 
   beforeAll(async () => {
     [system, chromium] = await Promise.all([startSystem(mode), startChromium()]);
@@ -29,22 +24,16 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
       [owner, 'owner'],
       [developer, 'developer'],
     ] as const) {
-      await addUser(system, email, password);
-      await system.cli('member', 'put', email, '--role', role, '--account', accountId);
+      await addMember(system, accountId, email, role);
     }
   });
 
   afterAll(async () => {
-    for (const person of people) await person.close();
     await chromium?.close();
     await system?.stop();
   });
 
-  async function signedIn(who: typeof owner): Promise<Person> {
-    const person = await newMember(chromium, system, who);
-    people.push(person);
-    return person;
-  }
+  const signedIn = (who: typeof owner): Promise<Person> => newMember(chromium, system, who);
 
   it('are created with a budget, hold keys, and show what is spent, held and left', async () => {
     const person = await signedIn(owner);
@@ -193,8 +182,7 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
   });
 
   it('are all that a member sees to whom an owner gave a role in one of them', async () => {
-    await addUser(system, guest.email, password);
-    await system.cli('member', 'put', guest.email, '--role', 'viewer', '--account', accountId);
+    await addMember(system, accountId, guest.email, 'viewer');
     const boss = await signedIn(owner);
     const members = await boss.open(`/accounts/${accountId}/members`);
     await members.getByRole('button', { name: `Actions for ${guest.email}` }).click();

@@ -1,24 +1,17 @@
 // Rate limits in a real browser: an operator limits an account and one of its models, a member limits a key.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Browser as Chromium, Locator, Page } from 'playwright-core';
-import { accessibilityFaults, newMember, type Person, settledPage, startChromium } from '../support/chromium.js';
-import { addUser } from '../support/console.js';
+import type { Browser as Chromium } from 'playwright-core';
+import { accessibilityFaults, popup, fact, newMember, type Person, settledPage, startChromium } from '../support/chromium.js';
+import { addMember, addUser, password } from '../support/console.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
 
-const password = 'correct horse battery';
 const operator = { email: 'operator@example.com', password };
 const owner = { email: 'owner@example.com', password };
-
-/** Returns the open dialog; toasts have the role of dialogs too. */
-const popup = (page: Page): Locator => page.locator('[role=dialog]:not([aria-modal=false])');
-const fact = (page: Page, name: string): Locator =>
-  page.locator('dl > div', { has: page.locator('dt', { hasText: new RegExp(`^${name}$`) }) });
 
 describe.each(browserModes)('rate limits in the console, %s', (mode) => {
   let system: System;
   let chromium: Chromium;
   let accountId: string;
-  const people: Person[] = [];
 
   beforeAll(async () => {
     [system, chromium] = await Promise.all([
@@ -27,21 +20,15 @@ describe.each(browserModes)('rate limits in the console, %s', (mode) => {
     ]);
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
     await addUser(system, operator.email, password, '--operator');
-    await addUser(system, owner.email, password);
-    await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', accountId);
+    await addMember(system, accountId, owner.email, 'owner');
   });
 
   afterAll(async () => {
-    for (const person of people) await person.close();
     await chromium?.close();
     await system?.stop();
   });
 
-  async function signedIn(who: typeof operator): Promise<Person> {
-    const person = await newMember(chromium, system, who);
-    people.push(person);
-    return person;
-  }
+  const signedIn = (who: typeof operator): Promise<Person> => newMember(chromium, system, who);
 
   it('of an account and one of its models are set, shown and removed by an operator', async () => {
     const person = await signedIn(operator);

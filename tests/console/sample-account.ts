@@ -1,6 +1,6 @@
 // Creates an account with sample data: users, keys in several states, calls that succeeded and failed, and money movements.
 import { chat, settled } from '../support/calls.js';
-import { addUser, Browser } from '../support/console.js';
+import { addUser, password, signedIn } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { addModel } from '../support/stub-models.js';
 import type { System } from '../support/system.js';
@@ -19,8 +19,6 @@ export interface SampleAccount {
   /** Token of an invitation for a new user. */
   readonly invitationToken: string;
 }
-
-const password = 'correct horse battery';
 
 /** Fills an account of a new system. Its owner is also an operator. */
 export async function createSampleAccount(system: System): Promise<SampleAccount> {
@@ -42,8 +40,7 @@ export async function createSampleAccount(system: System): Promise<SampleAccount
   await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', accountId);
   await system.cli('member', 'put', 'dev@example.com', '--role', 'developer', '--account', accountId);
 
-  const browser = new Browser(system);
-  await browser.signIn(owner.email, password);
+  const browser = await signedIn(system, owner.email);
   const make = (body: object) => browser.must<{ key: { id: string }; secret: string }>('POST', `/accounts/${accountId}/keys`, body, 201);
   const { id: projectId } = await browser.must<{ id: string }>(
     'POST',

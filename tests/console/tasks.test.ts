@@ -7,12 +7,11 @@ import { parseCliConfig } from '../../cli/config.js';
 import { connect, operatorCall, type Services } from '../../cli/connect.js';
 import { chat, settled } from '../support/calls.js';
 import { follow, newMember, newPerson, type Page, type Person, startChromium } from '../support/chromium.js';
-import { Browser } from '../support/console.js';
+import { type Browser, password, signedIn } from '../support/console.js';
 import { handNames, type Hands, handsOn } from './hands.js';
 import { eventually } from '../support/process.js';
 import { startSystem, type System } from '../support/system.js';
 
-const password = 'correct horse battery';
 const ownerEmail = 'owner@example.com';
 const newcomer = (hand: string): string => `${hand}@example.com`;
 
@@ -20,7 +19,7 @@ let system: System;
 let chromium: Chromium;
 let services: Services;
 let api: Browser;
-let signedIn: Person;
+let member: Person;
 let page: Page;
 let account: string;
 let refusedId: string;
@@ -54,8 +53,7 @@ beforeAll(async () => {
   services = await connect(parseCliConfig(system.operatorEnv()));
   const accountId = await addOwner(ownerEmail, true);
   for (const hand of handNames) await addOwner(newcomer(hand));
-  api = new Browser(system);
-  await api.signIn(ownerEmail, password);
+  api = await signedIn(system, ownerEmail);
   account = `/accounts/${accountId}`;
   for (const name of handNames.map(keyName))
     secrets.set(name, (await api.must<{ secret: string }>('POST', `${account}/keys`, { name }, 201)).secret);
@@ -72,8 +70,8 @@ beforeAll(async () => {
   [chargedId, , , refusedId] = requestIds as [string, string, string, string];
   await settled(system, accountId, 3);
   await eventually(async () => (await api.get<{ data: unknown[] }>(`${account}/refusals?request_id=${refusedId}`)).data[0]);
-  signedIn = await newMember(chromium, system, { email: ownerEmail, password });
-  page = await signedIn.open('/nowhere');
+  member = await newMember(chromium, system, { email: ownerEmail, password });
+  page = await member.open('/nowhere');
 });
 
 afterAll(async () => {
@@ -199,5 +197,5 @@ describe.each(handNames)('by %s', (hand) => {
     expect(hands.actions).toBeLessThanOrEqual(4);
   });
 
-  it('logs no error', () => expect(signedIn.faults).toEqual([]));
+  it('logs no error', () => expect(member.faults).toEqual([]));
 });

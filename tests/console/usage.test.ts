@@ -6,7 +6,7 @@ import type { Browser as Chromium, Locator, Route } from 'playwright-core';
 import { nanoUsdOf, usdText } from '../../console/src/format/money.js';
 import { chat, settled, type UsageRow } from '../support/calls.js';
 import { accessibilityFaults, newMember, type Page, settledPage, sidewaysScroll, startChromium } from '../support/chromium.js';
-import { addUser, Browser } from '../support/console.js';
+import { addMember, addUser, type Browser, password, signedIn } from '../support/console.js';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp.js';
 import { eventually } from '../support/process.js';
 import { addModel, addUpstream } from '../support/stub-models.js';
@@ -14,7 +14,7 @@ import { browserModes, startSystem, type System } from '../support/system.js';
 import { startStubUpstream, stubApiKey } from '../upstream/stub-upstream.js';
 import { recordPastCalls } from './past-calls.js';
 
-const owner = { email: 'owner@example.com', password: 'correct horse battery' };
+const owner = { email: 'owner@example.com', password };
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
 
 interface Total {
@@ -64,10 +64,8 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
     account = `/accounts/${accountId}`;
     await system.cli('balance', 'deposit', '25', '--account', accountId, '--reason', 'invoice 1');
-    await addUser(system, owner.email, owner.password, '--name', 'Olga');
-    await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', accountId);
-    api = new Browser(system);
-    await api.signIn(owner.email, owner.password);
+    await addMember(system, accountId, owner.email, 'owner', '--name', 'Olga');
+    api = await signedIn(system, owner.email);
     for (const name of ['server', 'laptop']) {
       const { key, secret } = await api.must<{ key: { id: string }; secret: string }>('POST', `${account}/keys`, { name }, 201);
       keys.push({ id: key.id, secret });

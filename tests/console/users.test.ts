@@ -5,11 +5,10 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { generateSync } from 'otplib';
 import { accessibilityFaults, newMember, newPerson, type Page, startChromium } from '../support/chromium.js';
-import { addUser } from '../support/console.js';
+import { addMember, addUser, password } from '../support/console.js';
 import { type Idp, startIdp } from '../support/idp.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
 
-const password = 'correct horse battery';
 const owner = { email: 'owner@example.com', password };
 
 describe.each(browserModes)('users in the console, %s', (mode) => {
@@ -32,8 +31,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     chromium = await startChromium();
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
     account = `/accounts/${accountId}`;
-    await addUser(system, owner.email, password, '--name', 'Olga');
-    await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', accountId);
+    await addMember(system, accountId, owner.email, 'owner', '--name', 'Olga');
   });
 
   beforeEach(() => {

@@ -1,13 +1,12 @@
 // One audit log: a change writes the same event, whichever way it was made. audit-failures.distributed.test.ts shows that each event arrives once.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { addUser, Browser } from '../support/console.js';
+import { addUser, type Browser, password, signedIn } from '../support/console.js';
 import { grpcurlCall } from '../support/grpcurl.js';
 import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
 import { createAccount, deposit, events, eventsOf } from './audit-events.js';
 
 const email = 'ada@example.com';
-const password = 'correct horse battery';
 
 describe.each(modes)('the audit trail in %s mode', (mode) => {
   let system: System;
@@ -16,8 +15,7 @@ describe.each(modes)('the audit trail in %s mode', (mode) => {
   beforeAll(async () => {
     system = await startSystem(mode);
     await addUser(system, email, password, '--operator');
-    ada = new Browser(system);
-    await ada.signIn(email, password);
+    ada = await signedIn(system, email);
   });
 
   afterAll(() => system?.stop());

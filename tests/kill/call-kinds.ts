@@ -1,6 +1,7 @@
 // The kinds of calls in the load. Each has only one possible answer, so that the text and cost of a full answer are known in advance.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { nanoUsd } from '../support/calls.js';
 import { runCommand } from '../support/command-runner.js';
 import { eventually } from '../support/process.js';
 import type { System } from '../support/system.js';
@@ -141,9 +142,4 @@ export async function readPrices(system: System, kinds: readonly CallKind[]): Pr
 export function costOf(tokens: Tokens, price: Price): bigint {
   const line = (count: number, perMtok: bigint): bigint => (BigInt(count) * perMtok + 999_999n) / 1_000_000n;
   return line(tokens.input, price.input) + line(tokens.output, price.output) + price.request;
-}
-
-function nanoUsd(usd: string): bigint {
-  const [whole = '0', fraction = ''] = usd.split('.');
-  return BigInt(whole) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0').slice(0, 9));
 }

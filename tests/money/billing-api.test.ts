@@ -1,11 +1,9 @@
 // Billing in the console's API: consecutive months that match the ledger, receipts, and codes that credit once.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { chat, settled } from '../support/calls.js';
-import { addUser, Browser } from '../support/console.js';
+import { chat, nanoUsd, settled } from '../support/calls.js';
+import { addMember, addUser, type Browser, password, signedIn } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
-
-const password = 'correct horse battery';
 
 interface StatementView {
   month: string;
@@ -38,12 +36,6 @@ interface Code {
   account_id: string | null;
 }
 
-const nano = (usd: string): bigint => {
-  const [, sign, whole, fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(usd)!;
-  const amount = BigInt(whole! + fraction.padEnd(9, '0'));
-  return sign === '-' ? -amount : amount;
-};
-
 describe.each(modes)('billing in the console’s API, %s', (mode) => {
   let system: System;
   let accountId: string;
@@ -57,8 +49,7 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
     account = `/accounts/${accountId}`;
     await system.cli('balance', 'deposit', '5', '--account', accountId, '--reason', '=1+1', '--idempotency-key', 'invoice-7');
     for (const role of ['owner', 'billing', 'developer', 'viewer']) {
-      await addUser(system, `${role}@example.com`, password);
-      await system.cli('member', 'put', `${role}@example.com`, '--role', role, '--account', accountId);
+      await addMember(system, accountId, `${role}@example.com`, role);
     }
     await addUser(system, 'operator@example.com', password, '--operator');
     [billing, operator] = [await browserOf('billing'), await browserOf('operator')];
@@ -69,11 +60,7 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
 
   afterAll(() => system?.stop());
 
-  async function browserOf(name: string): Promise<Browser> {
-    const browser = new Browser(system);
-    await browser.signIn(`${name}@example.com`, password);
-    return browser;
-  }
+  const browserOf = (name: string): Promise<Browser> => signedIn(system, `${name}@example.com`);
 
   const statements = async (): Promise<StatementView[]> => (await billing.get<{ data: StatementView[] }>(`${account}/statements`)).data;
 
@@ -93,7 +80,7 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
       cursor = page.next;
     }
     expect(lines).toHaveLength(month!.lines);
-    expect(nano(month!.opening_usd) + lines.reduce((sum, line) => sum + nano(line.effect_usd), 0n)).toBe(nano(month!.closing_usd));
+    expect(nanoUsd(month!.opening_usd) + lines.reduce((sum, line) => sum + nanoUsd(line.effect_usd), 0n)).toBe(nanoUsd(month!.closing_usd));
     expect((await billing.get(`${account}/balance`))['settled_usd']).toBe(month!.closing_usd);
     const charges = lines.filter(({ kind }) => kind === 'charge');
     expect(charges).toHaveLength(3);
@@ -125,10 +112,10 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
     expect(of('kind')).toEqual(['opening', 'deposit', 'charge', 'charge', 'charge', 'closing']);
     expect([of('balance_usd')[0], of('balance_usd').at(-1)]).toEqual([month!.opening_usd, month!.closing_usd]);
     expect(of('reason')[1]).toBe("'=1+1");
-    const balances = of('balance_usd').map(nano);
+    const balances = of('balance_usd').map(nanoUsd);
     of('effect_usd')
       .slice(1, -1)
-      .forEach((effect, index) => expect(balances[index]! + nano(effect)).toBe(balances[index + 1]));
+      .forEach((effect, index) => expect(balances[index]! + nanoUsd(effect)).toBe(balances[index + 1]));
   });
 
   it('exports what the calls of a month cost by project', async () => {
@@ -172,7 +159,7 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
   });
 
   it('credits a code once, however many users redeem it at the same time', async () => {
-    const before = nano((await billing.get<{ settled_usd: string }>(`${account}/balance`)).settled_usd);
+    const before = nanoUsd((await billing.get<{ settled_usd: string }>(`${account}/balance`)).settled_usd);
     const {
       data: [made],
       batch_id,
@@ -185,7 +172,7 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array(19).fill(200), 201]);
     expect(new Set(bodies.map(({ entry }) => entry.id)).size).toBe(1);
     expect(bodies[0]!.entry).toMatchObject({ kind: 'deposit', source: 'promotion', amount_usd: '1.25' });
-    expect(nano((await billing.get<{ settled_usd: string }>(`${account}/balance`)).settled_usd) - before).toBe(1_250_000_000n);
+    expect(nanoUsd((await billing.get<{ settled_usd: string }>(`${account}/balance`)).settled_usd) - before).toBe(1_250_000_000n);
     expect(await billing.get(`${account}/receipts/${bodies[0]!.entry.id}`)).toMatchObject({ source: 'promotion', amount_usd: '1.25' });
     const { data } = await operator.get<{ data: Code[] }>('/operator/codes?state=redeemed');
     expect(data).toMatchObject([{ id: made!.id, state: 'redeemed', account_id: accountId }]);

@@ -7,7 +7,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { allUpstreams as formats, type Stage, startStage, type Upstream } from '../clients/stage.js';
-import { type BalanceRow, post, readSse, settled, sumOfCharges } from '../support/calls.js';
+import { type BalanceRow, nanoUsd, post, readSse, settled, sumOfCharges } from '../support/calls.js';
 import { eventually } from '../support/process.js';
 import { modes } from '../support/system.js';
 import type { Json } from '../upstream/check.js';
@@ -200,7 +200,7 @@ describe.each(modes)('charges, %s', (mode) => {
       output: usage.output,
       reasoning: usage.reasoning,
     });
-    expect(toNanoUsd(charge_usd)).toBe(costOf(usage, pricing));
+    expect(nanoUsd(charge_usd)).toBe(costOf(usage, pricing));
     expect(record).toMatchObject(marks);
   }
 
@@ -491,8 +491,3 @@ describe.each(modes)('charges, %s', (mode) => {
     expect(await stage.system.json('balance', 'verify')).toMatchObject({ ok: true });
   });
 });
-
-function toNanoUsd(decimal: string): bigint {
-  const [whole, fraction = ''] = decimal.split('.');
-  return BigInt(whole!) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'));
-}

@@ -2,14 +2,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type BalanceRow, chat, createKey, get, post, readSse, settled, sumOfCharges } from '../support/calls.js';
+import { type BalanceRow, chat, createKey, get, nanoUsd, post, readSse, settled, sumOfCharges, usdOf } from '../support/calls.js';
 import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
-
-const nano = (usd: string): bigint => {
-  const [whole, fraction = ''] = usd.split('.');
-  return BigInt(whole!) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'));
-};
 
 describe.each(modes)('money, %s', (mode) => {
   let system: System;
@@ -54,7 +49,7 @@ describe.each(modes)('money, %s', (mode) => {
     const { rows, balance } = await settled(system, accountId);
     expect(rows).toHaveLength(16);
     expect(BigInt(balance.spent_nano_usd)).toBe(sumOfCharges(rows));
-    expect(BigInt(balance.available_nano_usd)).toBe(nano('1') - sumOfCharges(rows));
+    expect(BigInt(balance.available_nano_usd)).toBe(nanoUsd('1') - sumOfCharges(rows));
     for (const row of rows) {
       expect(BigInt(row.charge_nano_usd)).toBeGreaterThan(0n);
       expect(row.captured_nano_usd).toBe(row.charge_nano_usd);
@@ -112,10 +107,8 @@ describe.each(modes)('money, %s', (mode) => {
     expect((await get(system, `/v1/usage/${requestId}`, other.secret)).status).toBe(404);
     const key = (await (await get(system, '/v1/key', secret)).json()) as Record<string, string>;
     expect(key['limit_usd']).toBe('0.5');
-    expect(nano(key['spent_usd']!) + nano(key['held_usd']!) + nano(key['remaining_usd']!)).toBe(nano('0.5'));
+    expect(nanoUsd(key['spent_usd']!) + nanoUsd(key['held_usd']!) + nanoUsd(key['remaining_usd']!)).toBe(nanoUsd('0.5'));
   });
-
-  const usdOf = (nanoUsd: bigint): string => `${nanoUsd / 1_000_000_000n}.${String(nanoUsd % 1_000_000_000n).padStart(9, '0')}`;
 
   /** A call of any format. */
   type AnyCall = readonly [path: string, body: object];
@@ -132,7 +125,7 @@ describe.each(modes)('money, %s', (mode) => {
           return answer.status === 200 ? answer : undefined;
         });
         const usage = await get(system, `/v1/usage/${response.headers.get('x-request-id')}`, probe.secret);
-        return nano(((await usage.json()) as { held_usd: string }).held_usd);
+        return nanoUsd(((await usage.json()) as { held_usd: string }).held_usd);
       }),
     );
     // The same prompt is held for in every format.
@@ -199,7 +192,7 @@ describe.each(modes)('money, %s', (mode) => {
     const { held_usd: holdUsd } = (await (
       await get(system, `/v1/usage/${probeResponse.headers.get('x-request-id')}`, probe.secret)
     ).json()) as { held_usd: string };
-    const limit = nano(holdUsd) * 20n;
+    const limit = nanoUsd(holdUsd) * 20n;
     const limitUsd = usdOf(limit);
     const { accountId, secret } = await customer('limited crowd', '10', '--limit', limitUsd);
     const answers = await Promise.all(
@@ -289,7 +282,7 @@ describe.each(modes)('money, %s', (mode) => {
       code: 1,
       stderr: expect.stringContaining('At most $0 of the call'),
     });
-    expect((await settled(system, accountId, 1)).balance).toMatchObject({ spent_nano_usd: '0', available_nano_usd: String(nano('1')) });
+    expect((await settled(system, accountId, 1)).balance).toMatchObject({ spent_nano_usd: '0', available_nano_usd: String(nanoUsd('1')) });
     expect(await (await get(system, '/v1/key', secret)).json()).toMatchObject({ spent_usd: '0', remaining_usd: '0.5' });
     expect(await system.json('usage', 'show', id)).toMatchObject({ charge_nano_usd: String(charge), refunded_nano_usd: String(charge) });
     const entries = (await system.cli('balance', 'entries', '--account', accountId, '--json'))
@@ -300,7 +293,7 @@ describe.each(modes)('money, %s', (mode) => {
       ['refund', String(charge - 1n)],
       ['refund', '1'],
       ['charge', String(charge)],
-      ['deposit', String(nano('1'))],
+      ['deposit', String(nanoUsd('1'))],
     ]);
     expect(entries.slice(0, 2).map((entry) => [entry['reference'], entry['linked_entry_id']])).toEqual([
       [id, entries[2]!['id']],

@@ -2,12 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { addUser, Browser } from '../support/console.js';
+import { addMember, type Browser, signedIn } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { type Session, startStripe, type StripeStub } from '../support/stripe.js';
 import { modes, startSystem, type System } from '../support/system.js';
-
-const password = 'correct horse battery';
 
 interface Entry {
   id: string;
@@ -37,8 +35,7 @@ describe.each(modes)('payments, %s', (mode) => {
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
     account = `/accounts/${accountId}`;
     for (const role of ['owner', 'developer']) {
-      await addUser(system, `${role}@example.com`, password);
-      await system.cli('member', 'put', `${role}@example.com`, '--role', role, '--account', accountId);
+      await addMember(system, accountId, `${role}@example.com`, role);
     }
     owner = await browserOf('owner');
   });
@@ -48,11 +45,7 @@ describe.each(modes)('payments, %s', (mode) => {
     await stripe?.stop();
   });
 
-  async function browserOf(name: string): Promise<Browser> {
-    const browser = new Browser(system);
-    await browser.signIn(`${name}@example.com`, password);
-    return browser;
-  }
+  const browserOf = (name: string): Promise<Browser> => signedIn(system, `${name}@example.com`);
 
   async function begin(amountUsd: string): Promise<Session> {
     const { id } = await owner.must<{ id: string }>('POST', `${account}/payments`, { amount_usd: amountUsd }, 201);
@@ -298,10 +291,8 @@ describe('without a payment provider', () => {
     const system = await startSystem('single');
     try {
       const { id } = await system.json<{ id: string }>('account', 'create', 'Acme');
-      await addUser(system, 'owner@example.com', password);
-      await system.cli('member', 'put', 'owner@example.com', '--role', 'owner', '--account', id);
-      const owner = new Browser(system);
-      await owner.signIn('owner@example.com', password);
+      await addMember(system, id, 'owner@example.com', 'owner');
+      const owner = await signedIn(system, 'owner@example.com');
       expect(await owner.get(`/accounts/${id}/payments`)).toMatchObject({ provider: null });
       expect(await owner.refusal('POST', `/accounts/${id}/payments`, { amount_usd: '5' })).toEqual([409, 'failed_precondition']);
       expect((await fetch(`${system.baseUrl}/payments/stripe/webhook`, { method: 'POST', body: '{}' })).status).toBe(404);

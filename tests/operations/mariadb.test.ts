@@ -8,6 +8,7 @@ import { createLogger } from '#kit/log.js';
 import { ensureCertificate } from '#kit/tls/certificate-files.js';
 import { schemas } from '../../deploy/distributed/mariadb/credentials.js';
 import { type Mariadb, startMariadb } from '../../deploy/distributed/mariadb/mariadb.js';
+import { isAlive } from '../support/process.js';
 
 const log = createLogger({ name: 'test', level: 'silent' });
 jest.setTimeout(60_000);
@@ -26,15 +27,6 @@ async function query(url: string, sql: string): Promise<unknown> {
     return ((await db.knex.raw(sql)) as unknown[])[0];
   } finally {
     await db.close();
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
   }
 }
 

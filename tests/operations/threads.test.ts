@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { chat, createKey, settled, sumOfCharges } from '../support/calls.js';
 import { startKeepAlive } from '../support/keep-alive.js';
 import { eventually, freePort, root } from '../support/process.js';
-import { addUser, Browser } from '../support/console.js';
+import { addUser, Browser, password } from '../support/console.js';
 import { startSystem, type System } from '../support/system.js';
 
 const threads = 2;
@@ -117,9 +117,9 @@ describe('a single process with several gateway threads', () => {
 
   it('shows an operator the upstreams in the console', async () => {
     const of = await start();
-    await addUser(of, 'ada@example.com', 'correct horse battery', '--operator');
+    await addUser(of, 'ada@example.com', password, '--operator');
     const ada = new Browser(of);
-    await ada.signIn('ada@example.com', 'correct horse battery');
+    await ada.signIn('ada@example.com', password);
     const { data } = await ada.get<{ data: { id: string }[] }>('/operator/upstreams');
     expect(data.map(({ id }) => id)).toContain('sandbox');
   }, 120_000);

@@ -99,6 +99,16 @@ export function sumOfCharges(rows: readonly UsageRow[]): bigint {
   return rows.reduce((sum, row) => sum + BigInt(row.charge_nano_usd), 0n);
 }
 
+/** Returns an amount in decimal USD as nano-USD. */
+export function nanoUsd(usd: string): bigint {
+  const [, sign, whole, fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(usd)!;
+  const amount = BigInt(whole! + fraction.padEnd(9, '0'));
+  return sign === '-' ? -amount : amount;
+}
+
+/** Returns an amount in nano-USD as decimal USD. */
+export const usdOf = (amount: bigint): string => `${amount / 1_000_000_000n}.${String(amount % 1_000_000_000n).padStart(9, '0')}`;
+
 /** Returns the events of an SSE response with their names and parsed data ("[DONE]" unparsed). */
 export async function readSse(response: Response): Promise<{ event: string; data: unknown }[]> {
   const text = await response.text();

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import axe from 'axe-core';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 import type { System } from './system.js';
 
 export type { Page } from 'playwright-core';
@@ -102,6 +102,13 @@ export async function newMember(
   if (!response.ok()) throw new Error(`${who.email} could not sign in: ${response.status()} ${await response.text()}`);
   return person;
 }
+
+/** Returns the open dialog; toasts have the role of dialogs too, but are not modal. */
+export const popup = (page: Page): Locator => page.locator('[role=dialog]:not([aria-modal=false])');
+
+/** Returns a fact in a list of names and values. */
+export const fact = (page: Page, name: string): Locator =>
+  page.locator('dl > div', { has: page.locator('dt', { hasText: new RegExp(`^${name}$`) }) });
 
 /** Waits until the page has loaded its data: nothing is loading and no response has been outstanding for a moment. */
 export async function settledPage(page: Page): Promise<void> {

@@ -83,6 +83,22 @@ export class Browser {
   }
 }
 
+/** The password of users in tests. */
+export const password = 'correct horse battery';
+
+/** Returns the browser of a user with that password, signed in. */
+export async function signedIn(system: System, email: string): Promise<Browser> {
+  const browser = new Browser(system);
+  await browser.signIn(email, password);
+  return browser;
+}
+
+/** Adds a user with that password who is a member of an account. */
+export async function addMember(system: System, accountId: string, email: string, role: string, ...options: string[]): Promise<void> {
+  await addUser(system, email, password, ...options);
+  await system.cli('member', 'put', email, '--role', role, '--account', accountId);
+}
+
 /** Adds a user with the operator's command. */
 export async function addUser(system: System, email: string, password: string, ...options: string[]): Promise<void> {
   const { code, stderr } = await runCommand(['user', 'add', email, '--password-stdin', ...options], system.operatorEnv(), `${password}\n`);

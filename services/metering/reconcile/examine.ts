@@ -1,6 +1,6 @@
 // Reads all data about calls and judges them; suspected drifts are checked a second time, since the sources are not read at one instant.
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Clock, dayMs } from '#kit/clock.js';
+import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import { callContext } from '#client/call-context.js';
 import type { Hold, LedgerService } from '#proto/ledger/v1/ledger.js';
