@@ -9,18 +9,16 @@ import { type ExpectedAnswer, expectAnswers, onPath, usage } from './support/exp
 import { conformance, priceOf } from './support/gateway.js';
 import { from, isNative, over, type Path, paths } from './support/paths.js';
 import { type Bodies, tools, question } from './support/requests.js';
+import { type Edit, weather, weatherSeen } from './support/variants.js';
 
 const gateway = conformance();
 
 const words = 'Good evening, and good night.';
 const text: Block = { type: 'text', text: words };
 const thought: Block = { type: 'reasoning', text: 'Let me see.', signature: 'c2lnbmF0dXJl' };
-const weather: Block = { type: 'tool_call', id: 'call_1', name: 'get_weather', arguments: '{"city":"Zürich"}' };
-const weatherSeen = { id: 'call_1', name: 'get_weather', arguments: '{"city":"Zürich"}' };
 const textSeen: ExpectedAnswer = { seen: { text: words, calls: [], stop: 'end' } };
 const streamed = (list: readonly Path[]): readonly Path[] => list.filter(({ streaming }) => streaming);
 
-type Edit = NonNullable<Script['edit']>;
 const choices =
   (change: (delta: Json) => Json): Edit =>
   (chunks) =>

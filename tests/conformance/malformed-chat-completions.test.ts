@@ -2,39 +2,35 @@
 // the format's reference, read by callers of both formats, streamed and whole.
 import { describe, it } from '@jest/globals';
 import type { Json } from '../upstream/check.js';
-import type { Block, Script } from '../upstream/script.js';
-import { type ExpectedAnswer, expectAnswers } from './support/expect-answer.js';
+import type { Script } from '../upstream/script.js';
+import { expectAnswers } from './support/expect-answer.js';
 import { conformance } from './support/gateway.js';
 import { isNative, someOver } from './support/paths.js';
 import { tools } from './support/requests.js';
-import { type Variant, webPages } from './support/variants.js';
+import {
+  broken,
+  callSeen,
+  callsSeen,
+  each,
+  type Edit,
+  text,
+  textSeen,
+  time,
+  type Variant,
+  weather,
+  weatherSeen,
+  webPages,
+  without,
+  words,
+} from './support/variants.js';
 
 const gateway = conformance();
-
-const words = 'Grüße, 世界 👋🏽 — and good night.';
-const text: Block = { type: 'text', text: words };
-const weather: Block = { type: 'tool_call', id: 'call_1', name: 'get_weather', arguments: '{"city":"Zürich"}' };
-const time: Block = { type: 'tool_call', id: 'call_2', name: 'get_time', arguments: '{"zone":"CET"}' };
-const weatherSeen = { id: 'call_1', name: 'get_weather', arguments: '{"city":"Zürich"}' };
-const timeSeen = { id: 'call_2', name: 'get_time', arguments: '{"zone":"CET"}' };
-
-const textSeen: ExpectedAnswer = { seen: { text: words, calls: [], stop: 'end' } };
-const callSeen: ExpectedAnswer = { seen: { text: '', calls: [weatherSeen], stop: 'tool_calls' } };
-const callsSeen: ExpectedAnswer = { seen: { calls: [weatherSeen, timeSeen], stop: 'tool_calls' } };
-/** A stream that breaks off in the middle; a caller that requested a whole answer receives nothing of it. */
-const broken: ExpectedAnswer = { end: { kind: 'broken' }, seen: { stop: undefined } };
-
-type Edit = NonNullable<Script['edit']>;
 
 /** Changes the only choice of a chunk. */
 const choice =
   (change: (choice: Json) => Json) =>
   (chunk: Json): Json =>
     (chunk['choices'] as Json[]).length === 0 ? chunk : { ...chunk, choices: (chunk['choices'] as Json[]).map(change) };
-const each =
-  (change: (chunk: Json, index: number) => Json | string): Edit =>
-  (chunks) =>
-    chunks.map(change);
 const before =
   (frame: string): Edit =>
   (chunks) =>
@@ -52,8 +48,6 @@ const fragments =
         : delta,
     )(chunks);
   };
-const without = (object: Json, ...keys: string[]): Json =>
-  Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
 const inTheMiddle =
   (frame: string): Edit =>
   (chunks) => [...chunks.slice(0, 4), frame];

@@ -7,30 +7,18 @@ import { type ExpectedAnswer, expectAnswers, usage } from './support/expect-answ
 import { conformance } from './support/gateway.js';
 import { isNative, someOver } from './support/paths.js';
 import { tools } from './support/requests.js';
-import { type Variant, webPages } from './support/variants.js';
+import { broken, each, type Edit, failed, text, textSeen, thought, type Variant, webPages, without, words } from './support/variants.js';
 
 const gateway = conformance();
 
-const words = 'Grüße, 世界 👋🏽 — and good night.';
-const thought = 'First I greet, then I part.';
 const signature = 'c2lnbmF0dXJl';
-const text: Block = { type: 'text', text: words };
 const reasoning: Block = { type: 'reasoning', text: thought, signature };
 const weather: Block = { type: 'tool_call', id: 'toolu_1', name: 'get_weather', arguments: '{"city":"Zürich"}' };
 const weatherSeen = { id: 'toolu_1', name: 'get_weather', arguments: '{"city":"Zürich"}' };
 
-const textSeen: ExpectedAnswer = { seen: { text: words, calls: [], stop: 'end' } };
 const thoughtSeen: ExpectedAnswer = { seen: { reasoning: thought, signatures: [signature], text: words, stop: 'end' } };
 const callSeen: ExpectedAnswer = { seen: { text: '', calls: [weatherSeen], stop: 'tool_calls' } };
-const broken: ExpectedAnswer = { end: { kind: 'broken' }, seen: { stop: undefined } };
-const failed: ExpectedAnswer = { end: { kind: 'failed' } };
 
-type Edit = NonNullable<Script['edit']>;
-
-const each =
-  (change: (event: Json, index: number) => Json | string): Edit =>
-  (events) =>
-    events.map(change);
 const of = (type: string, change: (event: Json) => Json): Edit => each((event) => (event['type'] === type ? change(event) : event));
 const leaveOut =
   (type: string): Edit =>
@@ -39,8 +27,6 @@ const leaveOut =
 const before =
   (frame: Json | string): Edit =>
   (events) => [events[0]!, ...events.slice(1).flatMap((event) => [frame, event])];
-const without = (object: Json, ...keys: string[]): Json =>
-  Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
 /** Changes the message of message_start. */
 const message = (change: (message: Json) => Json): Edit =>
   of('message_start', (event) => ({ ...event, message: change(event['message'] as Json) }));

@@ -6,39 +6,36 @@ import { type ExpectedAnswer, expectAnswers } from './support/expect-answer.js';
 import { conformance } from './support/gateway.js';
 import { isNative, someOver } from './support/paths.js';
 import { tools } from './support/requests.js';
-import { type Variant, webPages } from './support/variants.js';
+import {
+  broken,
+  callSeen,
+  callsSeen,
+  each,
+  type Edit,
+  failed,
+  text,
+  textSeen,
+  thought,
+  time,
+  type Variant,
+  weather,
+  weatherSeen,
+  webPages,
+  without,
+  words,
+} from './support/variants.js';
 
 const gateway = conformance();
 
-const words = 'Grüße, 世界 👋🏽 — and good night.';
-const thought = 'First I greet, then I part.';
-const text: Block = { type: 'text', text: words };
 const reasoning: Block = { type: 'reasoning', text: thought };
-const weather: Block = { type: 'tool_call', id: 'call_1', name: 'get_weather', arguments: '{"city":"Zürich"}' };
-const time: Block = { type: 'tool_call', id: 'call_2', name: 'get_time', arguments: '{"zone":"CET"}' };
-const weatherSeen = { id: 'call_1', name: 'get_weather', arguments: '{"city":"Zürich"}' };
-const timeSeen = { id: 'call_2', name: 'get_time', arguments: '{"zone":"CET"}' };
 
-const textSeen: ExpectedAnswer = { seen: { text: words, calls: [], stop: 'end' } };
 const thoughtSeen: ExpectedAnswer = { seen: { reasoning: thought, text: words, stop: 'end' } };
-const callSeen: ExpectedAnswer = { seen: { text: '', calls: [weatherSeen], stop: 'tool_calls' } };
-const callsSeen: ExpectedAnswer = { seen: { calls: [weatherSeen, timeSeen], stop: 'tool_calls' } };
 const estimated: ExpectedAnswer = { ...textSeen, end: { kind: 'estimated' } };
-const broken: ExpectedAnswer = { end: { kind: 'broken' }, seen: { stop: undefined } };
-const failed: ExpectedAnswer = { end: { kind: 'failed' } };
 
-type Edit = NonNullable<Script['edit']>;
-
-const each =
-  (change: (event: Json, index: number) => Json | string): Edit =>
-  (events) =>
-    events.map(change);
 const leaveOut =
   (...types: string[]): Edit =>
   (events) =>
     events.filter((event) => !types.some((type) => new RegExp(`^response\\.${type}$`).test(String(event['type']))));
-const without = (object: Json, ...keys: string[]): Json =>
-  Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
 /** Changes the response at the end. */
 const end = (change: (response: Json) => Json): Edit =>
   each((event) => (event['type'] === 'response.completed' ? { ...event, response: change(event['response'] as Json) } : event));

@@ -9,6 +9,7 @@ import { conformance, type Outcome, priceOf } from './support/gateway.js';
 import { from, isNative, over, type Path, paths } from './support/paths.js';
 import { type Bodies, bodyFor, question, tools } from './support/requests.js';
 import { blocksSent, messagesSent } from './support/said.js';
+import { time, weather } from './support/variants.js';
 
 const gateway = conformance();
 
@@ -16,8 +17,6 @@ const words = 'Good evening, and good night.';
 const signature = 'c2lnbmF0dXJl';
 const text: Block = { type: 'text', text: words };
 const thought: Block = { type: 'reasoning', text: 'Let me see.', signature };
-const weather: Block = { type: 'tool_call', id: 'call_1', name: 'get_weather', arguments: '{"city":"Zürich"}' };
-const time: Block = { type: 'tool_call', id: 'call_2', name: 'get_time', arguments: '{"zone":"CET"}' };
 const textSeen: ExpectedAnswer = { seen: { text: words, stop: 'end' } };
 const streamed = (list: readonly Path[]): readonly Path[] => list.filter(({ streaming }) => streaming);
 const crossing = (client: Path['client'], upstream: Path['upstream']): readonly Path[] =>

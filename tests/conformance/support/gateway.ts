@@ -1,12 +1,10 @@
 // One gateway and one stub vendor per test file: a model with an upstream of each format, and calls that return their outcome.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
 import { answerFaults, errorFaults, streamFaults, tokenCountFaults } from '../../../gateway/formats/testing/check-answer.js';
 import { type Frame, framesOf } from '../../../gateway/formats/testing/frames.js';
-import { get, post } from '../../support/calls.js';
+import { get, nanoUsd, post } from '../../support/calls.js';
 import { eventually } from '../../support/process.js';
-import { addUpstream, stubPrices } from '../../support/stub-models.js';
+import { addModel, addUpstream, stubPrices } from '../../support/stub-models.js';
 import { startSystem, type System } from '../../support/system.js';
 import type { Json } from '../../upstream/check.js';
 import { expectNoneRefused } from '../../upstream/expect-none-refused.js';
@@ -222,39 +220,12 @@ export function priceOf({ input, cacheRead = 0, cacheWrite5m = 0, cacheWrite1h =
   );
 }
 
-function nanoUsd(usd: string): bigint {
-  const [whole, fraction = ''] = usd.split('.');
-  return BigInt(whole!) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'));
-}
-
-async function addSubject(system: System, upstream: string, format: WireName, id: string): Promise<void> {
-  const file = join(system.dataDir, 'subject.json');
-  const model = {
-    id,
-    display_name: id,
+function addSubject(system: System, upstream: string, format: WireName, id: string): Promise<void> {
+  return addModel(system, id, upstream, upstreamModelOf(format), {
     context_limit_tokens: 200_000,
     output_limit_tokens: 8000,
     input_modalities: ['text', 'image', 'document'],
-    capabilities: ['tools', 'reasoning', 'sampling', 'structured_output'],
-    targets: [{ upstream_id: upstream, upstream_model: upstreamModelOf(format) }],
+    tokenizer: undefined,
     aliases: [`${id}-alias`],
-    state: 'active',
-  };
-  writeFileSync(file, JSON.stringify(model));
-  await system.cli('model', 'put', file);
-  await system.cli(
-    'price',
-    'publish',
-    id,
-    '--input',
-    '1',
-    '--cache-read',
-    '0.1',
-    '--cache-write-5m',
-    '1.25',
-    '--cache-write-1h',
-    '2',
-    '--output',
-    '5',
-  );
+  });
 }
