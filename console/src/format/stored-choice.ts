@@ -1,16 +1,9 @@
 // A choice that is stored in the browser, and that updates all components that use it.
+import { createStore, type Store } from './store.js';
 
-/** A stored choice among a few values. */
-export interface StoredChoice<T extends string> {
-  get(): T;
-  set(value: T): void;
-  subscribe(listener: () => void): () => void;
-}
-
-/** Creates a stored choice. `initial` is called while no valid value is stored. Not for secrets, because scripts can read it. */
-export function storedChoice<T extends string>(name: string, values: readonly T[], initial: () => T): StoredChoice<T> {
-  const listeners = new Set<() => void>();
-  let value = read() ?? initial();
+/** Creates a stored choice among a few values. `initial` is called while no valid value is stored. Not for secrets, because scripts can read it. */
+export function storedChoice<T extends string>(name: string, values: readonly T[], initial: () => T): Store<T> {
+  const store = createStore(read() ?? initial());
 
   function read(): T | undefined {
     try {
@@ -22,19 +15,14 @@ export function storedChoice<T extends string>(name: string, values: readonly T[
   }
 
   return {
-    get: () => value,
+    ...store,
     set(next) {
-      value = next;
       try {
         localStorage.setItem(name, next);
       } catch {
         // Without storage, the choice lasts until the page is closed.
       }
-      for (const listener of listeners) listener();
-    },
-    subscribe(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
+      store.set(next);
     },
   };
 }

@@ -1,5 +1,4 @@
 // The theme: light, dark, or that of the system. public/theme.js applies the choice, before the first paint and later.
-import { useSyncExternalStore } from 'react';
 import { storedChoice } from './stored-choice.js';
 
 export const themes = ['auto', 'light', 'dark'] as const;
@@ -8,9 +7,7 @@ export type Theme = (typeof themes)[number];
 const choice = storedChoice<Theme>('tollgate.theme', themes, () => 'auto');
 
 /** Returns the chosen theme. */
-export function useTheme(): Theme {
-  return useSyncExternalStore(choice.subscribe, choice.get);
-}
+export const useTheme = choice.use;
 
 /** Chooses the theme. */
 export function setTheme(theme: Theme): void {

@@ -1,5 +1,5 @@
 // Formats times in the chosen zone, UTC or the browser's. The zone is named wherever a time is shown.
-import { useMemo, useSyncExternalStore } from 'react';
+import { useMemo } from 'react';
 import { useLanguage } from '../i18n/text.js';
 import type { OffsetAt } from './calendar.js';
 import { storedChoice } from './stored-choice.js';
@@ -10,9 +10,7 @@ export type Zone = (typeof zones)[number];
 const choice = storedChoice<Zone>('tollgate.zone', zones, () => 'local');
 
 /** Returns the chosen zone. */
-export function useZone(): Zone {
-  return useSyncExternalStore(choice.subscribe, choice.get);
-}
+export const useZone = choice.use;
 
 /** Chooses the zone. */
 export const setZone = (zone: Zone): void => choice.set(zone);
@@ -52,7 +50,7 @@ export interface TimeWriter {
   /** Formats the date. */
   day(instant: string | number | Date): string;
   /** Formats a time relative to now, for example `5 minutes ago`, `in 3 days`. */
-  relative(instant: string | number | Date, nowMs?: number): string;
+  relative(instant: string | number | Date): string;
 }
 
 /** Returns a formatter for this language and zone. */
@@ -86,8 +84,8 @@ export function timeWriter(language: string, zone: Zone): TimeWriter {
     short: (instant) => (day(instant) === day(Date.now()) ? clock(instant) : minute(instant)),
     second,
     full: (instant) => `${second(instant)} ${zoneName(zone, new Date(instant))}`,
-    relative(instant, nowMs = Date.now()) {
-      const seconds = (new Date(instant).getTime() - nowMs) / 1000;
+    relative(instant) {
+      const seconds = (new Date(instant).getTime() - Date.now()) / 1000;
       const [unit, size] = unitOf(Math.abs(seconds));
       return relative.format(Math.trunc(seconds / size), unit);
     },

@@ -1,5 +1,4 @@
 // Texts in both languages. A dictionary has one object per language; the compiler checks that no text is missing.
-import { useSyncExternalStore } from 'react';
 import { storedChoice } from '../format/stored-choice.js';
 
 /** The languages of the console. */
@@ -25,9 +24,7 @@ const choice = storedChoice<Language>('tollgate.language', languages, () =>
 document.documentElement.lang = choice.get();
 
 /** The language in use. */
-export function useLanguage(): Language {
-  return useSyncExternalStore(choice.subscribe, choice.get);
-}
+export const useLanguage = choice.use;
 
 /** Returns the language in use, outside of components. */
 export const currentLanguage = (): Language => choice.get();

@@ -1,4 +1,5 @@
 // Buttons, and links that look like them.
+import { Plus } from 'lucide-react';
 import type { ComponentProps, ReactNode } from 'react';
 import { Link } from 'wouter';
 import { classNames } from './class-names.js';
@@ -45,6 +46,16 @@ export function Button({
       className={classNames(buttonClass(look, size), className)}
       {...rest}
     />
+  );
+}
+
+/** The button that begins to create something. */
+export function CreateButton({ children, ...rest }: ComponentProps<'button'>) {
+  return (
+    <Button look="primary" {...rest}>
+      <Plus size={16} aria-hidden />
+      {children}
+    </Button>
   );
 }
 

@@ -6,9 +6,10 @@ import { useText } from '../i18n/text.js';
 import { commonText } from '../i18n/common.js';
 import { Button } from './button.js';
 import { classNames } from './class-names.js';
+import { Form } from './form.js';
 
 interface DialogProps {
-  readonly open: boolean;
+  readonly open?: boolean;
   readonly onClose: () => void;
   readonly title: ReactNode;
   readonly description?: ReactNode;
@@ -25,7 +26,17 @@ interface DialogProps {
 const firstField = 'input:not([type=checkbox], [type=radio]), select, textarea';
 
 /** A dialog in the middle of the page, or in the full width of a narrow screen. Its first field has the focus. */
-export function Dialog({ open, onClose, title, description, children, footer, sticky = false, wide = false, initialFocus }: DialogProps) {
+export function Dialog({
+  open = true,
+  onClose,
+  title,
+  description,
+  children,
+  footer,
+  sticky = false,
+  wide = false,
+  initialFocus,
+}: DialogProps) {
   const popup = useRef<HTMLDivElement>(null);
   // On a phone, the focus would open the keyboard over the dialog.
   const focusField = (by: string) => (by === 'touch' ? true : (popup.current?.querySelector<HTMLElement>(firstField) ?? true));
@@ -92,17 +103,9 @@ export function FormDialog({
         </>
       }
     >
-      <form
-        id={form}
-        noValidate={noValidate}
-        className="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          onSubmit();
-        }}
-      >
+      <Form id={form} noValidate={noValidate} onSubmit={onSubmit}>
         {children}
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -80,6 +80,11 @@ export function EmailField(props: ComponentProps<typeof TextField>) {
   return <TextField type="email" name="email" autoCapitalize="none" spellCheck={false} required {...props} />;
 }
 
+/** The field of a required password. */
+export function PasswordField(props: ComponentProps<typeof TextField>) {
+  return <TextField type="password" name="password" required {...props} />;
+}
+
 /** A multi-line text field. */
 export function TextAreaField({
   label,

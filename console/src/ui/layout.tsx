@@ -1,6 +1,6 @@
 // Building blocks of pages.
 import { type ReactNode, useEffect, useRef } from 'react';
-import { useLocation } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import { classNames } from './class-names.js';
 
 /** The path of the page whose heading was reached last; undefined until the first page is shown. */
@@ -59,7 +59,8 @@ export function PageHeader({
   title: string;
   description?: ReactNode;
   actions?: ReactNode;
-  back?: ReactNode;
+  /** Where the page was reached from, and its name. */
+  back?: readonly [path: string, name: string] | undefined;
 }) {
   useEffect(() => {
     document.title = `${title} · Tollgate`;
@@ -68,7 +69,13 @@ export function PageHeader({
   return (
     <header className="mb-5 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
       <div className="min-w-0 flex-1 basis-72">
-        {back !== undefined && <div className="mb-1 text-sm">{back}</div>}
+        {back !== undefined && (
+          <div className="no-print mb-1 text-sm">
+            <Link to={back[0]} className="link">
+              {back[1]}
+            </Link>
+          </div>
+        )}
         <h1 ref={heading} tabIndex={-1} className="scroll-mt-24 wrap-anywhere outline-none">
           {title}
         </h1>

@@ -1,4 +1,5 @@
 // Queues confirmations until they are shown.
+import { createStore } from '../format/store.js';
 
 /** A confirmation. `undo` offers to undo the action. */
 export interface Toast {
@@ -6,29 +7,24 @@ export interface Toast {
   readonly undo: { readonly label: string; readonly onPress: () => void } | undefined;
 }
 
-const listeners = new Set<() => void>();
-let queued: readonly Toast[] = [];
+const queue = createStore<readonly Toast[]>([]);
 let isWanted = false;
 
 /** Queues a toast. */
 export function queueToast(toast: Toast): void {
-  queued = [...queued, toast];
   isWanted = true;
-  for (const listener of listeners) listener();
+  queue.set([...queue.get(), toast]);
 }
 
 /** Reports whether there has been a toast. */
 export const wereToasts = (): boolean => isWanted;
 
-/** Calls `listener` whenever a toast is queued. Returns a function that stops this. */
-export function followToasts(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
+/** Calls `listener` whenever the queue changes. Returns a function that stops this. */
+export const followToasts = queue.subscribe;
 
 /** Removes and returns the queued toasts. */
 export function takeToasts(): readonly Toast[] {
-  const taken = queued;
-  queued = [];
+  const taken = queue.get();
+  if (taken.length > 0) queue.set([]);
   return taken;
 }

@@ -1,7 +1,7 @@
 // Adds funds: opens the provider's page, and waits until the deposit is in the journal. Absent if payments are not configured.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { CreditCard } from 'lucide-react';
-import { type SyntheticEvent, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { Link, useLocation, useSearch } from 'wouter';
 import { newIdempotencyKey } from '../../api/client.js';
 import { beginPayment, getPayment, getPaymentOptions, type PaymentOptions } from '../../api/payments.js';
@@ -12,6 +12,7 @@ import { useAccount } from '../../session/account.js';
 import { liveMs } from '../../session/queries.js';
 import { Button } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
+import { Form } from '../../ui/form.js';
 import { Card, Section } from '../../ui/layout.js';
 import { fieldError, FormError, Notice } from '../../ui/notice.js';
 import { faultOf, QueryFault } from '../../ui/query.js';
@@ -30,7 +31,7 @@ export function AddMoney() {
   return (
     <>
       <Returned />
-      {account.can('change money') && <Form options={data} provider={data.provider} />}
+      {account.can('change money') && <AddMoneyForm options={data} provider={data.provider} />}
     </>
   );
 }
@@ -94,7 +95,7 @@ function Awaited({ paymentId, dismiss }: { paymentId: string; dismiss: React.Rea
 /** Display names of providers. */
 const providerName = (provider: string): string => provider.charAt(0).toUpperCase() + provider.slice(1);
 
-function Form({ options: { min_usd: min, max_usd: max }, provider }: { options: PaymentOptions; provider: string }) {
+function AddMoneyForm({ options: { min_usd: min, max_usd: max }, provider }: { options: PaymentOptions; provider: string }) {
   const t = useText(alertsText);
   const account = useAccount();
   const [amount, setAmount] = useState('');
@@ -107,16 +108,12 @@ function Form({ options: { min_usd: min, max_usd: max }, provider }: { options: 
       location.assign(url);
     },
   });
-  const submit = (event: SyntheticEvent): void => {
-    event.preventDefault();
-    begin.mutate();
-  };
   const offered = usualAmounts.filter((each) => nanoUsdOf(each) >= nanoUsdOf(min) && nanoUsdOf(each) <= nanoUsdOf(max));
   return (
     <Section title={t.addTitle} description={t.addAbout}>
       <FormError error={begin.error} fields={['amount_usd']} />
       <Card>
-        <form onSubmit={submit} className="flex flex-wrap items-start gap-3">
+        <Form onSubmit={() => begin.mutate()} className="flex flex-wrap items-start gap-3">
           <TextField
             label={t.amount}
             hint={t.amountHint({ min: usdText(min), max: usdText(max) })}
@@ -138,7 +135,7 @@ function Form({ options: { min_usd: min, max_usd: max }, provider }: { options: 
               {begin.isPending ? t.leaving : t.pay({ provider: providerName(provider) })}
             </Button>
           </div>
-        </form>
+        </Form>
       </Card>
     </Section>
   );

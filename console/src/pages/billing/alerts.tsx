@@ -1,6 +1,6 @@
 // The alerts by mail: their recipients, the state of the low-balance alert, a test, and what was sent.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type SyntheticEvent, useState } from 'react';
+import { useState } from 'react';
 import { Link } from 'wouter';
 import { type Alert, type AlertChange, type AlertNow, getAlert, putAlert, testAlert } from '../../api/alerts.js';
 import { usdText } from '../../format/money.js';
@@ -12,6 +12,7 @@ import { useAccount } from '../../session/account.js';
 import { Badge } from '../../ui/badge.js';
 import { Button } from '../../ui/button.js';
 import { CheckField, TextAreaField, TextField } from '../../ui/field.js';
+import { Form } from '../../ui/form.js';
 import { Card, Facts, Section } from '../../ui/layout.js';
 import { fieldError, FormError } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
@@ -131,14 +132,13 @@ function AlertForm({ alert }: { alert: AlertNow }) {
     mutationFn: () => testAlert(account.id),
     onSettled: () => client.invalidateQueries({ queryKey: alertKey(account.id, 'deliveries') }),
   });
-  const submit = (event: SyntheticEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     test.reset();
     save.mutate();
   };
   const hasDestination = alert.emails.length > 0;
   return (
-    <form onSubmit={submit} className="mt-4 flex flex-col gap-4">
+    <Form onSubmit={submit} className="mt-4 flex flex-col gap-4">
       <FormError error={save.error} fields={['threshold_usd', 'threshold_nano_usd', 'emails']} />
       {/* A threshold that is not shown is the present one, so that it is never refused. */}
       <CheckField
@@ -186,6 +186,6 @@ function AlertForm({ alert }: { alert: AlertNow }) {
       </div>
       <FormError error={test.error} />
       {test.data !== undefined && <TestResult deliveries={test.data.data} />}
-    </form>
+    </Form>
   );
 }

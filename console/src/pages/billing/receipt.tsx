@@ -1,7 +1,7 @@
 // The printable receipt of a deposit.
 import { useQuery } from '@tanstack/react-query';
 import { Printer } from 'lucide-react';
-import { Link, useParams } from 'wouter';
+import { useParams } from 'wouter';
 import { getReceipt } from '../../api/billing.js';
 import { useTime } from '../../format/time.js';
 import { billingText } from '../../i18n/billing.js';
@@ -27,11 +27,7 @@ export default function ReceiptPage() {
     <>
       <PageHeader
         title={query.data === undefined ? t.receipt : t.receiptTitle({ number: query.data.number })}
-        back={
-          <Link to={account.path('/billing')} className="link no-print">
-            {t.back}
-          </Link>
-        }
+        back={[account.path('/billing'), t.back]}
         actions={
           <Button look="primary" onClick={() => window.print()}>
             <Printer size={16} aria-hidden />

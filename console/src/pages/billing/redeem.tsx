@@ -1,7 +1,7 @@
 // Redeems a code.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Ticket } from 'lucide-react';
-import { type SyntheticEvent, useState } from 'react';
+import { useState } from 'react';
 import { Link } from 'wouter';
 import { redeemCode } from '../../api/billing.js';
 import { usdText } from '../../format/money.js';
@@ -10,6 +10,7 @@ import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { Button } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
+import { Form } from '../../ui/form.js';
 import { Card, Section } from '../../ui/layout.js';
 import { fieldError, FormError, Notice } from '../../ui/notice.js';
 import { billingKey } from './parts.js';
@@ -30,10 +31,6 @@ export function Redeem() {
       ]);
     },
   });
-  const submit = (event: SyntheticEvent): void => {
-    event.preventDefault();
-    if (code.trim() !== '') redeem.mutate();
-  };
   if (!account.can('change money')) return null;
   return (
     <Section title={t.redeem} description={t.redeemAbout}>
@@ -52,7 +49,7 @@ export function Redeem() {
       )}
       <FormError error={redeem.error} fields={['code']} />
       <Card>
-        <form onSubmit={submit} className="flex flex-wrap items-start gap-3">
+        <Form onSubmit={() => code.trim() !== '' && redeem.mutate()} className="flex flex-wrap items-start gap-3">
           <TextField
             label={t.code}
             className="min-w-0 flex-1 basis-64"
@@ -69,7 +66,7 @@ export function Redeem() {
             <Ticket size={16} aria-hidden />
             {t.redeemButton}
           </Button>
-        </form>
+        </Form>
       </Card>
     </Section>
   );

@@ -34,11 +34,7 @@ export default function StatementPage() {
     <>
       <PageHeader
         title={t.statementOf({ month: isMonth ? inWords(month) : month })}
-        back={
-          <Link to={account.path('/billing')} className="link no-print">
-            {t.back}
-          </Link>
-        }
+        back={[account.path('/billing'), t.back]}
         actions={
           isMonth && (
             <>

@@ -1,6 +1,6 @@
 // The checklist of a new account; each step is detected when it is done. It disappears when all are done, or when it is hidden.
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useState, useSyncExternalStore } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { api } from '../../api/client.js';
 import { listKeys } from '../../api/keys.js';
 import { listRecords } from '../../api/usage.js';
@@ -15,7 +15,7 @@ const Steps = lazy(() => serverFile(() => import('./checklist-steps.js')));
 export function Checklist() {
   const account = useAccount();
   const [choice] = useState(() => storedChoice(`tollgate.checklist.${account.id}`, ['shown', 'hidden'], () => 'shown'));
-  const isShown = useSyncExternalStore(choice.subscribe, choice.get) === 'shown';
+  const isShown = choice.use() === 'shown';
   return isShown ? <Unfinished onHide={() => choice.set('hidden')} /> : null;
 }
 

@@ -64,7 +64,6 @@ export function CreateKeyDialog({
 
   return (
     <FormDialog
-      open
       onClose={onClose}
       title={t.createTitle}
       initialFocus={nameRef}

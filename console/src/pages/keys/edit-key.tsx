@@ -44,7 +44,6 @@ export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
 
   return (
     <FormDialog
-      open
       onClose={onClose}
       title={t.editTitle({ name: apiKey.name })}
       initialFocus={nameRef}

@@ -63,7 +63,6 @@ function RotateKeyDialog({
   const labels: Readonly<Record<Overlap, string>> = { '0': t.overlap0, '1h': t.overlap1h, '24h': t.overlap24h, '7d': t.overlap7d };
   return (
     <Dialog
-      open
       onClose={onClose}
       title={t.rotateTitle({ name: apiKey.name })}
       description={t.rotateAbout}
@@ -115,7 +114,6 @@ function RevokeKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => v
 
   return (
     <FormDialog
-      open
       onClose={onClose}
       title={t.revokeTitle({ name: apiKey.name })}
       description={t.revokeAbout}

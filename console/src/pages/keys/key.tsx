@@ -40,19 +40,9 @@ export default function KeyPage() {
   const t = useText(keysText);
   return (
     <>
-      {query.data === undefined && query.error !== null && <PageHeader title={t.oneKey} back={<ToKeys />} />}
+      {query.data === undefined && query.error !== null && <PageHeader title={t.oneKey} back={[account.path('/keys'), t.back]} />}
       <Fetched query={query}>{(apiKey) => <Key apiKey={apiKey} />}</Fetched>
     </>
-  );
-}
-
-function ToKeys() {
-  const account = useAccount();
-  const t = useText(keysText);
-  return (
-    <Link to={account.path('/keys')} className="link">
-      {t.back}
-    </Link>
   );
 }
 
@@ -80,7 +70,7 @@ function Key({ apiKey }: { apiKey: ApiKey }) {
     <>
       <PageHeader
         title={apiKey.name}
-        back={<ToKeys />}
+        back={[account.path('/keys'), t.back]}
         description={
           <>
             <KeyStateBadge state={apiKey.state} /> {(apiKey.refusing === null || apiKey.state !== 'active') && meaning(apiKey)}

@@ -1,6 +1,5 @@
 // All keys of an account: their state, permissions and spending.
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { Plus } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import { type ApiKey, keyStates, listKeys } from '../../api/keys.js';
@@ -9,7 +8,7 @@ import { keysText } from '../../i18n/keys.js';
 import { projectsText } from '../../i18n/projects.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
-import { Button, ButtonLink } from '../../ui/button.js';
+import { Button, ButtonLink, CreateButton } from '../../ui/button.js';
 import { SelectField } from '../../ui/field.js';
 import { Card, Empty, PageHeader } from '../../ui/layout.js';
 import { ActionMenu } from '../../ui/menu.js';
@@ -58,10 +57,9 @@ export default function KeysPage() {
   }
   const createButton = (which: '1' | 'first') =>
     mayChange && (
-      <Button ref={which === '1' ? createRef : undefined} look="primary" onClick={() => set('create', which)}>
-        <Plus size={16} aria-hidden />
+      <CreateButton ref={which === '1' ? createRef : undefined} onClick={() => set('create', which)}>
         {t.create}
-      </Button>
+      </CreateButton>
     );
 
   return (

@@ -1,5 +1,5 @@
 // Shows the secret of a key, with samples, and confirms the first call.
-import { useEffect, useState, useSyncExternalStore } from 'react';
+import { useEffect, useState } from 'react';
 import type { KeyRotated } from '../../api/keys.js';
 import { clientBaseUrl } from '../../base.js';
 import { storedChoice } from '../../format/stored-choice.js';
@@ -40,7 +40,7 @@ export function RevealKeyDialog({ revealed, onClose }: { revealed: Revealed; onC
 
 function Samples({ secret, model, onCopied }: { secret: string; model: string; onCopied: () => void }) {
   const t = useText(keysText);
-  const choice = useSyncExternalStore(sampleChoice.subscribe, sampleChoice.get);
+  const choice = sampleChoice.use();
   return (
     <section>
       <h3 className="mb-2">{t.samples}</h3>

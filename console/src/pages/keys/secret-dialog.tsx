@@ -30,7 +30,6 @@ export function SecretDialog({
   useStaying(!isCopied);
   return (
     <Dialog
-      open
       sticky={!isCopied}
       wide
       onClose={onClose}

@@ -84,7 +84,6 @@ export function CreateManagementKey({ onClose }: { onClose: () => void }) {
   const scopesError = error('scopes', 'scopes');
   return (
     <FormDialog
-      open
       onClose={onClose}
       title={t.createTitle}
       initialFocus={nameRef}

@@ -1,8 +1,6 @@
 // The keys with which programs use the console's API.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Plus } from 'lucide-react';
 import { useState } from 'react';
-import { Link } from 'wouter';
 import { listManagementKeys, type ManagementKey, revokeManagementKey } from '../../api/management-keys.js';
 import { gatewayUrl } from '../../base.js';
 import { commonText } from '../../i18n/common.js';
@@ -11,7 +9,7 @@ import { managementKeysText } from '../../i18n/management-keys.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { Badge } from '../../ui/badge.js';
-import { Button } from '../../ui/button.js';
+import { Button, CreateButton } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
 import { Card, Empty, PageHeader } from '../../ui/layout.js';
 import { ActionMenu } from '../../ui/menu.js';
@@ -38,21 +36,12 @@ export default function ManagementKeysPage() {
   const [isCreating, setCreating] = useState(false);
   const [revoking, setRevoking] = useState<ManagementKey>();
   const query = useQuery({ queryKey: managementKeysKey(account.id), queryFn: ({ signal }) => listManagementKeys(account.id, signal) });
-  const createButton = (
-    <Button look="primary" onClick={() => setCreating(true)}>
-      <Plus size={16} aria-hidden />
-      {t.create}
-    </Button>
-  );
+  const createButton = <CreateButton onClick={() => setCreating(true)}>{t.create}</CreateButton>;
   return (
     <>
       <PageHeader
         title={t.title}
-        back={
-          <Link to={account.path('/keys')} className="link">
-            {keys.back}
-          </Link>
-        }
+        back={[account.path('/keys'), keys.back]}
         description={
           <>
             {t.about}{' '}
@@ -147,7 +136,6 @@ function RevokeDialog({ managementKey: { id, name }, onClose }: { managementKey:
   });
   return (
     <Dialog
-      open
       onClose={onClose}
       title={t.revokeTitle({ name })}
       description={t.revokeAbout}

@@ -58,7 +58,6 @@ export function RateLimitsDialog({ account: { id, name, rate_limits }, onClose }
   const put = (row: ModelRow): void => setRows(rows.map((each) => (each.row === row.row ? row : each)));
   return (
     <FormDialog
-      open
       onClose={onClose}
       title={t.editTitle({ name })}
       description={t.editHint}

@@ -53,11 +53,7 @@ function Shown({ account }: { account: OperatorAccountDetail }) {
     <>
       <PageHeader
         title={name}
-        back={
-          <Link to="/operator/accounts" className="link">
-            {t.back}
-          </Link>
-        }
+        back={['/operator/accounts', t.back]}
         actions={
           <>
             <ButtonLink to={`/accounts/${id}`}>{t.open}</ButtonLink>
@@ -239,7 +235,7 @@ function RenameDialog({ account: { id, name: before }, onClose }: { account: Ope
   const [name, setName] = useState(before);
   const rename = useAccountChange(id, () => renameAccount(id, name), t.renamed, onClose);
   return (
-    <FormDialog open onClose={onClose} title={t.rename} submit={common.save} busy={rename.isPending} onSubmit={() => rename.mutate()}>
+    <FormDialog onClose={onClose} title={t.rename} submit={common.save} busy={rename.isPending} onSubmit={() => rename.mutate()}>
       <FormError error={rename.error} fields={['name']} />
       <TextField
         label={t.name}
@@ -268,7 +264,6 @@ function StateDialog({
   const change = useAccountChange(id, () => setAccountState(id, action, reason), isSuspension ? t.suspendedNow : t.resumedNow, onClose);
   return (
     <FormDialog
-      open
       onClose={onClose}
       title={isSuspension ? t.suspendTitle({ name }) : t.resumeTitle({ name })}
       description={isSuspension ? t.suspendAbout : t.resumeAbout}

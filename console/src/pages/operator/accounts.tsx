@@ -1,6 +1,5 @@
 // All accounts, for operators: found by name or id, with their money.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { newIdempotencyKey } from '../../api/client.js';
@@ -9,7 +8,7 @@ import { commonText } from '../../i18n/common.js';
 import { accountsText } from '../../i18n/operator.js';
 import { useText } from '../../i18n/text.js';
 import { Badge } from '../../ui/badge.js';
-import { Button } from '../../ui/button.js';
+import { Button, CreateButton } from '../../ui/button.js';
 import { FormDialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { Card, Empty, PageHeader } from '../../ui/layout.js';
@@ -40,12 +39,7 @@ export default function Accounts() {
       <PageHeader
         title={t.title}
         description={t.description}
-        actions={
-          <Button look="primary" onClick={() => setMaking(true)}>
-            <Plus size={16} aria-hidden />
-            {t.create}
-          </Button>
-        }
+        actions={<CreateButton onClick={() => setMaking(true)}>{t.create}</CreateButton>}
       />
       <div className="mb-4 flex flex-wrap items-end gap-3">
         <SearchField label={t.search} value={search} onChange={(q) => show({ q })} />
@@ -159,7 +153,7 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
     },
   });
   return (
-    <FormDialog open onClose={onClose} title={t.create} submit={common.create} busy={create.isPending} onSubmit={() => create.mutate()}>
+    <FormDialog onClose={onClose} title={t.create} submit={common.create} busy={create.isPending} onSubmit={() => create.mutate()}>
       <FormError error={create.error} fields={['name']} />
       <TextField
         label={t.name}

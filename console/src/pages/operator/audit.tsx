@@ -8,6 +8,7 @@ import { useText } from '../../i18n/text.js';
 import { Button, buttonClass } from '../../ui/button.js';
 import { CopyButton } from '../../ui/copy.js';
 import { TextField } from '../../ui/field.js';
+import { Form } from '../../ui/form.js';
 import { Card, Empty, PageHeader } from '../../ui/layout.js';
 import { ErrorNotice, Notice } from '../../ui/notice.js';
 import { ShortId, shortId } from '../../ui/short-id.js';
@@ -92,13 +93,10 @@ function Filter({ filter, onShow }: { filter: AuditFilter; onShow: (filter: Audi
   );
   const isEmpty = names.every((name) => filter[name] === '');
   return (
-    <form
+    <Form
       role="search"
       className="mb-5 grid grid-cols-2 items-start gap-3 sm:grid-cols-[repeat(auto-fit,minmax(14rem,1fr))]"
-      onSubmit={(event) => {
-        event.preventDefault();
-        onShow(fields);
-      }}
+      onSubmit={() => onShow(fields)}
     >
       {field('actor', { hint: t.actorHint })}
       {field('action', { hint: t.actionHint })}
@@ -114,7 +112,7 @@ function Filter({ filter, onShow }: { filter: AuditFilter; onShow: (filter: Audi
           <Button onClick={() => onShow({ actor: '', action: '', account: '', target: '', from: '', until: '' })}>{t.clear}</Button>
         )}
       </div>
-    </form>
+    </Form>
   );
 }
 

@@ -1,13 +1,12 @@
 // The operator's redemption codes: created, shown once, listed, voided.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import { type Code, type CodeState, codeStates, listCodes, type CodesCreated, voidCodes } from '../../api/codes.js';
 import { codesText } from '../../i18n/codes.js';
 import { useText } from '../../i18n/text.js';
 import { Badge } from '../../ui/badge.js';
-import { Button } from '../../ui/button.js';
+import { CreateButton } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { Card, Empty, PageHeader } from '../../ui/layout.js';
 import { ActionMenu } from '../../ui/menu.js';
@@ -46,12 +45,7 @@ export default function Codes() {
       await refresh();
     },
   });
-  const make = (
-    <Button look="primary" onClick={() => setMaking(true)}>
-      <Plus size={16} aria-hidden />
-      {t.make}
-    </Button>
-  );
+  const make = <CreateButton onClick={() => setMaking(true)}>{t.make}</CreateButton>;
   return (
     <>
       <PageHeader title={t.title} description={t.description} actions={make} />

@@ -25,7 +25,6 @@ export function CredentialDialog({ upstreamId, name, onClose }: { upstreamId: st
   });
   return (
     <FormDialog
-      open
       onClose={onClose}
       title={name === undefined ? t.addCredentialTitle({ id: upstreamId }) : t.rotateTitle({ name })}
       description={name === undefined ? t.credentialsHint : t.rotateText}

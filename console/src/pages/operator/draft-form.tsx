@@ -56,7 +56,6 @@ export function DraftDialog({ model, onClose, onReview }: { model: WholeModel; o
   const fieldOf = (name: TokenClass): string => `usd_per_million_tokens.${name}`;
   return (
     <Dialog
-      open
       onClose={onClose}
       wide
       title={t.draftFormTitle({ id: model.id })}

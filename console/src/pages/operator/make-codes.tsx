@@ -110,7 +110,6 @@ export function MadeCodesDialog({ made, onClose }: { made: CodesCreated; onClose
   const text = made.data.map(({ code }) => code).join('\n');
   return (
     <Dialog
-      open
       sticky
       onClose={onClose}
       title={t.madeTitle({ count: made.data.length })}

@@ -1,7 +1,7 @@
 // Everything that an operator sets for a model except its prices.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Plus, Trash2 } from 'lucide-react';
-import { type SubmitEvent, useId, useState } from 'react';
+import { useId, useState } from 'react';
 import { useLocation } from 'wouter';
 import {
   catalogKeys,
@@ -18,6 +18,7 @@ import { useText } from '../../i18n/text.js';
 import { Button, IconButton } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
 import { CheckField, SelectField, TextAreaField, TextField } from '../../ui/field.js';
+import { Form } from '../../ui/form.js';
 import { Card } from '../../ui/layout.js';
 import { FormError } from '../../ui/notice.js';
 import { toast } from '../../ui/toast.js';
@@ -156,12 +157,11 @@ function ModelForm({ initial, error, busy, submit, onSubmit, known = [], childre
       error={at(name)}
     />
   );
-  const send = (event: SubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    onSubmit({ ...fields, aliases: aliases.split(/[\s,]+/).filter((alias) => alias !== '') });
-  };
   return (
-    <form onSubmit={send} className="grid gap-4 sm:grid-cols-2">
+    <Form
+      onSubmit={() => onSubmit({ ...fields, aliases: aliases.split(/[\s,]+/).filter((alias) => alias !== '') })}
+      className="grid gap-4 sm:grid-cols-2"
+    >
       {children}
       <TextField
         label={t.name}
@@ -258,7 +258,7 @@ function ModelForm({ initial, error, busy, submit, onSubmit, known = [], childre
           {submit}
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }
 

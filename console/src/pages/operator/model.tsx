@@ -2,7 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { ExternalLink } from 'lucide-react';
 import { useState } from 'react';
-import { Link, useParams, useSearchParams } from 'wouter';
+import { useParams, useSearchParams } from 'wouter';
 import { catalogKeys, getModel, pauseModel, resumeModel, updateModel, type WholeModel } from '../../api/operator-catalog.js';
 import { gatewayUrl } from '../../base.js';
 import { useTime, useZone, zoneName } from '../../format/time.js';
@@ -24,20 +24,12 @@ import { StateBadges } from './models.js';
 export default function ModelPage() {
   const { '*': id = '' } = useParams<{ '*': string }>();
   const query = useQuery({ queryKey: catalogKeys.model(id), queryFn: ({ signal }) => getModel(id, signal) });
-  return (
-    <>
-      {query.data === undefined && <PageHeader title={id} back={<Back />} />}
-      <Fetched query={query}>{(model) => <Content model={model} />}</Fetched>
-    </>
-  );
-}
-
-function Back() {
   const t = useText(modelsText);
   return (
-    <Link to="/operator/models" className="link">
-      {t.back}
-    </Link>
+    <>
+      {query.data === undefined && <PageHeader title={id} back={['/operator/models', t.back]} />}
+      <Fetched query={query}>{(model) => <Content model={model} />}</Fetched>
+    </>
   );
 }
 
@@ -49,7 +41,7 @@ function Content({ model }: { model: WholeModel }) {
     <>
       <PageHeader
         title={model.display_name}
-        back={<Back />}
+        back={['/operator/models', t.back]}
         description={
           <>
             <code>{model.id}</code>

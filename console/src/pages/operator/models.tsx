@@ -1,6 +1,6 @@
 // Every model with its price, and whether calls of it are served.
 import { useQuery } from '@tanstack/react-query';
-import { Download, Plus } from 'lucide-react';
+import { Download } from 'lucide-react';
 import { Link, useSearchParams } from 'wouter';
 import { catalogFileUrl, catalogKeys, listModels, type OperatorModel } from '../../api/operator-catalog.js';
 import { useNumber } from '../../format/number.js';
@@ -9,7 +9,7 @@ import { commonText } from '../../i18n/common.js';
 import { modelsText } from '../../i18n/operator-models.js';
 import { useText } from '../../i18n/text.js';
 import { Badge } from '../../ui/badge.js';
-import { Button, buttonClass } from '../../ui/button.js';
+import { Button, buttonClass, CreateButton } from '../../ui/button.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { Card, Empty, PageHeader } from '../../ui/layout.js';
 import { Fetched } from '../../ui/query.js';
@@ -52,10 +52,7 @@ export default function Models() {
               <Download size={16} aria-hidden />
               {t.download}
             </a>
-            <Button look="primary" onClick={() => change('new', '1')}>
-              <Plus size={16} aria-hidden />
-              {t.newModel}
-            </Button>
+            <CreateButton onClick={() => change('new', '1')}>{t.newModel}</CreateButton>
           </>
         }
       />

@@ -77,7 +77,6 @@ export function MoneyDialog({
   const error = (field: string): string | undefined => fieldError(post.error, field);
   return (
     <FormDialog
-      open
       onClose={onClose}
       title={title}
       description={action === 'reverse' ? t.reverseAbout : t.moneyAbout}

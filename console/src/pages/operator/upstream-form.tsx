@@ -52,7 +52,6 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
   const secretFault = fieldError(save.error, 'secret');
   return (
     <FormDialog
-      open
       onClose={onClose}
       title={upstream === undefined ? t.addTitle : t.editTitle({ id: upstream.id })}
       submit={upstream === undefined ? t.add : common.save}

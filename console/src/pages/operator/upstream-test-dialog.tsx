@@ -29,7 +29,6 @@ export function TestDialog({ upstream, onClose }: { upstream: Upstream; onClose:
   const priced = upstream.models.find(({ upstream_model, trial_cost_usd }) => upstream_model === model.trim() && trial_cost_usd !== null);
   return (
     <Dialog
-      open
       onClose={onClose}
       title={t.testTitle({ id: upstream.id })}
       description={t.testText}

@@ -1,6 +1,5 @@
 // The vendors and servers that models are reached through, each with its last test.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { catalogKeys, deleteUpstream, listUpstreams, updateUpstream, type Upstream } from '../../api/operator-catalog.js';
@@ -8,7 +7,7 @@ import { targetsText } from '../../i18n/operator-targets.js';
 import { upstreamsText } from '../../i18n/operator-upstreams.js';
 import { useText } from '../../i18n/text.js';
 import { Badge } from '../../ui/badge.js';
-import { Button } from '../../ui/button.js';
+import { Button, CreateButton } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { Card, Facts, PageHeader } from '../../ui/layout.js';
 import { FormError, Notice } from '../../ui/notice.js';
@@ -31,12 +30,7 @@ export default function Upstreams() {
       <PageHeader
         title={t.title}
         description={t.description}
-        actions={
-          <Button look="primary" onClick={() => setAdding(true)}>
-            <Plus size={16} aria-hidden />
-            {t.add}
-          </Button>
-        }
+        actions={<CreateButton onClick={() => setAdding(true)}>{t.add}</CreateButton>}
       />
       <Fetched query={query}>
         {({ data }) => (

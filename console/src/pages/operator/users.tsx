@@ -1,6 +1,5 @@
 // The users of the console, for operators.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { Plus } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { useSearchParams } from 'wouter';
 import {
@@ -18,7 +17,7 @@ import { usersText } from '../../i18n/operator.js';
 import { useText } from '../../i18n/text.js';
 import { useMe } from '../../session/account.js';
 import { Badge } from '../../ui/badge.js';
-import { Button } from '../../ui/button.js';
+import { Button, CreateButton } from '../../ui/button.js';
 import { CopyButton } from '../../ui/copy.js';
 import { ConfirmDialog, Dialog, FormDialog } from '../../ui/dialog.js';
 import { CheckField, EmailField, TextField } from '../../ui/field.js';
@@ -80,12 +79,7 @@ export default function Users() {
       <PageHeader
         title={t.title}
         description={t.description}
-        actions={
-          <Button look="primary" onClick={() => setAdding(true)}>
-            <Plus size={16} aria-hidden />
-            {t.add}
-          </Button>
-        }
+        actions={<CreateButton onClick={() => setAdding(true)}>{t.add}</CreateButton>}
       />
       <div className="mb-4">
         <SearchField label={t.search} value={search} onChange={(q) => setParams(q === '' ? {} : { q }, { replace: true })} />
@@ -219,7 +213,7 @@ function AddDialog({ onClose, onAdded }: { onClose: () => void; onAdded: (link: 
     },
   });
   return (
-    <FormDialog open onClose={onClose} title={t.add} submit={t.add} busy={add.isPending} onSubmit={() => add.mutate()}>
+    <FormDialog onClose={onClose} title={t.add} submit={t.add} busy={add.isPending} onSubmit={() => add.mutate()}>
       <FormError error={add.error} fields={['email', 'name', 'password']} />
       <EmailField
         label={t.email}
@@ -255,7 +249,6 @@ function LinkDialog({ email, link, onClose }: ShownLink & { onClose: () => void 
   const shown = useRef<HTMLElement>(null);
   return (
     <Dialog
-      open
       sticky
       onClose={onClose}
       title={t.linkTitle}

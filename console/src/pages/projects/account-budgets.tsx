@@ -98,7 +98,6 @@ function EditDialog({ present, onClose }: { present: AccountBudgets; onClose: ()
 
   return (
     <FormDialog
-      open
       wide
       onClose={onClose}
       title={t.editTitle}

@@ -107,7 +107,6 @@ export function ProjectDialog({ project, onClose }: { project?: Project; onClose
 
   return (
     <FormDialog
-      open
       wide
       onClose={onClose}
       title={project === undefined ? t.createTitle : t.editTitle({ name: project.name })}

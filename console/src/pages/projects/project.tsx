@@ -44,19 +44,9 @@ export default function ProjectPage() {
   });
   return (
     <>
-      {query.data === undefined && query.error !== null && <PageHeader title={t.project} back={<ToProjects />} />}
+      {query.data === undefined && query.error !== null && <PageHeader title={t.project} back={[account.path('/projects'), t.back]} />}
       <Fetched query={query}>{(project) => <One project={project} />}</Fetched>
     </>
-  );
-}
-
-function ToProjects() {
-  const account = useAccount();
-  const t = useText(projectsText);
-  return (
-    <Link to={account.path('/projects')} className="link">
-      {t.back}
-    </Link>
   );
 }
 
@@ -70,7 +60,7 @@ function One({ project }: { project: Project }) {
     <>
       <PageHeader
         title={project.name}
-        back={<ToProjects />}
+        back={[account.path('/projects'), t.back]}
         description={
           project.deleted_at !== null ? (
             <Badge icon="stopped">{t.deleted}</Badge>

@@ -1,5 +1,4 @@
 // The projects of an account, and the budgets of the account itself.
-import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { Project } from '../../api/projects.js';
@@ -10,7 +9,7 @@ import { rateLimitsText } from '../../i18n/rate-limits.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { Badge } from '../../ui/badge.js';
-import { Button } from '../../ui/button.js';
+import { CreateButton } from '../../ui/button.js';
 import { Disclosure } from '../../ui/disclosure.js';
 import { Card, PageHeader, Section } from '../../ui/layout.js';
 import { Fetched } from '../../ui/query.js';
@@ -34,14 +33,7 @@ export default function ProjectsPage() {
       <PageHeader
         title={t.title}
         description={mayChange ? t.about : `${t.about} ${t.mayNot}`}
-        actions={
-          mayChange && (
-            <Button look="primary" onClick={() => setCreating(true)}>
-              <Plus size={16} aria-hidden />
-              {t.create}
-            </Button>
-          )
-        }
+        actions={mayChange && <CreateButton onClick={() => setCreating(true)}>{t.create}</CreateButton>}
       />
       {account.can('look') && <AccountBudgetSection />}
       <Section title={t.projects}>

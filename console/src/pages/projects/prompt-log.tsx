@@ -71,7 +71,7 @@ function EditDialog({ project, onClose }: { project: Project; onClose: () => voi
   }
 
   return (
-    <FormDialog open onClose={onClose} title={t.log} submit={common.save} busy={saving.isPending} onSubmit={submit} noValidate>
+    <FormDialog onClose={onClose} title={t.log} submit={common.save} busy={saving.isPending} onSubmit={submit} noValidate>
       {refused === undefined && <FormError error={saving.error} />}
       <CheckField label={t.turnOn} hint={t.offHint} checked={isOn} onChange={setOn} />
       {isOn && (

@@ -14,6 +14,7 @@ import { useAccount } from '../../session/account.js';
 import { Button, ButtonLink } from '../../ui/button.js';
 import { classNames } from '../../ui/class-names.js';
 import { SelectField, TextField } from '../../ui/field.js';
+import { Form } from '../../ui/form.js';
 import { Card, Empty, PageHeader, Section } from '../../ui/layout.js';
 import { fieldError } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
@@ -231,16 +232,13 @@ function Filter({ fields, error, onShow }: { fields: Fields; error: unknown; onS
         <SlidersHorizontal size={16} aria-hidden />
         {t.filters}
       </Button>
-      <form
+      <Form
         role="search"
         className={classNames(
           'mb-5 grid grid-cols-2 items-start gap-3 sm:grid-cols-[repeat(auto-fit,minmax(9rem,1fr))]',
           !isShown && 'max-sm:hidden',
         )}
-        onSubmit={(event) => {
-          event.preventDefault();
-          onShow({ ...fields, request_id: requestId });
-        }}
+        onSubmit={() => onShow({ ...fields, request_id: requestId })}
       >
         <SelectField<Range>
           label={t.range}
@@ -294,7 +292,7 @@ function Filter({ fields, error, onShow }: { fields: Fields; error: unknown; onS
             {t.clear}
           </Button>
         )}
-      </form>
+      </Form>
     </>
   );
 }

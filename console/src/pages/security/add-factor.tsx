@@ -31,7 +31,6 @@ export function AddFactorDialog({
   });
   return (
     <FormDialog
-      open
       onClose={onClose}
       title={totp === null ? t.addPasskey : t.setUpApp}
       description={totp === null ? t.addPasskeyHint : t.setUpAppHint}

@@ -1,13 +1,14 @@
 // The user's password.
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { putPassword } from '../../api/users.js';
 import { settingsText } from '../../i18n/settings.js';
 import { useText } from '../../i18n/text.js';
 import { useMe } from '../../session/account.js';
 import { meKey, queryClient } from '../../session/queries.js';
 import { Button } from '../../ui/button.js';
-import { TextField } from '../../ui/field.js';
+import { PasswordField } from '../../ui/field.js';
+import { Form } from '../../ui/form.js';
 import { Card, Section } from '../../ui/layout.js';
 import { fieldError } from '../../ui/notice.js';
 import { toast } from '../../ui/toast.js';
@@ -31,27 +32,21 @@ export function PasswordSection() {
   });
   // A sign-in link is trusted for 15 minutes; after that the API requires the current password, for which the field is shown.
   const asksPresent = user.has_password && (!session.by_link || isWrongPassword(set.error));
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    set.mutate({ new_password: wanted, ...(asksPresent ? { current_password: present } : {}) });
-  };
   return (
     <Section title={t.password}>
       <Card>
         <p className="mb-3 text-soft">{user.has_password ? t.passwordEnds : t.passwordNone}</p>
         {user.has_password && session.by_link && !asksPresent && <p className="mb-3 text-soft">{t.passwordByLink}</p>}
         <OwnFault error={set.error} fields={['new_password']} />
-        <form onSubmit={submit} className="flex flex-col gap-4">
+        <Form onSubmit={() => set.mutate({ new_password: wanted, ...(asksPresent ? { current_password: present } : {}) })}>
           {/* For the browser's password manager, which would otherwise not know the user name. */}
           <input type="email" name="username" autoComplete="username" value={user.email} readOnly hidden />
           {asksPresent && <CurrentPassword value={present} onChange={setPresent} error={set.error} />}
-          <TextField
+          <PasswordField
             label={t.newPassword}
             hint={t.newPasswordHint}
-            type="password"
             name="new-password"
             autoComplete="new-password"
-            required
             minLength={10}
             value={wanted}
             onChange={(event) => setWanted(event.target.value)}
@@ -62,7 +57,7 @@ export function PasswordSection() {
               {user.has_password ? t.changePassword : t.setPassword}
             </Button>
           </div>
-        </form>
+        </Form>
       </Card>
     </Section>
   );

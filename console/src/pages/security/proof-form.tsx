@@ -1,10 +1,11 @@
 // Requests a second factor: a code of an app, a passkey, or a recovery code.
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import type { Proof, SecondFactorChallenge } from '../../api/second-factor.js';
 import { secondFactorText } from '../../i18n/second-factor.js';
 import { useText } from '../../i18n/text.js';
 import { Button } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
+import { Form } from '../../ui/form.js';
 import { Notice } from '../../ui/notice.js';
 import { useSignInOptions } from '../users/sign-in-options.js';
 import { canUsePasskeys, usePasskey } from './passkey.js';
@@ -27,10 +28,6 @@ export function ProofForm({
   const [code, setCode] = useState('');
   const [isDeclined, setDeclined] = useState(false);
   const showsCode = isRecovery || challenge.totp;
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    onProof(isRecovery ? { recovery_code: code } : { totp_code: code });
-  };
   const answer = async (): Promise<void> => {
     setDeclined(false);
     try {
@@ -52,7 +49,7 @@ export function ProofForm({
         </Button>
       )}
       {showsCode && (
-        <form onSubmit={submit} className="flex flex-col gap-4">
+        <Form onSubmit={() => onProof(isRecovery ? { recovery_code: code } : { totp_code: code })}>
           <TextField
             key={isRecovery ? 'recovery' : 'app'}
             label={isRecovery ? t.recoveryCode : t.code}
@@ -71,7 +68,7 @@ export function ProofForm({
           <Button type="submit" look="primary" busy={busy}>
             {submitText}
           </Button>
-        </form>
+        </Form>
       )}
       {challenge.recovery_codes && (challenge.totp || hasPasskey || !isRecovery) && (
         <Button

@@ -99,7 +99,6 @@ function ConnectDialog({ name, onClose }: { name: string; onClose: () => void })
   };
   return (
     <FormDialog
-      open
       onClose={onClose}
       title={t.connect({ name })}
       description={t.connectHint}

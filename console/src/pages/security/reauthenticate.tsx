@@ -1,6 +1,6 @@
 // Asks the user to authenticate again before second factors are changed.
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { ApiError } from '../../api/client.js';
 import { beginReauthentication, reauthenticate } from '../../api/second-factor.js';
 import { secondFactorText } from '../../i18n/second-factor.js';
@@ -8,7 +8,8 @@ import { useText } from '../../i18n/text.js';
 import { useMe } from '../../session/account.js';
 import { Button } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
-import { TextField } from '../../ui/field.js';
+import { PasswordField } from '../../ui/field.js';
+import { Form } from '../../ui/form.js';
 import { Fetched } from '../../ui/query.js';
 import { SignInFault } from '../users/fault.js';
 import { ProofForm } from './proof-form.js';
@@ -29,12 +30,8 @@ export function Reauthenticate({ onDone, onClose }: { onDone: () => void; onClos
     gcTime: 0,
     staleTime: Number.POSITIVE_INFINITY,
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    prove.mutate({ password });
-  };
   return (
-    <Dialog open onClose={onClose} title={t.confirmTitle} description={t.confirmHint}>
+    <Dialog onClose={onClose} title={t.confirmTitle} description={t.confirmHint}>
       <SignInFault error={prove.error} refused={t.confirmRefused} />
       {user.has_second_factor && (
         <Fetched query={challenge}>
@@ -50,22 +47,19 @@ export function Reauthenticate({ onDone, onClose }: { onDone: () => void; onClos
       )}
       {user.has_second_factor && user.has_password && <p className="my-4 text-center text-sm text-soft">{t.or}</p>}
       {user.has_password && (
-        <form onSubmit={submit} className="flex flex-col gap-4">
+        <Form onSubmit={() => prove.mutate({ password })}>
           {/* For the browser's password manager, which would otherwise not know the user name. */}
           <input type="email" name="username" autoComplete="username" value={user.email} readOnly hidden />
-          <TextField
+          <PasswordField
             label={t.password}
-            type="password"
-            name="password"
             autoComplete="current-password"
-            required
             value={password}
             onChange={(event) => setPassword(event.target.value)}
           />
           <Button type="submit" look={user.has_second_factor ? 'secondary' : 'primary'} busy={prove.isPending}>
             {t.confirm}
           </Button>
-        </form>
+        </Form>
       )}
       {!user.has_password && !user.has_second_factor && <p>{t.confirmBySignIn}</p>}
     </Dialog>

@@ -19,7 +19,6 @@ export function RecoveryCodesDialog({ codes, onClose }: { codes: readonly string
   const text = `Tollgate ${location.origin}\n${user.email}\n\n${codes.join('\n')}\n`;
   return (
     <Dialog
-      open
       sticky
       onClose={onClose}
       title={t.codesTitle}

@@ -32,7 +32,6 @@ export function RenameFactorDialog({
   });
   return (
     <FormDialog
-      open
       onClose={onClose}
       title={t.renameOf({ name: factor.name })}
       submit={common.save}

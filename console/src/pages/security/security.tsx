@@ -1,5 +1,5 @@
 // How the user signs in: password, identity provider, second factors, and where they are signed in.
-import { Link, useSearch } from 'wouter';
+import { useSearch } from 'wouter';
 import { problemText, signInText } from '../../i18n/sign-in.js';
 import { secondFactorText } from '../../i18n/second-factor.js';
 import { settingsText } from '../../i18n/settings.js';
@@ -21,17 +21,7 @@ export default function SecurityPage() {
   const problem = search.get('problem');
   return (
     <>
-      <PageHeader
-        title={t.security}
-        description={t.securityDescription}
-        back={
-          !isMissing && (
-            <Link to="/settings" className="link">
-              {t.title}
-            </Link>
-          )
-        }
-      />
+      <PageHeader title={t.security} description={t.securityDescription} back={isMissing ? undefined : ['/settings', t.title]} />
       {isMissing && (
         <Notice tone="warn" live title={factor.required}>
           {factor.requiredHint}

@@ -12,7 +12,6 @@ export default function ColumnDialog({ onClose }: { onClose: () => void }) {
   const columns = useColumns();
   return (
     <Dialog
-      open
       onClose={onClose}
       title={t.columns}
       description={t.columnsAbout}

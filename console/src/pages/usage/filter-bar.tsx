@@ -1,6 +1,6 @@
 // The filter of the overview and of the records: the range is always visible, other filters are in a dialog, and active filters are shown as chips.
 import { SlidersHorizontal, X } from 'lucide-react';
-import { type FormEvent, lazy, type ReactNode, useState } from 'react';
+import { lazy, type ReactNode, useState } from 'react';
 import { useTime } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
@@ -9,6 +9,7 @@ import { ZoneChoice } from '../../shell/choices.js';
 import { Button } from '../../ui/button.js';
 import { classNames } from '../../ui/class-names.js';
 import { TextField } from '../../ui/field.js';
+import { Form } from '../../ui/form.js';
 import { LazyDialog } from '../../ui/lazy-dialog.js';
 import { Segmented } from '../../ui/segmented.js';
 import { useProjectName } from '../projects/queries.js';
@@ -74,8 +75,7 @@ function FindById() {
   const [text, setText] = useState('');
   const [fault, setFault] = useState<string>();
 
-  function find(event: FormEvent): void {
-    event.preventDefault();
+  function find(): void {
     const requestId = text.trim();
     if (!requestIdForm.test(requestId)) return setFault(t.requestIdForm);
     setText('');
@@ -83,7 +83,7 @@ function FindById() {
   }
 
   return (
-    <form role="search" onSubmit={find} className="min-w-48 max-w-sm flex-1">
+    <Form role="search" onSubmit={find} className="min-w-48 max-w-sm flex-1">
       <TextField
         label={t.findById}
         hideLabel
@@ -97,7 +97,7 @@ function FindById() {
           setFault(undefined);
         }}
       />
-    </form>
+    </Form>
   );
 }
 

@@ -47,7 +47,7 @@ export default function FilterDialog({ shown, widest, onClose }: { shown: Range;
   }
 
   return (
-    <FormDialog open onClose={onClose} title={t.filters} description={t.filtersAbout} submit={t.applyFilters} onSubmit={apply}>
+    <FormDialog onClose={onClose} title={t.filters} description={t.filtersAbout} submit={t.applyFilters} onSubmit={apply}>
       <SelectField
         label={t.project}
         value={chosen.project}

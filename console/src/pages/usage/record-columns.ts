@@ -1,5 +1,5 @@
 // The columns of usage records, and which of them the user has chosen; the choice is kept in the browser.
-import { useSyncExternalStore } from 'react';
+import { createStore } from '../../format/store.js';
 import type { RecordSort } from './view.js';
 
 /** Every column, in order. */
@@ -34,8 +34,7 @@ export const columnSorts: Readonly<Partial<Record<RecordColumn, RecordSort>>> = 
 
 const startColumns: readonly RecordColumn[] = ['time', 'outcome', 'model', 'key', 'input', 'output', 'cost', 'firstToken', 'duration'];
 const place = 'tollgate.columns.records';
-const listeners = new Set<() => void>();
-let chosen = read();
+const chosen = createStore(read());
 
 function read(): readonly RecordColumn[] {
   try {
@@ -48,22 +47,14 @@ function read(): readonly RecordColumn[] {
 
 /** Shows these columns from now on; without any, those of the start. */
 export function chooseColumns(columns: readonly RecordColumn[] = startColumns): void {
-  chosen = recordColumns.filter((column) => columns.includes(column));
+  const next = recordColumns.filter((column) => columns.includes(column));
   try {
-    localStorage.setItem(place, chosen.join(','));
+    localStorage.setItem(place, next.join(','));
   } catch {
     // They are kept until the page is left.
   }
-  for (const listener of listeners) listener();
+  chosen.set(next);
 }
 
 /** Returns the chosen columns. */
-export function useColumns(): readonly RecordColumn[] {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => chosen,
-  );
-}
+export const useColumns = (): readonly RecordColumn[] => chosen.use();

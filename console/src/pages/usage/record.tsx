@@ -36,11 +36,7 @@ export function RecordPage({ requestId }: { requestId: string }) {
     <>
       <PageHeader
         title={useRecordTitle(requestId)}
-        back={
-          <Link className="link" to={account.path(`/usage/records${search === '' ? '' : `?${search}`}`)}>
-            {t.backToRecords}
-          </Link>
-        }
+        back={[account.path(`/usage/records${search === '' ? '' : `?${search}`}`), t.backToRecords]}
       />
       <div className="max-w-3xl">
         <RecordDetails requestId={requestId} />

@@ -1,12 +1,13 @@
 // A forgotten password: requests a link by mail. The response does not reveal whether the address is known.
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { Link } from 'wouter';
 import { requestPasswordReset } from '../../api/users.js';
 import { resetText } from '../../i18n/reset.js';
 import { useText } from '../../i18n/text.js';
 import { Button } from '../../ui/button.js';
 import { EmailField } from '../../ui/field.js';
+import { Form } from '../../ui/form.js';
 import { PageHeader } from '../../ui/layout.js';
 import { fieldError, Notice } from '../../ui/notice.js';
 import { SignInFault } from './fault.js';
@@ -15,10 +16,6 @@ export default function Forgot() {
   const t = useText(resetText);
   const [email, setEmail] = useState('');
   const ask = useMutation({ mutationFn: requestPasswordReset });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    ask.mutate(email);
-  };
   return (
     <>
       <PageHeader title={t.forgotTitle} description={t.forgotHint} />
@@ -29,7 +26,7 @@ export default function Forgot() {
       ) : (
         <>
           <SignInFault error={ask.error} fields={['email']} />
-          <form onSubmit={submit} className="flex flex-col gap-4">
+          <Form onSubmit={() => ask.mutate(email)}>
             <EmailField
               label={t.email}
               autoComplete="username"
@@ -40,7 +37,7 @@ export default function Forgot() {
             <Button type="submit" look="primary" busy={ask.isPending}>
               {t.send}
             </Button>
-          </form>
+          </Form>
         </>
       )}
       <p className="mt-6">

@@ -1,7 +1,7 @@
 // An invitation to an account: a new user chooses a name and a password, an existing user signs in. The page does not know which of them
 // it shows itself to, because the link does not prove whose address it is.
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { ApiError } from '../../api/client.js';
 import type { SecondFactorChallenge } from '../../api/second-factor.js';
@@ -11,7 +11,8 @@ import { signInText } from '../../i18n/sign-in.js';
 import { useText } from '../../i18n/text.js';
 import { accountPath, useMeQuery } from '../../session/account.js';
 import { Button, ButtonLink } from '../../ui/button.js';
-import { TextField } from '../../ui/field.js';
+import { PasswordField, TextField } from '../../ui/field.js';
+import { Form } from '../../ui/form.js';
 import { Empty, PageHeader } from '../../ui/layout.js';
 import { fieldError, Notice } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
@@ -84,10 +85,6 @@ function Acceptance({ token, invitation }: { token: string; invitation: OfferedI
     return <SecondStep challenge={challenge} onDone={repeat} onBack={() => setChallenge(undefined)} />;
   }
   const isSelf = present?.email === invitation.email;
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    accept.mutate({ token, ...(isSelf || isKnown ? {} : { name }), ...(isSelf ? {} : { password }) });
-  };
   return (
     <>
       <PageHeader
@@ -96,7 +93,7 @@ function Acceptance({ token, invitation }: { token: string; invitation: OfferedI
       />
       {present !== undefined && !isSelf && <Notice tone="warn">{t.invitationOther({ email: present.email })}</Notice>}
       <SignInFault error={accept.error} fields={['name', 'password']} />
-      <form onSubmit={submit} className="flex flex-col gap-4">
+      <Form onSubmit={() => accept.mutate({ token, ...(isSelf || isKnown ? {} : { name }), ...(isSelf ? {} : { password }) })}>
         <p>{isSelf ? t.invitationSession({ email: invitation.email }) : isKnown ? t.invitationKnown : t.invitationNew}</p>
         {!isSelf && !isKnown && (
           <TextField
@@ -114,13 +111,10 @@ function Acceptance({ token, invitation }: { token: string; invitation: OfferedI
           <>
             {/* For the browser's password manager, which would otherwise not know the user name. */}
             <input type="email" name="email" autoComplete="username" value={invitation.email} readOnly hidden />
-            <TextField
+            <PasswordField
               label={t.password}
               hint={isKnown ? undefined : t.passwordHint}
-              type="password"
-              name="password"
               autoComplete={isKnown ? 'current-password' : 'new-password'}
-              required
               minLength={isKnown ? undefined : 10}
               value={password}
               onChange={(event) => setPassword(event.target.value)}
@@ -131,7 +125,7 @@ function Acceptance({ token, invitation }: { token: string; invitation: OfferedI
         <Button type="submit" look="primary" busy={accept.isPending}>
           {t.accept}
         </Button>
-      </form>
+      </Form>
       {!isSelf && (
         <p className="mt-6">
           <Button look="ghost" onClick={() => setIsKnown(!isKnown)}>

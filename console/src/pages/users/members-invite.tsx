@@ -33,7 +33,6 @@ export function InviteDialog({ account, onClose }: { account: AccountInUse; onCl
   }
   return (
     <FormDialog
-      open
       onClose={onClose}
       title={t.inviteTitle}
       description={t.inviteHint}
@@ -64,7 +63,6 @@ function LinkDialog({
   const source = useRef<HTMLElement>(null);
   return (
     <Dialog
-      open
       sticky
       onClose={onClose}
       title={mail.state === 'sent' ? t.mailedTitle : t.linkTitle}

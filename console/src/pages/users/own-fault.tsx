@@ -2,7 +2,7 @@
 import { ApiError } from '../../api/client.js';
 import { settingsText } from '../../i18n/settings.js';
 import { useText } from '../../i18n/text.js';
-import { TextField } from '../../ui/field.js';
+import { PasswordField } from '../../ui/field.js';
 import { FormError, Notice } from '../../ui/notice.js';
 import { waitMinutes } from './fault.js';
 
@@ -37,13 +37,11 @@ export function CurrentPassword({
 }) {
   const t = useText(settingsText);
   return (
-    <TextField
+    <PasswordField
       label={t.currentPassword}
       hint={hint}
-      type="password"
       name="present-password"
       autoComplete="current-password"
-      required
       value={value}
       onChange={(event) => onChange(event.target.value)}
       error={isWrongPassword(error) ? t.wrongPassword : undefined}

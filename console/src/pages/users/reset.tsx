@@ -1,13 +1,14 @@
 // Sets a new password with a mailed link. The token is in the fragment of the address, which browsers do not send to servers.
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useLocation } from 'wouter';
 import type { SecondFactorChallenge } from '../../api/second-factor.js';
 import { resetPassword } from '../../api/users.js';
 import { resetText } from '../../i18n/reset.js';
 import { useText } from '../../i18n/text.js';
 import { Button, ButtonLink } from '../../ui/button.js';
-import { TextField } from '../../ui/field.js';
+import { PasswordField } from '../../ui/field.js';
+import { Form } from '../../ui/form.js';
 import { Empty, PageHeader } from '../../ui/layout.js';
 import { fieldError } from '../../ui/notice.js';
 import { toast } from '../../ui/toast.js';
@@ -49,22 +50,15 @@ export default function Reset() {
     };
     return <SecondStep challenge={challenge} onDone={repeat} onBack={() => setChallenge(undefined)} />;
   }
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    set.mutate(token);
-  };
   return (
     <>
       <PageHeader title={t.resetTitle} description={t.resetHint} />
       <SignInFault error={set.error} refused={t.ended} fields={['new_password']} />
-      <form onSubmit={submit} className="flex flex-col gap-4">
-        <TextField
+      <Form onSubmit={() => set.mutate(token)}>
+        <PasswordField
           label={t.password}
           hint={t.passwordHint}
-          type="password"
-          name="password"
           autoComplete="new-password"
-          required
           value={password}
           onChange={(event) => setPassword(event.target.value)}
           error={fieldError(set.error, 'new_password')}
@@ -72,7 +66,7 @@ export default function Reset() {
         <Button type="submit" look="primary" busy={set.isPending}>
           {t.set}
         </Button>
-      </form>
+      </Form>
       <p className="mt-6">
         <ButtonLink to="/forgot">{t.again}</ButtonLink>
       </p>

@@ -1,6 +1,6 @@
 // The user's name and address.
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { ApiError } from '../../api/client.js';
 import { updateMe } from '../../api/users.js';
 import { commonText } from '../../i18n/common.js';
@@ -10,6 +10,7 @@ import { useMe } from '../../session/account.js';
 import { meKey, queryClient } from '../../session/queries.js';
 import { Button } from '../../ui/button.js';
 import { EmailField, TextField } from '../../ui/field.js';
+import { Form } from '../../ui/form.js';
 import { Card, Section } from '../../ui/layout.js';
 import { fieldError } from '../../ui/notice.js';
 import { toast } from '../../ui/toast.js';
@@ -33,16 +34,16 @@ export function ProfileSection() {
       toast(t.saved);
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    save.mutate({ name, ...(isOtherEmail ? { email } : {}), ...(asksPassword ? { current_password: password } : {}) });
-  };
   const isTaken = save.error instanceof ApiError && save.error.code === 'already_exists';
   return (
     <Section title={t.profile}>
       <Card>
         <OwnFault error={save.error} fields={['name', 'email']} />
-        <form onSubmit={submit} className="flex flex-col gap-4">
+        <Form
+          onSubmit={() =>
+            save.mutate({ name, ...(isOtherEmail ? { email } : {}), ...(asksPassword ? { current_password: password } : {}) })
+          }
+        >
           <TextField
             label={t.name}
             name="name"
@@ -67,7 +68,7 @@ export function ProfileSection() {
               {common.save}
             </Button>
           </div>
-        </form>
+        </Form>
       </Card>
     </Section>
   );

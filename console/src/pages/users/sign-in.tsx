@@ -1,6 +1,6 @@
 // Sign-in with a password or the identity provider.
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { Link, Redirect, useLocation } from 'wouter';
 import { beginPasskeySignIn, finishSignIn, type SecondFactorChallenge } from '../../api/second-factor.js';
 import { oidcUrl, signIn } from '../../api/users.js';
@@ -9,7 +9,8 @@ import { problemText, signInText } from '../../i18n/sign-in.js';
 import { useText } from '../../i18n/text.js';
 import { useMeQuery } from '../../session/account.js';
 import { Button, buttonClass } from '../../ui/button.js';
-import { EmailField, TextField } from '../../ui/field.js';
+import { EmailField, PasswordField } from '../../ui/field.js';
+import { Form } from '../../ui/form.js';
 import { PageHeader } from '../../ui/layout.js';
 import { fieldError, Notice } from '../../ui/notice.js';
 import { canUsePasskeys, isPasskeyError, usePasskey } from '../security/passkey.js';
@@ -56,10 +57,6 @@ export default function SignIn() {
     };
     return <SecondStep challenge={challenge} onDone={finish} onBack={startAgain} />;
   }
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    enter.mutate({ email, password });
-  };
   const oidc = options.data?.oidc ?? null;
   return (
     <>
@@ -85,7 +82,7 @@ export default function SignIn() {
           <p className="mt-4 text-center text-sm text-soft">{t.or}</p>
         </div>
       )}
-      <form onSubmit={submit} className="flex flex-col gap-4">
+      <Form onSubmit={() => enter.mutate({ email, password })}>
         <EmailField
           label={t.email}
           autoComplete="username"
@@ -93,19 +90,16 @@ export default function SignIn() {
           onChange={(event) => setEmail(event.target.value)}
           error={fieldError(enter.error, 'email')}
         />
-        <TextField
+        <PasswordField
           label={t.password}
-          type="password"
-          name="password"
           autoComplete="current-password"
-          required
           value={password}
           onChange={(event) => setPassword(event.target.value)}
         />
         <Button type="submit" look="primary" busy={isBusy}>
           {t.signIn}
         </Button>
-      </form>
+      </Form>
       {canUsePasskeys(options.data?.passkey_origin) && (
         <Button className="mt-4 w-full" busy={isBusy} onClick={() => enterByPasskey.mutate()}>
           {factorText.byPasskey}

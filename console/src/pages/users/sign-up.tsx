@@ -1,13 +1,14 @@
 // Sign-up with a new account, if the gateway allows it.
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { ApiError } from '../../api/client.js';
 import { finishSignUp, signUp } from '../../api/users.js';
 import { signInText } from '../../i18n/sign-in.js';
 import { useText } from '../../i18n/text.js';
 import { Button, ButtonLink } from '../../ui/button.js';
-import { EmailField, TextField } from '../../ui/field.js';
+import { EmailField, PasswordField, TextField } from '../../ui/field.js';
+import { Form } from '../../ui/form.js';
 import { Empty, PageHeader } from '../../ui/layout.js';
 import { fieldError, Notice } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
@@ -73,10 +74,6 @@ function SignUpForm() {
     },
   });
   const set = (name: keyof typeof fields) => (event: { target: { value: string } }) => setFields({ ...fields, [name]: event.target.value });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    come.mutate(fields);
-  };
   const isTaken = come.error instanceof ApiError && come.error.code === 'already_exists';
   if (come.data?.account_id === null) {
     return (
@@ -88,7 +85,7 @@ function SignUpForm() {
   return (
     <>
       <SignInFault error={come.error} fields={['name', 'email', 'account_name', 'password']} />
-      <form onSubmit={submit} className="flex flex-col gap-4">
+      <Form onSubmit={() => come.mutate(fields)}>
         <TextField
           label={t.name}
           name="name"
@@ -117,13 +114,10 @@ function SignUpForm() {
           onChange={set('account_name')}
           error={fieldError(come.error, 'account_name')}
         />
-        <TextField
+        <PasswordField
           label={t.password}
           hint={t.passwordHint}
-          type="password"
-          name="password"
           autoComplete="new-password"
-          required
           minLength={10}
           value={fields.password}
           onChange={set('password')}
@@ -132,7 +126,7 @@ function SignUpForm() {
         <Button type="submit" look="primary" busy={come.isPending}>
           {t.signUp}
         </Button>
-      </form>
+      </Form>
       <p className="mt-6">
         {t.known}{' '}
         <Link to="/sign-in" className="link">

@@ -149,7 +149,6 @@ export function TestDialog({ endpoint, onClose }: { endpoint: WebhookEndpoint; o
   });
   return (
     <Dialog
-      open
       onClose={onClose}
       title={t.testTitle}
       description={t.testAbout}

@@ -46,7 +46,6 @@ export function EndpointDialog({
   }
   return (
     <FormDialog
-      open
       wide
       onClose={onClose}
       title={endpoint === undefined ? t.addTitle : t.editTitle}
@@ -110,7 +109,6 @@ export function SecretDialog({ secret, onClose }: { secret: string; onClose: () 
   useStaying(!isCopied);
   return (
     <Dialog
-      open
       sticky={!isCopied}
       onClose={onClose}
       title={t.secretTitle}
