@@ -1,31 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Message, Role, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
-import { AppError } from '#client/errors/app-error.js';
-import { clientRequests } from '../testing/requests.js';
+import { ToolChoice_Mode } from '#proto/inference/v1/inference.js';
+import { raisedBy } from '#kit/testing/waiting.js';
+import { clientRequests, shortly } from '../testing/requests.js';
 import { parseChatCompletions } from './request.js';
 
 const minimal = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
 const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } };
 const call = (id: string): object => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
 
-function refusalOf(body: unknown): { reason: string; field: string | undefined; message: string } {
-  try {
-    parseChatCompletions(body);
-  } catch (error) {
-    if (error instanceof AppError) return { reason: error.reason, field: error.details['field'], message: error.message };
-    throw error;
-  }
-  throw new Error('The body was accepted.');
-}
-
-/** Returns the conversation as short text: role, then each part. */
-function shortly(messages: readonly Message[] = []): string[] {
-  const names: Partial<Record<Role, string>> = {
-    [Role.ROLE_USER]: 'user',
-    [Role.ROLE_ASSISTANT]: 'assistant',
-    [Role.ROLE_SYSTEM]: 'system',
-  };
-  return messages.map(({ role, parts }) => `${names[role]}: ${parts.map(({ part }) => JSON.stringify(part?.value)).join(' ')}`);
+function refusalOf(body: unknown) {
+  const { reason, details, message } = raisedBy(() => parseChatCompletions(body));
+  return { reason, field: details['field'], message };
 }
 
 describe('a chat-completions request', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Message, Role, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
-import { AppError } from '#client/errors/app-error.js';
-import { clientRequests } from '../testing/requests.js';
+import { ToolChoice_Mode } from '#proto/inference/v1/inference.js';
+import { raisedBy } from '#kit/testing/waiting.js';
+import { clientRequests, shortly } from '../testing/requests.js';
 import { parseCountTokens, parseMessages } from './request.js';
 
 const minimal = { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] };
@@ -10,28 +10,13 @@ const use = (id: string): object => ({ type: 'tool_use', id, name: 'f', input: {
 const result = (id: string): object => ({ type: 'tool_result', tool_use_id: id, content: id.toUpperCase() });
 const text = { type: 'text', text: 'go on' };
 
-function refusalOf(body: unknown, version?: string): { reason: string; field: string | undefined; message: string } {
-  try {
-    parseMessages(body, version === undefined ? {} : { version });
-  } catch (error) {
-    if (error instanceof AppError) return { reason: error.reason, field: error.details['field'], message: error.message };
-    throw error;
-  }
-  throw new Error('The body was accepted.');
+function refusalOf(body: unknown, version?: string) {
+  const { reason, details, message } = raisedBy(() => parseMessages(body, version === undefined ? {} : { version }));
+  return { reason, field: details['field'], message };
 }
 
 /** A body with these messages, after an opening by the user. */
 const after = (...messages: object[]): object => ({ ...minimal, messages: [{ role: 'user', content: 'hi' }, ...messages] });
-
-/** The conversation as short text: role, then each part. */
-function shortly(messages: readonly Message[] = []): string[] {
-  const names: Partial<Record<Role, string>> = {
-    [Role.ROLE_USER]: 'user',
-    [Role.ROLE_ASSISTANT]: 'assistant',
-    [Role.ROLE_SYSTEM]: 'system',
-  };
-  return messages.map(({ role, parts }) => `${names[role]}: ${parts.map(({ part }) => JSON.stringify(part?.value)).join(' ')}`);
-}
 
 describe('a messages request', () => {
   it.each(Object.entries(clientRequests('messages')))('is accepted as sent by %s', (_name, body) => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { raisedBy } from '#kit/testing/waiting.js';
 import { ApiFormat, Role, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
 import { encryptedContentOf, signatureOfItem } from '#rules/reasoning-seals.js';
 import type { ParsedCall } from '../format.js';
@@ -12,14 +13,7 @@ const fieldsOf = (fields: object): Record<string, unknown> =>
 const user = (content: unknown): object => ({ role: 'user', content });
 const call = (id: string, fields: object = {}): object => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}', ...fields });
 const output = (id: string, text: unknown = 'ok'): object => ({ type: 'function_call_output', call_id: id, output: text });
-const faultOf = (fields: object): { reason: string; message: string } => {
-  try {
-    parse(fields);
-  } catch (error) {
-    return error as { reason: string; message: string };
-  }
-  throw new Error('The request was accepted.');
-};
+const faultOf = (fields: object) => raisedBy(() => parse(fields));
 const f = { type: 'function', name: 'f', parameters: { type: 'object' }, strict: true };
 /** What a message says, in short. */
 const said = ({ request }: ParsedCall): string[] =>

@@ -5,8 +5,9 @@ import type { Database } from '#kit/db/open.js';
 import { createLogger } from '#kit/log.js';
 import { callContext } from '#client/call-context.js';
 import { recordedAudit } from '#kit/testing/audit.js';
+import { failureOf } from '#kit/testing/waiting.js';
 import { Capability, type DeepPartial, Modality, Model, ModelState, PriceVersion, Tokenizer } from '#proto/catalog/v1/catalog.js';
-import { AppError } from '#client/errors/app-error.js';
+import type { AppError } from '#client/errors/app-error.js';
 import { type CatalogConfig, createCatalog } from '../index.js';
 
 /** The context of the tests' calls. */
@@ -59,10 +60,6 @@ export function exampleCatalog(db: Database, options: { clock?: Clock; config?: 
 
 /** Returns the reason and the details with which a call is refused. Raises an error when it is not. */
 export async function refusal(call: Promise<unknown>): Promise<Pick<AppError, 'reason' | 'details'>> {
-  const error = await call.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (!(error instanceof AppError)) throw new Error('The call was not refused.', { cause: error });
-  return { reason: error.reason, details: error.details };
+  const { reason, details } = await failureOf(call);
+  return { reason, details };
 }

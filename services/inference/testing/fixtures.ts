@@ -10,6 +10,7 @@ import { recordedAudit } from '#kit/testing/audit.js';
 import { type Event, GenerateRequest, type GenerateResponse, type InferenceService, Role } from '#proto/inference/v1/inference.js';
 import { type InferenceConfig, inferenceSettings } from '../config.js';
 import { createInference } from '../index.js';
+import type { StreamDecoder } from '../upstreams/stream-decoder.js';
 
 /** Returns the default settings with some changes. */
 export function testConfig(changes: Partial<InferenceConfig> = {}): InferenceConfig {
@@ -68,6 +69,17 @@ export async function collect(service: InferenceService, request: GenerateReques
 /** Returns the events of the messages in one list. */
 export function eventsOf(messages: readonly GenerateResponse[]): NonNullable<Event['event']>[] {
   return messages.flatMap(({ events }) => events.map(({ event }) => event!));
+}
+
+/** Decodes payloads and the end of the body; objects are passed as JSON. */
+export function decoded<D extends StreamDecoder>(
+  decoder: D,
+  payloads: readonly unknown[],
+): { words: string[]; events: Event[]; decoder: D } {
+  const events: Event[] = [];
+  for (const payload of payloads) events.push(...decoder.push(typeof payload === 'string' ? payload : JSON.stringify(payload)));
+  events.push(...decoder.end());
+  return { words: summary(eventsOf([{ events, usageSoFar: undefined }])), events, decoder };
 }
 
 /** Returns the events as short words, for example "text+", "'Hel'", "text-". Deltas of one block are joined. */

@@ -20,6 +20,17 @@ export async function failureOf(promise: Promise<unknown>): Promise<AppError> {
   throw outcome;
 }
 
+/** Returns the AppError that the call raises. */
+export function raisedBy(call: () => unknown): AppError {
+  try {
+    call();
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+  throw new Error('It did not fail.');
+}
+
 /** Waits until the condition holds, for at most two seconds. */
 export async function untilTrue(condition: () => boolean): Promise<void> {
   for (let tries = 0; tries < 200 && !condition(); tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));

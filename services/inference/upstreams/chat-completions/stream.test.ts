@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { hasReason } from '#client/errors/app-error.js';
-import { type Event, StopReason } from '#proto/inference/v1/inference.js';
-import { eventsOf, summary } from '../../testing/fixtures.js';
+import { raisedBy } from '#kit/testing/waiting.js';
+import { StopReason } from '#proto/inference/v1/inference.js';
+import { decoded, eventsOf, summary } from '../../testing/fixtures.js';
 import { ChatCompletionsDecoder } from './stream.js';
 
 const target = { upstreamId: 'u', upstreamModel: 'm' };
@@ -20,15 +20,7 @@ function newDecoder(stopSequences: string[] = [], runsTools = false): ChatComple
   });
 }
 
-/** Decodes these payloads and the end of the body; objects are passed as JSON. */
-function decode(payloads: readonly unknown[]): { words: string[]; decoder: ChatCompletionsDecoder } {
-  const decoder = newDecoder();
-  const events: Event[] = [];
-  for (const payload of payloads) events.push(...decoder.push(typeof payload === 'string' ? payload : JSON.stringify(payload)));
-  events.push(...decoder.end());
-  return { words: summary(eventsOf([{ events, usageSoFar: undefined }])), decoder };
-}
-
+const decode = (payloads: readonly unknown[]) => decoded(newDecoder(), payloads);
 const delta = (value: unknown, finish: string | null = null) => ({
   id: 'c1',
   model: 'm-1',
@@ -37,24 +29,7 @@ const delta = (value: unknown, finish: string | null = null) => ({
 const finish = (reason: string) => delta({}, reason);
 const call = (entry: unknown) => delta({ tool_calls: [entry] });
 const words = (...payloads: unknown[]) => decode(payloads).words;
-const reasonOf = (...payloads: unknown[]): string => {
-  try {
-    decode(payloads);
-    return 'none';
-  } catch (error) {
-    return hasReason(
-      error,
-      'upstream_failed',
-      'upstream_overloaded',
-      'upstream_rate_limited',
-      'upstream_unavailable',
-      'upstream_rejected',
-      'context_length_exceeded',
-    )
-      ? error.reason
-      : String(error);
-  }
-};
+const reasonOf = (...payloads: unknown[]): string => raisedBy(() => decode(payloads)).reason;
 
 describe('a chat-completions stream', () => {
   it('begins with the first chunk, which names the model and the request', () => {

@@ -1,17 +1,13 @@
 // What a messages upstream sends alongside the meaning, for callers of the same format.
 import { describe, expect, it } from '@jest/globals';
-import { type Event, StopReason } from '#proto/inference/v1/inference.js';
+import { StopReason } from '#proto/inference/v1/inference.js';
+import { decoded } from '../../testing/fixtures.js';
 import { MessagesDecoder } from './stream.js';
 
 const target = { upstreamId: 'u', upstreamModel: 'm' };
 
-function decode(payloads: readonly object[], isNative = true): { events: Event[]; decoder: MessagesDecoder } {
-  const decoder = new MessagesDecoder({ target, requestId: '', droppedFields: [], isNative });
-  const events: Event[] = [];
-  for (const payload of payloads) events.push(...decoder.push(JSON.stringify(payload)));
-  events.push(...decoder.end());
-  return { events, decoder };
-}
+const decode = (payloads: readonly object[], isNative = true) =>
+  decoded(new MessagesDecoder({ target, requestId: '', droppedFields: [], isNative }), payloads);
 
 const plainUsage = {
   input_tokens: 9,

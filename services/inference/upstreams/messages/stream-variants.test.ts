@@ -1,22 +1,12 @@
 // The variants in which servers of this format differ from the vendor's stream. Each breaks an answer if it is not handled.
 import { describe, expect, it } from '@jest/globals';
-import { type Event, StopReason } from '#proto/inference/v1/inference.js';
-import { eventsOf, summary } from '../../testing/fixtures.js';
+import { StopReason } from '#proto/inference/v1/inference.js';
+import { decoded } from '../../testing/fixtures.js';
 import { MessagesDecoder } from './stream.js';
 
-function decode(payloads: readonly unknown[]): { words: string[]; decoder: MessagesDecoder } {
-  const decoder = new MessagesDecoder({
-    target: { upstreamId: 'u', upstreamModel: 'm' },
-    requestId: '',
-    droppedFields: [],
-    isNative: false,
-  });
-  const events: Event[] = [];
-  for (const payload of payloads) events.push(...decoder.push(JSON.stringify(payload)));
-  events.push(...decoder.end());
-  return { words: summary(eventsOf([{ events, usageSoFar: undefined }])), decoder };
-}
-
+const target = { upstreamId: 'u', upstreamModel: 'm' };
+const decode = (payloads: readonly unknown[]) =>
+  decoded(new MessagesDecoder({ target, requestId: '', droppedFields: [], isNative: false }), payloads);
 const start = (usage: unknown = { input_tokens: 9, output_tokens: 1 }) => ({
   type: 'message_start',
   message: { id: 'msg_1', model: 'm-1', content: [], usage },

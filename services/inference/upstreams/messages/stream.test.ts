@@ -1,19 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { hasReason } from '#client/errors/app-error.js';
-import { type Event, StopReason } from '#proto/inference/v1/inference.js';
-import { eventsOf, summary } from '../../testing/fixtures.js';
+import { raisedBy } from '#kit/testing/waiting.js';
+import { StopReason } from '#proto/inference/v1/inference.js';
+import { decoded } from '../../testing/fixtures.js';
 import { MessagesDecoder } from './stream.js';
 
 const target = { upstreamId: 'u', upstreamModel: 'm' };
 
-function decode(payloads: readonly unknown[]): { words: string[]; decoder: MessagesDecoder } {
-  const decoder = new MessagesDecoder({ target, requestId: '', droppedFields: ['seed'], isNative: false });
-  const events: Event[] = [];
-  for (const payload of payloads) events.push(...decoder.push(typeof payload === 'string' ? payload : JSON.stringify(payload)));
-  events.push(...decoder.end());
-  return { words: summary(eventsOf([{ events, usageSoFar: undefined }])), decoder };
-}
-
+const decode = (payloads: readonly unknown[]) =>
+  decoded(new MessagesDecoder({ target, requestId: '', droppedFields: ['seed'], isNative: false }), payloads);
 const start = (usage: unknown = { input_tokens: 9, output_tokens: 1 }) => ({
   type: 'message_start',
   message: { id: 'msg_1', model: 'm-1', content: [], usage },
@@ -29,25 +23,7 @@ const outcome = (stop_reason: string, usage?: unknown, stop_sequence: string | n
 const stop = { type: 'message_stop' };
 const text = [open(0, { type: 'text', text: '' }), delta(0, { type: 'text_delta', text: 'Hi' }), close(0)];
 const words = (...payloads: unknown[]) => decode(payloads).words;
-const reasonOf = (...payloads: unknown[]): string => {
-  try {
-    decode(payloads);
-    return 'none';
-  } catch (error) {
-    return hasReason(
-      error,
-      'upstream_failed',
-      'upstream_timeout',
-      'upstream_overloaded',
-      'upstream_rate_limited',
-      'upstream_unavailable',
-      'upstream_rejected',
-      'context_length_exceeded',
-    )
-      ? error.reason
-      : String(error);
-  }
-};
+const reasonOf = (...payloads: unknown[]): string => raisedBy(() => decode(payloads)).reason;
 
 describe('a messages stream', () => {
   it('begins with message_start, which names the model and the message', () => {

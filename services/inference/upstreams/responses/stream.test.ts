@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import { toAppError } from '#client/errors/app-error.js';
-import { type Event, StopReason } from '#proto/inference/v1/inference.js';
+import { raisedBy } from '#kit/testing/waiting.js';
+import { StopReason } from '#proto/inference/v1/inference.js';
 import { signatureOfItem } from '#rules/reasoning-seals.js';
-import { eventsOf, summary } from '../../testing/fixtures.js';
+import { decoded, eventsOf } from '../../testing/fixtures.js';
 import { ResponsesDecoder } from './stream.js';
 
 const target = { upstreamId: 'u', upstreamModel: 'm' };
 
 type Payload = Readonly<Record<string, unknown>> | string;
 
-function decode(payloads: readonly Payload[], isNative = false): { words: string[]; events: Event[]; decoder: ResponsesDecoder } {
+function decode(payloads: readonly Payload[], isNative = false) {
   let made = 0;
   const decoder = new ResponsesDecoder({
     target,
@@ -19,10 +19,7 @@ function decode(payloads: readonly Payload[], isNative = false): { words: string
     toCallerName: (name) => name.replace('short', 'long'),
     newId: (prefix) => `${prefix}_made${(made += 1)}`,
   });
-  const events: Event[] = [];
-  for (const payload of payloads) events.push(...decoder.push(typeof payload === 'string' ? payload : JSON.stringify(payload)));
-  events.push(...decoder.end());
-  return { words: summary(eventsOf([{ events, usageSoFar: undefined }])), events, decoder };
+  return decoded(decoder, payloads);
 }
 
 const usage = { input_tokens: 9, output_tokens: 4 };
@@ -65,15 +62,7 @@ const call = (id: string, name: string, args: string, more: object = {}) => ({
 });
 const words = (...payloads: Payload[]): string[] => decode(payloads).words;
 const hello = ['started', '0:text', 'Hello', '0.'];
-const failureOf = (...payloads: Payload[]): { reason: string; message: string } => {
-  try {
-    decode(payloads);
-    return { reason: 'none', message: '' };
-  } catch (error) {
-    const { reason, message: shown } = toAppError(error);
-    return { reason, message: shown };
-  }
-};
+const failureOf = (...payloads: Payload[]) => raisedBy(() => decode(payloads));
 
 describe('a responses stream', () => {
   it('begins with its first item, so that a response that only failed can be tried elsewhere', () => {
@@ -289,7 +278,7 @@ describe('the end of a responses answer', () => {
     ['after its last item', [created, ...text]],
     ['with the marker of another format', [created, ...text, '[DONE]']],
   ])('is missing if the stream breaks off %s', (_name, payloads) => {
-    expect(failureOf(...payloads)).toEqual({ reason: 'upstream_failed', message: 'The upstream ended its answer early.' });
+    expect(failureOf(...payloads)).toMatchObject({ reason: 'upstream_failed', message: 'The upstream ended its answer early.' });
   });
 
   it.each<[string, Payload, string]>([
