@@ -7,7 +7,6 @@ import { systemClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import type { Database } from '#kit/db/open.js';
 import { AppError } from '#client/errors/app-error.js';
-import { createLogger } from '#kit/log.js';
 import { Access } from '#kit/rpc/access/access.js';
 import { type CallContext, callContext } from '#client/call-context.js';
 import { methodsOf, type ServiceDefinition, type UnaryHandler } from '#client/definition.js';
@@ -38,6 +37,7 @@ import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { builtInCallers } from '#rules/callers.js';
 import { scopes } from '#rules/scopes.js';
 import type { AccessRule } from '#kit/rpc/access/rules.js';
+import { silentLog as log } from '#kit/testing/log.js';
 import { SigningKeyStore } from '../services/auth/actors/signing-key-store.js';
 import { SigningKeys } from '../services/auth/actors/signing-keys.js';
 import { authSettings, createAuth } from '../services/auth/index.js';
@@ -54,7 +54,6 @@ interface Privileged {
 }
 
 const clock = systemClock;
-const log = createLogger({ name: 'test', level: 'silent' });
 const refusals = ['peer_not_permitted', 'actor_refused', 'role_not_permitted'];
 
 describe('the gateway’s certificate', () => {

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { claimAdminSocket } from '#kit/process/admin-socket.js';
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
-import { createLogger } from '#kit/log.js';
 import type { CallContext } from '#client/call-context.js';
 import { type GrpcServer, serveGrpc } from '#kit/rpc/grpc-server.js';
+import { silentLog } from '#kit/testing/log.js';
 import {
   Account,
   AccountState,
@@ -169,7 +169,7 @@ export async function startFakeGateway(): Promise<FakeGateway> {
       { definition: InferenceServiceDefinition, service: stubbed(InferenceServiceDefinition, inference(state)) },
     ],
     address: `unix:${await claimAdminSocket(dataDir)}`,
-    log: createLogger({ name: 'test', level: 'silent' }),
+    log: silentLog,
   });
   grpc.setServing(true);
   const http = await startReadyServer(state);

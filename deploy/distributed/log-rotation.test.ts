@@ -2,10 +2,9 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger } from '#kit/log.js';
+import { silentLog as log } from '#kit/testing/log.js';
 import { rotateLogs } from './log-rotation.js';
 
-const log = createLogger({ name: 'test', level: 'silent' });
 let folder: string;
 let descriptor: number;
 

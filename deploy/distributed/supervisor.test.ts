@@ -3,11 +3,10 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger } from '#kit/log.js';
+import { silentLog as log } from '#kit/testing/log.js';
 import { untilTrue } from '#kit/testing/waiting.js';
 import { supervise, type Supervised } from './supervisor.js';
 
-const log = createLogger({ name: 'test', level: 'silent' });
 let folder: string;
 let part: Supervised | undefined;
 let pids: number[];

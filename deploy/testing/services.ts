@@ -4,10 +4,10 @@ import { systemClock } from '#kit/clock.js';
 import { fixedSecretKeys } from '#kit/secrets/secret-keys.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
-import { createLogger } from '#kit/log.js';
 import type { Mail, Mailer } from '#kit/mail/mailer.js';
 import { Access } from '#kit/rpc/access/access.js';
 import { startInOrder } from '#kit/lifecycle.js';
+import { silentLog as log } from '#kit/testing/log.js';
 import type { CallerService } from '#proto/auth/v1/callers.js';
 import type { AuthService } from '#proto/auth/v1/auth.js';
 import type { NotificationService } from '#proto/auth/v1/notifications.js';
@@ -45,7 +45,6 @@ export interface TestServices {
 
 /** Starts the services on empty databases. */
 export async function startServices(): Promise<TestServices> {
-  const log = createLogger({ name: 'test', level: 'silent' });
   const clock = systemClock;
   const open = (): Database => openDatabase('sqlite::memory:');
   const books = open();

@@ -22,9 +22,9 @@ import { type Clock, ManualClock, systemClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
-import { createLogger } from '#kit/log.js';
 import { untilTrue } from '#kit/testing/waiting.js';
 import { type CallContext, callContext } from '#client/call-context.js';
+import { silentLog as log } from '#kit/testing/log.js';
 import { BudgetFallbacks } from './budget-fallback.js';
 import { createCheckpoints } from './checkpoints.js';
 import { gatewaySettings } from '../config.js';
@@ -113,7 +113,6 @@ const happy: Script = async function* () {
 /** Runs one call against fakes of the services and returns what each of them saw. */
 async function play(options: Play = {}): Promise<World & { error?: AppError }> {
   const world: World = { steps: [], holds: [], releases: [], records: [], generated: [], counted: [], checkpoints: [] };
-  const log = createLogger({ name: 'test', level: 'silent' });
   const config = parseSettings(gatewaySettings, {});
   let recordAttempts = 0;
   const peers = {

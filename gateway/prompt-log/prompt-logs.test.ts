@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { AppError } from '#client/errors/app-error.js';
 import { systemClock } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
-import { createLogger } from '#kit/log.js';
+import { silentLog } from '#kit/testing/log.js';
 import { Project } from '#proto/auth/v1/auth.js';
 import { Event } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
@@ -41,7 +41,7 @@ function logsTo(stored: (request: StorePromptLogsRequest) => void, changes: { is
       },
     },
     clock: systemClock,
-    log: createLogger({ name: 'test', level: 'silent' }),
+    log: silentLog,
     rpcTimeoutMs: 1000,
     isOn: true,
     queueCharsMax: 1_000_000,

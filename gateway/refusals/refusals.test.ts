@@ -2,13 +2,12 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AppError } from '#client/errors/app-error.js';
 import { ManualClock } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
-import { createLogger } from '#kit/log.js';
+import { silentLog as log } from '#kit/testing/log.js';
 import { untilTrue } from '#kit/testing/waiting.js';
 import { Key } from '#proto/auth/v1/auth.js';
 import type { RecordRefusalsRequest } from '#proto/metering/v1/metering.js';
 import { createRefusals, type RefusedRequest, type Refusals } from './refusals.js';
 
-const log = createLogger({ name: 'test', level: 'silent' });
 const quarterMs = 900_000;
 const startMs = 2_000_000 * quarterMs;
 

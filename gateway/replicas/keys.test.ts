@@ -17,8 +17,8 @@ import { Budget, BudgetScope } from '#proto/budget/v1/budget.js';
 import { ManualClock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
-import { createLogger } from '#kit/log.js';
 import type { CallContext } from '#client/call-context.js';
+import { silentLog } from '#kit/testing/log.js';
 import { createKeyReplica, type KeyReplica } from './keys.js';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -157,7 +157,7 @@ describe('the key replica', () => {
     keys = createKeyReplica({
       auth,
       clock,
-      log: createLogger({ name: 'test', level: 'silent' }),
+      log: silentLog,
       keysMax: 2,
       withoutAuthMs,
       rpcTimeoutMs: 1000,

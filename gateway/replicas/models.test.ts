@@ -3,7 +3,7 @@ import { Model, ModelState, PriceVersion, WatchCatalogResponse } from '#proto/ca
 import { Upstream } from '#proto/inference/v1/inference.js';
 import { ManualClock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
-import { createLogger } from '#kit/log.js';
+import { silentLog } from '#kit/testing/log.js';
 import { untilTrue } from '#kit/testing/waiting.js';
 import type { GatewayPeers } from '../peers.js';
 import { createModelReplica, type ModelReplica } from './models.js';
@@ -66,7 +66,7 @@ describe('the model replica', () => {
       createModelReplica({
         ...peers,
         clock,
-        log: createLogger({ name: 'test', level: 'silent' }),
+        log: silentLog,
         upstreamsIntervalMs: 20,
         rpcTimeoutMs: 100,
       });

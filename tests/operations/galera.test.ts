@@ -9,6 +9,7 @@ import { isConnectionLost } from '#kit/db/errors.js';
 import { faultOf, isStuckDonor } from '#kit/db/mysql/probe.js';
 import { openDatabase } from '#kit/db/open.js';
 import { createLogger } from '#kit/log.js';
+import { silentLog } from '#kit/testing/log.js';
 import { type GaleraCluster, type GaleraNode, startGalera } from '../../deploy/distributed/galera/cluster.js';
 import { keepRunning } from '../../deploy/distributed/galera/supervised.js';
 import { eventually, root } from '../support/process.js';
@@ -238,7 +239,7 @@ describe('a Galera cluster', () => {
     if (isBack) await eventually(async () => expect((await isStuck()) || (await isApart())).toBe(true) ?? true);
 
     supervision = keepRunning(cluster, {
-      log: createLogger({ name: 'galera', level: 'silent' }),
+      log: silentLog,
       restartDelayMs: 100,
       stuckDonorMs,
       noneServesMs,

@@ -4,13 +4,12 @@ import { copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '#kit/db/open.js';
-import { createLogger } from '#kit/log.js';
+import { silentLog as log } from '#kit/testing/log.js';
 import { ensureCertificate } from '#kit/tls/certificate-files.js';
 import { schemas } from '../../deploy/distributed/mariadb/credentials.js';
 import { type Mariadb, startMariadb } from '../../deploy/distributed/mariadb/mariadb.js';
 import { isAlive } from '../support/process.js';
 
-const log = createLogger({ name: 'test', level: 'silent' });
 jest.setTimeout(60_000);
 let dataDir: string;
 const running: Mariadb[] = [];

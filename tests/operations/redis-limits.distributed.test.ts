@@ -7,9 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '#kit/clock.js';
-import { createLogger } from '#kit/log.js';
 import { collectMetrics, type Distribution } from '#kit/telemetry/metrics.js';
-import { recordingLogger } from '#kit/testing/log.js';
+import { recordingLogger, silentLog as log } from '#kit/testing/log.js';
 import { recordTraces } from '#kit/testing/traces.js';
 import { type SupervisedRedis, superviseRedis } from '../../deploy/distributed/redis.js';
 import type { LimitStore } from '../../gateway/limits/limiter.js';
@@ -17,7 +16,6 @@ import type { Checked, Subject } from '../../gateway/limits/limits.js';
 import { redisLimitStore } from '../../gateway/limits/redis-store.js';
 import { eventually, freePort } from '../support/process.js';
 
-const log = createLogger({ name: 'test', level: 'silent' });
 const recorded = recordingLogger();
 const local: LimitStore = {
   take() {

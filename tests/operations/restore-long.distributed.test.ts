@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { createLogger } from '#kit/log.js';
+import { silentLog } from '#kit/testing/log.js';
 import { type Mariadb, startMariadb } from '../../deploy/distributed/mariadb/mariadb.js';
 import { chat, settled } from '../support/calls.js';
 import { runCommand } from '../support/command-runner.js';
@@ -17,7 +17,7 @@ let target: Mariadb;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-restore-'));
   system = await startSystem('distributed', { TOLLGATE_DISTRIBUTED_BINARY_LOGS: 'true' });
-  target = await startMariadb({ dataDir: join(folder, 'target'), log: createLogger({ name: 'test', level: 'silent' }) });
+  target = await startMariadb({ dataDir: join(folder, 'target'), log: silentLog });
 }, 120_000);
 
 afterAll(async () => {

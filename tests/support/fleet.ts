@@ -11,8 +11,8 @@ import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { dialGrpc } from '#client/grpc/grpc-client.js';
 import { readTls } from '#client/tls.js';
-import { createLogger } from '#kit/log.js';
 import { checkHealth } from '#kit/rpc/health-client.js';
+import { silentLog } from '#kit/testing/log.js';
 import { issueCertificate } from '#kit/tls/authority.js';
 import { type CertificateFiles, ensureAuthority, ensureCertificate, writePair } from '#kit/tls/certificate-files.js';
 import { type Mariadb, startMariadb } from '../../deploy/distributed/mariadb/mariadb.js';
@@ -83,7 +83,7 @@ export async function startFleet({ replicas, started = replicas, env = {}, distO
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-e2e-'));
   const dataDir = join(folder, 'mariadb');
   copySystemTables(dataDir);
-  const mariadb: Mariadb = await startMariadb({ dataDir, log: createLogger({ name: 'test', level: 'silent' }) });
+  const mariadb: Mariadb = await startMariadb({ dataDir, log: silentLog });
   const certificates = new Map<string, CertificateFiles>();
   for (const name of [...serviceNames, 'gateway', 'operator'])
     certificates.set(name, await ensureCertificate(join(folder, 'tls'), name, { isClient: true, hosts: ['localhost', '127.0.0.1'] }));

@@ -7,14 +7,13 @@ import { type Database, openDatabase } from '#kit/db/open.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
 import { hasReason } from '#client/errors/app-error.js';
 import { idFromBytes } from '#kit/id.js';
-import { createLogger } from '#kit/log.js';
 import { recordedAudit } from '#kit/testing/audit.js';
+import { silentLog as log } from '#kit/testing/log.js';
 import { HoldState, type LedgerService } from '#proto/ledger/v1/ledger.js';
 import { createLedger } from '../../services/ledger/index.js';
 import { quietConfig } from '../../services/ledger/testing/ledger.js';
 import { type Customer, fundedCustomer, holdRequest, settleRequest } from '../../services/ledger/testing/requests.js';
 
-const log = createLogger({ name: 'ledger', level: 'silent' });
 const heldNanoUsd = 1000n;
 const giveUpMs = 60_000;
 const pauseMs = 20;

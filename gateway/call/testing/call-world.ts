@@ -9,8 +9,8 @@ import { systemClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import type { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
-import { createLogger } from '#kit/log.js';
 import type { CallContext } from '#client/call-context.js';
+import { silentLog as log } from '#kit/testing/log.js';
 import { BudgetFallbacks } from '../budget-fallback.js';
 import { createCheckpoints } from '../checkpoints.js';
 import { gatewaySettings } from '../../config.js';
@@ -88,7 +88,6 @@ export function callWorld(play: Play = {}) {
     },
   } as unknown as GatewayPeers;
   const config = parseSettings(gatewaySettings, play.settings ?? {});
-  const log = createLogger({ name: 'test', level: 'silent' });
   const price = PriceVersion.fromPartial({ id: newId('price'), inputNanoUsdPerMtok: 100_000_000n, outputNanoUsdPerMtok: 400_000_000n });
   const models = {
     resolve: () => ({ model, price, targets: [{ upstreamId: 'u', upstreamModel: 'm' }] }),

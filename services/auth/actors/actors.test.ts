@@ -4,11 +4,11 @@ import { randomBytes } from 'node:crypto';
 import { ManualClock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrate.js';
 import type { Database } from '#kit/db/open.js';
-import { createLogger } from '#kit/log.js';
 import { ActorVerifier } from '#kit/rpc/actor-token.js';
 import { SecretBox } from '#kit/secrets/secret-box.js';
 import { fixedSecretKeys } from '#kit/secrets/secret-keys.js';
 import { createTestDatabase, testEngines } from '#kit/testing/database.js';
+import { silentLog as log } from '#kit/testing/log.js';
 import { failureOf } from '#kit/testing/waiting.js';
 import { Account } from '#proto/auth/v1/auth.js';
 import { type Membership, Role, User } from '#proto/auth/v1/users.js';
@@ -24,7 +24,6 @@ describe.each(testEngines)('actor tokens and signing keys on %s', (engine) => {
   let drop: () => Promise<void>;
   let clock: ManualClock;
   const secret = randomBytes(32);
-  const log = createLogger({ name: 'auth', level: 'silent' });
   const replica = async (key = secret): Promise<{ keys: SigningKeys; tokens: ActorTokens }> => {
     const keys = new SigningKeys({ store: new SigningKeyStore(db), box: new SecretBox(fixedSecretKeys(key)), clock, log, lifeMs });
     await keys.refresh();

@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#kit/clock.js';
+import { silentLog } from '#kit/testing/log.js';
 import { CatalogFeed, watchersMax } from './feed.js';
 import type { StoredCatalog } from '../store/store.js';
 import { untilTrue } from '#kit/testing/waiting.js';
-import { examplePrice, silentLog } from '../testing/examples.js';
+import { examplePrice } from '../testing/examples.js';
 
 const empty: StoredCatalog = { revision: 1n, asOfMs: 0, models: [], prices: [] };
 

@@ -2,13 +2,14 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrate.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
+import { silentLog } from '#kit/testing/log.js';
 import { type DeepPartial, type Model, ModelState } from '#proto/catalog/v1/catalog.js';
 import { migrations } from '../migrations/index.js';
 import { plantSeed } from './plant-seed.js';
 import seedFile from './models.json' with { type: 'json' };
 import { parseSeed, type SeedModel } from './seed.js';
 import { CatalogStore } from '../store/store.js';
-import { exampleModel, examplePrice, silentLog } from '../testing/examples.js';
+import { exampleModel, examplePrice } from '../testing/examples.js';
 
 const seedOf = (...models: DeepPartial<Model>[]): SeedModel[] =>
   models.map((fields) => {

@@ -2,12 +2,12 @@
 import type { AuditReceiver } from '#kit/audit/audit-outbox.js';
 import { type Clock, ManualClock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
-import { createLogger } from '#kit/log.js';
 import { callContext } from '#client/call-context.js';
 import { recordedAudit } from '#kit/testing/audit.js';
 import { failureOf } from '#kit/testing/waiting.js';
 import { Capability, type DeepPartial, Modality, Model, ModelState, PriceVersion, Tokenizer } from '#proto/catalog/v1/catalog.js';
 import type { AppError } from '#client/errors/app-error.js';
+import { silentLog } from '#kit/testing/log.js';
 import { type CatalogConfig, createCatalog } from '../index.js';
 
 /** The context of the tests' calls. */
@@ -50,7 +50,6 @@ export function examplePrice(fields: DeepPartial<PriceVersion> = {}): PriceVersi
 }
 
 /** A logger that discards everything. */
-export const silentLog = createLogger({ name: 'test', level: 'silent' });
 
 /** Creates a catalog on this database, without the seed and with a short poll interval. */
 export function exampleCatalog(db: Database, options: { clock?: Clock; config?: Partial<CatalogConfig>; auth?: AuditReceiver } = {}) {

@@ -5,8 +5,8 @@ import { ManualClock } from '../clock.js';
 import { dialects } from '../db/dialect.js';
 import type { Database } from '../db/open.js';
 import { AppError } from '#client/errors/app-error.js';
-import { createLogger } from '../log.js';
 import { callContext } from '#client/call-context.js';
+import { silentLog as log } from '../testing/log.js';
 import { recordedAudit } from '../testing/audit.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '../testing/database.js';
 import { eventually } from '../testing/waiting.js';
@@ -14,7 +14,6 @@ import { auditCharsMax, changedFields } from './audit-event.js';
 import { orderedIds } from '../outbox/outbox.js';
 import { AuditOutbox, auditOutboxTable, type AuditReceiver } from './audit-outbox.js';
 
-const log = createLogger({ name: 'test', level: 'silent' });
 const gateway = callContext({ caller: 'gateway' });
 const actor = {
   userId: 'user_1',

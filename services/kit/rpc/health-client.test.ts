@@ -2,16 +2,15 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger } from '../log.js';
 import { dialGrpc, type GrpcConnection } from '#client/grpc/grpc-client.js';
 import { readTls } from '#client/tls.js';
+import { silentLog as log } from '../testing/log.js';
 import { probe as aProbe, ProbeServiceDefinition } from '../testing/probe-service.js';
 import { ensureCertificate } from '../tls/certificate-files.js';
 import { type GrpcServer, serveGrpc } from './grpc-server.js';
 import { checkHealth } from './health-client.js';
 
 const options = { caller: 'operator', timeoutMs: 2000 };
-const log = createLogger({ name: 'test', level: 'silent' });
 let server: GrpcServer;
 let connection: GrpcConnection;
 

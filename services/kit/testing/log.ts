@@ -1,5 +1,8 @@
-// A logger for tests that keeps its lines.
+// Loggers for tests.
 import { createLogger, type Logger } from '../log.js';
+
+/** A logger that writes nothing. */
+export const silentLog = createLogger({ name: 'test', level: 'silent' });
 
 /** A log line as it would be printed. */
 export type LogLine = Readonly<Record<string, unknown>>;

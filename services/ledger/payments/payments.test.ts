@@ -6,6 +6,7 @@ import { ManualClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { newId } from '#kit/id.js';
 import { createLogger } from '#kit/log.js';
+import { silentLog } from '#kit/testing/log.js';
 import { createProvider } from './create-payments.js';
 import type { PaymentProvider } from './provider.js';
 import { paymentService } from './service.js';
@@ -14,7 +15,7 @@ import { accountOfStamp, stampOf } from './stamp.js';
 import { StripeProvider } from './stripe.js';
 import { centsOf, nanoUsdOfCents, refundOf } from './stripe-events.js';
 
-const deps = { clock: new ManualClock(), log: createLogger({ name: 'test', level: 'silent' }) };
+const deps = { clock: new ManualClock(), log: silentLog };
 
 describe('the stamp on a payment', () => {
   const stamp = stampOf('acct_a', 'ref', ['one', 'two']);

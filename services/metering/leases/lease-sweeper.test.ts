@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parseSettings } from '#kit/config/settings.js';
 import type { Database } from '#kit/db/open.js';
-import { createLogger } from '#kit/log.js';
 import { testEngines } from '#kit/testing/database.js';
+import { silentLog as log } from '#kit/testing/log.js';
 import { type Call, type MeteringService, Outcome, UsageSource } from '#proto/metering/v1/metering.js';
 import { unitPriceNanoUsdMax } from '#rules/pricing.js';
 import { meteringSettings } from '../config.js';
@@ -309,7 +309,6 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
           return harness.db.query(sql, bindings);
         },
       };
-      const log = createLogger({ name: 'metering', level: 'silent' });
       const sweeper = new LeaseSweeper({ config, db, clock, log, grace: new LeaseGrace(clock, config, clock) });
       const pass = async (ms: number, stepMs = 10_000): Promise<void> => {
         for (let leftMs = ms; leftMs > 0; leftMs -= stepMs) {

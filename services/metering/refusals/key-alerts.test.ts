@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it, jest } from '@jest/globals';
 import { newId } from '#kit/id.js';
-import { createLogger } from '#kit/log.js';
 import { testEngines } from '#kit/testing/database.js';
+import { silentLog } from '#kit/testing/log.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
 import { RecordRefusalsRequest_Series as Series } from '#proto/metering/v1/metering.js';
 import { addRefusals } from '../store/refusals.js';
@@ -26,7 +26,7 @@ const seriesOf = (atMs: number, changes: Partial<Series> = {}): Series =>
   });
 
 const senderOf = ({ db, clock }: Harness, alerts: Pick<AlertService, 'alertKeyRefused'>): KeyAlerts =>
-  new KeyAlerts({ alerts, db, clock, log: createLogger({ name: 'metering', level: 'silent' }) }, 5);
+  new KeyAlerts({ alerts, db, clock, log: silentLog }, 5);
 
 it.each(testEngines)('sends all alerts that are due at once, however many keys they are about, on %s', async (engine) => {
   const harness = await Harness.create(engine);

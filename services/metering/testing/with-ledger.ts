@@ -8,6 +8,7 @@ import { newId } from '#kit/id.js';
 import { createLogger } from '#kit/log.js';
 import { createTestDatabase, type TestDatabase } from '#kit/testing/database.js';
 import { recordedAudit } from '#kit/testing/audit.js';
+import { silentLog } from '#kit/testing/log.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { DepositSource, type LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { Drift, MeteringService, RecordUsageRequest, ReconcileResponse } from '#proto/metering/v1/metering.js';
@@ -57,7 +58,6 @@ export async function startMoney(
   const meteringDatabase = isShared ? ledgerDatabase : await createTestDatabase(engine);
   const clock = new ManualClock(Date.now());
   const lines: Record<string, unknown>[] = [];
-  const silent = createLogger({ name: 'ledger', level: 'silent' });
   const log = createLogger(
     { name: 'metering', level: 'warn' },
     { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
@@ -65,7 +65,7 @@ export async function startMoney(
   const ledger = createLedger(parseSettings(ledgerSettings, { TOLLGATE_LEDGER_SWEEP_INTERVAL: '1h' }), {
     db: ledgerDatabase.db,
     clock,
-    log: silent,
+    log: silentLog,
     access: new Access(),
     auth: recordedAudit(),
     sharesRecords: isShared,
