@@ -7,11 +7,11 @@ import { fault } from '#client/errors/fault.js';
 import type { Logger } from '#kit/log.js';
 import { counter } from '#kit/telemetry/metrics.js';
 import { callContext } from '#client/call-context.js';
-import { hashSecret, isWellFormedSecret } from './key-secret.js';
 import { Outage } from '../call/outage.js';
 import type { GatewayPeers } from '../peers.js';
 import { assertUsable, type ClientAddress } from './usable-key.js';
 import { type FeedState, feedState, watch, type Watch } from '#kit/rpc/watch.js';
+import { hashSecret, isWellFormedSecret } from '#rules/key-secrets.js';
 
 /** Lifetime of an entry while auth's changes arrive: bounds the memory of idle keys, not staleness. */
 const liveMs = 300_000;
@@ -269,7 +269,7 @@ export function createKeyReplica(deps: {
     isUsable: () => following?.isLive() === true || (entries.size > 0 && clock.monotonicMs() - heardAtMs() < withoutAuthMs),
     feed: () => feedState(following),
     async authenticate(secret, client) {
-      if (!isWellFormedSecret(secret)) {
+      if (!isWellFormedSecret(secret, 'sk-tg-')) {
         if (secret.startsWith('mk-tg-')) throw fault('management_key_sent', {});
         throw new AppError(
           'key_malformed',

@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { fault } from '#client/errors/fault.js';
 import type { AuthenticateManagementKeyResponse, ManagementKey } from '#proto/auth/v1/users.js';
 import { type Scope, withIncluded } from '#rules/scopes.js';
-import { hashSecret, isWellFormedSecret } from '../../replicas/key-secret.js';
+import { hashSecret, isWellFormedSecret } from '#rules/key-secrets.js';
 import type { ConsoleDeps } from '../deps.js';
 import { contextOf } from './call-contexts.js';
 
@@ -24,8 +24,7 @@ export function authenticateBy(
   ctx: Context,
   { peers, config }: Pick<ConsoleDeps, 'peers' | 'config'>,
 ): () => Promise<AuthenticateManagementKeyResponse> {
-  if (!isWellFormedSecret(secret, 'management'))
-    throw fault(secret.startsWith('sk') ? 'platform_key_sent' : 'management_key_malformed', {});
+  if (!isWellFormedSecret(secret, 'mk-tg-')) throw fault(secret.startsWith('sk') ? 'platform_key_sent' : 'management_key_malformed', {});
   const request = { secretHash: hashSecret(secret), clientAddress: ctx.ip };
   return () => peers.users.authenticateManagementKey(request, contextOf({ config }));
 }

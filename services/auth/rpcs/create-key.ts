@@ -4,7 +4,6 @@ import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import { CreateKeyRequest, type CreateKeyResponse, type Key, KeyState, type Project } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
-import { hashSecret, lastFour, mintSecret } from '../key-secret.js';
 import { Budget, BudgetScope } from '#proto/budget/v1/budget.js';
 import { assertKeyBudgets, budgetWords, changedBudgets, checkedKeyBudgets } from '../requests/budgets.js';
 import {
@@ -18,6 +17,7 @@ import {
 } from '../requests/fields.js';
 import { found } from '../requests/found.js';
 import { defaultProjectId } from '#rules/default-project.js';
+import { hashSecret, lastFour, mintSecret } from '#rules/key-secrets.js';
 import { assertOpenProject } from '../requests/own-project.js';
 import { checkedRateLimits, rateLimitWords } from '../requests/rate-limits.js';
 import { firstOrRepeat, repeatableCall } from '../requests/repeat.js';

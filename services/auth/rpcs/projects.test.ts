@@ -14,7 +14,7 @@ import {
   UpdateProjectRequest,
 } from '#proto/auth/v1/auth.js';
 import { defaultProjectId } from '#rules/default-project.js';
-import { hashSecret } from '../key-secret.js';
+import { hashSecret } from '#rules/key-secrets.js';
 import { newAccount, newKey, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 
 describe.each(testEngines)('projects on %s', (engine) => {

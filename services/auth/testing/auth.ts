@@ -9,7 +9,7 @@ import type { ServiceModule } from '#kit/lifecycle.js';
 import { type CallContext, callContext } from '#client/call-context.js';
 import type { CallerService } from '#proto/auth/v1/callers.js';
 import type { NotificationService } from '#proto/auth/v1/notifications.js';
-import type { IdentityResponse, SignedIn, UserService } from '#proto/auth/v1/users.js';
+import type { Client, IdentityResponse, SignedIn, UserService } from '#proto/auth/v1/users.js';
 import type { WebhookService } from '#proto/auth/v1/webhooks.js';
 import type { Mailer } from '#kit/mail/mailer.js';
 import { createTestDatabase } from '#kit/testing/database.js';
@@ -20,6 +20,13 @@ import type { OidcProvider } from '../users/oidc/provider.js';
 
 /** The context of a call by the operator. */
 export const operator = callContext({ caller: 'operator' });
+
+/** The password of users in tests. */
+export const password = 'correct horse battery';
+
+let clients = 0;
+/** Returns the client of a sign-in, with a network address of its own, so that tests do not throttle each other. */
+export const newClient = (): Client => ({ address: `192.0.2.${(clients = (clients % 250) + 1)}`, userAgent: 'Test' });
 
 /** Returns the context of a call by the gateway for the user of a session, with the actor token verified. */
 export function actingAs({ session, user }: SignedIn, roles: Readonly<Record<string, string>> = {}): CallContext {

@@ -3,9 +3,8 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
 import type { CallContext } from '#client/call-context.js';
 import { type Client, CreateUserRequest, RevokeSessionsRequest, Role, type SignedIn, UpdateProfileRequest } from '#proto/auth/v1/users.js';
-import { actingAs, newAccount, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
+import { actingAs, newAccount, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
 
-const password = 'correct horse battery';
 // Hashing a password takes a core a fifth of a second.
 jest.setTimeout(60_000);
 

@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
 import {
-  type Client,
   CreateUserRequest,
   Role,
   SignUpRequest,
@@ -13,32 +12,29 @@ import {
 } from '#proto/auth/v1/users.js';
 import type { CallContext } from '#client/call-context.js';
 import type { IdentityClaims } from './identity-claims.js';
-import { actingAs, identityResponse, newAccount, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
+import { actingAs, identityResponse, newAccount, newClient, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { attemptsMax, failureWindowMs } from './throttle.js';
 import { maskOf } from '../testing/mask-of.js';
 
-const password = 'correct horse battery';
 // Hashing a password takes a core a fifth of a second, and longer when the core is shared.
 jest.setTimeout(60_000);
 const issuer = 'https://id.example.com';
 
 describe.each(testEngines)('users who sign up on %s', (engine) => {
   let auth: TestAuth;
-  let clients = 0;
   let subjects = 0;
   beforeAll(async () => {
     auth = await startTestAuth(engine);
   });
   afterAll(() => auth.stop());
 
-  const client = (): Client => ({ address: `192.0.2.${(clients += 1)}`, userAgent: 'Test' });
   const add = async (email: string, secret = password): Promise<User> =>
     (await auth.users.createUser(CreateUserRequest.fromPartial({ email, name: 'Ada', password: secret }), operator)).user!;
   const signIn = async (email: string, secret = password): Promise<SignedIn> =>
-    (await auth.users.signIn({ email, password: secret, client: client() }, operator)).signedIn!;
+    (await auth.users.signIn({ email, password: secret, client: newClient() }, operator)).signedIn!;
   const signUp = (email: string, fields: Partial<SignUpRequest> = {}) =>
     auth.users.signUp(
-      SignUpRequest.fromPartial({ email, name: 'Eve', password, accountName: 'Eve’s', client: client(), ...fields }),
+      SignUpRequest.fromPartial({ email, name: 'Eve', password, accountName: 'Eve’s', client: newClient(), ...fields }),
       operator,
     );
   const sessionOf = (token: string) => auth.users.getSession({ token, clientAddress: '', accountId: '' }, operator);
@@ -53,7 +49,7 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
   const byIdentity = async (given: IdentityClaims, maySignUp = false) => {
     auth.config.signUp = maySignUp;
     try {
-      return await auth.users.signInWithIdentity({ response: identityResponse(given), client: client() }, operator);
+      return await auth.users.signInWithIdentity({ response: identityResponse(given), client: newClient() }, operator);
     } finally {
       auth.config.signUp = true;
     }
@@ -172,7 +168,7 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
       },
       operator,
     );
-    await auth.users.acceptInvitation({ token, name: 'Not the victim', password, client: client(), sessionId: '' }, operator);
+    await auth.users.acceptInvitation({ token, name: 'Not the victim', password, client: newClient(), sessionId: '' }, operator);
     for (const number of [1, 2, 3])
       await expect(byIdentity(claims(`victim${number}@example.com`), true)).rejects.toEqual(refused('email_taken'));
   });
@@ -182,7 +178,7 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
     const { signedIn } = await signUp('victim4@example.com');
     await auth.users.connectIdentity({ sessionId: signedIn!.session!.id, response: identityResponse(mallorys) }, operator);
     const { token } = await auth.users.createSignInLink({ email: 'victim4@example.com', sendMail: false, language: '' }, operator);
-    const { session } = (await auth.users.redeemSignInLink({ token, client: client() }, operator)).signedIn!;
+    const { session } = (await auth.users.redeemSignInLink({ token, client: newClient() }, operator)).signedIn!;
     await auth.users.setPassword({ sessionId: session!.id, currentPassword: '', newPassword: 'a phrase of the victim' }, operator);
     await expect(sessionOf(signedIn!.token)).rejects.toMatchObject({ reason: 'session_unknown' });
     await expect(signIn('victim4@example.com')).rejects.toMatchObject({ reason: 'sign_in_refused' });
@@ -191,7 +187,7 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
     const owner = claims('owner@example.com');
     await byIdentity(owner, true);
     const link = await auth.users.createSignInLink({ email: 'owner@example.com', sendMail: false, language: '' }, operator);
-    const own = (await auth.users.redeemSignInLink({ token: link.token, client: client() }, operator)).signedIn!;
+    const own = (await auth.users.redeemSignInLink({ token: link.token, client: newClient() }, operator)).signedIn!;
     await auth.users.setPassword({ sessionId: own.session!.id, currentPassword: '', newPassword: password }, operator);
     expect((await byIdentity(owner)).signedIn!.user!.id).toBe(own.user!.id);
   });
@@ -213,7 +209,10 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
       },
       operator,
     );
-    const { signedIn } = await auth.users.acceptInvitation({ token, name: 'Hired', password, client: client(), sessionId: '' }, operator);
+    const { signedIn } = await auth.users.acceptInvitation(
+      { token, name: 'Hired', password, client: newClient(), sessionId: '' },
+      operator,
+    );
     expect((await byIdentity(claims('hired@example.com'))).signedIn!.user!.id).toBe(signedIn!.user!.id);
     await signUp('claimed@example.com');
     const { users } = await auth.users.listUsers({ email: 'claimed@example.com', pageSize: 0, pageToken: '', search: '' }, operator);
@@ -242,7 +241,7 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
       operator,
     );
     const accept = ({ session }: SignedIn, context: CallContext) =>
-      auth.users.acceptInvitation({ token, name: '', password: '', client: client(), sessionId: session!.id }, context);
+      auth.users.acceptInvitation({ token, name: '', password: '', client: newClient(), sessionId: session!.id }, context);
     await expect(accept(stranger!, actingAs(stranger!))).rejects.toMatchObject({ reason: 'sign_in_refused' });
     // A session id is not secret: it is accepted only with the actor token of its user.
     await expect(accept(signedIn!, operator)).rejects.toMatchObject({ reason: 'sign_in_refused' });

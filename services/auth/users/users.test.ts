@@ -2,22 +2,13 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { idToBytes, newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import type { Account } from '#proto/auth/v1/auth.js';
-import {
-  type AuditEvent,
-  type Client,
-  ListAuditEventsRequest,
-  Role,
-  type SignedIn,
-  UpdateUserRequest,
-  type User,
-} from '#proto/auth/v1/users.js';
-import { newAccount, newKey, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
+import { type AuditEvent, ListAuditEventsRequest, Role, type SignedIn, UpdateUserRequest, type User } from '#proto/auth/v1/users.js';
+import { newAccount, newClient, newKey, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { maskOf } from '../testing/mask-of.js';
 import { hashPassword, isPassword } from './password.js';
 import { scopeHash } from './store/failures.js';
 import { failuresMax, failureWindowMs } from './throttle.js';
 
-const password = 'correct horse battery';
 // Hashing a password takes a core a fifth of a second, and longer when the core is shared.
 jest.setTimeout(60_000);
 
@@ -38,15 +29,12 @@ describe('passwords', () => {
 describe.each(testEngines)('users on %s', (engine) => {
   let auth: TestAuth;
   let account: Account;
-  let clients = 0;
   beforeAll(async () => {
     auth = await startTestAuth(engine);
     account = await newAccount(auth.service);
   });
   afterAll(() => auth.stop());
 
-  // Each sign-in has its own network address, so that the tests do not throttle each other.
-  const client = (): Client => ({ address: `192.0.2.${(clients += 1)}`, userAgent: 'Test' });
   const add = async (email: string, fields: { password?: string; isOperator?: boolean } = {}): Promise<User> =>
     (
       await auth.users.createUser(
@@ -54,7 +42,7 @@ describe.each(testEngines)('users on %s', (engine) => {
         operator,
       )
     ).user!;
-  const signIn = async (email: string, secret = password, from = client()): Promise<SignedIn> =>
+  const signIn = async (email: string, secret = password, from = newClient()): Promise<SignedIn> =>
     (await auth.users.signIn({ email, password: secret, client: from }, operator)).signedIn!;
   const sessionOf = (token: string) => auth.users.getSession({ token, clientAddress: '', accountId: '' }, operator);
 
@@ -91,7 +79,7 @@ describe.each(testEngines)('users on %s', (engine) => {
 
   it('can try only a few wrong passwords for an address, until the window ends', async () => {
     await add('tried@example.com');
-    const from = client();
+    const from = newClient();
     for (let attempt = 0; attempt < failuresMax.email; attempt += 1)
       await expect(signIn('tried@example.com', `wrong guess ${attempt}`, from)).rejects.toMatchObject({ reason: 'sign_in_refused' });
     const throttled = { reason: 'sign_in_throttled', retryAfterMs: failureWindowMs };
@@ -104,7 +92,7 @@ describe.each(testEngines)('users on %s', (engine) => {
 
   it('have no more guesses evaluated when these are sent in parallel', async () => {
     await add('parallel@example.com');
-    const from = client();
+    const from = newClient();
     // Fewer than may be hashed at the same time.
     const guesses = await Promise.all(
       Array.from({ length: failuresMax.email + 3 }, (_, index) =>
@@ -117,7 +105,7 @@ describe.each(testEngines)('users on %s', (engine) => {
 
   it('can sign in from a network that they use while others guess their password from everywhere', async () => {
     await add('guessed@example.com');
-    const home = client();
+    const home = newClient();
     await signIn('guessed@example.com', password, home);
     const row = {
       scope_hash: scopeHash('unknown guessed@example.com'),
@@ -132,7 +120,7 @@ describe.each(testEngines)('users on %s', (engine) => {
 
   it('start with no failures after a successful sign-in', async () => {
     await add('forgetful@example.com');
-    const from = client();
+    const from = newClient();
     for (let round = 0; round < 3; round += 1) {
       for (let attempt = 1; attempt < failuresMax.email; attempt += 1)
         await signIn('forgetful@example.com', 'wrong guess', from).catch(() => undefined);
@@ -207,7 +195,7 @@ describe.each(testEngines)('users on %s', (engine) => {
     const link = async (): Promise<string> =>
       (await auth.users.createSignInLink({ email: user.email, sendMail: false, language: '' }, operator)).token;
     const redeem = async (token: string): Promise<SignedIn> =>
-      (await auth.users.redeemSignInLink({ token, client: client() }, operator)).signedIn!;
+      (await auth.users.redeemSignInLink({ token, client: newClient() }, operator)).signedIn!;
     const [old, fresh] = [await link(), await link()];
     await expect(redeem(old)).rejects.toMatchObject({ reason: 'sign_in_refused' });
     const uses = await Promise.allSettled([redeem(fresh), redeem(fresh), redeem(fresh)]);
@@ -292,7 +280,7 @@ describe.each(testEngines)('users on %s', (engine) => {
         )
       ).token;
     const accept = (token: string, secret = password) =>
-      auth.users.acceptInvitation({ token, name: 'New', password: secret, client: client(), sessionId: '' }, operator);
+      auth.users.acceptInvitation({ token, name: 'New', password: secret, client: newClient(), sessionId: '' }, operator);
 
     const [superseded, token] = [await ask('new@example.com'), await ask('new@example.com')];
     await expect(accept(superseded)).rejects.toMatchObject({ reason: 'not_found' });
@@ -312,7 +300,7 @@ describe.each(testEngines)('users on %s', (engine) => {
     const stranger = await ask('stranger@example.com');
     for (const token of [friend, stranger]) {
       expect(Object.keys(await auth.users.getInvitation({ token }, operator))).toEqual(['invitation']);
-      const asKnown = { token, name: '', password: 'wrong guess', client: client(), sessionId: '' };
+      const asKnown = { token, name: '', password: 'wrong guess', client: newClient(), sessionId: '' };
       await expect(auth.users.acceptInvitation(asKnown, operator)).rejects.toMatchObject({ reason: 'sign_in_refused' });
       await expect(accept(token, 'short')).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'password' } });
     }
@@ -340,7 +328,7 @@ describe.each(testEngines)('users on %s', (engine) => {
     );
     const setDisabled = (isDisabled: boolean) =>
       auth.users.updateUser(UpdateUserRequest.fromPartial({ userId: user.id, isDisabled, updateMask: ['is_disabled'] }), operator);
-    const accept = () => auth.users.acceptInvitation({ token, name: '', password, client: client(), sessionId: '' }, operator);
+    const accept = () => auth.users.acceptInvitation({ token, name: '', password, client: newClient(), sessionId: '' }, operator);
     await setDisabled(true);
     await expect(accept()).rejects.toMatchObject({ reason: 'sign_in_refused' });
     const { members } = await auth.users.listMembers({ accountId: account.id }, operator);
@@ -376,7 +364,7 @@ describe.each(testEngines)('users on %s', (engine) => {
     const token = await ask(leaver.id, 'alias3@example.com', Role.ROLE_ADMIN);
     await auth.users.deleteMember({ accountId: firm.id, userId: leaver.id }, operator);
     await expect(
-      auth.users.acceptInvitation({ token, name: 'Back', password, client: client(), sessionId: '' }, operator),
+      auth.users.acceptInvitation({ token, name: 'Back', password, client: newClient(), sessionId: '' }, operator),
     ).rejects.toMatchObject({ reason: 'not_found' });
     expect(await open()).toEqual(['kept@example.com']);
   });

@@ -1,6 +1,5 @@
 // Batched calls while servers come and go: every call gets a result.
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LedgerServiceDefinition, type LedgerService, ReleaseResponse } from '#proto/ledger/v1/ledger.js';
 import { type BatchedLedger, type BatchedMethods, batchedNames, batchedService } from '../testing/batched-service.js';
@@ -10,6 +9,7 @@ import { batchClient } from '#client/batch/batch-client.js';
 import { type CallContext, callContext } from '#client/call-context.js';
 import { connect } from '#client/connect.js';
 import { dialGrpc } from '#client/grpc/grpc-client.js';
+import { freePort } from '../testing/free-port.js';
 import { type GrpcServer, serveGrpc } from './grpc-server.js';
 
 const echoing: LedgerService['release'] = async ({ holdId }) => ReleaseResponse.fromPartial({ hold: { id: holdId } });
@@ -220,11 +220,3 @@ describe('a server without the method', () => {
     expect(await failureOf(client.release({ holdId: '1', accountId: '' }, context()))).toMatchObject({ reason: 'unimplemented' });
   });
 });
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}

@@ -1,7 +1,6 @@
 // What only a server has: health, reflection, a graceful stop, and refused connections.
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,6 +16,7 @@ import { promised } from '../testing/waiting.js';
 import { callContext } from '#client/call-context.js';
 import { AppError } from '#client/errors/app-error.js';
 import { dialGrpc, type DialGrpcOptions, type GrpcConnection } from '#client/grpc/grpc-client.js';
+import { freePort } from '../testing/free-port.js';
 import { type GrpcServer, serveGrpc, type ServeGrpcOptions } from './grpc-server.js';
 import { checkHealth } from './health-client.js';
 
@@ -316,12 +316,3 @@ describe('a server that is not running', () => {
     expect(await answer).toEqual(probe('patience'));
   });
 });
-
-/** Queries the reflection service of the server, one request after another. */
-async function freePort(): Promise<number> {
-  const probeServer = createServer();
-  await new Promise<void>((resolve) => probeServer.listen(0, '127.0.0.1', resolve));
-  const { port } = probeServer.address() as { port: number };
-  await new Promise((resolve) => probeServer.close(resolve));
-  return port;
-}

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { EntryKind, HoldState } from '#proto/ledger/v1/ledger.js';
 import { emptyAccount, emptyKey } from '../books/buckets.js';
 import { entryId, post, postings } from '../books/journal.js';
-import type { Changes, HoldRecord, Touched } from '../books/model.js';
-import { bucketsOfHold, budgetChanges, moved } from '../budgets/buckets.js';
+import type { Changes, HoldRecord, ReleaseOperation, SettleOperation, Touched } from '../books/model.js';
+import { bucketsOfHold, budgetChanges, moved, noBudgets } from '../budgets/buckets.js';
 import type { EntryText, Posting } from '../books/journal.js';
 
 /** Holds how a hold ends. Amounts are what is booked now, in addition to what its expiry may have captured; at least zero. */
@@ -13,6 +13,27 @@ export interface Outcome {
   readonly captureNanoUsd?: bigint;
   readonly shortfallNanoUsd?: bigint;
   readonly correctionNanoUsd?: bigint;
+}
+
+/** Returns the record of a hold that the database does not know, and that has ended: it set nothing aside, and its budgets are not known. */
+export function unknownHold({ holdId, accountId }: ReleaseOperation | SettleOperation, state: HoldState, nowMs: number): HoldRecord {
+  return {
+    id: holdId,
+    accountId,
+    keyId: undefined,
+    amountNanoUsd: 0n,
+    checkpointNanoUsd: 0n,
+    capturedNanoUsd: 0n,
+    shortfallNanoUsd: 0n,
+    state,
+    createdAtMs: nowMs,
+    expiresAtMs: nowMs,
+    fingerprint: undefined,
+    lastSeq: 0n,
+    refundedNanoUsd: 0n,
+    chargeSeq: 0n,
+    budgets: noBudgets,
+  };
 }
 
 /** Returns what an open hold sets aside; an ended one sets nothing aside. */

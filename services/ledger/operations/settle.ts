@@ -4,9 +4,9 @@ import { AppError } from '#client/errors/app-error.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
 import { emptyAccount, emptyKey, freeInAllNanoUsd, least } from '../books/buckets.js';
 import { type Applied, done, type HoldRecord, type HoldReply, refused, type SettleOperation, type Touched } from '../books/model.js';
-import { bucketsOfHold, noBudgets } from '../budgets/buckets.js';
+import { bucketsOfHold } from '../budgets/buckets.js';
 import { holdArchived, holdClosed, holdUnknown, mismatch } from '../books/refusals.js';
-import { closeHold, reservedNanoUsd } from './close-hold.js';
+import { closeHold, reservedNanoUsd, unknownHold } from './close-hold.js';
 
 /** Books the cost in any state of the hold. See the outcome table in the README. */
 export function applySettle(touched: Touched, operation: SettleOperation, nowMs: number): Applied<HoldReply> {
@@ -56,24 +56,7 @@ function settleLost(touched: Touched, operation: SettleOperation, nowMs: number)
   }
   if (touched.archivedUntilMs !== undefined && madeAtMs(operation.holdId) < touched.archivedUntilMs)
     return refused(holdArchived(operation.holdId));
-  const lost: HoldRecord = {
-    id: operation.holdId,
-    accountId: operation.accountId,
-    keyId: operation.keyId,
-    amountNanoUsd: 0n,
-    checkpointNanoUsd: 0n,
-    capturedNanoUsd: 0n,
-    shortfallNanoUsd: 0n,
-    state: HoldState.HOLD_STATE_EXPIRED,
-    createdAtMs: nowMs,
-    expiresAtMs: nowMs,
-    fingerprint: undefined,
-    lastSeq: 0n,
-    refundedNanoUsd: 0n,
-    chargeSeq: 0n,
-    // Only the lost hold knew its budgets.
-    budgets: noBudgets,
-  };
+  const lost = { ...unknownHold(operation, HoldState.HOLD_STATE_EXPIRED, nowMs), keyId: operation.keyId };
   return settle(touched, lost, operation.costNanoUsd, nowMs);
 }
 

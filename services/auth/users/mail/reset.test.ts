@@ -3,21 +3,19 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import { type Mail, MailFailure } from '#kit/mail/mailer.js';
 import { testEngines } from '#kit/testing/database.js';
 import { NotificationState } from '#proto/auth/v1/notifications.js';
-import { type Client, CreateUserRequest, Role, type SignedIn, SignInMethod, UpdateUserRequest, type User } from '#proto/auth/v1/users.js';
-import { identityResponse, newAccount, operator, startTestAuth, type TestAuth } from '../../testing/auth.js';
+import { CreateUserRequest, Role, type SignedIn, SignInMethod, UpdateUserRequest, type User } from '#proto/auth/v1/users.js';
+import { identityResponse, newAccount, newClient, operator, password, startTestAuth, type TestAuth } from '../../testing/auth.js';
 import { TestMailer } from '../../testing/test-mailer.js';
 import { resetLifeMs, resetsPerHourMax } from '../rpcs/request-password-reset.js';
 import { mailWindowMs } from '../store/mail-budget.js';
 import { attemptsMax, failuresMax } from '../throttle.js';
 
-const password = 'correct horse battery';
 const changed = 'a phrase of their own';
 // Each password costs a fifth of a second of a core, and more of one that others use too.
 jest.setTimeout(60_000);
 
 describe.each(testEngines)('a forgotten password on %s', (engine) => {
   let auth: TestAuth;
-  let clients = 0;
   const mailer = new TestMailer();
   beforeAll(async () => {
     auth = await startTestAuth(engine, { mailer, publicUrl: 'https://ai.example.com' });
@@ -29,13 +27,12 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
   });
   afterAll(() => auth.stop());
 
-  const client = (): Client => ({ address: `192.0.2.${(clients += 1)}`, userAgent: 'Test' });
   const add = async (email: string): Promise<User> =>
     (await auth.users.createUser(CreateUserRequest.fromPartial({ email, name: 'Ada', password }), operator)).user!;
-  const signIn = async (email: string, secret = password, from = client()): Promise<SignedIn> =>
+  const signIn = async (email: string, secret = password, from = newClient()): Promise<SignedIn> =>
     (await auth.users.signIn({ email, password: secret, client: from }, operator)).signedIn!;
-  const ask = (email: string, from = client()) => auth.users.requestPasswordReset({ email, client: from, language: '' }, operator);
-  const reset = async (token: string, newPassword = changed, from = client()): Promise<SignedIn> =>
+  const ask = (email: string, from = newClient()) => auth.users.requestPasswordReset({ email, client: from, language: '' }, operator);
+  const reset = async (token: string, newPassword = changed, from = newClient()): Promise<SignedIn> =>
     (await auth.users.resetPassword({ token, newPassword, client: from, sessionId: '' }, operator)).signedIn!;
   const sessionOf = (token: string) => auth.users.getSession({ token, clientAddress: '', accountId: '' }, operator);
   const refused = { reason: 'sign_in_refused' };
@@ -137,7 +134,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
   });
 
   it('can be requested ten times from one network, for any users', async () => {
-    const from = client();
+    const from = newClient();
     for (let number = 0; number < attemptsMax.passwordReset; number += 1) await ask(`stranger${number}@example.com`, from);
     await expect(ask('stranger@example.com', from)).rejects.toMatchObject({ reason: 'sign_in_throttled' });
     await ask('stranger@example.com');
@@ -160,7 +157,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     await arrived(1);
     mailer.mails = [];
     const { signedIn } = await auth.users.acceptInvitation(
-      { token: invited, name: 'Not the victim', password, client: client(), sessionId: '' },
+      { token: invited, name: 'Not the victim', password, client: newClient(), sessionId: '' },
       operator,
     );
     const mallorys = identityResponse({
@@ -171,14 +168,14 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
       name: 'M',
     });
     await auth.users.connectIdentity({ sessionId: signedIn!.session!.id, response: mallorys }, operator);
-    const home = client();
+    const home = newClient();
     for (let attempt = 0; attempt < failuresMax.email; attempt += 1)
       await signIn('victim@example.com', 'a wrong guess', home).catch(() => undefined);
     await expect(signIn('victim@example.com', password, home)).rejects.toMatchObject({ reason: 'sign_in_throttled' });
     await reset(await askedToken('victim@example.com'), changed, home);
     await signIn('victim@example.com', changed, home);
     auth.config.signUp = false;
-    await expect(auth.users.signInWithIdentity({ response: mallorys, client: client() }, operator)).rejects.toMatchObject(refused);
+    await expect(auth.users.signInWithIdentity({ response: mallorys, client: newClient() }, operator)).rejects.toMatchObject(refused);
     await expect(sessionOf(signedIn!.token)).rejects.toMatchObject({ reason: 'session_unknown' });
   });
 
@@ -210,7 +207,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
       subject: 'Your sign-in link',
       text: expect.stringContaining(`https://ai.example.com/console/link#${token}\n`),
     });
-    await auth.users.redeemSignInLink({ token, client: client() }, operator);
+    await auth.users.redeemSignInLink({ token, client: newClient() }, operator);
     mailer.failures = [new MailFailure('no such mailbox', true)];
     expect(await auth.users.createSignInLink({ email: 'linked@example.com', sendMail: true, language: '' }, operator)).toMatchObject({
       mailState: NotificationState.NOTIFICATION_STATE_FAILED,
@@ -224,7 +221,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     try {
       expect(await mute.users.getSignInOptions({}, operator)).toMatchObject({ passwordReset: false });
       await mute.users.createUser(CreateUserRequest.fromPartial({ email: 'ada@example.com', name: 'Ada', password }), operator);
-      expect(await mute.users.requestPasswordReset({ email: 'ada@example.com', client: client(), language: '' }, operator)).toEqual({});
+      expect(await mute.users.requestPasswordReset({ email: 'ada@example.com', client: newClient(), language: '' }, operator)).toEqual({});
     } finally {
       await mute.stop();
     }

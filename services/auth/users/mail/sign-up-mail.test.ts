@@ -3,19 +3,17 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import type { Mail } from '#kit/mail/mailer.js';
 import { eventually } from '#kit/testing/waiting.js';
 import { testEngines } from '#kit/testing/database.js';
-import { type Client, CreateUserRequest, Role, SignUpRequest } from '#proto/auth/v1/users.js';
-import { operator, startTestAuth, type TestAuth } from '../../testing/auth.js';
+import { CreateUserRequest, Role, SignUpRequest } from '#proto/auth/v1/users.js';
+import { newClient, operator, password, startTestAuth, type TestAuth } from '../../testing/auth.js';
 import { TestMailer } from '../../testing/test-mailer.js';
 import { signUpLifeMs } from '../rpcs/sign-up.js';
 import { mailWindowMs } from '../store/mail-budget.js';
 
-const password = 'correct horse battery';
 // Each password costs a fifth of a second of a core, and more of one that others use too.
 jest.setTimeout(60_000);
 
 describe.each(testEngines)('a sign-up that is finished by mail on %s', (engine) => {
   let auth: TestAuth;
-  let clients = 0;
   const mailer = new TestMailer();
   beforeAll(async () => {
     auth = await startTestAuth(engine, { mailer, publicUrl: 'https://ai.example.com' });
@@ -26,10 +24,9 @@ describe.each(testEngines)('a sign-up that is finished by mail on %s', (engine) 
   });
   afterAll(() => auth.stop());
 
-  const client = (): Client => ({ address: `192.0.2.${(clients += 1)}`, userAgent: 'Test' });
   const signUp = (email: string) =>
-    auth.users.signUp(SignUpRequest.fromPartial({ email, name: 'Eve', password, accountName: 'Eve’s', client: client() }), operator);
-  const finish = (token: string) => auth.users.signUp(SignUpRequest.fromPartial({ token, client: client() }), operator);
+    auth.users.signUp(SignUpRequest.fromPartial({ email, name: 'Eve', password, accountName: 'Eve’s', client: newClient() }), operator);
+  const finish = (token: string) => auth.users.signUp(SignUpRequest.fromPartial({ token, client: newClient() }), operator);
   const mailTo = (email: string): Promise<Mail> =>
     eventually(() => {
       auth.clock.advance(500);
@@ -49,7 +46,7 @@ describe.each(testEngines)('a sign-up that is finished by mail on %s', (engine) 
     expect(text).not.toContain('sign-up#');
     expect(tokenIn(await mailTo('eve@example.com'))).toMatch(/^[\w.-]{100,2000}$/);
     // Without the link, nothing was created.
-    await expect(auth.users.signIn({ email: 'eve@example.com', password, client: client() }, operator)).rejects.toMatchObject(refused);
+    await expect(auth.users.signIn({ email: 'eve@example.com', password, client: newClient() }, operator)).rejects.toMatchObject(refused);
   });
 
   it('creates the user, with a verified address and an account, once', async () => {
@@ -60,7 +57,7 @@ describe.each(testEngines)('a sign-up that is finished by mail on %s', (engine) 
     const session = await auth.users.getSession({ token: signedIn!.token, clientAddress: '', accountId: '' }, operator);
     expect(session.memberships).toMatchObject([{ account: { id: account!.id, name: 'Eve’s' }, role: Role.ROLE_OWNER }]);
     await expect(finish(token)).rejects.toMatchObject(refused);
-    await auth.users.signIn({ email: 'ida@example.com', password, client: client() }, operator);
+    await auth.users.signIn({ email: 'ida@example.com', password, client: newClient() }, operator);
   });
 
   it('ends after a day, and no link can be forged', async () => {

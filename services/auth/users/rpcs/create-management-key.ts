@@ -4,7 +4,7 @@ import type { CallContext } from '#client/call-context.js';
 import { newId } from '#kit/id.js';
 import { type CreateManagementKeyRequest, type CreateManagementKeyResponse, type ManagementKey, User } from '#proto/auth/v1/users.js';
 import { accountScopes, scopes } from '#rules/scopes.js';
-import { hashSecret, lastFour, mintSecret } from '../../key-secret.js';
+import { hashSecret, lastFour, mintSecret } from '#rules/key-secrets.js';
 import { accountIdBytes, checkedAddresses, checkedExpiry, checkedId, checkedName, projectIdBytes } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { assertOpenProject } from '../../requests/own-project.js';

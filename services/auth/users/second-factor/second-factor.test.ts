@@ -14,8 +14,8 @@ import {
   type SignedIn,
   SignInMethod,
 } from '#proto/auth/v1/users.js';
-import { hashSecret } from '../../key-secret.js';
-import { actingAs, identityResponse, newAccount, operator, startTestAuth, type TestAuth } from '../../testing/auth.js';
+import { hashSecret } from '#rules/key-secrets.js';
+import { actingAs, identityResponse, newAccount, operator, password, startTestAuth, type TestAuth } from '../../testing/auth.js';
 import { TestMailer } from '../../testing/test-mailer.js';
 import { failuresMax, failureWindowMs } from '../throttle.js';
 import { challengeLifeMs } from './challenges.js';
@@ -24,7 +24,6 @@ import { recentMs } from './recent.js';
 import { factorsMax } from './store.js';
 import { SoftwareAuthenticator } from './testing/software-authenticator.js';
 
-const password = 'correct horse battery';
 const publicUrl = 'https://ai.example.com';
 const { SECOND_FACTOR_KIND_TOTP: totp, SECOND_FACTOR_KIND_PASSKEY: passkey } = SecondFactorKind;
 const stepMs = 30_000;

@@ -7,17 +7,12 @@ import type { MysqlHost } from './address.js';
 import { faultOf, type Login } from './probe.js';
 import { isSame, SilenceWatch, type WatchedConnection } from './silence.js';
 
-/** Timeouts for choosing a node; tests shorten them. */
-export interface NodeTimes {
-  /** How long a node may take to confirm that it is writable. */
-  readonly probeMs: number;
-  /** How long to keep looking while no node is writable. */
-  readonly chooseMs: number;
-  /** How long a statement waits for a response before its node is probed. */
-  readonly silenceMs: number;
-}
-
-const standardTimes: NodeTimes = { probeMs: 1500, chooseMs: 4000, silenceMs: 1000 };
+/** How long a node may take to confirm that it is writable. */
+const probeMs = 1500;
+/** How long to keep looking while no node is writable. */
+const chooseMs = 4000;
+/** How long a statement waits for a response before its node is probed. */
+const silenceMs = 1000;
 const roundMs = 100;
 /** Maximum number of attempts to open a connection; each may choose another node. */
 const connectsMax = 3;
@@ -34,11 +29,10 @@ export class MysqlNodes {
     private readonly hosts: readonly MysqlHost[],
     private readonly login: Login,
     private readonly log: Pick<Logger, 'warn'> | undefined,
-    private readonly times: NodeTimes = standardTimes,
   ) {
     this.silence = new SilenceWatch({
-      silenceMs: times.silenceMs,
-      isDead: async (host) => (await faultOf(host, login, times.probeMs)) !== undefined,
+      silenceMs,
+      isDead: async (host) => (await faultOf(host, login, probeMs)) !== undefined,
       onDead: (host, error) => this.lose(host, error),
     });
   }
@@ -87,7 +81,6 @@ export class MysqlNodes {
   }
 
   private async search(): Promise<MysqlHost> {
-    const { probeMs, chooseMs } = this.times;
     const order = this.hosts.filter((host) => host !== this.failed);
     if (this.failed !== undefined) order.push(this.failed);
     for (const untilMs = performance.now() + chooseMs; ; await delay(roundMs)) {

@@ -87,7 +87,7 @@ export const mutants: readonly Mutant[] = [
     ['an ended hold is released', 'if (hold.state !== HoldState.HOLD_STATE_OPEN) return done({ hold });', ''],
     [
       'a release before its hold is forgotten',
-      'return done({ hold: undefined }, { hold: tombstone(operation, nowMs) });',
+      'return done({ hold: undefined }, { hold: unknownHold(operation, HoldState.HOLD_STATE_RELEASED, nowMs) });',
       'return done({ hold: undefined });',
     ],
     ['the last checkpoint is not charged', 'captureNanoUsd: hold.checkpointNanoUsd', 'captureNanoUsd: 0n'],

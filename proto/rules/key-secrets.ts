@@ -1,6 +1,7 @@
-// The secrets of platform keys and management keys: how they are created, recognised and hashed. Pure except for the randomness passed in.
+// The secrets of platform keys and management keys (auth.proto, CreateKeyResponse.secret): how auth creates them, and how it and the gateway
+// recognise and hash them. Pure except for the randomness passed in.
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /** The prefixes of platform keys and management keys, by which users and scanners of leaked secrets distinguish them. */
@@ -10,7 +11,7 @@ const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 // 62^43 is the first power of 62 above 2^256, and 62^6 the first above 2^32.
 const randomLength = 43;
 const checksumLength = 6;
-const form = /^[sm]k-tg-[0-9A-Za-z]{49}$/;
+const form = /^([sm]k-tg-)[0-9A-Za-z]{49}$/;
 
 /** Returns a new secret of 32 random bytes: the prefix, 43 base62 digits of the bytes, 6 base62 digits of the checksum. */
 export function mintSecret(random: Buffer = randomBytes(32), prefix: SecretPrefix = 'sk-tg-'): string {
@@ -21,14 +22,19 @@ export function mintSecret(random: Buffer = randomBytes(32), prefix: SecretPrefi
   return secret;
 }
 
-/** Reports whether the text has the form of a secret and a correct checksum, so that typing errors are found without a lookup. */
-export function isWellFormedSecret(text: string): boolean {
-  return form.test(text) && checksumOf(text.slice(0, -checksumLength)) === text.slice(-checksumLength);
+/**
+ * Reports whether the text has the form of a secret, with this prefix if one is given, and a correct checksum, so that typing errors are
+ * found without a lookup.
+ */
+export function isWellFormedSecret(text: string, prefix?: SecretPrefix): boolean {
+  const [, found] = form.exec(text) ?? [];
+  if (found === undefined || (prefix !== undefined && found !== prefix)) return false;
+  return checksumOf(text.slice(0, -checksumLength)) === text.slice(-checksumLength);
 }
 
 /** Returns the 32 bytes under which a key is stored and looked up. A plain hash is enough: 256 random bits cannot be guessed. */
 export function hashSecret(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest();
+  return hash('sha256', secret, 'buffer');
 }
 
 /** Returns the part of a secret that stays visible, so that users can distinguish keys. */

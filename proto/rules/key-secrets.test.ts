@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { hashSecret, isWellFormedSecret, lastFour, mintSecret } from './key-secret.js';
+import { hashSecret, isWellFormedSecret, lastFour, mintSecret } from './key-secrets.js';
 
 // Computed with another implementation (Python's zlib and int), so that the format cannot drift unnoticed.
 const known = [
