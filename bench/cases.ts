@@ -8,7 +8,7 @@ export interface LoadCase extends Omit<Load, 'url' | 'headers'> {
 }
 
 /** The wire formats, by their paths. */
-export const formats = {
+const formats = {
   chat: { path: '/v1/chat/completions', model: 'openai/gpt-4.1-mini' },
   messages: { path: '/v1/messages', model: 'anthropic/claude-haiku-4-5' },
   responses: { path: '/v1/responses', model: 'bench/responses' },

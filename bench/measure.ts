@@ -36,7 +36,7 @@ const sum = (values: Iterable<number>): number => {
 };
 
 /** Returns the CPU time of every thread of these processes: user and system (Documentation/scheduler/sched-stats.rst, field 1 of schedstat, in ns). */
-export function cpuByThread(pids: Pids): CpuUs {
+function cpuByThread(pids: Pids): CpuUs {
   const used: Record<string, number> = {};
   for (const [name, pid] of Object.entries(pids)) {
     for (const thread of readdirSync(`/proc/${pid}/task`)) {

@@ -88,7 +88,7 @@ export function printThreads(results: Results, contenders: readonly string[]): v
 }
 
 /** Returns the CPU of one event in each round: the difference of two streams of different lengths. */
-export function eventCosts(results: Results, prefix: string, contender: string): number[] {
+function eventCosts(results: Results, prefix: string, contender: string): number[] {
   const short = results.of(`${prefix} short`, contender);
   return results
     .of(`${prefix} long`, contender)

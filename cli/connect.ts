@@ -23,7 +23,7 @@ const callTimeoutMs = 15_000;
 const healthTimeoutMs = 3000;
 
 /** One replica of a service. */
-export interface ReplicaClient {
+interface ReplicaClient {
   readonly address: string;
   /** Raises service_unavailable unless it reports that it serves. */
   checkHealth(): Promise<void>;

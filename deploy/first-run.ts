@@ -1,6 +1,6 @@
 // The first start of an installation: creates an operator and an account that the operator owns, with a starting balance and a first
 // key, so that calls can be made immediately.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type AuthService, CreateKeyRequest } from '#proto/auth/v1/auth.js';
 import { CreateUserRequest, type UserService, Role } from '#proto/auth/v1/users.js';
@@ -95,10 +95,4 @@ export async function createConsoleLink(
     callContext({ caller: 'operator', timeoutMs }),
   );
   return { url: `${address}/console/link#${token}`, expiresAtMs: Number(expiresAtMs) };
-}
-
-/** Returns the id of the account that the first run created, or undefined before the first run. */
-export function firstAccountId(dataDir: string): string | undefined {
-  if (!existsSync(markerPath(dataDir))) return undefined;
-  return (JSON.parse(readFileSync(markerPath(dataDir), 'utf8')) as { account_id: string }).account_id;
 }

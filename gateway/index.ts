@@ -43,7 +43,6 @@ export { clearOccupancy, occupancyMemory, sharedOccupancy } from './http/occupan
 export { clearWindows, type WindowMemory, windowMemory, WindowTable } from '#kit/limits/window-table.js';
 export { adoptSpools } from './call/spool/adopt.js';
 export { replaySpool } from './call/spool/replay.js';
-export type { GatewayPeers } from './peers.js';
 
 /** A gateway and where it listens. */
 export interface Gateway extends Part {

@@ -23,7 +23,7 @@ export interface Station {
 }
 
 /** How work shares commits. */
-export interface Batch {
+interface Batch {
   readonly max: number;
   /** CPU of a batch, whatever its size. */
   readonly commitUs: number;

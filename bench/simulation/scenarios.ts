@@ -155,7 +155,7 @@ export function fleetFor(costs: ProcessCosts, callsPerSecond: number, share: num
 }
 
 /** Returns an account by its rank: the second makes half as many calls as the first, the third a third of them. */
-export function accountOf(random: () => number, accounts: number): number {
+function accountOf(random: () => number, accounts: number): number {
   return Math.min(accounts - 1, Math.floor(Math.exp(random() * Math.log(accounts + 1))) - 1);
 }
 

@@ -80,7 +80,7 @@ import { ProcessInfo } from '#proto/process/v1/process.js';
 export const testNowMs = 1_800_000_000_000;
 
 /** The state of the fake services; tests read and change it. */
-export class FakeState {
+class FakeState {
   readonly accounts: Account[] = [];
   readonly projects: Project[] = [];
   readonly keys: Key[] = [];

@@ -14,7 +14,7 @@ const format = 'tollgate-backup';
 const formatVersion = 1;
 
 /** A file of a backup. */
-export interface BackupFile {
+interface BackupFile {
   /** Relative to the folder of the backup. */
   readonly path: string;
   readonly bytes: number;

@@ -17,7 +17,7 @@ import { applyBinaryLogs, type BinaryLogPosition, dump, load } from './mariadb-t
 export const serviceNames = ['ledger', 'metering', 'inference', 'catalog', 'auth'] as const;
 
 /** One of the services. */
-export type ServiceName = (typeof serviceNames)[number];
+type ServiceName = (typeof serviceNames)[number];
 
 /** Where the database of each service is. */
 export type ServiceUrls = Readonly<Record<ServiceName, string>>;

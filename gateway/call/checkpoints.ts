@@ -15,7 +15,7 @@ import type { GatewayPeers } from '../peers.js';
 const itemsMax = 1000;
 
 /** A call in flight as the checkpoints see it. */
-export interface OpenCall {
+interface OpenCall {
   readonly call: Call;
   /** Returns the usage so far. */
   readonly tokens: () => TokenCounts;
@@ -24,7 +24,7 @@ export interface OpenCall {
 }
 
 /** A call among those in flight. */
-export interface CheckpointedCall {
+interface CheckpointedCall {
   /** Notes that the report of the call is about to be sent, and returns whether no checkpoint named the call. */
   reporting(): boolean;
   /** Removes the call. */

@@ -17,7 +17,7 @@ const pauseMsMax = 2000;
 const retryAfterMs = 2000;
 
 /** A hold that may or may not exist. */
-export interface UnknownHold {
+interface UnknownHold {
   readonly holdId: string;
   readonly accountId: string;
 }

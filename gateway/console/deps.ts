@@ -12,14 +12,14 @@ import type { ModelReplica } from '../replicas/models.js';
 import type { ConsolePeers } from './peers.js';
 
 /** Holds the settings that the console reads. */
-export type ConsoleConfig = Pick<
+type ConsoleConfig = Pick<
   GatewayConfig,
   'rpcTimeoutMs' | 'trustProxy' | 'publicUrl' | 'confirmAboveNanoUsd' | 'traceUrl' | 'promptLogging' | 'managementPerMinuteMax'
 > &
   Values<typeof limitSettings>;
 
 /** Reports the state of this gateway. */
-export interface GatewayState {
+interface GatewayState {
   /** Returns the parts that are missing and without which no calls can be served. */
   readiness(): Promise<string[]>;
   spoolState(): Promise<SpoolState>;

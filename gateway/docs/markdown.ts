@@ -3,7 +3,7 @@ import { Marked, type Tokens } from 'marked';
 import { escapeText, Html } from '../pages/html.js';
 
 /** A heading of the second level, as a table of contents shows it. */
-export interface Section {
+interface Section {
   readonly anchor: string;
   readonly title: string;
 }

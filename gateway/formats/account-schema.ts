@@ -17,7 +17,7 @@ export const outcomes = [
   'gateway_error',
 ] as const;
 /** Where token counts come from. */
-export const usageSources = ['reported', 'estimated'] as const;
+const usageSources = ['reported', 'estimated'] as const;
 
 const Usd = Type.String({ description: 'Decimal USD, exact.', examples: ['1.5'] });
 const Count = Type.Integer({ minimum: 0 });
@@ -175,7 +175,7 @@ export const UsageRecordAlone = Type.Object(
 );
 
 /** What may be called with a platform key. */
-export const endpoints = ['chat-completions', 'messages', 'responses', 'count-tokens'] as const;
+const endpoints = ['chat-completions', 'messages', 'responses', 'count-tokens'] as const;
 
 /** A refused call: the other body of GET /v1/usage/{request id}. */
 export const RefusalView = Type.Object(

@@ -40,7 +40,7 @@ export interface ParsedCall {
 }
 
 /** The part of a request that is stored with its answer. */
-export interface StorableInput {
+interface StorableInput {
   readonly input: readonly Readonly<Record<string, unknown>>[];
   /** The ids of the responses that the request continues, oldest first. */
   readonly previousIds: readonly string[];

@@ -7,7 +7,7 @@ import type { RequestState } from './request-state.js';
 const tracer = trace.getTracer('tollgate.gateway');
 
 /** The name of the attribute with the request id, by which a trace is found for a usage record. */
-export const requestIdAttribute = 'tollgate.request.id';
+const requestIdAttribute = 'tollgate.request.id';
 
 /** Requests by which other programs see every second or so whether the gateway runs. */
 const probes: ReadonlySet<string> = new Set(['/livez', '/readyz']);

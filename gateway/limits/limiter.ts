@@ -41,7 +41,7 @@ export interface Admission {
 }
 
 /** A call that may be limited. */
-export interface CallToLimit {
+interface CallToLimit {
   readonly key: Key;
   readonly project?: Project | undefined;
   readonly accountRateLimits?: AccountRateLimits | undefined;

@@ -9,7 +9,7 @@ import {
 import type { AccountRateLimits, Key, Project, RateLimits } from '#proto/auth/v1/auth.js';
 
 /** What a limit is about. */
-export type Scope = 'key' | 'project' | 'account' | 'account_model';
+type Scope = 'key' | 'project' | 'account' | 'account_model';
 
 /** A key, a project, an account or a model within an account whose use is limited. */
 export interface Subject extends WindowSubject {

@@ -59,7 +59,7 @@ export class UnusableKeyError extends AppError {
 }
 
 /** A key that may be used, and the permissions, limits and budgets that it shares with other keys. */
-export interface UsableKey {
+interface UsableKey {
   readonly key: Key;
   readonly project: Project;
   readonly accountRateLimits: AccountRateLimits | undefined;

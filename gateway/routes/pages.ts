@@ -158,7 +158,7 @@ function speechFor(ctx: Context): Speech {
 }
 
 /** Returns where a page is, by the address of its request. */
-export function placeOf(ctx: Context, config: Pick<GatewayConfig, 'publicUrl'>): Place {
+function placeOf(ctx: Context, config: Pick<GatewayConfig, 'publicUrl'>): Place {
   return {
     // As many levels up as the address has below the root, so that the page also works behind a proxy that adds a path.
     root: '../'.repeat(ctx.path.split('/').length - 2) || './',

@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { AppError } from '#client/errors/app-error.js';
 
 /** The default if a caller sends none: the version that every client used before the header became optional. */
-export const versionDefault = '2023-06-01';
+const versionDefault = '2023-06-01';
 
 /** Returns the value of provider-version or anthropic-version, or the default. Throws invalid_request if it is not a date. */
 export function versionOf(ctx: Context): string {

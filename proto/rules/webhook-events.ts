@@ -1,7 +1,7 @@
 // The events that Tollgate posts to webhooks: their types, and the data of each. Pure.
 
 /** The prices of a model, in decimal USD per million tokens. */
-export interface EventPrice {
+interface EventPrice {
   readonly input: string;
   readonly cache_read: string;
   readonly cache_write_5m: string;

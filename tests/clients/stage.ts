@@ -11,7 +11,6 @@ import { type RecordedRequest, startStubUpstream, type StubUpstream, stubApiKey 
 export const upstreams = ['chat-completions', 'messages'] as const;
 /** All of them. */
 export const allUpstreams: readonly Upstream[] = [...upstreams, 'responses'];
-export type OtherUpstream = (typeof upstreams)[number];
 export type Upstream = WireName;
 
 /** A response of `GET /v1/usage/:id`. */

@@ -18,7 +18,7 @@ export const combinations = readdirSync(valuesFolder).map((file) => file.replace
 export const valuesOf = (name: string): string => join(valuesFolder, `${name}.yaml`);
 
 /** A variable of a container. */
-export interface EnvVar {
+interface EnvVar {
   readonly name: string;
   readonly value?: string;
   readonly valueFrom?: { readonly secretKeyRef: { readonly name: string; readonly key: string } };
@@ -59,7 +59,7 @@ export interface PodSpec {
 }
 
 /** The parts of a spec that the tests read, of any kind. */
-export interface Spec {
+interface Spec {
   readonly template?: { readonly spec: PodSpec };
   readonly clusterIP?: string;
   readonly ports?: readonly { name: string; port: number; targetPort: string }[];

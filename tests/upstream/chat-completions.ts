@@ -39,7 +39,7 @@ function message(blocks: readonly Block[]): Json {
 }
 
 /** Returns the chunks of a streamed answer as the vendor would send them. */
-export function completionChunks(script: Script, request: Json): Json[] {
+function completionChunks(script: Script, request: Json): Json[] {
   const options = request['stream_options'];
   const asked = typeof options === 'object' && options !== null && (options as Json)['include_usage'] === true;
   const usage = asked ? usageJson(script, request) : null;
@@ -72,7 +72,7 @@ export function completionFrames(script: Script, request: Json): string[] {
 }
 
 /** Returns a chunk as a frame. */
-export function chunkFrame(chunk: Json): string {
+function chunkFrame(chunk: Json): string {
   return `data: ${JSON.stringify(chunk)}\n\n`;
 }
 

@@ -18,7 +18,7 @@ export function messageBody(script: Script, request: Json): Json {
 }
 
 /** Returns the events of a streamed answer as the vendor would send them. */
-export function messageEvents(script: Script, request: Json): Json[] {
+function messageEvents(script: Script, request: Json): Json[] {
   const usage = usageJson(script, request);
   const start =
     usage === undefined ? { input_tokens: 0, output_tokens: 0 } : { ...(usage as Json), output_tokens: 1, output_tokens_details: null };
@@ -45,7 +45,7 @@ export function messageFrames(script: Script, request: Json): string[] {
 }
 
 /** Returns an event as a frame. */
-export function eventFrame(event: Json): string {
+function eventFrame(event: Json): string {
   return `event: ${String(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 

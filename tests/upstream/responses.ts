@@ -21,7 +21,7 @@ export function responseBody(script: Script, request: Json): Json {
 }
 
 /** Returns the events of a streamed answer as the vendor would send them. */
-export function responseEvents(script: Script, request: Json): Json[] {
+function responseEvents(script: Script, request: Json): Json[] {
   const begun = { ...envelope(script, request), status: 'in_progress', incomplete_details: null, output: [], usage: null };
   const items = blocksOf(script).map((block, index) => itemEvents(block, index, script));
   const isCall = (index: number): boolean => blocksOf(script)[index]?.type === 'tool_call';
@@ -45,7 +45,7 @@ export function responseFrames(script: Script, request: Json): string[] {
 }
 
 /** Returns an event as a frame. */
-export function responseFrame(event: Json): string {
+function responseFrame(event: Json): string {
   return `event: ${String(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 

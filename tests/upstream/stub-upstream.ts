@@ -24,7 +24,7 @@ export interface RecordedRequest {
 }
 
 /** A request that violated a rule of the vendor. */
-export interface RefusedRequest {
+interface RefusedRequest {
   readonly path: string;
   readonly body: Json;
   readonly status: number;

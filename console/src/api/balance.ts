@@ -2,7 +2,5 @@
 import type { BalanceNow } from '../../../gateway/console/schemas/billing.js';
 import { api } from './client.js';
 
-export type { BalanceNow as Balance };
-
 export const getBalance = (accountId: string, signal?: AbortSignal): Promise<BalanceNow> =>
   api.get(`/accounts/${accountId}/balance`, { signal });

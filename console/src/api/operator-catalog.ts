@@ -3,7 +3,6 @@ import type {
   Change,
   ComparedDraft,
   DatedPrice,
-  Draft,
   Figures,
   ModelFields,
   ModelState,
@@ -14,7 +13,6 @@ import type {
   TypicalCall,
   UnitPrices,
   UpdateModel,
-  WarningKind,
   WholeModel,
 } from '../../../gateway/console/schemas/operator/catalog.js';
 import type { OverrideMode, RoutedTarget } from '../../../gateway/console/schemas/operator/targets.js';
@@ -25,7 +23,6 @@ export type {
   Change,
   ComparedDraft,
   DatedPrice,
-  Draft,
   Figures,
   ModelFields,
   ModelState,
@@ -39,7 +36,6 @@ export type {
   Upstream,
   UpstreamFields,
   UpstreamTest,
-  WarningKind,
   WholeModel,
 };
 /** One step of a test. */

@@ -1,9 +1,9 @@
 // Projects of an account, and the budgets of the account itself.
-import type { AccountBudgets, Budget, BudgetPeriod, BudgetsBody, UpdateAccountBudgets } from '../../../gateway/console/schemas/budgets.js';
+import type { AccountBudgets, Budget, BudgetPeriod, UpdateAccountBudgets } from '../../../gateway/console/schemas/budgets.js';
 import type { CreateProject, Privacy, Project, UpdateProject } from '../../../gateway/console/schemas/projects.js';
 import { api, type Page } from './client.js';
 
-export type { AccountBudgets, Budget, BudgetPeriod, BudgetsBody, CreateProject, Project, UpdateProject };
+export type { AccountBudgets, Budget, BudgetPeriod, CreateProject, Project, UpdateProject };
 
 const projectsOf = (accountId: string): string => `/accounts/${accountId}/projects`;
 const pageSize = 200;

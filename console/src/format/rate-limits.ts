@@ -35,6 +35,3 @@ export function rateLimitsOf(form: RateLimitForm): RateLimits {
 /** Reports whether two forms mean the same limits. */
 export const sameRateLimits = (a: RateLimitForm, b: RateLimitForm): boolean =>
   rateLimitNames.every((name) => a[name].trim() === b[name].trim());
-
-/** Reports whether any limit is set. */
-export const hasRateLimits = (limits: RateLimits): boolean => rateLimitNames.some((name) => limits[name] !== null);

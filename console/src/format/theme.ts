@@ -1,7 +1,7 @@
 // The theme: light, dark, or that of the system. public/theme.js applies the choice, before the first paint and later.
 import { storedChoice } from './stored-choice.js';
 
-export const themes = ['auto', 'light', 'dark'] as const;
+const themes = ['auto', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
 
 const choice = storedChoice<Theme>('tollgate.theme', themes, () => 'auto');

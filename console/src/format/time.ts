@@ -4,7 +4,7 @@ import { useLanguage } from '../i18n/text.js';
 import type { OffsetAt } from './calendar.js';
 import { storedChoice } from './stored-choice.js';
 
-export const zones = ['utc', 'local'] as const;
+const zones = ['utc', 'local'] as const;
 export type Zone = (typeof zones)[number];
 
 const choice = storedChoice<Zone>('tollgate.zone', zones, () => 'local');
@@ -16,7 +16,7 @@ export const useZone = choice.use;
 export const setZone = (zone: Zone): void => choice.set(zone);
 
 /** Returns the minutes east of UTC at an instant. */
-export function offsetMinutes(zone: Zone, at: Date = new Date()): number {
+function offsetMinutes(zone: Zone, at: Date = new Date()): number {
   return zone === 'utc' ? 0 : -at.getTimezoneOffset();
 }
 
@@ -54,7 +54,7 @@ export interface TimeWriter {
 }
 
 /** Returns a formatter for this language and zone. */
-export function timeWriter(language: string, zone: Zone): TimeWriter {
+function timeWriter(language: string, zone: Zone): TimeWriter {
   const timeZone = zone === 'utc' ? { timeZone: 'UTC' } : {};
   const hourCycle = 'h23' as const;
   const write = (options: Intl.DateTimeFormatOptions) => {

@@ -2,7 +2,7 @@
 import { storedChoice } from '../format/stored-choice.js';
 
 /** The languages of the console. */
-export const languages = ['en', 'zh-CN'] as const;
+const languages = ['en', 'zh-CN'] as const;
 export type Language = (typeof languages)[number];
 
 type Texts = Readonly<Record<string, string | ((values: never) => string)>>;

@@ -28,7 +28,7 @@ const ofAKind = 6;
 const requestIdForm = /^req_[0-9a-f]{32}$/;
 
 /** Reports whether the text contains each word of the search, ignoring case. */
-export function matches(text: string, search: string): boolean {
+function matches(text: string, search: string): boolean {
   const lower = text.toLowerCase();
   return search
     .toLowerCase()

@@ -10,7 +10,7 @@ import { Disclosure } from './disclosure.js';
 import { classNames } from './class-names.js';
 
 /** A bar: its name on the axis, and a figure for each series. */
-export interface BarOfChart {
+interface BarOfChart {
   /** Unique, for example the instant at which the hour begins. */
   readonly id: string;
   readonly label: string;

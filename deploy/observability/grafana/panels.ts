@@ -5,7 +5,7 @@
 export type Query = readonly [expr: string, legend: string];
 
 /** One panel: a graph over time, or the present values. */
-export interface Panel {
+interface Panel {
   readonly title: string;
   readonly description?: string;
   readonly kind: 'graph' | 'value';

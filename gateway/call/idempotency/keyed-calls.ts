@@ -21,7 +21,7 @@ const replays = counter({
 });
 
 /** A key as received, and its request. */
-export interface KeyUse {
+interface KeyUse {
   readonly key: string;
   /** Keys of different endpoints are different keys. */
   readonly endpoint: string;

@@ -55,7 +55,7 @@ export function renderEnrolment({ enrolment, setup }: BeginSecondFactorResponse)
 }
 
 /** Returns a QR code as the path of an SVG, one unit per module, with a quiet zone of four modules (ISO/IEC 18004, section 6.3.8). */
-export function qrPath(text: string): { size: number; path: string } {
+function qrPath(text: string): { size: number; path: string } {
   const { data, size } = encode(text, { border: 4 });
   const path = data.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : ''))).join('');
   return { size, path };

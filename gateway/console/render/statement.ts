@@ -48,7 +48,7 @@ export function renderReceipt(entry: Entry, account: Pick<Account, 'id' | 'name'
 }
 
 /** Returns the state of a code. */
-export function codeState(code: RedemptionCode, nowMs: number): CodeState {
+function codeState(code: RedemptionCode, nowMs: number): CodeState {
   const isOpen = code.state === RedemptionCodeState.REDEMPTION_CODE_STATE_OPEN;
   if (isOpen && code.expiresAtMs !== undefined && code.expiresAtMs <= BigInt(nowMs)) return 'expired';
   return words.codeState.of(code.state);

@@ -4,7 +4,7 @@ import { RefusalView } from '../../formats/account-schema.js';
 import { allOf, Count, listOf, nullable, parameter, Text, view } from './shapes.js';
 import { refusalGroupings } from './words.js';
 
-export const ConsoleRefusal = view('ConsoleRefusal', {
+const ConsoleRefusal = view('ConsoleRefusal', {
   ...RefusalView.properties,
   rule: nullable(Text, 'Identifies the sentence, so that it can be shown in another language.'),
   params: Type.Record(Type.String(), Type.String(), { description: 'The values in the message.' }),

@@ -7,7 +7,7 @@ import { holdStates, recordOrders, totalGroupings } from './words.js';
 
 const operatorsOnly = { description: 'For operators only.' };
 
-export const AttemptView = view('Attempt', {
+const AttemptView = view('Attempt', {
   ...attemptFields,
   upstream: Type.Optional(Type.Object({ id: Text, model: Text }, operatorsOnly)),
   http_status: Type.Optional(

@@ -30,7 +30,7 @@ export function keySearchOf({ q = '', state = '' }: { readonly q?: string; reado
 }
 
 /** Reports whether a key matches the search. */
-export function isFound(key: Searched, { text, states }: KeySearch): boolean {
+function isFound(key: Searched, { text, states }: KeySearch): boolean {
   if (states !== undefined && !states.has(key.state)) return false;
   return text === '' || [key.name, key.id, key.last_four].some((each) => each.toLowerCase().includes(text));
 }

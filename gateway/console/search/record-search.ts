@@ -58,7 +58,7 @@ async function findOne(
 }
 
 /** Reports whether a record of the account matches the filter. */
-export function fits({ call, outcome }: UsageRecord, filter: UsageFilter): boolean {
+function fits({ call, outcome }: UsageRecord, filter: UsageFilter): boolean {
   return (
     (filter.projectIds.length === 0 || filter.projectIds.includes(call!.projectId)) &&
     (filter.keyIds.length === 0 || filter.keyIds.includes(call!.keyId)) &&

@@ -19,7 +19,7 @@ import { instantOf, offsetOf, projectsOf, type Visible } from './usage-filter.js
 type Peers = { readonly metering: Pick<ConsolePeers['metering'], 'listRefusals' | 'getRefusal'> };
 
 /** Returns the filter for metering. Raises invalid_request with the name of the parameter. */
-export function refusalFilterOf(query: Omit<RefusalSearch, 'request_id'>, visible: Visible): RefusalFilter {
+function refusalFilterOf(query: Omit<RefusalSearch, 'request_id'>, visible: Visible): RefusalFilter {
   const { project, key = '', model = '', reason = '' } = query;
   if (reason !== '' && !isReason(reason)) throw fieldFault('reason', 'known');
   return {

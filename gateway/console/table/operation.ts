@@ -12,7 +12,7 @@ import type { OperationDeps } from '../deps.js';
 import type { Visitor } from '../session/session.js';
 
 /** Who may call an operation; a permission applies to the account in the path. */
-export type Who = 'anyone' | 'signed in' | Permission | 'operator';
+type Who = 'anyone' | 'signed in' | Permission | 'operator';
 
 /** Holds one request, after its session, permission, parameters and body have been checked. */
 export interface Call<Params extends string = string, Query = unknown, Body = unknown> {

@@ -13,7 +13,7 @@ const idempotencyKeyCharsMax = 128;
 const pageSizeDefault = 50;
 
 /** The parameters of lists. */
-export const paging = Type.Object({ limit: Limit, cursor: parameter('The `next` of the previous page.') });
+const paging = Type.Object({ limit: Limit, cursor: parameter('The `next` of the previous page.') });
 
 /** Returns the schema of an operation's query. */
 export function queryOf({ query, paged }: Operation): TObject {

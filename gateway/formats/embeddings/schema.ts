@@ -4,7 +4,7 @@ import { redirecting } from '#rules/request-fields.js';
 import { ignored, optional, type ValueOf } from '../fields.js';
 
 /** Maximum number of inputs in a request, as set by the vendor. */
-export const inputsMax = 2048;
+const inputsMax = 2048;
 
 const InputText = Type.String({ minLength: 1 });
 const TokenIds = Type.Array(Type.Integer({ minimum: 0, maximum: 0xffff_ffff }), { minItems: 1 });

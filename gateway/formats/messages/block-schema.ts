@@ -15,11 +15,11 @@ const UrlSource = Type.Object({ type: Type.Literal('url'), url: Type.String({ de
 const Base64Source = Type.Object({ type: Type.Literal('base64'), media_type: Type.String(), data: Type.String({ minLength: 1 }) });
 
 export const TextBlock = block('text', { text: Type.String(), ...passedOn('citations') });
-export const ImageBlock = block('image', {
+const ImageBlock = block('image', {
   source: Type.Union([Base64Source, UrlSource, FileSource, unknownKind(['base64', 'url', 'file'])]),
   ...passedOn('transformations'),
 });
-export const DocumentBlock = block('document', {
+const DocumentBlock = block('document', {
   source: Type.Union([
     Base64Source,
     UrlSource,
@@ -32,7 +32,7 @@ export const DocumentBlock = block('document', {
   context: optional(Type.String()),
   ...passedOn('citations'),
 });
-export const SearchResultBlock = block('search_result', {
+const SearchResultBlock = block('search_result', {
   source: Type.String(),
   title: Type.String(),
   content: Type.Array(TextBlock),

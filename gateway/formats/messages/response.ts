@@ -112,7 +112,7 @@ function inputOf(argumentsJson: string): object {
 }
 
 /** Returns the answer's id: this format's prefix and the digits of the request id. */
-export function answerId(requestId: string): string {
+function answerId(requestId: string): string {
   return `msg_${requestId.replace(/^req_/, '')}`;
 }
 

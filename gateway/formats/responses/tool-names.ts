@@ -1,7 +1,7 @@
 // Tools in namespaces, which only this format has: elsewhere they are functions whose names contain their namespace. Pure.
 
 /** What a tool is called in the common call, and by the caller. */
-export interface CallerToolName {
+interface CallerToolName {
   readonly name: string;
   readonly namespace: string;
 }

@@ -34,7 +34,7 @@ export function providerOf<P>(provider: P | undefined): P {
 }
 
 /** Returns normalised claims: a malformed address is dropped and counts as unverified, and control characters are removed from the name. Raises invalid_request. */
-export function checkedClaims(claims: IdentityClaims | undefined): IdentityClaims {
+function checkedClaims(claims: IdentityClaims | undefined): IdentityClaims {
   const { issuer = '', subject = '', email = '', emailVerified = false, name = '' } = claims ?? {};
   if (issuer === '' || issuer.length > issuerCharsMax)
     throw invalidField('claims.issuer', `claims.issuer must have 1 to ${issuerCharsMax} characters.`);

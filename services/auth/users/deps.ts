@@ -23,7 +23,7 @@ import type { ResetStore } from './store/resets.js';
 import type { SessionStore } from './store/sessions.js';
 
 /** Holds the lifetimes of sessions, links and invitations, in milliseconds. */
-export interface Lifetimes {
+interface Lifetimes {
   /** Of a session that is not used. */
   readonly sessionIdleMs: number;
   /** Of any session. */
@@ -33,7 +33,7 @@ export interface Lifetimes {
 }
 
 /** Holds who may sign up. */
-export interface SignUpRules {
+interface SignUpRules {
   /** Anyone. */
   readonly signUp: boolean;
   /** Every user of the identity provider with a verified address. */
@@ -41,7 +41,7 @@ export interface SignUpRules {
 }
 
 /** Holds of whom a second factor is required, unless they sign in at the identity provider. */
-export interface SecondFactorRules {
+interface SecondFactorRules {
   readonly requireSecondFactor: 'nobody' | 'operators' | 'everyone';
 }
 

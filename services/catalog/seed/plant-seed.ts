@@ -40,7 +40,7 @@ export async function plantSeed(seed: readonly SeedModel[], { store, clock, log 
 }
 
 /** Holds what planting would do. */
-export interface SeedPlan {
+interface SeedPlan {
   readonly added: readonly SeedModel[];
   readonly renewed: readonly Model[];
   /** Ids of models whose own id is an alias of another one. */

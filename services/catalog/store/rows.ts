@@ -17,7 +17,7 @@ import {
 export const priceIdPrefix = 'price';
 
 /** Who wrote a model last: a seed model that an operator has put belongs to the operator from then on. */
-export type Origin = 'seed' | 'operator';
+type Origin = 'seed' | 'operator';
 
 /** Holds a model as stored: without a price, which depends on the instant. */
 export interface StoredModel {

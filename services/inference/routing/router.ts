@@ -17,7 +17,7 @@ import type { Verdict } from './verdict.js';
 const targetsMax = 10_000;
 
 /** The settings of routing. */
-export type RoutingConfig = Pick<
+type RoutingConfig = Pick<
   InferenceConfig,
   keyof HealthRules | 'ejectedPercentMax' | 'retryPauseMs' | 'retryPercent' | 'retriesPerSecondMin' | 'paceWaitMs' | 'affinityBytesMin'
 >;

@@ -23,7 +23,7 @@ import { WriteProbe, writeRow } from './write-probe.js';
 export type { Engine };
 
 /** Options of a plain transaction. */
-export interface PlainOptions<T> extends TransactionOptions {
+interface PlainOptions<T> extends TransactionOptions {
   /** Called with the result once it is committed, when others can see it but a power failure may still undo it. */
   readonly onApplied?: ((result: T) => void) | undefined;
 }

@@ -2,7 +2,7 @@
 import Database from 'better-sqlite3';
 
 /** A text to index. */
-export interface IndexedText {
+interface IndexedText {
   /** Matches in its title and its heading count more than those in its body. */
   readonly title: string;
   readonly heading: string;
@@ -10,7 +10,7 @@ export interface IndexedText {
 }
 
 /** A text that matches a query. */
-export interface TextMatch {
+interface TextMatch {
   /** The position of the text in the order in which texts were added. */
   readonly position: number;
   /** Parts of the body; those at odd positions match the query. */

@@ -28,13 +28,13 @@ export function offer<D extends ServiceDefinition>(definition: D, module: Servic
 }
 
 /** What a service process provides to its parts. */
-export interface ServiceHost extends ProcessHost {
+interface ServiceHost extends ProcessHost {
   /** Decides which caller may call what in this process. */
   readonly access: Access;
 }
 
 /** The parts of a service process. */
-export interface ServiceParts {
+interface ServiceParts {
   readonly parts: readonly Part[];
   readonly offers: readonly Offer[];
   /** Where registered callers are kept; absent: there are only built-in callers. */

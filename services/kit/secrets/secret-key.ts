@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { AppError } from '#client/errors/app-error.js';
 
 /** Length of a key. */
-export const secretKeyBytes = 32;
+const secretKeyBytes = 32;
 const idChars = 8;
 
 /** A key and its public name. */

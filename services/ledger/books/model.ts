@@ -221,7 +221,7 @@ export interface ExpireOperation extends OfHold {
 }
 
 /** Describes what an operation did, for the audit log; called once it is done, and not for a repeat. */
-export type OperationAudit = (reply: CreditReply) => AuditRecord;
+type OperationAudit = (reply: CreditReply) => AuditRecord;
 
 interface Credit {
   readonly accountId: string;

@@ -68,7 +68,7 @@ function percentOf(spentNanoUsd: bigint, limitNanoUsd: bigint): number {
 }
 
 /** Returns the least spend that is at least this share of the limit, but never zero. */
-export function alertAt(limitNanoUsd: bigint, percent: number): bigint {
+function alertAt(limitNanoUsd: bigint, percent: number): bigint {
   const atNanoUsd = (limitNanoUsd * BigInt(percent) + 99n) / 100n;
   return atNanoUsd === 0n ? 1n : atNanoUsd;
 }

@@ -10,7 +10,7 @@ import { isTimeZone, periodStart } from './calendar.js';
 import { scopeNames } from './names.js';
 
 /** Two each of account, project and key; the lifetime limit of a key, which is none of them, counts as one of its two. */
-export const pathBudgetsMax = 6;
+const pathBudgetsMax = 6;
 const percentsMax = 20;
 const percentMax = 1000;
 

@@ -9,13 +9,13 @@ import { applyOperations, type StoreMemory } from '../store/store.js';
 import { logShortfalls } from './perform.js';
 
 /** What the ledger took for a call. */
-export interface Captured {
+interface Captured {
   readonly capturedNanoUsd: bigint;
   readonly shortfallNanoUsd: bigint;
 }
 
 /** The outcome of settlements whose transaction has not committed yet. */
-export interface SettledInTransaction {
+interface SettledInTransaction {
   /** In the order of the requests; undefined where the ledger refuses, as it would refuse Settle. */
   readonly captured: readonly (Captured | undefined)[];
   /** Counts the settlements and logs shortfalls. Call it after the commit. */

@@ -21,10 +21,10 @@ export interface Names {
 }
 
 /** An operation that lacks only its names and its instant. */
-export type Command = (names: Names, nowMs: number) => Operation;
+type Command = (names: Names, nowMs: number) => Operation;
 
 /** Holds operations that arrive together, after a pause. */
-export interface Step {
+interface Step {
   /** Below zero: the clock of another machine is behind. */
   readonly pauseMs: number;
   /** The writer is replaced first. */

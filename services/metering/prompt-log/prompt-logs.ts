@@ -123,7 +123,7 @@ async function toStore({ callId, projectId, startedAtMs, days, log }: Entry, key
 }
 
 /** Returns the encrypted keys of all accounts with logs. A key that a lost secret key encrypted is deleted together with its logs. */
-export async function readSealedSecrets({ knex }: Database): Promise<SealedSecret[]> {
+async function readSealedSecrets({ knex }: Database): Promise<SealedSecret[]> {
   const rows = (await knex('prompt_log_account').select('account_id', 'sealed_key')) as Record<string, unknown>[];
   return rows.map((row) => {
     const account = asBytes(row['account_id']);

@@ -25,7 +25,7 @@ export interface Stretch {
 }
 
 /** A period of roll-ups: those whose buckets begin within it. */
-export interface Piece extends Stretch {
+interface Piece extends Stretch {
   readonly parts: readonly number[];
   /** Time of day, in UTC, of the block that begins on one day of the zone and ends on the next: it is not read. */
   readonly exceptAtMs?: number;

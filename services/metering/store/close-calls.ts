@@ -41,7 +41,7 @@ export interface RecordEffects {
 }
 
 /** The settlements of new records, made in the transaction that stores them. */
-export interface SettledRecords {
+interface SettledRecords {
   /** In the order of the records; undefined for a settlement that the outbox must deliver. */
   readonly settlements: readonly (Settlement | undefined)[];
   /** Called after the commit. */

@@ -11,7 +11,7 @@ import { errorOutcomes } from '#rules/outcomes.js';
 import { newestOf } from './queries.js';
 
 /** Maximum number of records that are read for one response. */
-export const measuredMax = 5000;
+const measuredMax = 5000;
 
 interface Measured {
   calls: number;

@@ -15,7 +15,7 @@ const lostAfterMs = 600_000;
 /** How many bytes each body counts in addition to its own. */
 const rowBytes = 512;
 /** Rows per transaction, so that calls get their turn in between. */
-export const rowsPerStepMax = 100;
+const rowsPerStepMax = 100;
 
 const columns = ['call_id', 'account_id', 'project_id', 'state', 'started_at_ms', 'expires_at_ms'];
 const ignoring: Record<Engine, string> = { sqlite: 'INSERT OR IGNORE', mysql: 'INSERT IGNORE' };

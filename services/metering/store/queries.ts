@@ -54,7 +54,7 @@ export function newestOf(filter: UsageFilter, columns: string): { readonly text:
 }
 
 /** How many records are read to put them in another order, which bounds the time of a query without an index for each order. */
-export const orderedMax = 20_000;
+const orderedMax = 20_000;
 
 const orderedBy: Readonly<Partial<Record<RecordOrder, string>>> = {
   [RecordOrder.RECORD_ORDER_CHARGE]: 'charge_nano_usd',

@@ -10,7 +10,7 @@ import type { Seen } from './seen.js';
 export const usage: Required<Usage> = { input: 21, cacheRead: 8, cacheWrite5m: 5, cacheWrite1h: 0, output: 13, reasoning: 4 };
 
 /** How an answer must end. */
-export type ExpectedEnd =
+type ExpectedEnd =
   /** Complete, and charged by these figures of the upstream. */
   | { readonly kind: 'complete'; readonly usage?: Usage }
   /** Complete, and charged by Tollgate's count because the upstream's figures are missing or implausible; some of them may still be used. */
@@ -28,7 +28,7 @@ export interface ExpectedAnswer {
 }
 
 /** Values or matchers. */
-export type ExpectedSeen = Readonly<Partial<Record<keyof Seen, unknown>>>;
+type ExpectedSeen = Readonly<Partial<Record<keyof Seen, unknown>>>;
 
 /** Makes a call on each path and checks it. Returns the outcomes by the name of the path. */
 export async function expectAnswers(
@@ -60,7 +60,7 @@ export async function onPath<T>(path: Path, work: () => Promise<T> | T): Promise
 }
 
 /** Checks one outcome. */
-export async function expectAnswer(
+async function expectAnswer(
   gateway: Conformance,
   path: Path,
   outcome: Outcome,
@@ -97,7 +97,7 @@ async function expectCharge(gateway: Conformance, path: Path, outcome: Outcome, 
 }
 
 /** Returns the complete figures. Only the messages format distinguishes lifetimes of cache writes. */
-export function chargedUsage(
+function chargedUsage(
   { upstream }: Path,
   { input, cacheRead = 0, cacheWrite5m = 0, cacheWrite1h = 0, output, reasoning = 0 }: Usage,
 ): Required<Usage> {

@@ -16,7 +16,7 @@ import { seenInStream, seenInWhole } from './read-answer.js';
 import { nothing, type Seen } from './seen.js';
 
 /** The usage record of one call. */
-export interface Charged {
+interface Charged {
   /** The model's id in the catalog. */
   readonly model: string;
   readonly tokens: Required<Usage>;

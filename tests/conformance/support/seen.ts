@@ -10,7 +10,7 @@ export interface SeenUsage {
 }
 
 /** A tool call. */
-export interface SeenCall {
+interface SeenCall {
   readonly id: string;
   readonly name: string;
   /** As text, although a whole answer of the messages format has an object. */

@@ -19,7 +19,7 @@ import { Fetched } from '../../ui/query.js';
 import { toast } from '../../ui/toast.js';
 import { Deliveries, FailingDestinations, TestResult } from './alert-deliveries.js';
 
-export const alertKey = (accountId: string, ...rest: readonly string[]): readonly string[] => ['alerts', accountId, ...rest];
+const alertKey = (accountId: string, ...rest: readonly string[]): readonly string[] => ['alerts', accountId, ...rest];
 
 /** The state can change while the page is open, but it need not be as current as the balance. */
 const refetchMs = 5000;

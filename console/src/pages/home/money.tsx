@@ -18,7 +18,7 @@ import { runwayDays } from './runway.js';
 const sumsMs = 10_000;
 
 /** What the account has spent since the start of the day this many days ago. */
-export function useSpent(daysBack: number) {
+function useSpent(daysBack: number) {
   const account = useAccount();
   const from = new Date(startOfDayAgo(daysBack, Date.now(), useOffsetAt())).toISOString();
   return useQuery({

@@ -14,7 +14,7 @@ import type { Zone } from '../../format/time.js';
 
 /** Days until the expiry, never, or a custom time. */
 export const expiryChoices = ['never', '30', '60', '90', 'custom'] as const;
-export type ExpiryChoice = (typeof expiryChoices)[number];
+type ExpiryChoice = (typeof expiryChoices)[number];
 
 /** The chosen expiry. */
 export interface ExpiryForm {
@@ -160,7 +160,7 @@ function limitOf({ limit }: KeyForm): string | null {
 }
 
 /** Returns an instant in the format of the browser's control for date and time. */
-export function controlText(date: Date, zone: Zone): string {
+function controlText(date: Date, zone: Zone): string {
   const shown = zone === 'utc' ? date : new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
   return shown.toISOString().slice(0, 16);
 }

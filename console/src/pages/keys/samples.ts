@@ -2,7 +2,7 @@
 // docs/clients.md describes the same clients; tests/console/samples.test.ts runs what is here. Pure.
 
 /** A block of code to copy. */
-export interface SampleBlock {
+interface SampleBlock {
   /** The name of the file, or undefined for a shell command. */
   readonly file: string | undefined;
   readonly code: string;

@@ -19,7 +19,7 @@ export function figuresOf({ calls, errors, charge_usd, tokens }: UsageTotal): Fi
 }
 
 /** Returns the sum of both. */
-export function plus(a: Figures, b: Figures): Figures {
+function plus(a: Figures, b: Figures): Figures {
   return {
     calls: a.calls + b.calls,
     errors: a.errors + b.errors,

@@ -88,7 +88,7 @@ export function RecordCharge({ record }: { record: UsageRecord }) {
 }
 
 /** Reports whether each line is its quantity times its price, rounded up, and the lines add up to the charge. */
-export function addsUp({ line_items: lines, charge_usd: charge }: Pick<UsageRecord, 'line_items' | 'charge_usd'>): boolean {
+function addsUp({ line_items: lines, charge_usd: charge }: Pick<UsageRecord, 'line_items' | 'charge_usd'>): boolean {
   const isRight = lines.every(
     ({ quantity, price_usd: price, per, amount_usd: amount }) =>
       (BigInt(quantity) * nanoUsdOf(price) + BigInt(per) - 1n) / BigInt(per) === nanoUsdOf(amount),

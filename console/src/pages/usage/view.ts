@@ -3,7 +3,7 @@ import { addDays, dayOf, hoursIn, type OffsetAt, startOfDay, startOfDayAgo } fro
 
 /** Ranges that end now. */
 export const presets = ['24h', '7d', '30d', '90d', 'month'] as const;
-export type Preset = (typeof presets)[number];
+type Preset = (typeof presets)[number];
 
 /** From an instant (inclusive) until another (exclusive), in ISO 8601; empty for no bound. */
 export interface CustomRange {
@@ -17,10 +17,10 @@ export const groupings = ['model', 'project', 'key', 'member', 'outcome'] as con
 export type Grouping = (typeof groupings)[number];
 export const measures = ['spend', 'calls', 'tokens', 'errors'] as const;
 export type Measure = (typeof measures)[number];
-export const grains = ['hour', 'day'] as const;
+const grains = ['hour', 'day'] as const;
 export type Grain = (typeof grains)[number];
 
-export const recordSorts = ['charge', 'input', 'output', 'duration', 'first_output'] as const;
+const recordSorts = ['charge', 'input', 'output', 'duration', 'first_output'] as const;
 export type RecordSort = (typeof recordSorts)[number];
 
 /** The contents of the address. An empty text is no filter. */
@@ -59,7 +59,7 @@ export const noFilter: Readonly<Record<FilterPart, ''>> = { project: '', key: ''
 const dayMs = 86_400_000;
 const hoursShownMax = 8 * 24 + 1;
 /** A leap year and a day. */
-export const daysShownMax = 367;
+const daysShownMax = 367;
 
 /** Parses the address; invalid values are treated as absent. */
 export function readView(search: string): UsageView {

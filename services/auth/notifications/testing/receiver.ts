@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 
 /** Holds a request that a receiver got. */
-export interface Received {
+interface Received {
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;

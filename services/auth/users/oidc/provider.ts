@@ -17,7 +17,7 @@ export interface OidcSettings {
 }
 
 /** Holds what the browser keeps between the redirect to the provider and the callback. */
-export interface Challenge {
+interface Challenge {
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;

@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 
 /** The number of codes in a set. */
-export const recoveryCodesMax = 10;
+const recoveryCodesMax = 10;
 /** RFC 4648 Base32 in lower case, without digits that look like letters. */
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 const chars = 16;

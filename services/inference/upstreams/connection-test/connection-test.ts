@@ -22,7 +22,7 @@ import { trialCalls, trialRequest } from './trial-call.js';
 type TestDeps = Omit<HttpUpstreamDeps, 'callsInFlight'>;
 
 /** Time limit of a test, all steps together, in milliseconds. */
-export const testTimeoutMs = 15_000;
+const testTimeoutMs = 15_000;
 /** What each capability probe adds to it, in milliseconds. */
 const probeTimeoutMs = 10_000;
 

@@ -12,7 +12,7 @@ import { type Found, StepFault } from './step-log.js';
 const shownAddressesMax = 4;
 
 /** Returns the host and port of a url for the connector. */
-export function targetOf(url: URL): Pick<buildConnector.Options, 'hostname' | 'host' | 'port'> {
+function targetOf(url: URL): Pick<buildConnector.Options, 'hostname' | 'host' | 'port'> {
   return { hostname: url.hostname.replace(/^\[|\]$/g, ''), host: url.host, port: url.port || (url.protocol === 'https:' ? '443' : '80') };
 }
 

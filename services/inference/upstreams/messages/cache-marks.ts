@@ -2,7 +2,7 @@
 import { type Block, cacheControl } from './content.js';
 
 /** Maximum number of marks that the vendor accepts in one request. */
-export const cacheMarksMax = 4;
+const cacheMarksMax = 4;
 
 /**
  * Removes marks beyond the fourth from the end: a mark caches everything before it, so the last ones cover the most, and the

@@ -5,7 +5,7 @@ import { type Block, cacheControl, textBlock, toBlocks } from './content.js';
 import type { ModelTraits } from './model-traits.js';
 
 /** One turn. */
-export interface Turn {
+interface Turn {
   readonly role: string;
   content: Block[];
 }

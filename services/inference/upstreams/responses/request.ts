@@ -30,7 +30,7 @@ import { conversation } from './input-items.js';
 import { nativeBody } from './native-body.js';
 
 /** The smallest output cap that OpenAI accepts in this format, in tokens. */
-export const openAiOutputMin = 16;
+const openAiOutputMin = 16;
 
 const format = ApiFormat.API_FORMAT_RESPONSES;
 

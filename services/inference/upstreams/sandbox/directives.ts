@@ -5,7 +5,7 @@ import { type Prompt, Role } from '#proto/inference/v1/inference.js';
 const delayMsMax = 10_000;
 
 /** Longest answer that a directive can request, in tokens. */
-export const tokensMax = 100_000;
+const tokensMax = 100_000;
 
 /** Holds what the user requested. */
 export interface Directives {

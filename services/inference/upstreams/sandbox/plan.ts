@@ -18,7 +18,7 @@ const storyTokens = 2000;
 const tokensBeforeFault = 5;
 
 /** One block of the answer. */
-export interface PlannedBlock {
+interface PlannedBlock {
   readonly block: NonNullable<BlockStart['block']>;
   /** Each is one event and one billed token. */
   readonly tokens: readonly string[];

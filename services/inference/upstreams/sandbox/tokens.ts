@@ -4,7 +4,7 @@ import type { Prompt } from '#proto/inference/v1/inference.js';
 import { promptTexts } from '../../tokens/prompt-text.js';
 
 /** Maximum run of letters and digits in one token, in characters. */
-export const tokenCharsMax = 16;
+const tokenCharsMax = 16;
 
 /** Tokens added for each message and each tool. System instructions add none. */
 export const sandboxOverhead = { message: 4, tool: 8 } as const;

@@ -26,7 +26,7 @@ export interface AccessRule {
 export type AccessTable = Readonly<Record<string, AccessRule>>;
 
 /** A caller that is part of the installation. */
-export interface BuiltInCaller {
+interface BuiltInCaller {
   readonly grants: 'all' | readonly string[];
   /** Whether it holds its grants on behalf of users: an RPC that requires a role then admits it only with an actor who has that role. */
   readonly forUsers: boolean;

@@ -18,7 +18,7 @@ import { AlertStore } from '../store/alerts.js';
 import { AlertWatcher } from '../watcher.js';
 
 /** A notifier that records what it receives, each entry once. */
-export class RecordedNotifications implements Notifications {
+class RecordedNotifications implements Notifications {
   readonly entries = new Map<string, NotificationEntry>();
   /** Every id received, also repeatedly. */
   readonly ids: string[] = [];
@@ -55,7 +55,7 @@ export class RecordedNotifications implements Notifications {
 }
 
 /** Holds the alerts of one process. */
-export interface Process {
+interface Process {
   readonly service: AlertService;
   readonly watcher: AlertWatcher;
   readonly deps: AlertDeps;
