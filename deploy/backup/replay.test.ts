@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { type Database, openDatabase } from '#kit/db/open.js';
-import { createLogger } from '#kit/log.js';
+import { silentLog as log } from '#kit/testing/log.js';
 import { DriftCheck } from '#proto/metering/v1/metering.js';
 import { call, report } from '../../services/metering/testing/calls.js';
 import { heldNanoUsd, startMoney } from '../../services/metering/testing/with-ledger.js';
@@ -53,7 +53,6 @@ it('books refunds again that the copy of the ledger does not have', async () => 
     metering: openDatabase(`sqlite:${fileOf('metering')}`),
   };
   try {
-    const log = createLogger({ name: 'restore', level: 'silent' });
     const { settledAgain, verification } = await replay(databases, undefined, {}, log);
     expect(settledAgain).toBe(1);
     // The catalog of this test has no prices.

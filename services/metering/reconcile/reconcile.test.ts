@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { callContext } from '#client/call-context.js';
 import { newId } from '#kit/id.js';
-import { createLogger } from '#kit/log.js';
 import { testEngines } from '#kit/testing/database.js';
+import { silentLog as log } from '#kit/testing/log.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
 import { DriftCheck, Outcome, UnsettledState } from '#proto/metering/v1/metering.js';
 import { Archiver } from '../archive/archiver.js';
@@ -160,7 +160,6 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
   it('does not report a record that metering has archived', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-archive-'));
     const config = { archiveDir: folder, archiveIntervalMs: 1000, retentionDays: 35 };
-    const log = createLogger({ name: 'metering', level: 'silent' });
     money.clock.advance(36 * 86_400_000);
     await new Archiver({ config, db: money.meteringDb, clock: money.clock, log }).archive(folder);
     rmSync(folder, { recursive: true });
