@@ -313,9 +313,9 @@ describe.each(modes)('alerts, %s', (mode) => {
     await verified(first);
     await eventually(() => (mails().length > 0 ? true : undefined));
     expect(mails()[0]!.raw).toContain('Subject: 50% of a monthly budget spent');
-    for (let status = 200; status === 200; status = await spend());
-    expect(await spend()).toBe(402);
-    await eventually(() => (budgetEvents().length === 2 && mails().length === 2 ? true : undefined));
+    // Holds of calls that are not settled yet can refuse a call long before the budget is spent.
+    await eventually(async () => ((await spend()) === 402 && budgetEvents().length === 2 ? true : undefined));
+    await eventually(() => (mails().length === 2 ? true : undefined));
     expect(budgetEvents().map((each) => each.event.data)).toMatchObject([{ percent: 50 }, { percent: 80 }]);
   });
 
