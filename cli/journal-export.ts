@@ -1,5 +1,6 @@
 // Exports the journal page by page, whatever its length. Every figure is an exact integer in nano-USD.
 import { open, rename, rm } from 'node:fs/promises';
+import { pagesOf } from '#kit/pages.js';
 import type { Entry, LedgerService } from '#proto/ledger/v1/ledger.js';
 import { operatorCall } from './connect.js';
 import type { Sink } from './output.js';
@@ -54,18 +55,17 @@ async function writePages(
   format: ExportFormat,
   write: (text: string) => Promise<void>,
 ): Promise<Exported> {
-  let [entries, accounts, lastAccountId, pageToken] = [0, 0, '', ''];
+  let [entries, accounts, lastAccountId] = [0, 0, ''];
   if (format === 'csv') await write(`${columns.join(',')}\r\n`);
-  do {
-    const page = await ledger.listJournal({ ...request, pageSize, pageToken }, operatorCall(pageTimeoutMs));
+  const listed = pagesOf((pageToken) => ledger.listJournal({ ...request, pageSize, pageToken }, operatorCall(pageTimeoutMs)));
+  for await (const page of listed) {
     for (const { accountId } of page.entries) {
       if (accountId !== lastAccountId) accounts += 1;
       lastAccountId = accountId;
     }
     entries += page.entries.length;
     if (page.entries.length > 0) await write(page.entries.map(format === 'csv' ? csvLine : jsonLine).join(''));
-    pageToken = page.nextPageToken;
-  } while (pageToken !== '');
+  }
   return { entries, accounts };
 }
 

@@ -1,5 +1,6 @@
 // Verifies everything: records, prices, holds, balances and the journal.
 import { callContext } from '#client/call-context.js';
+import { pagesOf } from '#kit/pages.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { Drift, MeteringService } from '#proto/metering/v1/metering.js';
 import { driftsOfBooks, driftView, type Verification } from './views/reconcile.js';
@@ -16,17 +17,16 @@ export async function verifyBooks(
   const caller = 'operator';
   const checked = { recordsChecked: 0n, holdsChecked: 0n, settlementsChecked: 0n };
   const drifts = new Map<string, Drift>();
-  let pageToken = '';
-  do {
-    const request = { accountId, fromMs: 0n, untilMs: 0n, pageToken };
-    const part = await metering.reconcile(request, callContext({ caller, timeoutMs: partTimeoutMs }));
+  const parts = pagesOf((pageToken) =>
+    metering.reconcile({ accountId, fromMs: 0n, untilMs: 0n, pageToken }, callContext({ caller, timeoutMs: partTimeoutMs })),
+  );
+  for await (const part of parts) {
     checked.recordsChecked += part.recordsChecked;
     checked.holdsChecked += part.holdsChecked;
     checked.settlementsChecked += part.settlementsChecked;
     // The same call can drift in several checks.
     for (const drift of part.drifts) drifts.set(JSON.stringify(driftView.json(drift)), drift);
-    pageToken = part.nextPageToken;
-  } while (pageToken !== '');
+  }
   const verified = await ledger.verify({ accountId }, callContext({ caller, timeoutMs: verifyTimeoutMs }));
   const { accountsChecked, entriesChecked, openHolds, sumNanoUsd } = verified;
   return { ...checked, accountsChecked, entriesChecked, openHolds, sumNanoUsd, drifts: [...drifts.values(), ...driftsOfBooks(verified)] };

@@ -1,5 +1,6 @@
 // tollgate console: sign-in links to the console.
 import { Command } from 'commander';
+import { pagesOf } from '#kit/pages.js';
 import type { User } from '#proto/auth/v1/users.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
@@ -30,12 +31,8 @@ export async function showLink(cli: Cli, users: Services['users'], email: string
 /** Returns the only operator. Raises a CliError when there is none, or more than one. */
 async function onlyOperator(users: Services['users']): Promise<User> {
   const operators: User[] = [];
-  for (let pageToken = ''; ;) {
-    const page = await users.listUsers({ email: '', search: '', pageSize, pageToken }, operatorCall());
+  for await (const page of pagesOf((pageToken) => users.listUsers({ email: '', search: '', pageSize, pageToken }, operatorCall())))
     operators.push(...page.users.filter(({ isOperator, isDisabled }) => isOperator && !isDisabled));
-    pageToken = page.nextPageToken;
-    if (pageToken === '') break;
-  }
   if (operators.length === 0)
     throw new CliError('There is no operator yet.', { fix: 'Add one: tollgate user add you@example.com --operator' });
   if (operators.length > 1) {

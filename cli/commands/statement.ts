@@ -1,5 +1,6 @@
 // tollgate statement: the monthly statements of an account, and their lines.
 import { Command } from 'commander';
+import { pagesOf } from '#kit/pages.js';
 import { ListProjectsRequest } from '#proto/auth/v1/auth.js';
 import { EntryKind, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
 import { GetUsageTotalsRequest, GroupBy } from '#proto/metering/v1/metering.js';
@@ -56,12 +57,10 @@ export function statementCommand(cli: Cli): Command {
         const request = GetUsageTotalsRequest.fromPartial({ filter: { accountId, fromMs, untilMs }, groupBy: GroupBy.GROUP_BY_PROJECT });
         const { groups } = await metering.getUsageTotals(request, operatorCall());
         const names = new Map<string, string>();
-        let pageToken = '';
-        do {
-          const page = await auth.listProjects(ListProjectsRequest.fromPartial({ accountId, pageSize: 1000, pageToken }), operatorCall());
-          for (const { id, name } of page.projects) names.set(id, name);
-          pageToken = page.nextPageToken;
-        } while (pageToken !== '');
+        const listed = pagesOf((pageToken) =>
+          auth.listProjects(ListProjectsRequest.fromPartial({ accountId, pageSize: 1000, pageToken }), operatorCall()),
+        );
+        for await (const { projects } of listed) for (const { id, name } of projects) names.set(id, name);
         cli.out.list(
           projectChargesView,
           groups.map((group) => ({ group, project: names.get(group.name) ?? '' })),

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import type { Part } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
-import { lastLines } from './mariadb/server-process.js';
+import { lastLines } from './last-lines.js';
 
 /** Describes a process to supervise. */
 export interface ProcessSpec {

@@ -1,10 +1,11 @@
 // Files for records that are kept but no longer queried: compressed JSON lines, each file written once and never changed.
 import { createWriteStream } from 'node:fs';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { newId } from './id.js';
+import { syncPath } from './sync-path.js';
 
 /**
  * Writes the values, one JSON line each, to a new file in the folder, named by kind and time. When it resolves the file is
@@ -29,14 +30,4 @@ export async function writeArchive(folder: string, kind: string, values: Iterabl
 
 function* linesOf(values: Iterable<unknown>): Generator<string> {
   for (const value of values) yield `${JSON.stringify(value)}\n`;
-}
-
-/** Writes a file, or the names in a folder, through to the disk: a new file is durable only once its folder is. */
-export async function syncPath(path: string): Promise<void> {
-  const file = await open(path, 'r');
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }

@@ -1,6 +1,6 @@
 // A mariadbd process on its own data folder. It ignores the system's configuration, and ends with the process that started it.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { chownSync, closeSync, existsSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, closeSync, existsSync, mkdtempSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { findProgram, type RunAs } from './programs.js';
@@ -8,7 +8,6 @@ import { greets } from './readiness.js';
 
 const stopTimeoutMs = 30_000;
 const connectionsMax = 500;
-const logLinesShownMax = 8;
 
 /** Describes the server to run. */
 export interface ServerSpec {
@@ -125,9 +124,4 @@ export async function endServer(server: Server): Promise<void> {
 /** Returns the option without which mariadbd refuses to run as root. */
 function userOption(runAs: RunAs): string[] {
   return process.getuid?.() === 0 && runAs.uid === undefined ? ['--user=root'] : [];
-}
-
-/** Returns the last lines of a log. */
-export function lastLines(path: string): string {
-  return readFileSync(path, 'utf8').trimEnd().split('\n').slice(-logLinesShownMax).join('\n');
 }

@@ -2,8 +2,8 @@
 import { constants } from 'node:fs';
 import { appendFile, type FileHandle, mkdir, open, readdir, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { syncPath } from '#kit/archive.js';
 import type { Logger } from '#kit/log.js';
+import { syncPath } from '#kit/sync-path.js';
 import { decodeLines, encodeLine, type SpooledReport } from './line.js';
 
 const fileBytesMax = 4 * 1024 * 1024;

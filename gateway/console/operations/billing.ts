@@ -1,6 +1,7 @@
 // Balance and billing of an account: the balance, holds, the journal, statements, receipts and redemption codes.
 import { Readable } from 'node:stream';
 import { fault, fieldFault } from '#client/errors/fault.js';
+import { pagesOf } from '#kit/pages.js';
 import { ListProjectsRequest } from '#proto/auth/v1/auth.js';
 import { EntryKind, ListEntriesRequest, type Statement } from '#proto/ledger/v1/ledger.js';
 import { GroupBy, UsageFilter } from '#proto/metering/v1/metering.js';
@@ -117,15 +118,18 @@ export const billing: Area = {
           // An open month ends with the last line that is listed, unless some lines are archived or filtered out.
           const isWhole = !statement!.hasArchivedEntries && lines.kinds.length === 0;
           let closingNanoUsd = isWhole ? statement!.openingNanoUsd : statement!.closingNanoUsd;
-          let pageToken = '';
-          do {
-            const request = ListEntriesRequest.fromPartial({ accountId, ...lines, pageSize: exportPageSize, pageToken });
-            const page = await deps.peers.ledger.listEntries(request, context());
-            yield page.entries.map(statementCsvLine).join('');
-            const last = page.entries.at(-1);
+          const listed = pagesOf((pageToken) =>
+            deps.peers.ledger.listEntries(
+              ListEntriesRequest.fromPartial({ accountId, ...lines, pageSize: exportPageSize, pageToken }),
+              context(),
+            ),
+          );
+          for await (const { entries } of listed) {
+            yield entries.map(statementCsvLine).join('');
+            const last = entries.at(-1);
             if (last !== undefined && isWhole) closingNanoUsd = last.creditedAfterNanoUsd - last.spentAfterNanoUsd;
-            pageToken = page.nextPageToken;
-          } while (pageToken !== '' && !disconnected.aborted);
+            if (disconnected.aborted) break;
+          }
           yield statementCsvEnd(statement!, closingNanoUsd);
         }
       },
@@ -180,12 +184,10 @@ async function projectsCsv({ month, fromMs, untilMs }: Statement, { accountId, c
   const grouping = { groupBy: GroupBy.GROUP_BY_PROJECT, thenBy: GroupBy.GROUP_BY_UNSPECIFIED, offsetMinutes: 0 };
   const { groups } = await peers.metering.getUsageTotals({ filter, ...grouping }, context());
   const names = new Map<string, string>();
-  let pageToken = '';
-  do {
-    const page = await peers.auth.listProjects(ListProjectsRequest.fromPartial({ accountId, pageSize: 1000, pageToken }), context());
-    for (const { id, name } of page.projects) names.set(id, name);
-    pageToken = page.nextPageToken;
-  } while (pageToken !== '');
+  const listed = pagesOf((pageToken) =>
+    peers.auth.listProjects(ListProjectsRequest.fromPartial({ accountId, pageSize: 1000, pageToken }), context()),
+  );
+  for await (const { projects } of listed) for (const { id, name } of projects) names.set(id, name);
   return statementProjectsCsv(month, groups, names);
 }
 

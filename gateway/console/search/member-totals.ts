@@ -2,6 +2,7 @@
 import { GroupBy, type GetUsageTotalsResponse_Group as Group } from '#proto/metering/v1/metering.js';
 import { fault, fieldFault } from '#client/errors/fault.js';
 import { isId } from '#kit/id.js';
+import { pagesOf } from '#kit/pages.js';
 import { roleName } from '../session/access.js';
 import type { OperationDeps } from '../deps.js';
 import type { Call } from '../table/operation.js';
@@ -13,12 +14,10 @@ export async function keyCreators(call: Call, { peers }: Pick<OperationDeps, 'pe
   const { accountId, projectIds, role } = call;
   if (projectIds !== undefined) throw fault('permission', { role: roleName(role), permission: 'look' });
   const creators = new Map<string, string>();
-  let pageToken = '';
-  do {
-    const page = await peers.auth.listKeys({ accountId, projectId: '', pageSize, pageToken, newestFirst: true }, call.context());
-    for (const { id, createdByUserId } of page.keys) creators.set(id, createdByUserId);
-    pageToken = page.nextPageToken;
-  } while (pageToken !== '');
+  const listed = pagesOf((pageToken) =>
+    peers.auth.listKeys({ accountId, projectId: '', pageSize, pageToken, newestFirst: true }, call.context()),
+  );
+  for await (const { keys } of listed) for (const { id, createdByUserId } of keys) creators.set(id, createdByUserId);
   return creators;
 }
 

@@ -156,7 +156,7 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     return this.#finishReason !== undefined && (this.#othersOpen?.size ?? 0) === 0;
   }
 
-  /** Reads the usage of a chunk, if it has any. Returns whether it reports anything. */
+  /** Reads the usage in a chunk. Returns whether it reports something new. */
   #readUsage(chunk: JsonObject): boolean {
     const groq = chunk['x_groq'];
     const usage = chunk['usage'] ?? (isObject(groq) ? groq['usage'] : undefined);
