@@ -62,7 +62,9 @@ describe.each(testEngines)('the refund of an undelivered answer on %s', (engine)
 
   it('is set aside if the ledger refuses it permanently, and holds up no other; an operator retries or closes it', async () => {
     const { service } = await harness.replica();
-    const [first, second, third] = [whole(), whole(), whole()];
+    // Lists are in the order of ids. Those of one millisecond are random.
+    const later = (ms: number) => whole({ call: call({ streaming: false, id: newId('req', Date.now() + ms) }) });
+    const [first, second, third] = [later(0), later(1), later(2)];
     for (const request of [first, second, third]) await record(service, request);
     await until(async () => (await find(service, third.call!.id))?.settlement !== undefined && (await outboxOf(service)).pending === 0n);
     const { refused } = harness.ledger;
