@@ -146,11 +146,11 @@ function unitLines({ lineItems }: UsageRecord): string {
     .join(', ');
 }
 
-/** "openai/gpt-5-mini in place of openai/gpt-5 (bud_… spent to 81 %)". */
+/** "openai/gpt-5-mini in place of openai/gpt-5 (bud_…, 81 % spent)". */
 function modelText({ call }: UsageRecord): string {
   const { modelId = '', modelFallback: fallback } = call ?? {};
   if (fallback === undefined) return modelId;
-  return `${modelId} in place of ${fallback.requestedModelId} (${fallback.budgetId} spent to ${fallback.spentPercent} %)`;
+  return `${modelId} in place of ${fallback.requestedModelId} (${fallback.budgetId}, ${fallback.spentPercent} % spent)`;
 }
 
 /** One call. */

@@ -124,7 +124,7 @@ describe.each(modes)('projects, %s', (mode) => {
     const told = [
       'sandbox/echo',
       'sandbox/reason',
-      expect.stringMatching(/^budget bud_[0-9a-f]{32} of the project is spent to \d+ percent$/),
+      expect.stringMatching(/^budget bud_[0-9a-f]{32} of the project, \d+ percent of which is spent$/),
     ];
     expect(headers(last.response)).toEqual(told);
     const anthropic = new Anthropic({ apiKey: secret, baseURL: system.baseUrl });

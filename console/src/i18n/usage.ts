@@ -34,7 +34,7 @@ export const usageText = dictionary(
     model: 'Model',
     requestedModel: 'Requested model',
     fallbackReason: ({ model, percent }: { model: string; percent: number }) =>
-      `${model}; replaced because a budget of the project was ${percent}% spent`,
+      `${model}; replaced because of a budget of the project, ${percent}% of which was spent`,
     outcome: 'Outcome',
     requestId: 'Request ID',
     findById: 'Find a call by its request ID',
@@ -266,7 +266,7 @@ export const usageText = dictionary(
     member: '成员',
     model: '模型',
     requestedModel: '请求的模型',
-    fallbackReason: ({ model, percent }) => `${model}；项目预算已用 ${percent}%，因此换用较便宜的模型`,
+    fallbackReason: ({ model, percent }) => `${model}；因项目预算（已用 ${percent}%）换用较便宜的模型`,
     outcome: '结果',
     requestId: '请求 ID',
     findById: '按请求 ID 查找调用',
