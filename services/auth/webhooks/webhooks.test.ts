@@ -58,7 +58,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
   const publish = async (type: WebhookEventType = 'key.refused', accountId = account.id): Promise<string> => {
     const id = newId('evt', auth.clock.nowMs());
     const eventJson = webhookBody({ id, type, accountId, atMs: auth.clock.nowMs(), data: webhookEvents[type].example });
-    const entry = { id: newId('ntf'), accountId, entry: { $case: 'event', value: { eventJson } } } as const;
+    const entry = { id: newId('ntf', auth.clock.nowMs()), accountId, entry: { $case: 'event', value: { eventJson } } } as const;
     // The sender repeats an event that was not acknowledged.
     for (let turn = 0; turn < 2; turn += 1) await auth.notifications.appendNotifications({ entries: [entry], wait: false }, operator);
     return id;
@@ -186,7 +186,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     await eventually(() => (other.received.length === 60 ? true : undefined));
     expect(receiver.received.length).toBeLessThanOrEqual(4);
     const rows = Array.from({ length: pendingMax }, () => ({
-      id: Buffer.from(newId('ntf').slice(4), 'hex'),
+      id: Buffer.from(newId('ntf', auth.clock.nowMs()).slice(4), 'hex'),
       account_id: Buffer.from(account.id.slice(5), 'hex'),
       endpoint_id: Buffer.from(endpoint!.id.slice(4), 'hex'),
       depends_on: '',
@@ -200,6 +200,8 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
       due_at_ms: auth.clock.nowMs() + dayMs,
     }));
     for (let at = 0; at < rows.length; at += 50) await auth.db.knex('notification').insert(rows.slice(at, at + 50));
+    // It is the newest on the first page.
+    auth.clock.advance(1);
     const eventId = await publish();
     const full = (await log(endpoint!.id)).find(({ eventJson }) => eventJson.includes(eventId));
     expect(full).toMatchObject({ state: failed, attempts: 0, lastResult: expect.stringContaining('waiting for this endpoint') });

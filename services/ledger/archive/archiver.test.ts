@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { callContext } from '#client/call-context.js';
 import { dayMs } from '#kit/clock.js';
+import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
 import { Archiver } from './archiver.js';
@@ -43,7 +44,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
   });
 
   const settle = async (owner: Customer, cost: bigint): Promise<string> => {
-    const { hold } = await ledger.service.hold(holdRequest(owner, 100n));
+    const { hold } = await ledger.service.hold(holdRequest(owner, 100n, { holdId: newId('req', ledger.clock.nowMs()) }));
     await ledger.service.settle(settleRequest(owner, hold!.id, cost));
     return hold!.id;
   };
