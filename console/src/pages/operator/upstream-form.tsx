@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { catalogKeys, createUpstream, updateUpstream, type Upstream, type UpstreamFields } from '../../api/operator-catalog.js';
 import { commonText } from '../../i18n/common.js';
+import { upstreamDialogsText } from '../../i18n/operator-upstream-dialogs.js';
 import { upstreamsText } from '../../i18n/operator-upstreams.js';
 import { useText } from '../../i18n/text.js';
 import { FormDialog } from '../../ui/dialog.js';
@@ -27,7 +28,8 @@ const blank: UpstreamFields = {
 };
 
 export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onClose: () => void }) {
-  const t = useText(upstreamsText);
+  const page = useText(upstreamsText);
+  const t = useText(upstreamDialogsText);
   const common = useText(commonText);
   const client = useQueryClient();
   const [id, setId] = useState('');
@@ -54,7 +56,7 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
     <FormDialog
       onClose={onClose}
       title={upstream === undefined ? t.addTitle : t.editTitle({ id: upstream.id })}
-      submit={upstream === undefined ? t.add : common.save}
+      submit={upstream === undefined ? page.add : common.save}
       busy={save.isPending}
       onSubmit={() => save.mutate()}
     >
@@ -70,13 +72,13 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
         />
       )}
       <SelectField
-        label={t.format}
+        label={page.format}
         value={fields.api_format}
         onChange={(api_format) => put({ api_format })}
         options={[
-          { value: 'chat_completions', label: t.chatCompletions },
-          { value: 'messages', label: t.messages },
-          { value: 'responses', label: t.responses },
+          { value: 'chat_completions', label: page.chatCompletions },
+          { value: 'messages', label: page.messages },
+          { value: 'responses', label: page.responses },
         ]}
       />
       <TextField
@@ -92,10 +94,10 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
       {upstream?.has_secret === true && (
         <div className="flex flex-col items-start gap-1">
           <span className="text-sm font-medium">
-            {upstream.secret_last_four === null ? t.secret : t.presentSecret({ lastFour: upstream.secret_last_four })}
+            {upstream.secret_last_four === null ? page.secret : t.presentSecret({ lastFour: upstream.secret_last_four })}
           </span>
           <Segmented
-            label={t.secret}
+            label={page.secret}
             value={secretChange}
             onChange={setSecretChange}
             options={[
@@ -109,7 +111,7 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
       )}
       {secretChange === 'replace' && (
         <TextField
-          label={upstream?.has_secret === true ? t.newSecret : t.secret}
+          label={upstream?.has_secret === true ? t.newSecret : page.secret}
           hint={t.secretHint}
           type="password"
           autoComplete="new-password"

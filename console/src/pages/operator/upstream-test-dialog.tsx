@@ -4,7 +4,7 @@ import { useId, useState } from 'react';
 import { catalogKeys, testUpstream, type Upstream } from '../../api/operator-catalog.js';
 import { usdText } from '../../format/money.js';
 import { commonText } from '../../i18n/common.js';
-import { upstreamsText } from '../../i18n/operator-upstreams.js';
+import { upstreamDialogsText } from '../../i18n/operator-upstream-dialogs.js';
 import { useText } from '../../i18n/text.js';
 import { Button } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
@@ -13,7 +13,7 @@ import { FormError } from '../../ui/notice.js';
 
 /** Offers to make a test call too, and shows what it costs. */
 export function TestDialog({ upstream, onClose }: { upstream: Upstream; onClose: () => void }) {
-  const t = useText(upstreamsText);
+  const t = useText(upstreamDialogsText);
   const common = useText(commonText);
   const client = useQueryClient();
   const list = useId();

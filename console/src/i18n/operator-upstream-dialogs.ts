@@ -1,0 +1,76 @@
+// Texts of the dialogs of upstreams, which are loaded when the first of them is opened.
+import { dictionary } from './text.js';
+
+export const upstreamDialogsText = dictionary(
+  {
+    saved: 'Upstream saved',
+    addedNow: 'Upstream added. Test it next',
+    testing: 'Testing… This takes up to a minute.',
+    testTitle: ({ id }: { id: string }) => `Test ${id}`,
+    testText:
+      'Checks the address, DNS, connection, TLS, authentication and list of models in turn, as calls would use them. This costs nothing.',
+    withCall: 'Also call a model',
+    withCallHint:
+      'Makes one call of at most 16 output tokens, and one of at most 1,024 for each capability that the catalog lists for the model. The vendor bills you for them; no account is charged.',
+    callModel: 'Model (the vendor’s name)',
+    callCost: ({ usd, model }: { usd: string; model: string }) =>
+      `At most ${usd} at the price of ${model} here; the vendor’s own price may differ.`,
+    callCostUnknown: 'No priced model is routed to this upstream, so the cost cannot be estimated.',
+    run: 'Run the test',
+    addTitle: 'Add upstream',
+    editTitle: ({ id }: { id: string }) => `Edit ${id}`,
+    id: 'ID',
+    idHint: 'Used in the targets of models: a-z, 0-9, - and _.',
+    baseUrl: 'Base URL',
+    baseUrlHint: 'Including the version, for example https://api.openai.com/v1',
+    secretHint: 'Your API key at the vendor. Leave it empty for servers that need none.',
+    presentSecret: ({ lastFour }: { lastFour: string }) => `Secret (…${lastFour})`,
+    keepSecret: 'Keep',
+    replaceSecret: 'Replace',
+    dropSecret: 'Remove',
+    newSecret: 'New secret',
+    allowPrivate: 'Allow private addresses',
+    allowPrivateHint: 'For servers in your own network, for example 10.0.0.0/8 or 192.168.0.0/16.',
+    wholeAnswers: 'Do not stream short responses',
+    wholeAnswersHint:
+      'For calls that are not streamed. Uses less CPU than streaming, but the first-token timeout applies to the whole response, and if the client disconnects, Tollgate cannot see how much was generated.',
+    allowedFields: 'Additional request fields',
+    allowedFieldsHint:
+      'In addition to the standard fields of this API format; all other fields are dropped. Separate names with commas, for example top_a, options.num_ctx. You pay whatever these fields cost in addition to tokens.',
+    use: 'Use this upstream for calls',
+  },
+  {
+    saved: '上游已保存',
+    addedNow: '上游已添加，请进行测试',
+    testing: '测试中…最多需要一分钟。',
+    testTitle: ({ id }) => `测试 ${id}`,
+    testText: '按实际调用的方式，依次检查地址、DNS、连接、TLS、身份验证和模型列表。此过程不产生费用。',
+    withCall: '同时调用一个模型',
+    withCallHint:
+      '发起一次最多 16 个输出 token 的调用，并对目录中该模型的每项能力各发起一次最多 1,024 个输出 token 的调用。费用由供应商向您收取，不计入本系统的任何账户。',
+    callModel: '模型（供应商使用的名称）',
+    callCost: ({ usd, model }) => `按本系统中 ${model} 的价格，最多 ${usd}；供应商的价格可能不同。`,
+    callCostUnknown: '没有已定价的模型路由到此上游，因此无法估算费用。',
+    run: '开始测试',
+    addTitle: '添加上游',
+    editTitle: ({ id }) => `编辑 ${id}`,
+    id: 'ID',
+    idHint: '用于模型的目标：a-z、0-9、- 和 _。',
+    baseUrl: 'Base URL',
+    baseUrlHint: '包含版本段，例如 https://api.openai.com/v1',
+    secretHint: '您在该供应商的 API 密钥。无需密钥的服务器请留空。',
+    presentSecret: ({ lastFour }) => `密钥（…${lastFour}）`,
+    keepSecret: '保留',
+    replaceSecret: '替换',
+    dropSecret: '移除',
+    newSecret: '新密钥',
+    allowPrivate: '允许私有地址',
+    allowPrivateHint: '用于您自己网络中的服务器，例如 10.0.0.0/8 或 192.168.0.0/16。',
+    wholeAnswers: '短响应不使用流式传输',
+    wholeAnswersHint: '用于非流式调用。CPU 占用比流式更少，但首个 token 的超时适用于整个响应，并且客户端断开时无法得知已生成多少内容。',
+    allowedFields: '其他请求字段',
+    allowedFieldsHint:
+      '在此 API 格式的标准字段之外额外允许的字段，其余字段会被丢弃。用逗号分隔，例如 top_a, options.num_ctx。这些字段产生的 token 以外的费用由您承担。',
+    use: '将此上游用于调用',
+  },
+);
