@@ -69,6 +69,12 @@ function since(before: CpuUs, after: CpuUs): CpuUs {
   return used;
 }
 
+/** Returns what was used during a load, with this share of what was used after it. */
+function together(during: CpuUs, after: CpuUs, share: number): CpuUs {
+  const names = new Set([...Object.keys(during), ...Object.keys(after)]);
+  return Object.fromEntries([...names].map((name) => [name, (during[name] ?? 0) + (after[name] ?? 0) * share]));
+}
+
 /** Returns the CPU microseconds that each contender uses per second without calls. */
 export async function idleOf(contenders: readonly Contender[], seconds: number): Promise<Map<Contender, number>> {
   const before = contenders.map(({ pids }) => cpuByThread(pids));
@@ -77,8 +83,14 @@ export async function idleOf(contenders: readonly Contender[], seconds: number):
 }
 
 /**
+ * Every window begins with this much of the same load, unmeasured. After minutes without calls, the first second costs a contender several
+ * times as much, a plain relay too: the kernel has taken its pages, and V8 its compiled code.
+ */
+const leadInMs = 1000;
+
+/**
  * Runs a load and waits until its calls are settled and rolled up, so that all of their work is inside the window. What the contender uses
- * without calls is subtracted for the time of that wait.
+ * without calls is subtracted for the time of that wait. Work that the lead-in left behind is divided among its calls too.
  */
 export async function measure(
   contender: Contender,
@@ -87,31 +99,38 @@ export async function measure(
   vendor: Contender,
 ): Promise<Measured> {
   const { pids, databasePids = {}, tailMs, origin, headers } = contender;
-  const cpuBefore = cpuByThread(pids);
+  const run = (each: Omit<Load, 'url' | 'headers'>): Promise<LoadResult> => runLoad({ ...each, url: `${origin}${load.path}`, headers });
+  const read = () => ({
+    cpu: cpuByThread(pids),
+    databaseCpu: cpuByThread(databasePids),
+    written: writtenBytes({ ...pids, ...databasePids }),
+  });
+  const leadIn = await run({ ...load, durationMs: leadInMs });
   const loadPids = [process.pid, ...Object.values(vendor.pids)];
   const loadBefore = cpuOf(loadPids);
-  const databaseBefore = cpuByThread(databasePids);
-  const writtenBefore = writtenBytes({ ...pids, ...databasePids });
-  const result: LoadResult = await runLoad({ ...load, url: `${origin}${load.path}`, headers });
+  const before = read();
+  const { calls, events, seconds, latenciesMs, firstTokensMs } = await run(load);
   const loadUs = cpuOf(loadPids) - loadBefore;
-  const atEnd = cpuByThread(pids);
+  const atEnd = read();
   await sleep(tailMs);
-  const used = since(cpuBefore, cpuByThread(pids));
-  const afterUs = sum(Object.values(since(atEnd, cpuByThread(pids)))) - (idleUs * tailMs) / 1000;
-  const { calls, events, seconds, latenciesMs, firstTokensMs } = result;
+  const atRest = read();
+  const share = calls / (leadIn.calls + calls);
+  const afterUs = (sum(Object.values(since(atEnd.cpu, atRest.cpu))) - (idleUs * tailMs) / 1000) * share;
+  const used = together(since(before.cpu, atEnd.cpu), since(atEnd.cpu, atRest.cpu), share);
+  const usedByDatabase = together(since(before.databaseCpu, atEnd.databaseCpu), since(atEnd.databaseCpu, atRest.databaseCpu), share);
   return {
     calls,
     callsPerSecond: calls / seconds,
     eventsPerCall: events / calls,
-    cpuUs: (sum(Object.values(used)) - (idleUs * tailMs) / 1000) / calls,
+    cpuUs: (sum(Object.values(used)) - ((idleUs * tailMs) / 1000) * share) / calls,
     afterUs: Math.max(0, afterUs) / calls,
     cpuUsByThread: Object.fromEntries(Object.entries(used).map(([name, us]) => [name, us / calls])),
-    databaseCpuUs: sum(Object.values(since(databaseBefore, cpuByThread(databasePids)))) / calls,
+    databaseCpuUs: sum(Object.values(usedByDatabase)) / calls,
     loadUs: loadUs / calls,
     p50Ms: percentile(latenciesMs, 0.5),
     p99Ms: percentile(latenciesMs, 0.99),
     firstTokenMs: percentile(firstTokensMs, 0.5),
-    writtenBytes: (writtenBytes({ ...pids, ...databasePids }) - writtenBefore) / calls,
+    writtenBytes: (atEnd.written - before.written + (atRest.written - atEnd.written) * share) / calls,
   };
 }
 
