@@ -7,6 +7,7 @@ import type { Call } from '#proto/metering/v1/metering.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#client/call-context.js';
+import { InFlight } from '#client/in-flight.js';
 import { inBatchSpan } from '#kit/telemetry/traces/batch-span.js';
 import { recordedSpan } from '#kit/telemetry/traces/recorded-trace.js';
 import type { GatewayPeers } from '../peers.js';
@@ -32,6 +33,7 @@ interface CheckpointedCall {
 }
 
 interface Tracked extends OpenCall {
+  readonly number: number;
   /** Present when the trace of the call is recorded. */
   readonly span: Span | undefined;
   isCheckpointed: boolean;
@@ -57,7 +59,8 @@ export function createCheckpoints(deps: {
   rpcTimeoutMs: number;
 }): Checkpoints {
   const { metering, log, intervalMs, rpcTimeoutMs } = deps;
-  const calls = new Set<Tracked>();
+  const calls = new InFlight<Tracked>();
+  let last = 0;
   let stopNoting = (): void => {};
   let isRunning = false;
   let isFailing = false;
@@ -66,8 +69,9 @@ export function createCheckpoints(deps: {
     if (isRunning || calls.size === 0) return;
     isRunning = true;
     try {
-      const all = [...calls].filter((call) => !call.isSkippedOnce);
-      for (const call of calls) {
+      const open = calls.values();
+      const all = open.filter((call) => !call.isSkippedOnce);
+      for (const call of open) {
         if (!call.isSkippedOnce) call.isCheckpointed = true;
         call.isSkippedOnce = false;
       }
@@ -93,7 +97,7 @@ export function createCheckpoints(deps: {
     );
     for (const [index, openCall] of batch.entries()) {
       // A call that ended while this request was in flight is expected to be closed.
-      if (open[index] === false && calls.has(openCall)) {
+      if (open[index] === false && calls.has(openCall.number)) {
         openCall.onClosed(new AppError('call_closed', 'The call was recorded as lost, or its hold no longer exists.'));
       }
     }
@@ -107,14 +111,14 @@ export function createCheckpoints(deps: {
       stopNoting();
     },
     open(call) {
-      const tracked = { ...call, span: recordedSpan(), isCheckpointed: false, isSkippedOnce: false };
-      calls.add(tracked);
+      const tracked = { ...call, number: (last += 1), span: recordedSpan(), isCheckpointed: false, isSkippedOnce: false };
+      calls.set(tracked.number, tracked);
       return {
         reporting() {
           tracked.isSkippedOnce = !tracked.isCheckpointed;
           return !tracked.isCheckpointed;
         },
-        close: () => calls.delete(tracked),
+        close: () => calls.delete(tracked.number),
       };
     },
     count: () => calls.size,

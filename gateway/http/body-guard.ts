@@ -1,6 +1,7 @@
 // Bounds what request bodies take while they are read: memory, in total and per account, and time. A client could otherwise send large bodies
 // almost to their end and hold their memory for minutes.
 import { AppError } from '#client/errors/app-error.js';
+import { InFlight } from '#client/in-flight.js';
 import { everyAbout } from '#kit/shared-timers.js';
 import type { Occupancy } from './occupancy.js';
 
@@ -30,6 +31,7 @@ const periodMs = 5000;
 const retryAfterMs = 1000;
 
 interface Reading {
+  readonly number: number;
   /** Bytes since the period began. */
   received: number;
   periodBeganMs: number;
@@ -38,9 +40,10 @@ interface Reading {
 
 /** Guards the bodies of one gateway. */
 export class BodyGuard {
-  readonly #reading = new Set<Reading>();
+  readonly #reading = new InFlight<Reading>();
   readonly #stop: () => void;
   #sweptAtMs = performance.now();
+  #last = 0;
 
   constructor(
     private readonly limits: BodyLimits,
@@ -51,8 +54,8 @@ export class BodyGuard {
 
   /** Begins to read a body of this account; empty for requests without a key. `cut` ends the reading with an error if the client is too slow. */
   begin(accountId: string, cut: (error: AppError) => void): GuardedBody {
-    const reading = { received: 0, periodBeganMs: performance.now(), cut };
-    this.#reading.add(reading);
+    const reading = { number: (this.#last += 1), received: 0, periodBeganMs: performance.now(), cut };
+    this.#reading.set(reading.number, reading);
     let total = 0;
     let units = 0;
     return {
@@ -66,7 +69,7 @@ export class BodyGuard {
         units += more;
       },
       end: () => {
-        this.#reading.delete(reading);
+        this.#reading.delete(reading.number);
         if (units > 0) this.occupancy.countBody(accountId, -units);
         units = 0;
       },
@@ -98,11 +101,11 @@ export class BodyGuard {
     // While this process was busy it read nothing, which is not the clients' fault.
     const wasBusy = nowMs - this.#sweptAtMs > 2 * sweepMs;
     this.#sweptAtMs = nowMs;
-    for (const reading of this.#reading) {
+    for (const reading of this.#reading.values()) {
       if (nowMs - reading.periodBeganMs < periodMs && !wasBusy) continue;
       const least = this.limits.uploadBytesPerSecondMin * ((nowMs - reading.periodBeganMs) / 1000);
       if (!wasBusy && reading.received < least) {
-        this.#reading.delete(reading);
+        this.#reading.delete(reading.number);
         reading.cut(
           new AppError(
             'upload_too_slow',

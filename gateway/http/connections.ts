@@ -21,6 +21,13 @@ export interface Connections {
   closeIdle(idleMs: number): number;
 }
 
+interface Connection {
+  /** Requests that wait for the end of their responses. */
+  unanswered: number;
+  /** Not kept before `closeAfterResponses`. */
+  idleSinceMs: number;
+}
+
 /** The limits of connections. */
 export interface ConnectionLimits {
   /** Further connections are closed immediately. */
@@ -35,32 +42,36 @@ export function watchConnections(
   { connectionsMax, slowReaderTimeoutMs }: ConnectionLimits,
   occupancy: Pick<Occupancy, 'connections' | 'countConnection'>,
 ): Connections {
-  const unanswered = new Map<Socket, number>();
-  /** The open connections, and since when each has been idle; before `closeAfterResponses` that is not kept. */
-  const open = new Map<Socket, number>();
+  const open = new Map<Socket, Connection>();
+  /** Of all connections. */
+  let unanswered = 0;
   let isClosing = false;
 
   // Responses queued behind another one are not notified that their connection has closed.
   server.on('connection', (socket) => {
     occupancy.countConnection(1);
-    open.set(socket, performance.now());
+    const connection = { unanswered: 0, idleSinceMs: performance.now() };
+    open.set(socket, connection);
     socket.once('close', () => {
       occupancy.countConnection(-1);
-      unanswered.delete(socket);
+      unanswered -= connection.unanswered;
       open.delete(socket);
     });
     if (occupancy.connections() > connectionsMax) socket.destroy();
   });
 
   function settle(socket: Socket): void {
-    const left = (unanswered.get(socket) ?? 0) - 1;
-    if (left > 0) unanswered.set(socket, left);
-    else unanswered.delete(socket);
-    if (isClosing && open.has(socket)) open.set(socket, performance.now());
+    const connection = open.get(socket);
+    // Counted when the connection closed.
+    if (connection === undefined) return;
+    connection.unanswered -= 1;
+    unanswered -= 1;
+    if (isClosing) connection.idleSinceMs = performance.now();
   }
 
-  function watch(socket: Socket, response: ServerResponse): void {
-    unanswered.set(socket, (unanswered.get(socket) ?? 0) + 1);
+  function watch(socket: Socket, connection: Connection, response: ServerResponse): void {
+    connection.unanswered += 1;
+    unanswered += 1;
     response.once('close', () => settle(socket));
     // Every read by the client restarts the timeout, and Node sets its own (keepAliveTimeout) when the response has been sent.
     response.once('prefinish', () => socket.setTimeout(slowReaderTimeoutMs));
@@ -69,24 +80,26 @@ export function watchConnections(
   return {
     guard: (handle) => (request, response) => {
       const { socket } = request;
-      if (socket.destroyed) return;
-      if ((unanswered.get(socket) ?? 0) >= pipelinedMax) {
+      const connection = open.get(socket);
+      // On a connection that is closed, or being closed, there can be no response.
+      if (socket.destroyed || connection === undefined) return;
+      if (connection.unanswered >= pipelinedMax) {
         socket.destroy();
         return;
       }
-      watch(socket, response);
+      watch(socket, connection, response);
       if (isClosing) response.shouldKeepAlive = false;
       handle(request, response);
     },
-    isQuiet: () => unanswered.size === 0,
+    isQuiet: () => unanswered === 0,
     closeAfterResponses() {
       isClosing = true;
-      for (const socket of open.keys()) open.set(socket, performance.now());
+      for (const connection of open.values()) connection.idleSinceMs = performance.now();
     },
     closeIdle(idleMs) {
       const nowMs = performance.now();
-      for (const [socket, sinceMs] of open) {
-        if (unanswered.has(socket) || nowMs - sinceMs < idleMs) continue;
+      for (const [socket, connection] of open) {
+        if (connection.unanswered > 0 || nowMs - connection.idleSinceMs < idleMs) continue;
         // Not `destroy`, which would reset the connection if a request had just arrived.
         socket.end();
         open.delete(socket);

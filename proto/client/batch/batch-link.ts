@@ -2,6 +2,7 @@
 import { AppError } from '../errors/app-error.js';
 import type { BatchResponse, Case } from './batch-contract.js';
 import { type CallContext, callContext } from '../call-context.js';
+import { InFlight } from '../in-flight.js';
 import { untraced } from '../traceparent.js';
 
 /** Opens a stream. */
@@ -38,7 +39,7 @@ export interface LinkOwner {
 /** Sends its owner's waiting calls as fast as the transport accepts them, and returns the results. */
 export class BatchLink implements AsyncIterator<unknown> {
   /** The calls in flight, by tag. */
-  readonly inFlight = new Map<number, PendingCall>();
+  readonly inFlight = new InFlight<PendingCall>();
   /** Whether nothing has arrived on it so far. */
   isFruitless = true;
   /** When something last arrived. */

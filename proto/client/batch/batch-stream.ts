@@ -164,7 +164,7 @@ export class BatchStream implements LinkOwner {
   }
 
   ended(link: BatchLink, error: unknown): void {
-    const left = [...link.inFlight.values()].filter(({ isOver }) => !isOver);
+    const left = link.inFlight.values().filter(({ isOver }) => !isOver);
     // A service that ends its stream has not begun the calls without a result: they are sent again.
     const [again, lost] =
       error === undefined ? [left.filter(({ sends }) => sends < sendsMax), left.filter(({ sends }) => sends >= sendsMax)] : [[], left];

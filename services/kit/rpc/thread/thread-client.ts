@@ -12,6 +12,7 @@ import {
   type UnaryHandler,
   type UntypedService,
 } from '#client/definition.js';
+import { InFlight } from '#client/in-flight.js';
 import { pump } from '#client/grpc/stream-pump.js';
 import { injectTraceContext } from '#client/traceparent.js';
 import type { Crossing } from '../crossing.js';
@@ -42,7 +43,7 @@ const crossing: Crossing = { request: encodeRequest, response: (info, sent) => d
 
 /** Returns a connection over a port. `caller` is for errors only: the serving thread knows its caller. */
 export function dialThread(port: MessagePort, { caller }: { caller: string }): ThreadConnection {
-  const calls = new Map<number, OpenCall>();
+  const calls = new InFlight<OpenCall>();
   let lastId = 0;
   let isClosed = false;
   const link = new ThreadLink(port, {

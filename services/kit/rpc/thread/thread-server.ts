@@ -7,6 +7,7 @@ import { callContext, consumerLeft } from '#client/call-context.js';
 import { decodeRequest, encodeResponse } from '#client/codec.js';
 import { handlerOf, type MethodInfo, methodsOf, type StreamHandler, type UnaryHandler } from '#client/definition.js';
 import { pump } from '#client/grpc/stream-pump.js';
+import { InFlight } from '#client/in-flight.js';
 import { inTraceOf } from '#client/traceparent.js';
 import type { Logger } from '../../log.js';
 import type { ServedService } from '../served-service.js';
@@ -55,7 +56,7 @@ export function serveThread(port: MessagePort, options: ServeThreadOptions): Thr
   const methods = new Map<string, Served>();
   for (const { definition, service } of options.services)
     for (const info of methodsOf(definition)) methods.set(info.fullName, { info, handler: handlerOf(service, info) });
-  const calls = new Map<number, OpenCall>();
+  const calls = new InFlight<OpenCall>();
   let isStopping = false;
   const link = new ThreadLink(port, { receive, closed: () => abortAll(consumerLeft) });
 
