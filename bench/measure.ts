@@ -84,7 +84,7 @@ export async function idleOf(contenders: readonly Contender[], seconds: number):
 
 /**
  * Every window begins with this much of the same load, unmeasured. After minutes without calls, the first second costs a contender several
- * times as much, a plain relay too: the kernel has taken its pages, and V8 its compiled code.
+ * times as much, a plain relay too, because the kernel has taken its pages.
  */
 const leadInMs = 1000;
 
