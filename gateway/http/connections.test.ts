@@ -83,4 +83,25 @@ describe('connections', () => {
     expect(connections.isQuiet()).toBe(true);
     socket.destroy();
   });
+
+  it('does not handle a request that arrives on a connection that a stop is closing, because nothing could be sent in response', async () => {
+    let handled = 0;
+    const connections = await serve(() => (handled += 1));
+    let arrived = 0;
+    server.on('request', () => (arrived += 1));
+    let accepted = 0;
+    server.on('connection', () => (accepted += 1));
+    const socket = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true });
+    const received: Buffer[] = [];
+    socket.on('data', (bytes) => received.push(bytes));
+    const ended = new Promise((resolve) => socket.once('end', resolve));
+    await untilTrue(() => accepted === 1);
+    connections.closeAfterResponses();
+    expect(connections.closeIdle(0)).toBe(0);
+    await ended;
+    socket.write(request);
+    await untilTrue(() => arrived === 1);
+    expect([arrived, handled, received, connections.isQuiet()]).toEqual([1, 0, [], true]);
+    socket.destroy();
+  });
 });
