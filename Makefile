@@ -21,8 +21,9 @@ SOURCES := $(shell find proto/client proto/rules services gateway cli deploy con
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
+# Node moves its own code to large pages where the system has them, which saves 5 % of the CPU of a call (bench/README.md).
 run: built ## everything in one process, SQLite under ./data
-	@$(WITH_NODE) exec node dist/deploy/single/main.js
+	@$(WITH_NODE) exec node --use-largepages=silent dist/deploy/single/main.js
 
 run-distributed: built distributed-programs ## a process per service over gRPC, on a private MariaDB and Redis under ./data
 	@TOLLGATE_DATA_DIR="$${TOLLGATE_DATA_DIR:-./data/distributed}" $(WITH_NODE) exec node dist/deploy/distributed/main.js

@@ -118,7 +118,9 @@ export async function startTollgate(
     ...(mode === 'distributed' ? { TOLLGATE_DISTRIBUTED_FIRST_PORT: '0' } : {}),
     ...env,
   };
-  const child = start(process.execPath, [`dist/deploy/${mode}/main.js`], where, { ...all, PORT: '0' });
+  // As `make run` and `make run-distributed` start it.
+  const flags = mode === 'single' ? ['--use-largepages=silent'] : [];
+  const child = start(process.execPath, [...flags, `dist/deploy/${mode}/main.js`], where, { ...all, PORT: '0' });
   const origin = await originOf(child, /http:\/\/127\.0\.0\.1:\d+/);
   await ready(`${origin}/readyz`);
   const operator = mode === 'single' ? {} : operatorEnv(dataDir);
