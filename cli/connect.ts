@@ -83,7 +83,7 @@ export async function connect(config: CliConfig): Promise<Services> {
     inference: connectionTo('inference').client(InferenceServiceDefinition),
     async replicas(name) {
       // Loaded only here, because it is slow to load and only the doctor needs it.
-      const { checkHealth } = await import('#kit/rpc/health-client.js');
+      const { checkHealth } = await import('#kit/rpc/grpc/health-client.js');
       return (await replicasOf(targetOf(name))).map((replica) => ({
         address: replica.address,
         checkHealth: () => checkHealth(connectionTo(name, replica), definitions[name].fullName, { caller, timeoutMs: healthTimeoutMs }),

@@ -1,7 +1,7 @@
 // During a rolling upgrade the previous version keeps running on the new version's schema, so a migration after the first may only add:
 // everything that the previous version reads and writes must still exist, and a column that it does not write must have a default.
 import { describe, expect, it } from '@jest/globals';
-import { dialects } from '#kit/db/dialect.js';
+import { dialects } from '#kit/db/migrations/dialect.js';
 import { migrations as auth } from '../services/auth/migrations/index.js';
 import { migrations as catalog } from '../services/catalog/migrations/index.js';
 import { migrations as inference } from '../services/inference/migrations/index.js';

@@ -12,7 +12,7 @@ import { PaymentServiceDefinition } from '#proto/ledger/v1/payments.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { HealthDefinition } from '#grpc/health/v1/health.js';
 import { runProcess } from '#kit/process/process.js';
-import { timed } from '#kit/rpc/rpc-metrics.js';
+import { timed } from '#kit/rpc/chain/rpc-metrics.js';
 import { batchClient } from '#client/batch/batch-client.js';
 import { gatewaySettings, peerSettings } from './config.js';
 import { createGateway } from './index.js';

@@ -1,5 +1,5 @@
 // Writes what the running programs read of the protobuf files as TypeScript modules: their descriptors, for server reflection
-// (services/kit/rpc/reflection.ts), and who may call each RPC (services/kit/rpc/access). A module needs no path at run time, wherever
+// (services/kit/rpc/grpc/reflection.ts), and who may call each RPC (services/kit/rpc/access). A module needs no path at run time, wherever
 // the build puts it.
 import { createFileRegistry, fromBinary, getExtension, hasExtension } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';

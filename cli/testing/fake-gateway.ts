@@ -8,7 +8,7 @@ import { claimAdminSocket } from '#kit/process/admin-socket.js';
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
-import { type GrpcServer, serveGrpc } from '#kit/rpc/grpc-server.js';
+import { type GrpcServer, serveGrpc } from '#kit/rpc/grpc/grpc-server.js';
 import { silentLog } from '#kit/testing/log.js';
 import {
   Account,

@@ -1,7 +1,7 @@
 // Copies the data folder of a single process while it runs, and puts such a copy into a new folder.
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { copySqlite } from '#kit/db/sqlite-copy.js';
+import { copySqlite } from '#kit/db/sqlite/copy.js';
 
 /** The name of the file that marks the first start as done; without it a second operator would be created. */
 const firstRunName = 'first-run.json';

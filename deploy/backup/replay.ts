@@ -7,13 +7,13 @@ import { HoldState, type LedgerService, LedgerServiceDefinition } from '#proto/l
 import { type Drift, DriftCheck, MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { systemClock } from '#kit/clock.js';
 import { type Environment, parseSettings } from '#kit/config/settings.js';
-import { migrate } from '#kit/db/migrate.js';
+import { migrate } from '#kit/db/migrations/migrate.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { Access } from '#kit/rpc/access/access.js';
-import { crossings } from '#kit/rpc/crossing.js';
-import { localClient } from '#kit/rpc/local-client.js';
-import { decorateService } from '#kit/rpc/standard-chain.js';
+import { crossings } from '#kit/rpc/local/crossing.js';
+import { localClient } from '#kit/rpc/local/local-client.js';
+import { decorateService } from '#kit/rpc/chain/standard-chain.js';
 import { verifyBooks } from '../../cli/verify-books.js';
 import type { Verification } from '../../cli/views/reconcile.js';
 import { replaySpool } from '../../gateway/index.js';

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } fr
 import { dirname, join } from 'node:path';
 import { AppError } from '#client/errors/app-error.js';
 import type { Environment } from '#kit/config/settings.js';
-import { lockFolder } from '#kit/db/folder-lock.js';
+import { lockFolder } from '#kit/db/sqlite/folder-lock.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { tollgateVersion } from '#kit/process/version.js';

@@ -2,7 +2,7 @@
 // services, so that the second passwords of the databases need not be in the services themselves.
 import { ConfigError, parseSettings, type Setting } from '#kit/config/settings.js';
 import { databaseUrl, migrationDatabaseUrl } from '#kit/db/part.js';
-import { type Migration, migrate } from '#kit/db/migrate.js';
+import { type Migration, migrate } from '#kit/db/migrations/migrate.js';
 import { openDatabase } from '#kit/db/open.js';
 import { createLogger } from '#kit/log.js';
 import { type ServiceName, serviceNames } from '#rules/services.js';

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
-import { lockFolder } from '#kit/db/folder-lock.js';
+import { lockFolder } from '#kit/db/sqlite/folder-lock.js';
 import type { Part } from '#kit/lifecycle.js';
 import { type ProcessHost, runProcess } from '#kit/process/process.js';
 import { dialGrpc } from '#client/grpc/grpc-client.js';

@@ -8,7 +8,7 @@ import type { Offer } from '#kit/process/service-process.js';
 import { threadGroup } from '#kit/process/thread-group.js';
 import { root } from '#kit/root.js';
 import type { Access } from '#kit/rpc/access/access.js';
-import type { crossings } from '#kit/rpc/crossing.js';
+import type { crossings } from '#kit/rpc/local/crossing.js';
 import {
   adoptSpools,
   assertPortIsFree,

@@ -1,6 +1,6 @@
 // Full-text search in the docs.
 import { setImmediate } from 'node:timers/promises';
-import type { TextIndex } from '#kit/db/text-index.js';
+import type { TextIndex } from '#kit/db/sqlite/text-index.js';
 import type { DocPage } from './doc-page.js';
 import type { Rendered } from './markdown.js';
 
@@ -53,7 +53,7 @@ export function createSearch<P extends SearchedPage>(pages: readonly P[]): Searc
 
 async function indexOf<P extends SearchedPage>(pages: readonly P[]): Promise<{ index: TextIndex; sections: Section<P>[] }> {
   // Loaded with the first search, because gateways need it for nothing else.
-  const { createTextIndex } = await import('#kit/db/text-index.js');
+  const { createTextIndex } = await import('#kit/db/sqlite/text-index.js');
   const index = createTextIndex();
   const sections: Section<P>[] = [];
   for (const page of pages) {

@@ -1,6 +1,6 @@
 // The public interface of auth: all that the composition may import.
 import type { Clock } from '#kit/clock.js';
-import { migrate } from '#kit/db/migrate.js';
+import { migrate } from '#kit/db/migrations/migrate.js';
 import { whenReachable } from '#kit/db/when-reachable.js';
 import { idToBytes } from '#kit/id.js';
 import type { Database } from '#kit/db/open.js';

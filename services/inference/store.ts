@@ -2,7 +2,7 @@
 import type { Knex } from 'knex';
 import type { AuditChange } from '#kit/audit/audit-outbox.js';
 import { isDuplicate } from '#kit/db/errors.js';
-import { migrate } from '#kit/db/migrate.js';
+import { migrate } from '#kit/db/migrations/migrate.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';

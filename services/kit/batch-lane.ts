@@ -1,7 +1,7 @@
 // Lets work that arrives while a transaction runs share the next one.
 import { abortError, AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
-import { LocalCall } from './rpc/local-call.js';
+import { LocalCall } from './rpc/local/local-call.js';
 import { gauge, histogram } from './telemetry/metrics.js';
 import { nextTurn } from './turn.js';
 import type { Span } from '@opentelemetry/api';

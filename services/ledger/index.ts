@@ -1,7 +1,7 @@
 // The public interface of the ledger: all that the composition may import.
 import { AuditOutbox, type AuditReceiver } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
-import { migrate } from '#kit/db/migrate.js';
+import { migrate } from '#kit/db/migrations/migrate.js';
 import type { Database } from '#kit/db/open.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';

@@ -1,7 +1,7 @@
 // The public interface of metering: all that a composition may import, besides its settings.
 import { AuditOutbox, type AuditReceiver } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
-import { migrate } from '#kit/db/migrate.js';
+import { migrate } from '#kit/db/migrations/migrate.js';
 import { whenReachable } from '#kit/db/when-reachable.js';
 import type { Database } from '#kit/db/open.js';
 import type { ServiceModule } from '#kit/lifecycle.js';

@@ -9,7 +9,7 @@ import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { localAddress } from '#kit/config/addresses.js';
 import { databasePart } from '#kit/db/part.js';
 import { batchClient } from '#client/batch/batch-client.js';
-import { timed } from '#kit/rpc/rpc-metrics.js';
+import { timed } from '#kit/rpc/chain/rpc-metrics.js';
 import { offer, runService } from '#kit/process/service-process.js';
 import { meteringProcessSettings } from './config.js';
 import { createMetering, SecretKeyFile } from './index.js';

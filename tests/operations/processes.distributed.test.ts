@@ -9,7 +9,7 @@ import { loadSync } from '@grpc/proto-loader';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { callContext } from '#client/call-context.js';
 import { dialGrpc, type GrpcConnection } from '#client/grpc/grpc-client.js';
-import { checkHealth } from '#kit/rpc/health-client.js';
+import { checkHealth } from '#kit/rpc/grpc/health-client.js';
 import { readTls, type Tls } from '#client/tls.js';
 import { createTestAuthority } from '#kit/testing/certificates.js';
 import { type CertificateFiles, ensureCertificate } from '#kit/tls/certificate-files.js';

@@ -11,7 +11,7 @@ import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { dialGrpc } from '#client/grpc/grpc-client.js';
 import { readTls } from '#client/tls.js';
-import { checkHealth } from '#kit/rpc/health-client.js';
+import { checkHealth } from '#kit/rpc/grpc/health-client.js';
 import { silentLog } from '#kit/testing/log.js';
 import { issueCertificate } from '#kit/tls/authority.js';
 import { type CertificateFiles, ensureAuthority, ensureCertificate, writePair } from '#kit/tls/certificate-files.js';

@@ -71,7 +71,7 @@ const secondsOfOthers = 10;
 export const ownProcess = [
   'services/kit/rpc/batch.test.ts',
   'services/kit/rpc/transports.test.ts',
-  'services/kit/db/sql-spans.test.ts',
+  'services/kit/db/statements/sql-spans.test.ts',
   'services/ledger/store/round-trips.mysql.test.ts',
   'services/metering/store/round-trips.mysql.test.ts',
 ];

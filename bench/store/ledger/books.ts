@@ -1,6 +1,6 @@
 // Creates a ledger's database for the benchmark, with accounts that have more funds than a run can spend.
 import { systemClock } from '#kit/clock.js';
-import { migrate } from '#kit/db/migrate.js';
+import { migrate } from '#kit/db/migrations/migrate.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import { newId } from '#kit/id.js';
 import { DepositSource } from '#proto/ledger/v1/ledger.js';

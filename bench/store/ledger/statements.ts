@@ -1,7 +1,7 @@
 // Measures statements of an account with as many charges as several months create, on SQLite and on MariaDB: months, lines and receipts. See README.md.
 import { parseArgs } from 'node:util';
 import { systemClock } from '#kit/clock.js';
-import { migrate } from '#kit/db/migrate.js';
+import { migrate } from '#kit/db/migrations/migrate.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import { asBytes } from '#kit/db/values.js';
 import { idFromBytes, newId } from '#kit/id.js';

@@ -1,5 +1,5 @@
 // Generates the usage records of two customers over months, with the store's own columns and values, many per statement.
-import { insertText } from '#kit/db/sql-text.js';
+import { insertText } from '#kit/db/plain/sql-text.js';
 import type { Database } from '#kit/db/open.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes, newId } from '#kit/id.js';

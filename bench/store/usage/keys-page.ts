@@ -1,6 +1,6 @@
 // Loads the console's keys page from the three services that have data about keys.
 import { systemClock } from '#kit/clock.js';
-import { migrate } from '#kit/db/migrate.js';
+import { migrate } from '#kit/db/migrations/migrate.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import { newId } from '#kit/id.js';
 import { callContext } from '#client/call-context.js';

@@ -1,8 +1,8 @@
 // The cost of the roll-up per record while calls come in: this many accounts take turns, and the roll-up worker runs periodically. See README.md.
 import { parseArgs } from 'node:util';
-import { migrate } from '#kit/db/migrate.js';
+import { migrate } from '#kit/db/migrations/migrate.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
-import { insertText } from '#kit/db/sql-text.js';
+import { insertText } from '#kit/db/plain/sql-text.js';
 import { migrations } from '#services/metering/migrations/index.js';
 import { rollUpPending, markPending, pendingAfter } from '#services/metering/store/rollup-steps.js';
 import { allRecordColumns } from '#services/metering/store/record-rows.js';

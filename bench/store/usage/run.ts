@@ -1,7 +1,7 @@
 // Measures pages and sums of usage records, with as many records as several months create, on SQLite and on MariaDB. See README.md.
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { migrate } from '#kit/db/migrate.js';
+import { migrate } from '#kit/db/migrations/migrate.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import { migrations } from '#services/metering/migrations/index.js';
 import { backfill, clearRollups, Phase, readRollupState, rebuildRollups } from '#services/metering/store/rollup-steps.js';

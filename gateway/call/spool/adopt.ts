@@ -1,7 +1,7 @@
 // Moves the reports of gateways that no longer run into the folder of one that does: after a change of the number of threads.
 import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { lockFolder } from '#kit/db/folder-lock.js';
+import { lockFolder } from '#kit/db/sqlite/folder-lock.js';
 import { spoolFilePattern } from './files.js';
 
 /**

@@ -5,7 +5,7 @@
 import { RecordUsageRequest } from '#proto/metering/v1/metering.js';
 import { BatchLane } from '#kit/batch-lane.js';
 import type { Clock } from '#kit/clock.js';
-import { lockFolder } from '#kit/db/folder-lock.js';
+import { lockFolder } from '#kit/db/sqlite/folder-lock.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Part } from '#kit/lifecycle.js';
 import { activeTraceparent } from '#client/traceparent.js';

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { ManualClock } from '#kit/clock.js';
-import { migrate } from '#kit/db/migrate.js';
+import { migrate } from '#kit/db/migrations/migrate.js';
 import type { Database } from '#kit/db/open.js';
 import { ActorVerifier } from '#kit/rpc/actor-token.js';
 import { SecretBox } from '#kit/secrets/secret-box.js';

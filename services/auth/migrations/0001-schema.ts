@@ -1,5 +1,5 @@
 // Accounts, platform keys, users with their sessions and memberships, and the audit log.
-import type { Migration } from '#kit/db/migrate.js';
+import type { Migration } from '#kit/db/migrations/migrate.js';
 
 export const schema: Migration = {
   name: '0001-schema',

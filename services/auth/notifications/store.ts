@@ -1,7 +1,7 @@
 // The SQL of notifications: a queue shared by several processes, and a log.
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
-import type { Row } from '#kit/db/plain-transaction.js';
+import type { Row } from '#kit/db/plain/plain-transaction.js';
 import { asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
 import { type NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';

@@ -1,6 +1,6 @@
 // What an installation remembers about itself: instants by name.
 import type { Knex } from 'knex';
-import { migrate } from '#kit/db/migrate.js';
+import { migrate } from '#kit/db/migrations/migrate.js';
 import type { Database } from '#kit/db/open.js';
 import { asNumber } from '#kit/db/values.js';
 import { migrations } from '../migrations/index.js';

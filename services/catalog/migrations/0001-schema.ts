@@ -1,6 +1,6 @@
 // Models, dated prices, price drafts, and the revision by which replicas notice each other's changes.
 import { auditOutboxTable } from '#kit/audit/audit-outbox.js';
-import type { Migration } from '#kit/db/migrate.js';
+import type { Migration } from '#kit/db/migrations/migrate.js';
 
 export const schema: Migration = {
   name: '0001-schema',

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#kit/clock.js';
-import { migrate } from '#kit/db/migrate.js';
+import { migrate } from '#kit/db/migrations/migrate.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
 import { silentLog } from '#kit/testing/log.js';
 import { type DeepPartial, type Model, ModelState } from '#proto/catalog/v1/catalog.js';

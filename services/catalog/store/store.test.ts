@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { isDuplicate } from '#kit/db/errors.js';
-import { migrate } from '#kit/db/migrate.js';
+import { migrate } from '#kit/db/migrations/migrate.js';
 import { newId } from '#kit/id.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';

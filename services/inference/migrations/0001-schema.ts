@@ -1,6 +1,6 @@
 // The upstreams that operators add (built-in and configured ones are not stored), the latest test of each upstream, and the overrides and health of targets.
 import { auditOutboxTable } from '#kit/audit/audit-outbox.js';
-import type { Migration } from '#kit/db/migrate.js';
+import type { Migration } from '#kit/db/migrations/migrate.js';
 
 export const schema: Migration = {
   name: '0001-schema',

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '../clock.js';
-import { dialects } from '../db/dialect.js';
+import { dialects } from '../db/migrations/dialect.js';
 import type { Database } from '../db/open.js';
 import { AppError } from '#client/errors/app-error.js';
 import { callContext } from '#client/call-context.js';

@@ -1,9 +1,9 @@
 // The audit events of a service, on their way to the service that keeps the audit log.
 import type { Knex } from 'knex';
 import type { Clock } from '../clock.js';
-import type { Dialect } from '../db/dialect.js';
+import type { Dialect } from '../db/migrations/dialect.js';
 import type { Database } from '../db/open.js';
-import type { PlainTransaction } from '../db/plain-transaction.js';
+import type { PlainTransaction } from '../db/plain/plain-transaction.js';
 import type { Logger } from '../log.js';
 import { Outbox, outboxTable } from '../outbox/outbox.js';
 import { type CallContext, callContext } from '#client/call-context.js';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase, testEngines } from '../testing/database.js';
 import { isCheckViolation, isDuplicate } from './errors.js';
-import { migrate, type Migration } from './migrate.js';
-import { insertText, keyedText, textOfRows, upsertText } from './sql-text.js';
-import { Table } from './table.js';
+import { migrate, type Migration } from './migrations/migrate.js';
+import { insertText, keyedText, textOfRows, upsertText } from './plain/sql-text.js';
+import { Table } from './plain/table.js';
 import { asBigInt, asBytes, asNumber } from './values.js';
 
 const migrations: Migration[] = [

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '../clock.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '../testing/database.js';
-import { migrate } from './migrate.js';
+import { migrate } from './migrations/migrate.js';
 import { openDatabase } from './open.js';
 import { WriteProbe } from './write-probe.js';
 

@@ -2,8 +2,8 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Clock, systemClock } from '../clock.js';
-import type { Dialect } from './dialect.js';
-import type { PlainTransaction } from './plain-transaction.js';
+import type { Dialect } from './migrations/dialect.js';
+import type { PlainTransaction } from './plain/plain-transaction.js';
 import { isConnectionLost, isPoolExhausted, isRetryable, isUnwritable } from './errors.js';
 
 /** How long a successful write is trusted while no transaction fails. */

@@ -1,9 +1,9 @@
 // Messages of a service on their way to another: written in the transaction of the change that causes them and shipped after it commits.
 import type { Knex } from 'knex';
-import type { Dialect } from '../db/dialect.js';
+import type { Dialect } from '../db/migrations/dialect.js';
 import type { Database } from '../db/open.js';
-import type { PlainTransaction } from '../db/plain-transaction.js';
-import { Table } from '../db/table.js';
+import type { PlainTransaction } from '../db/plain/plain-transaction.js';
+import { Table } from '../db/plain/table.js';
 import { asBytes, asText } from '../db/values.js';
 import { idFromBytes, idToBytes, newId } from '../id.js';
 import type { Logger } from '../log.js';

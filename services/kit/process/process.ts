@@ -11,7 +11,7 @@ import { type Part, startInOrder } from '../lifecycle.js';
 import { createLogger, type Logger } from '../log.js';
 import { dialGrpc, type DialGrpcOptions, type GrpcConnection } from '#client/grpc/grpc-client.js';
 import type { Tls } from '#client/tls.js';
-import { timed } from '../rpc/rpc-metrics.js';
+import { timed } from '../rpc/chain/rpc-metrics.js';
 import type { MetricSnapshot } from '../telemetry/metrics.js';
 import { observeCertificates } from '../telemetry/runtime-metrics.js';
 import { type ProcessTelemetry, startTelemetry } from '../telemetry/telemetry.js';

@@ -8,7 +8,7 @@ import { newId } from '../id.js';
 import type { ServiceModule } from '../lifecycle.js';
 import { callContext } from '#client/call-context.js';
 import { dialGrpc, type GrpcConnection } from '#client/grpc/grpc-client.js';
-import { checkHealth } from '../rpc/health-client.js';
+import { checkHealth } from '../rpc/grpc/health-client.js';
 import { offer, runService } from './service-process.js';
 import { probeAccess } from '../testing/access.js';
 import { probe, type ProbeService, probeService, ProbeServiceDefinition } from '../testing/probe-service.js';

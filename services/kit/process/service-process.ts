@@ -8,9 +8,9 @@ import { type ProcessHost, runProcess } from './process.js';
 import type { ServiceDefinition, ServiceOf } from '#client/definition.js';
 import { Access } from '../rpc/access/access.js';
 import { type CallerSource, followCallers } from '../rpc/access/follow-callers.js';
-import { type GrpcServer, serveGrpc } from '../rpc/grpc-server.js';
+import { type GrpcServer, serveGrpc } from '../rpc/grpc/grpc-server.js';
 import type { ServedService } from '../rpc/served-service.js';
-import { type ChainOptions, decorateService } from '../rpc/standard-chain.js';
+import { type ChainOptions, decorateService } from '../rpc/chain/standard-chain.js';
 import type { Tls } from '#client/tls.js';
 
 /** A service that a process offers to others; created by `offer`. */

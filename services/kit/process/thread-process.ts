@@ -6,7 +6,7 @@ import { type CommonConfig, identityOf } from '../config/common.js';
 import { type Part, startInOrder } from '../lifecycle.js';
 import { createLogger, type Logger } from '../log.js';
 import { dialThread, type ThreadConnection } from '../rpc/thread/thread-client.js';
-import { timed } from '../rpc/rpc-metrics.js';
+import { timed } from '../rpc/chain/rpc-metrics.js';
 import { collectMetrics } from '../telemetry/metrics.js';
 import { startThreadTelemetry } from '../telemetry/telemetry.js';
 import { endOnUncaught } from './process.js';

@@ -10,7 +10,7 @@ import { type CallContext, callContext } from '#client/call-context.js';
 import { connect } from '#client/connect.js';
 import { dialGrpc } from '#client/grpc/grpc-client.js';
 import { freePort } from '../testing/free-port.js';
-import { type GrpcServer, serveGrpc } from './grpc-server.js';
+import { type GrpcServer, serveGrpc } from './grpc/grpc-server.js';
 
 const echoing: LedgerService['release'] = async ({ holdId }) => ReleaseResponse.fromPartial({ hold: { id: holdId } });
 const context = (timeoutMs = 5000): CallContext => callContext({ caller: 'gateway', timeoutMs });

@@ -15,7 +15,7 @@ import {
 } from '#client/batch/batch-contract.js';
 import { type CallContext, changedContext } from '#client/call-context.js';
 import { EncodedMessage, encodeMessage } from '#client/codec.js';
-import { hopMs } from './deadline.js';
+import { hopMs } from './chain/deadline.js';
 import type { MessageType, UnaryHandler } from '#client/definition.js';
 import { withTraceparent } from './traceparent.js';
 

@@ -17,7 +17,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { toRpcStatus } from '#client/errors/rpc-status.js';
 import { recordingLogger } from '../testing/log.js';
 import type { ServiceDefinition } from '#client/definition.js';
-import { type GrpcServer, serveGrpc } from './grpc-server.js';
+import { type GrpcServer, serveGrpc } from './grpc/grpc-server.js';
 
 type Foreign = Client & Record<string, (...args: unknown[]) => NodeJS.EventEmitter>;
 

@@ -7,9 +7,9 @@ import { type Probe, probe, type ProbeService, probeService, ProbeServiceDefinit
 import { type Connection, transports } from '../testing/transports.js';
 import { failureOf, promised, untilStill, untilTrue } from '../testing/waiting.js';
 import { type CallContext, callContext } from '#client/call-context.js';
-import { serveGrpc } from './grpc-server.js';
+import { serveGrpc } from './grpc/grpc-server.js';
 import { dialGrpc } from '#client/grpc/grpc-client.js';
-import { decorateService } from './standard-chain.js';
+import { decorateService } from './chain/standard-chain.js';
 
 type Converse = ProbeService['converse'];
 

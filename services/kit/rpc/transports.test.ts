@@ -9,9 +9,9 @@ import { failureOf, promised, untilStill, untilTrue } from '../testing/waiting.j
 import { type RecordedTraces, recordTraces } from '../testing/traces.js';
 import { type Connection, encodingTransports, transports } from '../testing/transports.js';
 import { type CallContext, callContext } from '#client/call-context.js';
-import { crossings } from './crossing.js';
-import { localClient } from './local-client.js';
-import { decorateService } from './standard-chain.js';
+import { crossings } from './local/crossing.js';
+import { localClient } from './local/local-client.js';
+import { decorateService } from './chain/standard-chain.js';
 
 let traces: RecordedTraces;
 

@@ -4,7 +4,7 @@ import { Access } from '../rpc/access/access.js';
 import type { BatchRequest } from '#client/batch/batch-contract.js';
 import { answerBatches } from '../rpc/batch-server.js';
 import type { ServiceOf, UnaryHandler } from '#client/definition.js';
-import { decorateOperations, decorateService } from '../rpc/standard-chain.js';
+import { decorateOperations, decorateService } from '../rpc/chain/standard-chain.js';
 import { type LogLine, recordingLogger } from './log.js';
 
 /** The service that represents all services with a batch method. */

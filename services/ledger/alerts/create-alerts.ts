@@ -2,7 +2,7 @@
 import type { AuditLog } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
-import { migrate } from '#kit/db/migrate.js';
+import { migrate } from '#kit/db/migrations/migrate.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';

@@ -1,6 +1,6 @@
 // Settles calls within a transaction of another service on the same database, so that a record and its settlement are one commit.
 import type { Clock } from '#kit/clock.js';
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
 import type { Logger } from '#kit/log.js';
 import type { SettleRequest } from '#proto/ledger/v1/ledger.js';
 import { countOperation } from '../ledger-metrics.js';

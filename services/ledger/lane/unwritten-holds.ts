@@ -1,7 +1,7 @@
 // Holds that are granted in memory and written with the next transaction of the books. A call whose client receives nothing before its record is
 // stored needs no hold on disk until then: if the process dies, the hold and the call are lost together.
 import type { Span } from '@opentelemetry/api';
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
 import type { Logger } from '#kit/log.js';
 import { endWait, startWait } from '#kit/telemetry/traces/batch-span.js';
 import { recordedSpan } from '#kit/telemetry/traces/recorded-trace.js';

@@ -1,7 +1,7 @@
 // The books, their archive and sums by month, redemption codes, and alerts. Every primary key of the books begins with the slot and contains the
 // account, so that the tables can be sharded by the slot.
 import { auditOutboxTable } from '#kit/audit/audit-outbox.js';
-import type { Migration } from '#kit/db/migrate.js';
+import type { Migration } from '#kit/db/migrations/migrate.js';
 import { outboxTable } from '#kit/outbox/outbox.js';
 import { endedWithoutEntry, isOpen } from '../store/hold-conditions.js';
 import { notificationOutbox } from '../alerts/notification-outbox.js';

@@ -2,8 +2,8 @@
 import { endedWithoutEntry } from './hold-conditions.js';
 import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
-import type { Row } from '#kit/db/plain-transaction.js';
-import { keyedText, textOfRows } from '#kit/db/sql-text.js';
+import type { Row } from '#kit/db/plain/plain-transaction.js';
+import { keyedText, textOfRows } from '#kit/db/plain/sql-text.js';
 import { asBigInt, asNumber } from '#kit/db/values.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
 import type { RebuildSums } from '../books/model.js';

@@ -2,7 +2,7 @@
 // the archiver lists accounts with them too. Reads take no locks; each is consistent in itself.
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
-import type { Row } from '#kit/db/plain-transaction.js';
+import type { Row } from '#kit/db/plain/plain-transaction.js';
 import { asBigInt, asBytes, optional } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';

@@ -3,8 +3,8 @@
 import type { Knex } from 'knex';
 import type { Database, Engine } from '#kit/db/open.js';
 import { isDuplicate } from '#kit/db/errors.js';
-import type { PlainTransaction, Row } from '#kit/db/plain-transaction.js';
-import { Table, type Values } from '#kit/db/table.js';
+import type { PlainTransaction, Row } from '#kit/db/plain/plain-transaction.js';
+import { Table, type Values } from '#kit/db/plain/table.js';
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { RedemptionCodeState as State } from '#proto/ledger/v1/ledger.js';

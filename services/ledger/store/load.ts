@@ -1,7 +1,7 @@
 // Loads the rows that some operations touch, with locks that exclude every other writer of these accounts.
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
-import { textOfRows, keyedText } from '#kit/db/sql-text.js';
-import type { Values } from '#kit/db/table.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
+import { textOfRows, keyedText } from '#kit/db/plain/sql-text.js';
+import type { Values } from '#kit/db/plain/table.js';
 import { asBytes, asNumber } from '#kit/db/values.js';
 import type { Operation } from '../books/model.js';
 import { noBudgets } from '../budgets/buckets.js';

@@ -1,6 +1,6 @@
 // The SQL of monthly statements.
 import type { Database } from '#kit/db/open.js';
-import type { Row } from '#kit/db/plain-transaction.js';
+import type { Row } from '#kit/db/plain/plain-transaction.js';
 import type { Entry, EntryKind } from '#proto/ledger/v1/ledger.js';
 import type { MonthOpening } from '../books/model.js';
 import { isNoted } from '../statements/months.js';

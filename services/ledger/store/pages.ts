@@ -1,7 +1,7 @@
 // All holds and the whole journal, page by page in key order, for comparison with other books. Reads take
 // no locks: holds may change between two pages, entries never do.
 import type { Database } from '#kit/db/open.js';
-import type { Bindings, Row } from '#kit/db/plain-transaction.js';
+import type { Bindings, Row } from '#kit/db/plain/plain-transaction.js';
 import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
 import type { HoldRecord } from '../books/model.js';

@@ -3,7 +3,7 @@ import { oldestMessageAtMs } from '#kit/outbox/outbox.js';
 import { notificationOutbox } from '../alerts/notification-outbox.js';
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
-import type { Row } from '#kit/db/plain-transaction.js';
+import type { Row } from '#kit/db/plain/plain-transaction.js';
 import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { type ProcessInfo, processInfo } from '#kit/process/process-info.js';

@@ -1,7 +1,7 @@
 // Converts between rows of the ledger's tables, as lists of values in column order, and plain data.
 import assert from 'node:assert/strict';
 import type { Engine } from '#kit/db/open.js';
-import { Table, type Values } from '#kit/db/table.js';
+import { Table, type Values } from '#kit/db/plain/table.js';
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';

@@ -3,7 +3,7 @@ import type { AuditRecord } from '#kit/audit/audit-event.js';
 import type { AuditOutbox } from '#kit/audit/audit-outbox.js';
 import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
 import type { Applied, CreditReply, Operation, ReplyTo } from '../books/model.js';
 import { AccountColumnsOf } from './account-columns.js';
 import { loadWorkingSet } from './load.js';

@@ -1,6 +1,6 @@
 // Writes the changes of a working set: one awaited statement per table and kind of change.
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
-import type { Values } from '#kit/db/table.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
+import type { Values } from '#kit/db/plain/table.js';
 import { isNoted } from '../statements/months.js';
 import type { WorkingSet } from '../lane/working-set.js';
 import type { AccountColumnsOf } from './account-columns.js';

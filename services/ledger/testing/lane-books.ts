@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { BatchLane } from '#kit/batch-lane.js';
 import { ManualClock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
-import type { Row } from '#kit/db/plain-transaction.js';
+import type { Row } from '#kit/db/plain/plain-transaction.js';
 import type { AccountBucket, BudgetBucket, KeyBucket, Operation } from '../books/model.js';
 import { createOperationLane, type OperationLane } from '../lane/operation-lane.js';
 import { accountColumns, bucketTable, bytesOf, eachBucket, holdTable, journalTable, toEntry, toHold } from '../store/rows.js';

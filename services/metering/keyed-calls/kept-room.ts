@@ -1,6 +1,6 @@
 // Whether further responses may be stored: for an account, and in total.
 import type { Clock } from '#kit/clock.js';
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
 import type { MeteringConfig } from '../config.js';
 import { keptBytesOf, keptBytesOfAll } from '../store/stored-answers.js';
 

@@ -3,7 +3,7 @@ import { BatchLane } from '#kit/batch-lane.js';
 import type { Clock } from '#kit/clock.js';
 import { isDatabaseAway } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { MeteringConfig } from '../config.js';
 import type { LeaseGrace } from '../leases/lease-grace.js';

@@ -1,6 +1,6 @@
 // Usage records, calls in flight, settlements to deliver, keyed calls, sums of usage, and refused calls.
 import { auditOutboxTable } from '#kit/audit/audit-outbox.js';
-import type { Migration } from '#kit/db/migrate.js';
+import type { Migration } from '#kit/db/migrations/migrate.js';
 
 /**
  * Ids are UUIDv7 and lead every primary key, so that new rows are added at its end. Counts are 64-bit columns because

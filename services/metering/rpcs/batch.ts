@@ -2,7 +2,7 @@
 import { answerBatches } from '#kit/rpc/batch-server.js';
 import type { CallContext } from '#client/call-context.js';
 import type { UnaryHandler } from '#client/definition.js';
-import { decorateOperations } from '#kit/rpc/standard-chain.js';
+import { decorateOperations } from '#kit/rpc/chain/standard-chain.js';
 import { type MeteringService, MeteringServiceDefinition, type BatchRequest, BatchResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 

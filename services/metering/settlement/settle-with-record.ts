@@ -1,6 +1,6 @@
 // Settles calls in the transaction that stores their records, where the ledger shares metering's database.
 import { isDatabaseAway, isRetryable } from '#kit/db/errors.js';
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
 import type { SettleRequest } from '#proto/ledger/v1/ledger.js';
 import type { SettleRecords } from '../store/close-calls.js';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
-import { migrate } from '#kit/db/migrate.js';
+import { migrate } from '#kit/db/migrations/migrate.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
 import { Outcome, UsageSource } from '#proto/metering/v1/metering.js';
 import { meteringSettings } from '../config.js';

@@ -4,8 +4,8 @@
 // idempotency key could be charged twice.
 import { AppError } from '#client/errors/app-error.js';
 import type { Database } from '#kit/db/open.js';
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
-import { keyedText, textOfRows } from '#kit/db/sql-text.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
+import { keyedText, textOfRows } from '#kit/db/plain/sql-text.js';
 import { Outcome, type ResponseStorage, type Settlement } from '#proto/metering/v1/metering.js';
 import type { KeptRoom } from '../keyed-calls/kept-room.js';
 import type { PricedRecord } from '../records/usage-record.js';

@@ -1,7 +1,7 @@
 // Checks whether the sums of units that are not tokens in a quarter of an hour match its records. One statement reads both sides at one
 // instant, so any difference is an error.
 import type { Database } from '#kit/db/open.js';
-import type { Row } from '#kit/db/plain-transaction.js';
+import type { Row } from '#kit/db/plain/plain-transaction.js';
 import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import type { UnitTotal } from '#proto/metering/v1/metering.js';
 import { quarterMs } from '../rollups/shapes.js';

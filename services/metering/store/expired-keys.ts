@@ -1,6 +1,6 @@
 // Deletes expired idempotency keys.
 import type { Database } from '#kit/db/open.js';
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
 import { idFromBytes } from '#kit/id.js';
 import { deleteKey, type KeyRow, keyFromRow, KeyState, leaseOfLost, lockKey } from './keyed-calls.js';
 import { isOpen } from './open-calls.js';

@@ -1,6 +1,6 @@
 // Finds when keys were last used.
 import type { Database } from '#kit/db/open.js';
-import { textOfRows } from '#kit/db/sql-text.js';
+import { textOfRows } from '#kit/db/plain/sql-text.js';
 import { asBigInt, asBytes, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { includesProject, type Projects } from '#kit/rpc/access/projects.js';

@@ -1,8 +1,8 @@
 // Calls under idempotency keys: which call has a key, and what is stored for it. The key's row protects against double charges: a call that it
 // does not name can be neither checkpointed nor recorded. It is therefore locked before any other row of a transaction.
 import type { Database } from '#kit/db/open.js';
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
-import { keyedText, textOfRows } from '#kit/db/sql-text.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
+import { keyedText, textOfRows } from '#kit/db/plain/sql-text.js';
 import { asBytes, asNumber } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { Outcome } from '#proto/metering/v1/metering.js';

@@ -1,7 +1,7 @@
 // Measures how fast and how reliable each model was, over all accounts, for its public page. Only aggregates of many calls are returned.
 import { type Clock, dayMs } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
-import type { Row } from '#kit/db/plain-transaction.js';
+import type { Row } from '#kit/db/plain/plain-transaction.js';
 import { asNumber, asText, optional } from '#kit/db/values.js';
 import { ModelPerformance, type ModelPerformance_Period as Period } from '#proto/metering/v1/metering.js';
 import { errorOutcomes } from '#rules/outcomes.js';

@@ -1,8 +1,8 @@
 // Calls in flight, as of their last checkpoint.
 import { strict as assert } from 'node:assert';
 import type { Database, Engine } from '#kit/db/open.js';
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
-import { keyedText, textOfRows, upsertText } from '#kit/db/sql-text.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
+import { keyedText, textOfRows, upsertText } from '#kit/db/plain/sql-text.js';
 import { asBytes, asNumber } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';

@@ -1,7 +1,7 @@
 // Settlements that the ledger has not yet answered.
 import type { Database } from '#kit/db/open.js';
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
-import { insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
+import { insertText, keyedText, textOfRows } from '#kit/db/plain/sql-text.js';
 import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import type { PricedRecord } from '../records/usage-record.js';

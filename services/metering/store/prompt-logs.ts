@@ -2,8 +2,8 @@
 // locks the row of their account first.
 import { dayMs } from '#kit/clock.js';
 import type { Database, Engine } from '#kit/db/open.js';
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
-import { insertText, keyedText } from '#kit/db/sql-text.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
+import { insertText, keyedText } from '#kit/db/plain/sql-text.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { Outcome, PromptLogState as State, type UsageRecord } from '#proto/metering/v1/metering.js';

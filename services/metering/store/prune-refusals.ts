@@ -1,6 +1,6 @@
 // Deletes refused calls: those that are too old, and the oldest of accounts that have too many.
 import type { Database } from '#kit/db/open.js';
-import { keyedText } from '#kit/db/sql-text.js';
+import { keyedText } from '#kit/db/plain/sql-text.js';
 import { asBytes, asNumber } from '#kit/db/values.js';
 
 /** Rows per transaction, so that calls get their turn in between. */

@@ -1,6 +1,6 @@
 // Queries for usage records: pages, newest first or in another order.
 import type { Database } from '#kit/db/open.js';
-import type { Bindings } from '#kit/db/plain-transaction.js';
+import type { Bindings } from '#kit/db/plain/plain-transaction.js';
 import { asBigInt } from '#kit/db/values.js';
 import { Outcome, RecordOrder, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
 import type { Stretch } from '../rollups/plan.js';

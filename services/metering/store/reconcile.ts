@@ -1,7 +1,7 @@
 // The reconcile job's queries on metering's own tables: calls page by page, and all that is known about some calls. Reads take no locks.
 import type { Database } from '#kit/db/open.js';
-import type { Row } from '#kit/db/plain-transaction.js';
-import { keyedText, type TextOfRows, textOfRows } from '#kit/db/sql-text.js';
+import type { Row } from '#kit/db/plain/plain-transaction.js';
+import { keyedText, type TextOfRows, textOfRows } from '#kit/db/plain/sql-text.js';
 import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import type { UsageRecord } from '#proto/metering/v1/metering.js';

@@ -1,6 +1,6 @@
 // Conversion between a usage record and a row of usage_record.
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
-import { Table } from '#kit/db/table.js';
+import { Table } from '#kit/db/plain/table.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
 import { type ModelFallback, PromptLogState, type Settlement, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { chargeFor } from '#rules/pricing.js';

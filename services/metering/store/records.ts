@@ -1,7 +1,7 @@
 // Queries for single usage records.
 import type { Database } from '#kit/db/open.js';
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
-import { keyedText, textOfRows } from '#kit/db/sql-text.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
+import { keyedText, textOfRows } from '#kit/db/plain/sql-text.js';
 import { asBigInt, asBytes } from '#kit/db/values.js';
 import type { UsageRecord } from '#proto/metering/v1/metering.js';
 import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from './record-rows.js';

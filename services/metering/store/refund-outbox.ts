@@ -2,7 +2,7 @@
 // that was copied earlier.
 import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
 import { asBigInt, asBytes, asNumber, optional } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { deleteKey, lockKey } from './keyed-calls.js';

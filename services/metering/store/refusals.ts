@@ -1,8 +1,8 @@
 // Stores refused calls: exact counts, and a bounded number of examples.
 import type { Database } from '#kit/db/open.js';
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
-import { addText, upsertText } from '#kit/db/sql-text.js';
-import { Table, type Values } from '#kit/db/table.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
+import { addText, upsertText } from '#kit/db/plain/sql-text.js';
+import { Table, type Values } from '#kit/db/plain/table.js';
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import type { RecordRefusalsRequest_Series as Series, Refusal } from '#proto/metering/v1/metering.js';

@@ -1,8 +1,8 @@
 // Which keys have refused calls: the last series of each key and reason, and the alerts about their beginnings that are due.
 import type { Database } from '#kit/db/open.js';
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
-import { keyedText, upsertText } from '#kit/db/sql-text.js';
-import { Table, type Values } from '#kit/db/table.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
+import { keyedText, upsertText } from '#kit/db/plain/sql-text.js';
+import { Table, type Values } from '#kit/db/plain/table.js';
 import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { includesProject, type Projects } from '#kit/rpc/access/projects.js';

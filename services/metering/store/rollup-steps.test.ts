@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from '#kit/db/open.js';
 import { openDatabase } from '#kit/db/open.js';
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { Outcome, GroupBy, type MeteringService, UsageFilter, UsageSource } from '#proto/metering/v1/metering.js';

@@ -2,8 +2,8 @@
 // usage_unfolded and, until the backfill has ended, its id is not above the watermark. Every transaction that changes sums first updates
 // the row of usage_summing, so these transactions run one after another on any replica or node, and each record is added once.
 import type { Database } from '#kit/db/open.js';
-import type { PlainTransaction, Row } from '#kit/db/plain-transaction.js';
-import { insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
+import type { PlainTransaction, Row } from '#kit/db/plain/plain-transaction.js';
+import { insertText, keyedText, textOfRows } from '#kit/db/plain/sql-text.js';
 import { asBytes, asNumber } from '#kit/db/values.js';
 import { Outcome } from '#proto/metering/v1/metering.js';
 import { deferred } from './outbox.js';

@@ -1,6 +1,6 @@
 // Adds records to the sums kept of them, and removes them again.
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
-import { addText, insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
+import { addText, insertText, keyedText, textOfRows } from '#kit/db/plain/sql-text.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
 import { type Dimensions, dimensionsOf, hashOf, placesOf, quarterMs, type Shape, shapes } from '../rollups/shapes.js';
 import { addUnits } from './unit-sums.js';

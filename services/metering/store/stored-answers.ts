@@ -1,6 +1,6 @@
 // The responses that are stored for repeats, and how much space they take: per account and in total.
 import type { Database, Engine } from '#kit/db/open.js';
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
 import { asBytes, asNumber } from '#kit/db/values.js';
 
 /** What a key without a response counts for, so that keys alone cannot fill the storage either. */

@@ -1,7 +1,7 @@
 // The parts of stored responses. Each is a row of idempotency_key in the state `kept`, with its content as the response that is stored under it.
 import type { Database } from '#kit/db/open.js';
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
-import { keyedText, textOfRows } from '#kit/db/sql-text.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
+import { keyedText, textOfRows } from '#kit/db/plain/sql-text.js';
 import { asBytes } from '#kit/db/values.js';
 import { ResponseStorage, type StoredPart } from '#proto/metering/v1/metering.js';
 import type { KeptRoom } from '../keyed-calls/kept-room.js';

@@ -1,7 +1,7 @@
 // Sums over a filter from the kept sums, from records that are not in them yet, and from records at the edges of the requested
 // period, all read by one statement, so that they are of one instant.
 import { dayMs } from '#kit/clock.js';
-import type { PlainTransaction, Row } from '#kit/db/plain-transaction.js';
+import type { PlainTransaction, Row } from '#kit/db/plain/plain-transaction.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
 import { Outcome, type UsageFilter } from '#proto/metering/v1/metering.js';
 import { type Plan, planOf, type Stretch, type TimeGrain } from '../rollups/plan.js';

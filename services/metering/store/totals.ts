@@ -3,7 +3,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import { dayMs, hourMs, minuteMs } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { Outcome, GroupBy, type UnitTotal, type UsageFilter } from '#proto/metering/v1/metering.js';

@@ -1,6 +1,6 @@
 // Adds the units of records that are not tokens to the sums kept of them, and removes them again. Calls without such units cost nothing here.
-import type { PlainTransaction, Row } from '#kit/db/plain-transaction.js';
-import { addText, keyedText, textOfRows } from '#kit/db/sql-text.js';
+import type { PlainTransaction, Row } from '#kit/db/plain/plain-transaction.js';
+import { addText, keyedText, textOfRows } from '#kit/db/plain/sql-text.js';
 import { asNumber, asText } from '#kit/db/values.js';
 import type { UnitTotal } from '#proto/metering/v1/metering.js';
 import { quarterMs } from '../rollups/shapes.js';

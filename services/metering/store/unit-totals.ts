@@ -1,6 +1,6 @@
 // Sums over units that are not tokens, from the kept sums, from records that are not in them yet, and from records at the edges of the requested
 // period.
-import type { PlainTransaction, Row } from '#kit/db/plain-transaction.js';
+import type { PlainTransaction, Row } from '#kit/db/plain/plain-transaction.js';
 import { asBigInt, asText } from '#kit/db/values.js';
 import type { UnitTotal } from '#proto/metering/v1/metering.js';
 import { quarterMs } from '../rollups/shapes.js';

@@ -6,7 +6,7 @@ import { MysqlNodes } from './nodes.js';
 import { isDead, type Login } from './probe.js';
 import { SilenceWatch, type WatchedConnection } from './silence.js';
 import { tlsOptions } from './tls.js';
-import { type MeasuredPool, PoolMetrics } from '../db-metrics.js';
+import { type MeasuredPool, PoolMetrics } from '../statements/db-metrics.js';
 import type { DbSystem } from '../engine.js';
 import { quietKnex } from '../quiet-knex.js';
 

@@ -2,10 +2,10 @@
 // round trip, and sends one awaited statement per command. Galera loses acknowledged transactions when statements are sent as one string; after a
 // deadlock (1213) the server has ended the transaction, and statements that were sent without waiting would become part of another one.
 import type { Span } from '@opentelemetry/api';
-import type { Bindings, EndListener, PlainTransaction, Row } from '../plain-transaction.js';
-import { countStatement } from '../db-metrics.js';
-import { type ConnectionFacts, endStatement, traceStatement } from '../sql-spans.js';
-import type { Table, Values } from '../table.js';
+import type { Bindings, EndListener, PlainTransaction, Row } from '../plain/plain-transaction.js';
+import { countStatement } from '../statements/db-metrics.js';
+import { type ConnectionFacts, endStatement, traceStatement } from '../statements/sql-spans.js';
+import type { Table, Values } from '../plain/table.js';
 
 interface MysqlQuery {
   readonly sql: string;

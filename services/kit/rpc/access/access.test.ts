@@ -8,7 +8,7 @@ import { type Probe, probe, probeService, ProbeServiceDefinition } from '../../t
 import { failureOf, untilTrue } from '../../testing/waiting.js';
 import { type Actor, callContext, type CallContext } from '#client/call-context.js';
 import { scopes } from '#rules/scopes.js';
-import { decorateOperations, decorateService } from '../standard-chain.js';
+import { decorateOperations, decorateService } from '../chain/standard-chain.js';
 import { Access } from './access.js';
 import type { RegisteredCaller } from './caller-directory.js';
 import type { AccessRule } from './rules.js';

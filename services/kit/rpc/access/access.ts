@@ -7,7 +7,7 @@ import { fault } from '#client/errors/fault.js';
 import { systemClock } from '../../clock.js';
 import { ActorVerifier } from '../actor-token.js';
 import { type CallContext, changedContext, timerMsMax } from '#client/call-context.js';
-import type { CallScope, Decorator } from '../decorate.js';
+import type { CallScope, Decorator } from '../chain/decorate.js';
 import { idsAt } from './ids-at.js';
 import { CallerDirectory, type RegisteredCaller } from './caller-directory.js';
 import { includesProject, projectsOf } from './projects.js';

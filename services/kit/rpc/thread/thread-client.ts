@@ -15,9 +15,9 @@ import {
 import { InFlight } from '#client/in-flight.js';
 import { pump } from '#client/grpc/stream-pump.js';
 import { injectTraceContext } from '#client/traceparent.js';
-import type { Crossing } from '../crossing.js';
-import type { LocalCall } from '../local-call.js';
-import { localClient } from '../local-client.js';
+import type { Crossing } from '../local/crossing.js';
+import type { LocalCall } from '../local/local-call.js';
+import { localClient } from '../local/local-client.js';
 import { type CallHeader, type Failure, type Frame, Kind, ThreadLink } from './link.js';
 import { Inlet, Outlet } from './stream-ends.js';
 

@@ -11,8 +11,8 @@ import { InFlight } from '#client/in-flight.js';
 import { inTraceOf } from '#client/traceparent.js';
 import type { Logger } from '../../log.js';
 import type { ServedService } from '../served-service.js';
-import { LocalCall } from '../local-call.js';
-import { RequestStream } from '../request-stream.js';
+import { LocalCall } from '../local/local-call.js';
+import { RequestStream } from '../local/request-stream.js';
 import { type CallHeader, type Failure, type Frame, Kind, ThreadLink } from './link.js';
 import { Inlet, Outlet } from './stream-ends.js';
 

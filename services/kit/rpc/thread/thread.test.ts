@@ -7,7 +7,7 @@ import { probeAccess } from '../../testing/access.js';
 import { recordingLogger } from '../../testing/log.js';
 import { type Probe, probe, type ProbeService, probeService, ProbeServiceDefinition } from '../../testing/probe-service.js';
 import { failureOf, promised } from '../../testing/waiting.js';
-import { decorateService } from '../standard-chain.js';
+import { decorateService } from '../chain/standard-chain.js';
 import { Packer, Unpacker } from './packing.js';
 import { dialThread } from './thread-client.js';
 import { serveThread } from './thread-server.js';

@@ -1,7 +1,7 @@
 // The SQL of due alerts of budgets. The charge that makes an alert due writes its row; the transaction that creates its notifications removes it.
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
-import type { Row } from '#kit/db/plain-transaction.js';
+import type { Row } from '#kit/db/plain/plain-transaction.js';
 import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import type { DueAlert } from '../../books/model.js';

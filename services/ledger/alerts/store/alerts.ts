@@ -2,7 +2,7 @@
 import type { Knex } from 'knex';
 import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
-import type { Row } from '#kit/db/plain-transaction.js';
+import type { Row } from '#kit/db/plain/plain-transaction.js';
 import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import type { Outbox } from '#kit/outbox/outbox.js';

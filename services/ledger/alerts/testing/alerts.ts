@@ -2,7 +2,7 @@
 import { AppError } from '#client/errors/app-error.js';
 import { AuditOutbox } from '#kit/audit/audit-outbox.js';
 import { openDatabase, type Database, type Engine } from '#kit/db/open.js';
-import { migrate } from '#kit/db/migrate.js';
+import { migrate } from '#kit/db/migrations/migrate.js';
 import { eventually } from '#kit/testing/waiting.js';
 import { type NewNotification, Notification, type NotificationEntry, NotificationState } from '#proto/auth/v1/notifications.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';

@@ -1,7 +1,7 @@
 // The checks that a broken ledger must fail, each on the same histories every time.
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { migrate } from '#kit/db/migrate.js';
+import { migrate } from '#kit/db/migrations/migrate.js';
 import { createTestDatabase } from '#kit/testing/database.js';
 import { BookAccount, DepositSource, EntryKind, type HoldRequest, HoldState } from '#proto/ledger/v1/ledger.js';
 import { migrations } from '../../migrations/index.js';

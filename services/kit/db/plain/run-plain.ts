@@ -1,0 +1,62 @@
+// Runs plain transactions and queries on connections from knex's pool.
+import type { Engine } from '../engine.js';
+import { MysqlTransaction, type MysqlConnection } from '../mysql/transaction.js';
+import type { PlainTransaction } from './plain-transaction.js';
+import { SqliteTransaction, type SqliteConnection } from '../sqlite/transaction.js';
+
+/** The part of a knex client that is used here: its pool. */
+export interface ConnectionPool {
+  acquireConnection(): Promise<unknown>;
+  releaseConnection(connection: unknown): Promise<unknown>;
+}
+
+/** Runs `work` in one transaction on a connection without autocommit: commits, or rolls back and rethrows. */
+export async function runOnMysql<T>(pool: ConnectionPool, work: (tx: PlainTransaction) => Promise<T>): Promise<T> {
+  const connection = await pool.acquireConnection();
+  try {
+    return await commit(new MysqlTransaction(connection as MysqlConnection), work);
+  } finally {
+    await pool.releaseConnection(connection);
+  }
+}
+
+/** Runs `work` in one transaction on SQLite, without a sync: a power failure may undo the commit. See `TransactionOptions.mayBeLost`. */
+export async function runUnsynced<T>(pool: ConnectionPool, work: (tx: PlainTransaction) => Promise<T>): Promise<T> {
+  const connection = (await pool.acquireConnection()) as SqliteConnection;
+  try {
+    return await commit(new SqliteTransaction(connection), work);
+  } finally {
+    await pool.releaseConnection(connection);
+  }
+}
+
+/** Runs a SELECT outside of a transaction. */
+export async function readPlain<T>(engine: Engine, pool: ConnectionPool, read: (tx: PlainTransaction) => Promise<T>): Promise<T> {
+  const connection = await pool.acquireConnection();
+  try {
+    if (engine === 'sqlite') return await read(new SqliteTransaction(connection as SqliteConnection));
+    const tx = new MysqlTransaction(connection as MysqlConnection);
+    try {
+      return await read(tx);
+    } catch (error) {
+      await tx.abandon();
+      throw error;
+    }
+  } finally {
+    await pool.releaseConnection(connection);
+  }
+}
+
+async function commit<T>(tx: SqliteTransaction | MysqlTransaction, work: (tx: PlainTransaction) => Promise<T>): Promise<T> {
+  try {
+    if (tx.engine === 'sqlite') await tx.begin();
+    const result = await work(tx);
+    await tx.run('COMMIT', []);
+    tx.end(true);
+    return result;
+  } catch (error) {
+    await tx.abandon();
+    tx.end(false);
+    throw error;
+  }
+}

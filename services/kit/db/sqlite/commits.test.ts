@@ -1,0 +1,162 @@
+// The commits of a SQLite file: shared by all that wait, reported when applied, and answered when they are on disk.
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isDuplicate, isUnwritable } from '../errors.js';
+import { type Database, openDatabase } from '../open.js';
+import type { PlainTransaction } from '../plain/plain-transaction.js';
+
+const insert = 'INSERT INTO thing (id) VALUES (?)';
+
+describe('the commits of a SQLite file', () => {
+  let folder: string;
+  let db: Database;
+  /** Syncs that have begun and not ended. */
+  let syncs: { resolve: () => void; reject: (error: Error) => void }[];
+  /** Ends syncs by themselves. */
+  let isDiskFast: boolean;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'tollgate-commits-'));
+    syncs = [];
+    isDiskFast = true;
+    db = openDatabase(`sqlite:${join(folder, 'some.db')}`, {
+      syncFile: () => (isDiskFast ? Promise.resolve() : new Promise((resolve, reject) => syncs.push({ resolve, reject }))),
+    });
+    await db.knex.raw('CREATE TABLE thing (id INTEGER NOT NULL PRIMARY KEY) STRICT');
+    isDiskFast = false;
+  });
+
+  afterEach(async () => {
+    for (const { resolve } of syncs) resolve();
+    isDiskFast = true;
+    await db.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const add = (id: number, onApplied?: () => void) => db.plainTransaction((tx) => tx.run(insert, [id]), { onApplied });
+  const ids = async (): Promise<number[]> => (await db.query('SELECT id FROM thing ORDER BY id', [])).map((row) => Number(row['id']));
+  const turns = async (): Promise<void> => {
+    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const settled = async (promise: Promise<unknown>): Promise<boolean> => {
+    let isSettled = false;
+    const note = (): void => void (isSettled = true);
+    promise.then(note, note);
+    await turns();
+    return isSettled;
+  };
+
+  it('reports what is applied before the sync has ended, and answers after it', async () => {
+    let isApplied = false;
+    const answer = add(1, () => (isApplied = true));
+    expect(await settled(answer)).toBe(false);
+    expect(isApplied).toBe(true);
+    expect(await ids()).toEqual([1]);
+    syncs[0]!.resolve();
+    expect(await answer).toBe(1);
+  });
+
+  it('shares one sync among all that wait, which fail separately', async () => {
+    const earlier = [add(1), add(2)];
+    await turns();
+    expect(syncs).toHaveLength(1);
+    const twice = add(1);
+    const third = add(3);
+    const nothing = db.plainTransaction((tx) => tx.query('SELECT 1', []));
+    const outcomes = Promise.allSettled([twice, third, nothing]);
+    syncs[0]!.resolve();
+    await Promise.all(earlier);
+    await turns();
+    expect(syncs).toHaveLength(2);
+    syncs[1]!.resolve();
+    const [failed, ...others] = await outcomes;
+    expect(failed.status === 'rejected' && isDuplicate(failed.reason)).toBe(true);
+    expect(others.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
+    expect(await ids()).toEqual([1, 2, 3]);
+  });
+
+  it('begins no transaction before the previous one is on disk, so that nothing is answered that may be lost', async () => {
+    const first = add(1);
+    await turns();
+    const repeat = db.plainTransaction((tx) => tx.query('SELECT id FROM thing', []));
+    expect(await settled(repeat)).toBe(false);
+    syncs[0]!.resolve();
+    expect(await repeat).toHaveLength(1);
+    await first;
+  });
+
+  it('does not sync for a transaction that wrote nothing, or whose loss its caller accepts', async () => {
+    await db.plainTransaction((tx) => tx.query('SELECT 1', []));
+    await db.plainTransaction((tx) => tx.run(insert, [1]), { mayBeLost: true });
+    expect(syncs).toEqual([]);
+  });
+
+  it('fails everything that waits for a sync that fails, and everything after it', async () => {
+    const outcomes = Promise.allSettled([add(1), add(2)]);
+    await turns();
+    const waiting = add(3);
+    const refused = waiting.catch((error: unknown) => error);
+    syncs[0]!.reject(new Error('EIO: i/o error, fdatasync'));
+    for (const outcome of await outcomes) expect(outcome.status === 'rejected' && isUnwritable(outcome.reason)).toBe(true);
+    expect(isUnwritable(await refused)).toBe(true);
+    const later = [
+      add(4),
+      db.query('SELECT 1', []),
+      db.plainTransaction((tx: PlainTransaction) => tx.run(insert, [5]), { mayBeLost: true }),
+      db.transaction((tx) => tx('thing').insert({ id: 6 })),
+      db
+        .knex('thing')
+        .select()
+        .then((rows: unknown) => rows),
+    ];
+    for (const outcome of await Promise.allSettled(later))
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'SQLITE_IOERR_FSYNC' } });
+  });
+
+  it('lets a lane take its items when the commit begins', async () => {
+    const first = add(1);
+    await turns();
+    const order: string[] = [];
+    const turn = db.turn().then(async () => {
+      order.push('turn');
+      await add(2);
+    });
+    await turns();
+    expect(order).toEqual([]);
+    const other = add(3);
+    syncs[0]!.resolve();
+    await first;
+    await turns();
+    expect(order).toEqual(['turn']);
+    expect(syncs).toHaveLength(2);
+    syncs[1]!.resolve();
+    await Promise.all([turn, other]);
+  });
+
+  it('waits a little longer while each turn of the event loop brings a lane more items', async () => {
+    isDiskFast = true;
+    const taken: number[] = [];
+    const turn = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+    for (const arriving of [0, 3, 1000]) {
+      let waiting = 1;
+      let isTaken = false;
+      const begun = db
+        .turn(() => waiting)
+        .then(() => {
+          taken.push(waiting);
+          isTaken = true;
+        });
+      for (let arrived = 0; !isTaken; arrived += 1) {
+        if (arrived < arriving) waiting += 1;
+        await turn();
+      }
+      await begun;
+    }
+    expect(taken[0]).toBe(1);
+    expect(taken[1]).toBe(4);
+    // Not forever.
+    expect(taken[2]).toBeLessThan(20);
+  });
+});

@@ -1,0 +1,59 @@
+// Syncs the write-ahead log of a SQLite file to disk off the event loop's thread. A commit with `synchronous = NORMAL` only writes to the log, and a
+// sync of the log makes it durable, together with all commits before it (sqlite.org/wal.html#performance_considerations).
+import { close, fdatasync, openSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { countSync } from '../statements/db-metrics.js';
+
+/** Syncs an open file; tests replace it. */
+export type SyncFile = (fd: number) => Promise<void>;
+
+/** Syncs the data of a file, in Node's thread pool. */
+export const syncFile: SyncFile = promisify(fdatasync);
+
+/** The log of one database. */
+export class WalSync {
+  private fd: number | undefined;
+  private failure: Error | undefined;
+
+  constructor(
+    private readonly filename: string,
+    private readonly sync: SyncFile,
+  ) {}
+
+  /**
+   * Makes all commits durable. After a failure the kernel may have dropped the pages that it could not write, and a second sync would
+   * succeed without them. What the database returns from then on may not be on disk, so `assertSound` raises the failure until the
+   * process has been restarted and has read the log from the disk.
+   */
+  async run(): Promise<void> {
+    this.assertSound();
+    const beganAtMs = performance.now();
+    try {
+      // The connection keeps the log open, so the file is not replaced.
+      await this.sync((this.fd ??= openSync(`${this.filename}-wal`, 'r+')));
+      countSync(beganAtMs);
+    } catch (error) {
+      this.failure ??= new SyncError(error);
+      throw this.failure;
+    }
+  }
+
+  /** Raises the failure of an earlier sync. */
+  assertSound(): void {
+    if (this.failure !== undefined) throw this.failure;
+  }
+
+  async close(): Promise<void> {
+    if (this.fd !== undefined) await promisify(close)(this.fd);
+    this.fd = undefined;
+  }
+}
+
+/** Has the code that SQLite gives to a sync that failed. */
+class SyncError extends Error {
+  readonly code = 'SQLITE_IOERR_FSYNC';
+
+  constructor(cause: unknown) {
+    super('The database could not be synced to disk, and is not used until the process is restarted.', { cause });
+  }
+}
