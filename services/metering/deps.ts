@@ -14,7 +14,7 @@ import type { PromptLogs } from './prompt-log/prompt-logs.js';
 import type { ReconcileDeps } from './reconcile/examine.js';
 import type { KeyAlerts } from './refusals/key-alerts.js';
 import type { RecordLane } from './records/record-lane.js';
-import type { ModelPerformances } from './store/model-performance.js';
+import type { ModelPerformances } from './store/totals/model-performance.js';
 
 /** Holds the dependencies that every RPC receives. */
 export interface RpcDeps {

@@ -30,13 +30,13 @@ import { OutboxWorker } from './settlement/outbox-worker.js';
 import { ReconcileJob } from './reconcile/job.js';
 import { PriceBook } from './reconcile/price-book.js';
 import { createRecordLane } from './records/record-lane.js';
-import { ModelPerformances } from './store/model-performance.js';
+import { ModelPerformances } from './store/totals/model-performance.js';
 import { meteringService } from './service.js';
 
 export { type MeteringConfig, meteringSettings } from './config.js';
 export { migrations as meteringMigrations } from './migrations/index.js';
-export { hasUnsentRefunds, requeueRefunds } from './store/refund-outbox.js';
-export { requeueSettlements } from './store/requeue.js';
+export { hasUnsentRefunds, requeueRefunds } from './store/settlement/refund-outbox.js';
+export { requeueSettlements } from './store/settlement/requeue.js';
 export { SecretKeyFile } from '#kit/secrets/secret-keys.js';
 
 /** Holds what metering needs from its process. The composition opens and closes the database. */

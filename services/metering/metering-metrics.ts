@@ -6,7 +6,7 @@ import type { Logger } from '#kit/log.js';
 import { counter, gauge, histogram, observe, type Reading } from '#kit/telemetry/metrics.js';
 import { DriftCheck, Outcome, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { currentDrifts, type Results } from './reconcile/results.js';
-import { readOutboxState } from './store/outbox.js';
+import { readOutboxState } from './store/settlement/outbox.js';
 
 const by = 'metering';
 const model = 'The id of the model in the catalog.';

@@ -7,7 +7,7 @@ import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import type { KnownOutcome } from '#rules/outcomes.js';
 import { Call, Outcome, UsageSource } from '#proto/metering/v1/metering.js';
-import { allRecordColumns, recordValues } from '#services/metering/store/record-rows.js';
+import { allRecordColumns, recordValues } from '#services/metering/store/records/record-rows.js';
 import { type PricedRecord, priceRecord } from '#services/metering/records/usage-record.js';
 import type { PricedCall } from '#services/metering/requests/validate-call.js';
 import { randomOf } from '../../random.ts';

@@ -150,7 +150,7 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
     acquireConnection: () => acquireAt(false),
     releaseConnection: (connection) => lone.release(connection),
   };
-  // Plain transactions are synced separately (sqlite-commits.ts).
+  // Plain transactions are synced separately (sqlite/commits.ts).
   const commits = new SqliteCommits(unsynced, wal);
   const probe = new WriteProbe(() => runUnsynced(unsynced, writeRow));
   return {

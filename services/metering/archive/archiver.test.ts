@@ -9,7 +9,7 @@ import { createLogger } from '#kit/log.js';
 import { testEngines } from '#kit/testing/database.js';
 import type { MeteringService } from '#proto/metering/v1/metering.js';
 import { Archiver } from './archiver.js';
-import { enqueueRefund, hasUnsentRefunds } from '../store/refund-outbox.js';
+import { enqueueRefund, hasUnsentRefunds } from '../store/settlement/refund-outbox.js';
 import { call, report } from '../testing/calls.js';
 import { find, Harness, record, until } from '../testing/harness.js';
 

@@ -7,9 +7,9 @@ import { repeat } from '#kit/repeat.js';
 import type { MeteringConfig } from '../config.js';
 import { recordLine } from './record-line.js';
 import { noteArchivedUntil, oldSettledRecords } from '../store/archive.js';
-import { removeRecords } from '../store/rollup-steps.js';
-import { bytesOf } from '../store/record-rows.js';
-import { SeriesNumbers } from '../store/rollups.js';
+import { removeRecords } from '../store/sums/rollup-steps.js';
+import { bytesOf } from '../store/records/record-rows.js';
+import { SeriesNumbers } from '../store/sums/rollups.js';
 
 /** Maximum number of records per file, all of which are in memory while it is written. */
 const recordsOfFile = 10_000;

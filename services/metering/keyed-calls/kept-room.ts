@@ -2,7 +2,7 @@
 import type { Clock } from '#kit/clock.js';
 import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
 import type { MeteringConfig } from '../config.js';
-import { keptBytesOf, keptBytesOfAll } from '../store/stored-answers.js';
+import { keptBytesOf, keptBytesOfAll } from '../store/keyed-calls/stored-answers.js';
 
 /** Maximum age of the sum over all accounts. */
 const sumAgeMsMax = 5000;

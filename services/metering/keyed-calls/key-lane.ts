@@ -7,9 +7,9 @@ import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { MeteringConfig } from '../config.js';
 import type { LeaseGrace } from '../leases/lease-grace.js';
-import { isRunning } from '../store/expired-keys.js';
-import { deleteKey, insertKeptKeys, insertKey, type KeyRow, KeyState, lockKey } from '../store/keyed-calls.js';
-import { rowBytes } from '../store/stored-answers.js';
+import { isRunning } from '../store/keyed-calls/expired-keys.js';
+import { deleteKey, insertKeptKeys, insertKey, type KeyRow, KeyState, lockKey } from '../store/keyed-calls/keyed-calls.js';
+import { rowBytes } from '../store/keyed-calls/stored-answers.js';
 import { KeptRoom } from './kept-room.js';
 
 const keysPerTransactionMax = 50;

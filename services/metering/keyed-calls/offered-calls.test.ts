@@ -4,7 +4,7 @@ import { type Call, type JoinCallResponse, type MeteringService, Outcome, type R
 import { testEngines } from '#kit/testing/database.js';
 import { call, report, tokens } from '../testing/calls.js';
 import { checkpoint, Harness, record } from '../testing/harness.js';
-import { deleteExpiredKeys } from '../store/expired-keys.js';
+import { deleteExpiredKeys } from '../store/keyed-calls/expired-keys.js';
 
 const leaseMs = 30_000;
 const keptMs = 60_000;

@@ -9,9 +9,9 @@ import type { MeteringConfig } from '../config.js';
 import type { LeaseGrace } from './lease-grace.js';
 import { countRecord } from '../metering-metrics.js';
 import { recordInstants } from '../records/record-lane.js';
-import { insertLostRecord } from '../store/close-calls.js';
-import { findUnseenCalls, type OpenCall } from '../store/open-calls.js';
-import { hasDueDeferred, releaseDeferred } from '../store/outbox.js';
+import { insertLostRecord } from '../store/records/close-calls.js';
+import { findUnseenCalls, type OpenCall } from '../store/records/open-calls.js';
+import { hasDueDeferred, releaseDeferred } from '../store/settlement/outbox.js';
 import { isFreeIfLost } from '#rules/outcomes.js';
 import { type PricedRecord, priceRecord } from '../records/usage-record.js';
 

@@ -14,7 +14,7 @@ import type { SecretKeySource } from '#kit/secrets/secret-keys.js';
 import { PromptLog, PromptLogState as State, type StorePromptLogsRequest_Entry as Entry } from '#proto/metering/v1/metering.js';
 import type { MeteringConfig } from '../config.js';
 import { findBody, findPromptLog, type FoundLog, keptBytesOfAll, keyOfAccount, type NewLog, putPromptLogs } from '../store/prompt-logs.js';
-import { bytesOf } from '../store/record-rows.js';
+import { bytesOf } from '../store/records/record-rows.js';
 import { type PromptLogSettings, startPromptLogSweeper } from './sweeper.js';
 
 const keyBytes = 32;

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { testEngines } from '#kit/testing/database.js';
 import { DriftCheck, type GetReconciliationResponse, GroupBy, UsageFilter } from '#proto/metering/v1/metering.js';
 import { blocksOf, quartersOf, Shape } from '../rollups/shapes.js';
-import { Phase, readRollupState } from '../store/rollup-steps.js';
+import { Phase, readRollupState } from '../store/sums/rollup-steps.js';
 import { claimRun, ensureRuns, readRuns } from '../store/reconcile-state.js';
 import { until } from '../testing/harness.js';
 import { type Customer, type Money, startMoney } from '../testing/with-ledger.js';

@@ -7,7 +7,7 @@ import { BatchGetHoldsRequest } from '#proto/ledger/v1/ledger.js';
 import { type Drift, DriftCheck, Reconciliation } from '#proto/metering/v1/metering.js';
 import { repeat } from '#kit/repeat.js';
 import { claimRun, ensureRuns, readRuns, type RunState, storeRun } from '../store/reconcile-state.js';
-import { rebuildRollups } from '../store/rollup-steps.js';
+import { rebuildRollups } from '../store/sums/rollup-steps.js';
 import type { Extent } from '../store/reconcile.js';
 import { examine, type Findings, type ReconcileDeps, secondLook } from './examine.js';
 import { type CallName, distinct, identityOf } from './judge.js';

@@ -1,8 +1,8 @@
 // Compares the sums from which totals are read with the records of a run.
 import { type Drift, DriftCheck } from '#proto/metering/v1/metering.js';
 import { quarterMs } from '../rollups/shapes.js';
-import { compareSums, type Quarter } from '../store/compare-sums.js';
-import { compareUnitSums } from '../store/compare-unit-sums.js';
+import { compareSums, type Quarter } from '../store/sums/compare-sums.js';
+import { compareUnitSums } from '../store/sums/compare-unit-sums.js';
 import { recordedCallsAfter } from '../store/reconcile.js';
 import { callsPerLook, examine, type ReconcileDeps } from './examine.js';
 

@@ -7,7 +7,7 @@ import type { MeteringConfig } from '../config.js';
 import type { Logger } from '#kit/log.js';
 import type { LeaseGrace } from '../leases/lease-grace.js';
 import { KeptRoom } from '../keyed-calls/kept-room.js';
-import { insertRecords, type RecordEffects, type RecordInstants } from '../store/close-calls.js';
+import { insertRecords, type RecordEffects, type RecordInstants } from '../store/records/close-calls.js';
 import { NotSettled, type SettleInTransaction, settleWith } from '../settlement/settle-with-record.js';
 import type { PricedRecord } from './usage-record.js';
 

@@ -6,8 +6,8 @@ import { testEngines } from '#kit/testing/database.js';
 import { silentLog } from '#kit/testing/log.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
 import { RecordRefusalsRequest_Series as Series } from '#proto/metering/v1/metering.js';
-import { addRefusals } from '../store/refusals.js';
-import { dueKeyAlerts, noteRefusedKeys } from '../store/refused-keys.js';
+import { addRefusals } from '../store/refusals/refusals.js';
+import { dueKeyAlerts, noteRefusedKeys } from '../store/refusals/refused-keys.js';
 import { aWhile, Harness, until } from '../testing/harness.js';
 import { KeyAlerts } from './key-alerts.js';
 

@@ -5,7 +5,7 @@ import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { repeat } from '#kit/repeat.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
-import { claimKeyAlert, clearKeyAlert, type DueKeyAlert, dueKeyAlerts } from '../store/refused-keys.js';
+import { claimKeyAlert, clearKeyAlert, type DueKeyAlert, dueKeyAlerts } from '../store/refusals/refused-keys.js';
 
 /** How often alerts that the ledger did not accept are retried. Alerts that become due are sent immediately. */
 const retryMsDefault = 60_000;

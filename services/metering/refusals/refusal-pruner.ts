@@ -4,7 +4,7 @@ import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { repeat } from '#kit/repeat.js';
 import type { MeteringConfig } from '../config.js';
-import { pruneExamples, pruneRefusals } from '../store/prune-refusals.js';
+import { pruneExamples, pruneRefusals } from '../store/refusals/prune-refusals.js';
 
 /** Longer than any gateway retries one batch. */
 const batchIdsKeptMs = dayMs;

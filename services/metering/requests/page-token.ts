@@ -1,8 +1,8 @@
 // Page tokens: the opaque position at which the previous page of records ended. In an order by value, a token contains the value instead of the start.
 import { fieldFault } from '#client/errors/fault.js';
 import { idFromBytes } from '#kit/id.js';
-import { bytesOf } from '../store/record-rows.js';
-import type { Position } from '../store/queries.js';
+import { bytesOf } from '../store/records/record-rows.js';
+import type { Position } from '../store/records/queries.js';
 
 const bytesLength = 24;
 

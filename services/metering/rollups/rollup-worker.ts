@@ -15,9 +15,9 @@ import {
   Phase,
   readRollupState,
   pendingAfter,
-} from '../store/rollup-steps.js';
+} from '../store/sums/rollup-steps.js';
 import { nextStepSize, recordsPerStepMax, recordsPerStepMin } from './step-size.js';
-import { SeriesNumbers } from '../store/rollups.js';
+import { SeriesNumbers } from '../store/sums/rollups.js';
 
 /** After this, another replica takes over from one that stopped without releasing its lease. */
 const leaseMs = 15_000;

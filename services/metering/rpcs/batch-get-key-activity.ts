@@ -3,8 +3,8 @@ import type { CallContext } from '#client/call-context.js';
 import { type BatchGetKeyActivityRequest, type BatchGetKeyActivityResponse, KeyActivity } from '#proto/metering/v1/metering.js';
 import { projectsOf } from '#kit/rpc/access/projects.js';
 import type { RpcDeps } from '../deps.js';
-import { findLastOfKeys } from '../store/key-activity.js';
-import { findRefusals } from '../store/refused-keys.js';
+import { findLastOfKeys } from '../store/records/key-activity.js';
+import { findRefusals } from '../store/refusals/refused-keys.js';
 import { requireId, requireThat } from '../requests/validate-call.js';
 
 const keysMax = 200;

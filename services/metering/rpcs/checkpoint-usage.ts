@@ -11,7 +11,7 @@ import {
 import { chargeFor } from '#rules/pricing.js';
 import type { RpcDeps } from '../deps.js';
 import { isLedgerAway } from '../settlement/ledger-outage.js';
-import { type OpenCall, putOpenCalls } from '../store/open-calls.js';
+import { type OpenCall, putOpenCalls } from '../store/records/open-calls.js';
 import { isFreeIfLost } from '#rules/outcomes.js';
 import { requireThat, requireTokens, validateCall } from '../requests/validate-call.js';
 import { validateUsage } from '../requests/validate-usage.js';

@@ -3,7 +3,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { CloseSettlementRequest, CloseSettlementResponse } from '#proto/metering/v1/metering.js';
 import { formatUsd } from '#rules/money.js';
 import type { RpcDeps } from '../deps.js';
-import { closeRefused } from '../store/unsettled.js';
+import { closeRefused } from '../store/settlement/unsettled.js';
 import { requireId, requireThat } from '../requests/validate-call.js';
 
 const reasonCharsMax = 500;

@@ -5,7 +5,7 @@ import type { RpcDeps } from '../deps.js';
 import { assertMayRead } from '../prompt-log/assert-may-read.js';
 import { requireId } from '../requests/validate-call.js';
 import { deletePromptLogs } from '../store/prompt-logs.js';
-import { bytesOf } from '../store/record-rows.js';
+import { bytesOf } from '../store/records/record-rows.js';
 
 /** Raises not_found and role_not_permitted. */
 export async function deletePromptLog(

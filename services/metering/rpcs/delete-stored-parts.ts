@@ -3,8 +3,8 @@ import type { CallContext } from '#client/call-context.js';
 import type { DeleteStoredPartsRequest, DeleteStoredPartsResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { requireId, requireNames } from '../requests/validate-call.js';
-import { bytesOf } from '../store/record-rows.js';
-import { deleteParts } from '../store/stored-parts.js';
+import { bytesOf } from '../store/records/record-rows.js';
+import { deleteParts } from '../store/keyed-calls/stored-parts.js';
 
 /** Responds after the commit. */
 export async function deleteStoredParts(

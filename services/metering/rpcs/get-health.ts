@@ -3,8 +3,8 @@ import { processInfo } from '#kit/process/process-info.js';
 import type { CallContext } from '#client/call-context.js';
 import type { GetHealthRequest, GetHealthResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
-import { readOutboxState } from '../store/outbox.js';
-import { countQuarantined } from '../store/records.js';
+import { readOutboxState } from '../store/settlement/outbox.js';
+import { countQuarantined } from '../store/records/records.js';
 
 const quarantineSpanMs = 3_600_000;
 /** Counting reads every call of the hour, so the count is not repeated for every page view. */

@@ -4,7 +4,7 @@ import { type GetRefusalTotalsRequest, type GetRefusalTotalsResponse, RefusalGro
 import type { RpcDeps } from '../deps.js';
 import { requireOffset, requireThat } from '../requests/validate-call.js';
 import { validateRefusalFilter } from '../requests/validate-refusals.js';
-import { countRefusals } from '../store/refusal-queries.js';
+import { countRefusals } from '../store/refusals/refusal-queries.js';
 
 /** Raises invalid_request for a malformed filter or grouping, failed_precondition for more groups than one response may have. */
 export async function getRefusalTotals(

@@ -5,7 +5,7 @@ import type { GetRefusalRequest, GetRefusalResponse } from '#proto/metering/v1/m
 import { includesProject, projectsOf } from '#kit/rpc/access/projects.js';
 import type { RpcDeps } from '../deps.js';
 import { requireId } from '../requests/validate-call.js';
-import { findRefusal } from '../store/refusal-queries.js';
+import { findRefusal } from '../store/refusals/refusal-queries.js';
 
 /** Raises not_found if none is stored, or if it belongs to another account than the requested one or to a project that the user may not see. */
 export async function getRefusal(request: GetRefusalRequest, context: CallContext, { db }: RpcDeps): Promise<GetRefusalResponse> {

@@ -8,7 +8,7 @@ import {
 import type { RpcDeps } from '../deps.js';
 import { requireThat } from '../requests/validate-call.js';
 import { validateFilter } from '../requests/validate-filter.js';
-import { measureRecords } from '../store/performance.js';
+import { measureRecords } from '../store/totals/performance.js';
 
 /** Raises invalid_request for a malformed filter or grouping. */
 export async function getUsagePerformance(

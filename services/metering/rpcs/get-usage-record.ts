@@ -5,7 +5,7 @@ import type { GetUsageRecordRequest, GetUsageRecordResponse } from '#proto/meter
 import { includesProject, projectsOf } from '#kit/rpc/access/projects.js';
 import type { RpcDeps } from '../deps.js';
 import { promptLogStateOf } from '../store/prompt-logs.js';
-import { findRecord } from '../store/records.js';
+import { findRecord } from '../store/records/records.js';
 import { requireId } from '../requests/validate-call.js';
 
 /** Raises not_found if there is none, or if it belongs to another account than the requested one or to a project that the user may not see. */

@@ -2,7 +2,7 @@
 import type { CallContext } from '#client/call-context.js';
 import { GroupBy, type GetUsageTotalsRequest, type GetUsageTotalsResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
-import { type Grouping, sumRecords } from '../store/totals.js';
+import { type Grouping, sumRecords } from '../store/totals/totals.js';
 import { requireOffset, requireThat } from '../requests/validate-call.js';
 import { validateFilter } from '../requests/validate-filter.js';
 

@@ -4,11 +4,11 @@ import { idFromBytes } from '#kit/id.js';
 import type { JoinCallRequest, JoinCallResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { requireHash, requireId } from '../requests/validate-call.js';
-import { isRunning } from '../store/expired-keys.js';
-import { awaitKey, findKey, type KeyRow, KeyState } from '../store/keyed-calls.js';
-import { bytesOf } from '../store/record-rows.js';
-import { findRecord } from '../store/records.js';
-import { findAnswer } from '../store/stored-answers.js';
+import { isRunning } from '../store/keyed-calls/expired-keys.js';
+import { awaitKey, findKey, type KeyRow, KeyState } from '../store/keyed-calls/keyed-calls.js';
+import { bytesOf } from '../store/records/record-rows.js';
+import { findRecord } from '../store/records/records.js';
+import { findAnswer } from '../store/keyed-calls/stored-answers.js';
 
 /** How long a retry counts as waiting after a JoinCall; its gateway repeats the RPC more often than that. */
 const awaitedMs = 3000;

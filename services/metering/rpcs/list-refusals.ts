@@ -5,7 +5,7 @@ import type { RpcDeps } from '../deps.js';
 import { decodePageToken, encodePageToken } from '../requests/page-token.js';
 import { requireThat } from '../requests/validate-call.js';
 import { validateRefusalFilter } from '../requests/validate-refusals.js';
-import { findRefusals } from '../store/refusal-queries.js';
+import { findRefusals } from '../store/refusals/refusal-queries.js';
 
 const pageSizeDefault = 50;
 const pageSizeMax = 1000;

@@ -3,7 +3,7 @@ import { isId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import { type ListUnsettledChargesRequest, type ListUnsettledChargesResponse, UnsettledState } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
-import { unsettledAfter } from '../store/unsettled.js';
+import { unsettledAfter } from '../store/settlement/unsettled.js';
 import { requireId, requireThat } from '../requests/validate-call.js';
 
 const pageSizeDefault = 50;

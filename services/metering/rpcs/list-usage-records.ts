@@ -4,7 +4,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { ListUsageRecordsRequest, ListUsageRecordsResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { decodePageToken, encodePageToken } from '../requests/page-token.js';
-import { findOrderedRecords, findRecords, isOrder } from '../store/queries.js';
+import { findOrderedRecords, findRecords, isOrder } from '../store/records/queries.js';
 import { requireThat } from '../requests/validate-call.js';
 import { validateFilter } from '../requests/validate-filter.js';
 

@@ -4,7 +4,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { OfferCallRequest, OfferCallResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { requireHash, requireId, requireThat } from '../requests/validate-call.js';
-import { bytesOf } from '../store/record-rows.js';
+import { bytesOf } from '../store/records/record-rows.js';
 
 const keptMsMax = 3_600_000;
 

@@ -3,7 +3,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { RecordRefusalsRequest, RecordRefusalsResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { validateRefusals } from '../requests/validate-refusals.js';
-import { addRefusals } from '../store/refusals.js';
+import { addRefusals } from '../store/refusals/refusals.js';
 
 /** Raises invalid_request for a malformed batch. */
 export async function recordRefusals(

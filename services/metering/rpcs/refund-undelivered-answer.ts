@@ -10,8 +10,8 @@ import {
 } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { requireHash, requireId } from '../requests/validate-call.js';
-import { enqueueRefund } from '../store/refund-outbox.js';
-import { findRecord } from '../store/records.js';
+import { enqueueRefund } from '../store/settlement/refund-outbox.js';
+import { findRecord } from '../store/records/records.js';
 
 /** Bounds what a gateway could refund by mistake or in bad faith. Gateways report at once, or as soon as metering is available again. */
 const recordAgeMsMax = 86_400_000;

@@ -2,8 +2,8 @@
 import type { CallContext } from '#client/call-context.js';
 import type { ReleaseIdempotencyKeyRequest, ReleaseIdempotencyKeyResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
-import { abandonKey, forgetKey } from '../store/keyed-calls.js';
-import { bytesOf } from '../store/record-rows.js';
+import { abandonKey, forgetKey } from '../store/keyed-calls/keyed-calls.js';
+import { bytesOf } from '../store/records/record-rows.js';
 import { requireHash, requireId } from '../requests/validate-call.js';
 
 /** Does nothing when the key is not reserved for this call. */

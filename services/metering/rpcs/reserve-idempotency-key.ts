@@ -9,10 +9,10 @@ import {
 } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import type { KeyOutcome } from '../keyed-calls/key-lane.js';
-import { findAnswer } from '../store/stored-answers.js';
-import { type KeyRow, KeyState } from '../store/keyed-calls.js';
-import { bytesOf } from '../store/record-rows.js';
-import { findRecord } from '../store/records.js';
+import { findAnswer } from '../store/keyed-calls/stored-answers.js';
+import { type KeyRow, KeyState } from '../store/keyed-calls/keyed-calls.js';
+import { bytesOf } from '../store/records/record-rows.js';
+import { findRecord } from '../store/records/records.js';
 import { requireHash, requireId } from '../requests/validate-call.js';
 
 const attemptsMax = 5;

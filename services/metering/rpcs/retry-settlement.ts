@@ -3,7 +3,7 @@ import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import type { RetrySettlementRequest, RetrySettlementResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
-import { retryRefused } from '../store/unsettled.js';
+import { retryRefused } from '../store/settlement/unsettled.js';
 import { requireId } from '../requests/validate-call.js';
 
 /** The outbox worker finds them at its next poll. Raises not_found for a call whose charge is not refused. */

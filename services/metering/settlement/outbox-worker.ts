@@ -14,7 +14,7 @@ import { repeat } from '#kit/repeat.js';
 import { inChildSpan } from '#kit/telemetry/traces/batch-span.js';
 import { nextTurn } from '#kit/turn.js';
 import { countSettlement } from '../metering-metrics.js';
-import { claimDue, makeAllDue, type Outcome, type PendingSettlement, storeOutcomes } from '../store/outbox.js';
+import { claimDue, makeAllDue, type Outcome, type PendingSettlement, storeOutcomes } from '../store/settlement/outbox.js';
 
 const inHandMax = 10_000;
 const claimedPerPollMax = 500;

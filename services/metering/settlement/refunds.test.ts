@@ -4,7 +4,7 @@ import { testEngines } from '#kit/testing/database.js';
 import { EntryKind } from '#proto/ledger/v1/ledger.js';
 import type { MeteringService, RecordUsageRequest } from '#proto/metering/v1/metering.js';
 import { Outcome, UnsettledState } from '#proto/metering/v1/metering.js';
-import { RefundState } from '../store/refund-outbox.js';
+import { RefundState } from '../store/settlement/refund-outbox.js';
 import { call, report } from '../testing/calls.js';
 import { aWhile, find, Harness, outboxOf, record, until } from '../testing/harness.js';
 import { heldNanoUsd, type Money, startMoney } from '../testing/with-ledger.js';

@@ -7,7 +7,7 @@ import { callContext } from '#client/call-context.js';
 import { hasReason } from '#client/errors/app-error.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringConfig } from '../config.js';
-import { dueRefunds, endRefund, type PendingRefund, postponeRefund, RefundState } from '../store/refund-outbox.js';
+import { dueRefunds, endRefund, type PendingRefund, postponeRefund, RefundState } from '../store/settlement/refund-outbox.js';
 import { isLedgerAway, isRefusal, type LedgerOutage } from './ledger-outage.js';
 
 const perPollMax = 50;

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { call, report } from '../testing/calls.js';
 import { find, until } from '../testing/harness.js';
 import { type Customer, heldNanoUsd, type Money, startMoney } from '../testing/with-ledger.js';
-import { requeueSettlements } from '../store/requeue.js';
+import { requeueSettlements } from '../store/settlement/requeue.js';
 
 type Rows = Record<string, unknown>[];
 

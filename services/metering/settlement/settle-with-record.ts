@@ -2,7 +2,7 @@
 import { isDatabaseAway, isRetryable } from '#kit/db/errors.js';
 import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
 import type { SettleRequest } from '#proto/ledger/v1/ledger.js';
-import type { SettleRecords } from '../store/close-calls.js';
+import type { SettleRecords } from '../store/records/close-calls.js';
 
 /** The ledger's part of a transaction, as its module offers it. */
 export type SettleInTransaction = (

@@ -2,8 +2,8 @@
 import type { Database } from '#kit/db/open.js';
 import type { UsageRecord } from '#proto/metering/v1/metering.js';
 import { asNumber } from '#kit/db/values.js';
-import { RefundState } from './refund-outbox.js';
-import { allRecordColumns, recordFromRow, type RecordRow } from './record-rows.js';
+import { RefundState } from './settlement/refund-outbox.js';
+import { allRecordColumns, recordFromRow, type RecordRow } from './records/record-rows.js';
 
 /** Returns the settled records of calls that started before this instant, the oldest first, except those with a refund that is not booked. */
 export async function oldSettledRecords(db: Database, untilMs: number, limit: number): Promise<UsageRecord[]> {

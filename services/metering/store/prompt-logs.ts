@@ -8,7 +8,7 @@ import { asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { Outcome, PromptLogState as State, type UsageRecord } from '#proto/metering/v1/metering.js';
 import type { PricedRecord } from '../records/usage-record.js';
-import { bytesOf } from './record-rows.js';
+import { bytesOf } from './records/record-rows.js';
 
 /** A gateway sends a body within seconds of the record, or never. */
 const lostAfterMs = 600_000;

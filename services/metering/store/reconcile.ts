@@ -6,9 +6,9 @@ import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import type { UsageRecord } from '#proto/metering/v1/metering.js';
 import type { CallName, QueuedCharge } from '../reconcile/judge.js';
-import { deferred } from './outbox.js';
-import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from './record-rows.js';
-import type { Position } from './queries.js';
+import { deferred } from './settlement/outbox.js';
+import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from './records/record-rows.js';
+import type { Position } from './records/queries.js';
 
 const keyed = keyedText(['id']);
 /** Selects the rows of this many calls. Knex would take as long to build such a statement as SQLite to run it ten times. */

@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { newId } from '#kit/id.js';
+import { testEngines } from '#kit/testing/database.js';
+import { Outcome } from '#proto/metering/v1/metering.js';
+import { quarterMs, shapes } from '../../rollups/shapes.js';
+import { call, price, report, startedAtMs, tokens } from '../../testing/calls.js';
+import { Harness, record, until } from '../../testing/harness.js';
+import { compareSums } from './compare-sums.js';
+import { compareUnitSums } from './compare-unit-sums.js';
+import { Phase, readRollupState } from './rollup-steps.js';
+
+describe.each(testEngines)('the comparison of sums with records on %s', (engine) => {
+  let harness: Harness;
+
+  beforeEach(async () => {
+    harness = await Harness.create(engine);
+  });
+
+  afterEach(() => harness.close());
+
+  it('finds every row that is wrong or missing, and nothing when all are correct', async () => {
+    const { service } = await harness.replica();
+    const accountId = newId('acct');
+    const keys = [newId('key'), newId('key')];
+    for (const [keyId, modelId, outcome] of [
+      [keys[0], 'one', Outcome.OUTCOME_COMPLETED],
+      [keys[1], 'two', Outcome.OUTCOME_TIMEOUT],
+      [keys[0], 'two', Outcome.OUTCOME_COMPLETED],
+    ] as const) {
+      await record(service, report({ call: call({ accountId, keyId: keyId!, modelId, startedAtMs }), outcome }));
+    }
+    await until(async () => {
+      const { phase, isWaiting } = await readRollupState(harness.db);
+      return phase === Phase.complete && !isWaiting;
+    });
+    const quarter = { accountId, startMs: Number(startedAtMs) - (Number(startedAtMs) % quarterMs) };
+    expect(await compareSums(harness.db, quarter)).toEqual([]);
+    const keyColumns = ['account_id', 'part', 'series', 'bucket_ms'] as const;
+    const rows = (await harness.db.knex('usage_sum').select()) as Record<string, unknown>[];
+    // Each of the shapes three times.
+    expect(new Set(rows.map((row) => row['part'])).size).toBe(shapes.length * 3);
+    for (const row of rows) {
+      const only = Object.fromEntries(keyColumns.map((column) => [column, row[column]]));
+      await harness.db.knex('usage_sum').where(only).decrement('charge_nano_usd', 1);
+      expect(await compareSums(harness.db, quarter)).not.toEqual([]);
+      await harness.db.knex('usage_sum').where(only).delete();
+      expect(await compareSums(harness.db, quarter)).not.toEqual([]);
+      await harness.db.knex('usage_sum').insert(row);
+    }
+    expect(await compareSums(harness.db, quarter)).toEqual([]);
+  }, 60_000);
+
+  it('finds wrong counts and amounts of units that are not tokens, and nothing while records wait to be added', async () => {
+    const { service } = await harness.replica();
+    const accountId = newId('acct');
+    const quarter = { accountId, startMs: Number(startedAtMs) - (Number(startedAtMs) % quarterMs) };
+    const units = [
+      { unit: 'request', nanoUsd: 7n, maxPerCall: 1 },
+      { unit: 'web_search', nanoUsd: 10n, maxPerCall: 9 },
+    ];
+    const unitCaps = { counts: [{ unit: 'web_search', count: 9 }] };
+    for (const count of [2, 3]) {
+      const counted = tokens({ inputTokens: 1, units: { counts: [{ unit: 'web_search', count }] } });
+      await record(service, report({ call: call({ accountId, price: price({ units }), unitCaps }), tokens: counted }));
+      expect(await compareUnitSums(harness.db, quarter)).toEqual([]);
+    }
+    await until(async () => !(await readRollupState(harness.db)).isWaiting);
+    expect(await compareUnitSums(harness.db, quarter)).toEqual([]);
+    const rows = (await harness.db.knex('usage_unit_sum').select()) as Record<string, unknown>[];
+    expect(rows).toHaveLength(4);
+    const subjectsOf = async () => (await compareUnitSums(harness.db, quarter)).map(({ what }) => what.replace(/ in the quarter.*/, ''));
+    for (const row of rows) {
+      const { quantity: _quantity, charge_nano_usd: _charge, ...only } = row;
+      const unit = String(row['unit']);
+      await harness.db.knex('usage_unit_sum').where(only).increment('quantity', 1);
+      expect(await subjectsOf()).toEqual([`sum of the unit ${unit}`]);
+      await harness.db.knex('usage_unit_sum').where(only).update({ quantity: row['quantity'], charge_nano_usd: 1 });
+      expect(await subjectsOf()).toEqual([`sum of the charge of the unit ${unit}`]);
+      await harness.db.knex('usage_unit_sum').where(only).delete();
+      expect(await subjectsOf()).toEqual([`sum of the unit ${unit}`, `sum of the charge of the unit ${unit}`]);
+      await harness.db.knex('usage_unit_sum').insert(row);
+    }
+    await harness.db.knex('usage_unit_sum').insert({ ...rows[0], unit: 'image', quantity: 1, charge_nano_usd: 5 });
+    expect(await compareUnitSums(harness.db, quarter)).toMatchObject([
+      { stored: 1n, expected: 0n },
+      { stored: 5n, expected: 0n },
+    ]);
+    await harness.db.knex('usage_unit_sum').where({ unit: 'image' }).delete();
+    expect(await compareUnitSums(harness.db, quarter)).toEqual([]);
+  });
+});

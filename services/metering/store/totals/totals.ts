@@ -1,0 +1,219 @@
+// Sums over usage, in groups and nested groups.
+import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
+import { dayMs, hourMs, minuteMs } from '#kit/clock.js';
+import type { Database } from '#kit/db/open.js';
+import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
+import { asBytes, asNumber, asText } from '#kit/db/values.js';
+import { idFromBytes } from '#kit/id.js';
+import { Outcome, GroupBy, type UnitTotal, type UsageFilter } from '#proto/metering/v1/metering.js';
+import type { TimeGrain } from '../../rollups/plan.js';
+import { addSums, chargeOf, type NamedSums, namedSums, noSums, type Sums } from '../../rollups/sums.js';
+import { bytesOf } from '../records/record-rows.js';
+import { isComplete } from '../sums/rollup-steps.js';
+import { readUnits, totalUnits } from './unit-totals.js';
+import {
+  type DimensionColumn,
+  filterOf,
+  groupOf,
+  type GroupRow,
+  type Question,
+  readSummed,
+  recordGroups,
+  recordSelect,
+} from './summed-totals.js';
+
+export const groupsMax = 10_000;
+
+/** Holds what sums are grouped by. */
+export interface Grouping {
+  readonly groupBy: GroupBy;
+  /** Within those groups; UNSPECIFIED for none. */
+  readonly thenBy: GroupBy;
+  /** Where days and hours begin: minutes east of UTC. */
+  readonly offsetMinutes: number;
+}
+
+/** Holds the sums of one group. */
+export interface Totals extends NamedSums {
+  readonly name: string;
+  readonly thenName: string;
+  readonly units: UnitTotal[];
+}
+
+/** Defines how a dimension is read from a row and how its groups are named. */
+interface Dimension {
+  readonly column: DimensionColumn | 'bucket';
+  readonly nameOf: (value: unknown) => string;
+}
+
+/** Returns undefined for no dimension. Each value is named once. */
+function dimensionOf(groupBy: GroupBy, offsetMinutes: number): Dimension | undefined {
+  const dimension = plainDimensionOf(groupBy, offsetMinutes);
+  if (dimension === undefined) return undefined;
+  const names = new Map<unknown, string>();
+  const nameOf = (value: unknown): string => {
+    const known = names.get(value);
+    if (known !== undefined) return known;
+    const name = dimension.nameOf(value);
+    names.set(value, name);
+    return name;
+  };
+  return { column: dimension.column, nameOf };
+}
+
+function plainDimensionOf(groupBy: GroupBy, offsetMinutes: number): Dimension | undefined {
+  switch (groupBy) {
+    case GroupBy.GROUP_BY_KEY:
+      return { column: 'key_id', nameOf: (value) => idFromBytes('key', asBytes(value)) };
+    case GroupBy.GROUP_BY_PROJECT:
+      return { column: 'project_id', nameOf: (value) => idFromBytes('proj', asBytes(value)) };
+    case GroupBy.GROUP_BY_MODEL:
+      return { column: 'model_id', nameOf: asText };
+    case GroupBy.GROUP_BY_OUTCOME:
+      return { column: 'outcome', nameOf: (value) => outcomeName(asNumber(value)) };
+    case GroupBy.GROUP_BY_DAY:
+      return { column: 'bucket', nameOf: (value) => localText(value).slice(0, 10) };
+    case GroupBy.GROUP_BY_HOUR:
+      return { column: 'bucket', nameOf: (value) => `${localText(value)}${zoneText(offsetMinutes)}` };
+    default:
+      return undefined;
+  }
+}
+
+/** Returns the time resolution. When days and hours are nested, the hours suffice for both. */
+function grainOf({ groupBy, thenBy }: Grouping): TimeGrain {
+  const asked = [groupBy, thenBy];
+  return asked.includes(GroupBy.GROUP_BY_HOUR) ? 'hour' : asked.includes(GroupBy.GROUP_BY_DAY) ? 'day' : 'none';
+}
+
+/** Returns the SQL for the start of the hour or day in local time, plus one day, which keeps the dividend of the remainder above zero in every zone. */
+export function bucketOf(column: string, lengthMs: number, offsetMinutes: number): string {
+  const local = `(${column} + ${offsetMinutes * minuteMs + dayMs})`;
+  return `${local} - ${local} % ${lengthMs}`;
+}
+
+/** Returns YYYY-MM-DDTHH:MM of a bucket. */
+export function localText(bucket: unknown): string {
+  return new Date(asNumber(bucket) - dayMs).toISOString().slice(0, 16);
+}
+
+/** Returns "Z" or an offset such as "+05:45". */
+export function zoneText(offsetMinutes: number): string {
+  if (offsetMinutes === 0) return 'Z';
+  const minutes = Math.abs(offsetMinutes);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  return `${offsetMinutes < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
+}
+
+/** Returns sums over the filter. Raises failed_precondition when there are more groups than one response may have. */
+export async function sumRecords(db: Database, filter: UsageFilter, grouping: Grouping): Promise<Totals[]> {
+  return db.plainTransaction((tx) => sumIn(tx, filter, grouping));
+}
+
+/** Returns the sums over units that are not tokens, by the names of their groups. */
+async function unitsIn(tx: PlainTransaction, filter: UsageFilter, grouping: Grouping): Promise<ReadonlyMap<string, readonly UnitTotal[]>> {
+  const { first, second, question } = dimensionsOf(filter, grouping);
+  const isSummed = filter.accountId !== '' && (await isComplete(tx));
+  const groups = new Map<string, UnitTotal[]>();
+  for (const { row, ...total } of await readUnits(tx, question, isSummed)) {
+    const name = `${first?.nameOf(row[first.column]) ?? ''} ${second?.nameOf(row[second.column]) ?? ''}`;
+    groups.set(name, [...(groups.get(name) ?? []), total]);
+  }
+  return groups;
+}
+
+function dimensionsOf(filter: UsageFilter, grouping: Grouping) {
+  const { groupBy, thenBy, offsetMinutes } = grouping;
+  const first = dimensionOf(groupBy, offsetMinutes);
+  const second = dimensionOf(thenBy, offsetMinutes);
+  const grain = grainOf(grouping);
+  const columns = new Set([first?.column, second?.column].filter((column) => column !== undefined && column !== 'bucket'));
+  const lengthMs = grain === 'hour' ? hourMs : dayMs;
+  const question: Question = { filter, columns, grain, offsetMinutes, bucketOf: (column) => bucketOf(column, lengthMs, offsetMinutes) };
+  return { first, second, question };
+}
+
+/**
+ * Returns sums over the filter as `sumRecords` does, in an open transaction. All sums but those of units other than tokens are of one instant, even if the
+ * statements of the transaction are not. Raises too_many_groups when there are more than `rowsMax` rows to read, of which
+ * several may belong to one group.
+ */
+export async function sumIn(tx: PlainTransaction, filter: UsageFilter, grouping: Grouping, rowsMax = 100_000): Promise<Totals[]> {
+  const { groupBy, thenBy } = grouping;
+  const { first, second, question } = dimensionsOf(filter, grouping);
+  const rows = (await readSummed(tx, question, rowsMax)) ?? (await readRecords(tx, question, rowsMax));
+  if (rows.length > rowsMax) throw tooManyGroups();
+  const groups = new Map<string, Map<string, Sums>>();
+  for (const row of rows) {
+    // Sums over no records, which only a response without groups shows.
+    if (row.sums[0] === 0n && first !== undefined) continue;
+    const name = first?.nameOf(row[first.column]) ?? '';
+    const thenName = second?.nameOf(row[second.column]) ?? '';
+    const within = groups.get(name) ?? new Map<string, Sums>();
+    groups.set(name, within);
+    const sums = within.get(thenName);
+    if (sums === undefined) within.set(thenName, row.sums);
+    else addSums(sums, row.sums);
+  }
+  if (first === undefined && groups.size === 0) groups.set('', new Map([['', noSums()]]));
+  const count = [...groups.values()].reduce((sum, within) => sum + within.size, 0);
+  if (count > groupsMax) throw tooManyGroups();
+  return inOrder(groups, await unitsIn(tx, filter, grouping), isTime(groupBy), isTime(thenBy));
+}
+
+/** Reads sums from the records alone. Returns at most `rowsMax + 1` rows; that many mean that there are too many. */
+async function readRecords(tx: PlainTransaction, question: Question, rowsMax: number): Promise<GroupRow[]> {
+  const { accountId, fromMs, untilMs } = question.filter;
+  const { text, values } = filterOf(question.filter, 'r');
+  const conditions: [string, unknown][] = [];
+  if (accountId !== '') conditions.push(['r.account_id = ?', bytesOf('acct', accountId)]);
+  if (fromMs > 0n) conditions.push(['r.started_at_ms >= ?', Number(fromMs)]);
+  if (untilMs > 0n) conditions.push(['r.started_at_ms < ?', Number(untilMs)]);
+  const where = `1 = 1${conditions.map(([condition]) => ` AND ${condition}`).join('')}${text}`;
+  const select = `${recordSelect(question)} FROM usage_record r WHERE ${where}${recordGroups(question)} LIMIT ${rowsMax + 1}`;
+  const rows = await tx.query(select, [...conditions.map(([, value]) => value), ...values]);
+  return rows.map((row) => groupOf(row, new Map(), question.columns));
+}
+
+/** Returns the error of a response that would have more than `groupsMax` groups. */
+export function tooManyGroups(): AppError {
+  return fault('too_many_groups', { max: groupsMax });
+}
+
+function isTime(groupBy: GroupBy): boolean {
+  return groupBy === GroupBy.GROUP_BY_DAY || groupBy === GroupBy.GROUP_BY_HOUR;
+}
+
+/** Sorts times chronologically, other groups by the charge of the whole group, the highest first; likewise within each group. */
+function inOrder(
+  groups: ReadonlyMap<string, ReadonlyMap<string, Sums>>,
+  units: ReadonlyMap<string, readonly UnitTotal[]>,
+  isFirstTime: boolean,
+  isSecondTime: boolean,
+): Totals[] {
+  const whole = [...groups].map(([name, within]) => ({
+    name,
+    within,
+    charge: isFirstTime ? 0n : [...within.values()].reduce((sum, sums) => sum + chargeOf(sums), 0n),
+  }));
+  whole.sort((a, b) => compare(b.charge, a.charge) || compare(a.name, b.name));
+  return whole.flatMap(({ name, within }) => {
+    const parts = [...within];
+    parts.sort(([aName, a], [bName, b]) => (isSecondTime ? 0 : compare(chargeOf(b), chargeOf(a))) || compare(aName, bName));
+    return parts.map(([thenName, sums]): Totals => ({
+      name,
+      thenName,
+      ...namedSums(sums),
+      units: totalUnits(units.get(`${name} ${thenName}`) ?? []),
+    }));
+  });
+}
+
+function outcomeName(outcome: Outcome): string {
+  return (Outcome[outcome] ?? String(outcome)).replace('OUTCOME_', '').toLowerCase();
+}
+
+function compare<T extends string | bigint>(a: T, b: T): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
