@@ -10,7 +10,7 @@ import { framesOf } from '../../gateway/formats/testing/frames.js';
 import { payloadReader } from '../../services/inference/upstreams/http/payload-reader.js';
 import { SseReader } from '../../services/inference/upstreams/http/sse-reader.js';
 import { relay } from '../../services/inference/upstreams/http/relay.js';
-import { nativeFor } from '../../services/inference/upstreams/native.js';
+import { nativeFor } from '../../services/inference/upstreams/requests/native.js';
 import { Watchdog } from '../../services/inference/upstreams/watchdog.js';
 import type { WireName } from '../conformance/support/paths.js';
 import { seenInStream, seenInWhole } from '../conformance/support/read-answer.js';

@@ -3,7 +3,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { CountTokensRequest, CountTokensResponse } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from '../deps.js';
 import { checkMessagesVersion, checkPrompt, checkReasoning, checkTargets } from '../requests/request-rules.js';
-import { refusalFor } from '../upstreams/native.js';
+import { refusalFor } from '../upstreams/requests/native.js';
 import { noTarget } from '../upstreams/registry.js';
 import { Watchdog } from '../upstreams/watchdog.js';
 

@@ -10,7 +10,7 @@ import type { RpcDeps } from '../deps.js';
 import { CallRoute, pause } from '../routing/call-route.js';
 import { checkGenerateRequest } from '../requests/request-rules.js';
 import type { UpstreamCredential } from '../upstreams/credentials.js';
-import { refusalFor } from '../upstreams/native.js';
+import { refusalFor } from '../upstreams/requests/native.js';
 import type { ResolvedTarget } from '../upstreams/registry.js';
 import { callOver, Watchdog } from '../upstreams/watchdog.js';
 

@@ -10,7 +10,7 @@ import { recordedAudit } from '#kit/testing/audit.js';
 import { type Event, GenerateRequest, type GenerateResponse, type InferenceService, Role } from '#proto/inference/v1/inference.js';
 import { type InferenceConfig, inferenceSettings } from '../config.js';
 import { createInference } from '../index.js';
-import type { StreamDecoder } from '../upstreams/stream-decoder.js';
+import type { StreamDecoder } from '../upstreams/answers/stream-decoder.js';
 
 /** Returns the default settings with some changes. */
 export function testConfig(changes: Partial<InferenceConfig> = {}): InferenceConfig {

@@ -1,6 +1,6 @@
 // What servers say about their models in GET {base}/models. Pure.
 import type { UpstreamModel } from '#proto/inference/v1/inference.js';
-import { isObject, type JsonObject } from './stream-decoder.js';
+import { isObject, type JsonObject } from './answers/stream-decoder.js';
 
 const tokensMax = 100_000_000;
 

@@ -1,7 +1,7 @@
 // Converts texts, images and documents to the content of chat-completions messages. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import type { DocumentPart, ImagePart, InlineData, Part } from '#proto/inference/v1/inference.js';
-import type { JsonObject } from '../stream-decoder.js';
+import type { JsonObject } from '../answers/stream-decoder.js';
 
 /** Holds what a translation knows about its upstream, and collects the fields that it drops, by the caller's names. */
 export interface Translation {

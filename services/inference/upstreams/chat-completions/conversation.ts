@@ -1,7 +1,7 @@
 // Converts the instructions and messages of a prompt to the messages of a chat-completions request. Pure.
 import { type Message, type Part, type Prompt, Role, type ToolResultPart } from '#proto/inference/v1/inference.js';
-import { callArgumentsJson } from '../custom-tools.js';
-import type { JsonObject } from '../stream-decoder.js';
+import { callArgumentsJson } from '../requests/custom-tools.js';
+import type { JsonObject } from '../answers/stream-decoder.js';
 import { contentOf, contentParts, documentText, marked, textContent, type Translation } from './content.js';
 import { toUpstreamToolId, toUpstreamToolName } from './tool-names.js';
 

@@ -2,9 +2,9 @@
 import { ApiFormat, type Event, type GenerateRequest, StopReason } from '#proto/inference/v1/inference.js';
 import { noReport, type UsageReport } from '../../tokens/usage-report.js';
 import { readVector } from '../embeddings/vectors.js';
-import { embeddingServers, publishedOnly, withCallerFields, withOperatorFields } from '../caller-fields.js';
+import { embeddingServers, publishedOnly, withCallerFields, withOperatorFields } from '../requests/caller-fields.js';
 import type { AnswerHead, UpstreamBody, Wire } from '../http/wire.js';
-import { brokenOff, isObject, malformed, type Outcome, parsePayload, type StreamDecoder } from '../stream-decoder.js';
+import { brokenOff, isObject, malformed, type Outcome, parsePayload, type StreamDecoder } from '../answers/stream-decoder.js';
 import { errorOf, frameError } from './error.js';
 import type { ChatCompletionsFlavour } from './flavour.js';
 import { readUsage } from './usage.js';

@@ -1,6 +1,6 @@
 // Errors of chat-completions upstreams: {"error": {message, type, param, code}}, with variations. Pure.
 import type { AppError } from '#client/errors/app-error.js';
-import { isObject, type JsonObject, parsedJson } from '../stream-decoder.js';
+import { isObject, type JsonObject, parsedJson } from '../answers/stream-decoder.js';
 import { isTooLongText, type Refusal, refusalError, retryAfter } from '../upstream-failure.js';
 
 /** Returns the error for a response other than 2xx. `model` is the upstream's name of the model. */

@@ -1,5 +1,5 @@
 // Builds the body for a caller of the same format: our fields, spliced before the caller's own. Pure.
-import { type JsonObject, isObject } from '../stream-decoder.js';
+import { type JsonObject, isObject } from '../answers/stream-decoder.js';
 import type { UpstreamBody } from '../http/wire.js';
 import type { ChatCompletionsFlavour } from './flavour.js';
 import { mayHaveCustomTools, withFunctions } from './native-custom-tools.js';

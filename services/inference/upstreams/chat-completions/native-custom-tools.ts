@@ -1,6 +1,6 @@
 // Replaces the custom tools in the body of a caller of this format with functions, for servers that have none. Pure.
-import { callArgumentsJson, customToolParameters, toolDescription } from '../custom-tools.js';
-import { isObject, type JsonObject } from '../stream-decoder.js';
+import { callArgumentsJson, customToolParameters, toolDescription } from '../requests/custom-tools.js';
+import { isObject, type JsonObject } from '../answers/stream-decoder.js';
 
 // Quotes inside texts are escaped, so this can only be a field of an object.
 const customType = /"type"\s*:\s*"custom"/;

@@ -2,10 +2,10 @@
 import { AppError } from '#client/errors/app-error.js';
 import { type GenerateRequest, type Tool, ApiFormat } from '#proto/inference/v1/inference.js';
 import type { UpstreamBody } from '../http/wire.js';
-import { toolDescription } from '../custom-tools.js';
-import { droppedFor, nativeFor } from '../native.js';
-import type { JsonObject } from '../stream-decoder.js';
-import { toolParameters } from '../tool-json.js';
+import { toolDescription } from '../requests/custom-tools.js';
+import { droppedFor, nativeFor } from '../requests/native.js';
+import type { JsonObject } from '../answers/stream-decoder.js';
+import { toolParameters } from '../requests/tool-json.js';
 import type { Translation } from './content.js';
 import { conversation } from './conversation.js';
 import { type ChatCompletionsFlavour, refusesEffort, refusesSampling, takesCacheBreakpoints } from './flavour.js';

@@ -1,7 +1,7 @@
 // The requested form of the answer's text, in the words of chat-completions upstreams. Pure.
 import type { ResponseFormat } from '#proto/inference/v1/inference.js';
-import { answerSchema, isOfObjects } from '../answer-schema.js';
-import { isObject, type JsonObject } from '../stream-decoder.js';
+import { answerSchema, isOfObjects } from '../requests/answer-schema.js';
+import { isObject, type JsonObject } from '../answers/stream-decoder.js';
 
 /** Returns the field `response_format`. Raises invalid_request for a schema that is not JSON. */
 export function responseFormatOf(format: ResponseFormat | undefined): JsonObject | undefined {

@@ -1,7 +1,7 @@
 // What a chat-completions upstream sends alongside the meaning of its chunks, for callers of the same format (README of gateway/formats).
-import type { BlockWriter } from '../block-writer.js';
-import { accountName } from '../rest.js';
-import { isObject, type JsonObject } from '../stream-decoder.js';
+import type { BlockWriter } from '../answers/block-writer.js';
+import { accountName } from '../answers/rest.js';
+import { isObject, type JsonObject } from '../answers/stream-decoder.js';
 
 type Fields = Record<string, unknown>;
 

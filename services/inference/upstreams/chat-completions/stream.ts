@@ -1,10 +1,10 @@
 // Decodes a chat-completions answer into canonical events: a stream's chunks, or the one body of a server that does not stream. Pure.
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { noReport, type UsageReport } from '../../tokens/usage-report.js';
-import { BlockWriter } from '../block-writer.js';
+import { BlockWriter } from '../answers/block-writer.js';
 import type { AnswerHead } from '../http/wire.js';
-import { isText, PayloadParser, type Repeated } from '../payload-parser.js';
-import { brokenOff, isObject, type JsonObject, malformed, optionalTextField, type Outcome, type StreamDecoder } from '../stream-decoder.js';
+import { isText, PayloadParser, type Repeated } from '../answers/payload-parser.js';
+import { brokenOff, isObject, type JsonObject, malformed, optionalTextField, type Outcome, type StreamDecoder } from '../answers/stream-decoder.js';
 import { errorOf, frameError } from './error.js';
 import { Rest } from './rest.js';
 import { ToolCalls } from './tool-calls.js';

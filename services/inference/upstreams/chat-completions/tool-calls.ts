@@ -1,8 +1,8 @@
 // Assembles the tool calls of a chat-completions stream, whose fragments may arrive interleaved, without an index, or with the
 // id or name late. They are written as one block after another: a call streams while it is the only one open, and later ones wait for its end.
-import type { BlockWriter } from '../block-writer.js';
-import { JsonBoundary } from '../json-boundary.js';
-import { isObject, type JsonObject, malformed, optionalTextField } from '../stream-decoder.js';
+import type { BlockWriter } from '../answers/block-writer.js';
+import { JsonBoundary } from '../answers/json-boundary.js';
+import { isObject, type JsonObject, malformed, optionalTextField } from '../answers/stream-decoder.js';
 import { toolCallLeft } from './rest.js';
 
 /** Maximum number of tool calls in one answer. */

@@ -1,6 +1,6 @@
 // The tools and the choice among them, which have the same fields in both of OpenAI's formats. Pure.
 import { type Prompt, type Tool, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
-import type { JsonObject } from '../stream-decoder.js';
+import type { JsonObject } from '../answers/stream-decoder.js';
 
 /** Returns the fields of the tools; the formats differ in how they write a tool, and the choice of one by its name. */
 export function toolFields(

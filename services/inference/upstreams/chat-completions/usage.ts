@@ -8,7 +8,7 @@ import {
   totalInput,
   type UsageReport,
 } from '../../tokens/usage-report.js';
-import { isObject } from '../stream-decoder.js';
+import { isObject } from '../answers/stream-decoder.js';
 
 /** Returns the report in a `usage` object. `runsTools`: the vendor may have run tools, whose results some count in the total alone. */
 export function readUsage(usage: unknown, runsTools = false): UsageReport {

@@ -1,9 +1,9 @@
 // The chat-completions format, for the HTTP client.
 import { newId } from '#kit/id.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
-import { compatibleServers, publishedOnly, withCallerFields, withOperatorFields } from '../caller-fields.js';
+import { compatibleServers, publishedOnly, withCallerFields, withOperatorFields } from '../requests/caller-fields.js';
 import type { Wire } from '../http/wire.js';
-import { assertToolsAllowed, mayRunTools } from '../vendor-tools.js';
+import { assertToolsAllowed, mayRunTools } from '../requests/vendor-tools.js';
 import { embeddingsOf } from './embeddings.js';
 import { responseError } from './error.js';
 import { flavourOf } from './flavour.js';

@@ -7,7 +7,7 @@ import type { InferenceConfig } from '../../config.js';
 import { decodedBody } from '../http/decoded-body.js';
 import type { HttpUpstreamSettings } from '../http/http-upstream.js';
 import type { Headers, Wire } from '../http/wire.js';
-import { isObject, parsedJson } from '../stream-decoder.js';
+import { isObject, parsedJson } from '../answers/stream-decoder.js';
 import { faultWords } from './operator-text.js';
 import { type Found, StepFault } from './step-log.js';
 

@@ -2,7 +2,7 @@
 import { ApiFormat, CapabilityProbe, GenerateRequest, Role } from '#proto/inference/v1/inference.js';
 import { probeInputTokens, probeOutputTokens } from '#rules/capability-probes.js';
 import { finding } from '#rules/finding-sentences.js';
-import { isObject, parsedJson } from '../stream-decoder.js';
+import { isObject, parsedJson } from '../answers/stream-decoder.js';
 import type { Upstream } from '../upstream.js';
 import { type Found, StepFault, type StepName } from './step-log.js';
 

@@ -1,6 +1,6 @@
 // Converts an upstream's vectors, numbers or base64, to events with float32, in messages of bounded size. Pure.
 import type { Event, GenerateResponse } from '#proto/inference/v1/inference.js';
-import { malformed } from '../stream-decoder.js';
+import { malformed } from '../answers/stream-decoder.js';
 
 /** Maximum bytes of vectors in one message, well below the maximum size of a gRPC message. */
 const messageBytesMax = 1 << 20;

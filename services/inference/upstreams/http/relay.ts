@@ -2,7 +2,7 @@
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { Event, GenerateRequest, GenerateResponse, Target } from '#proto/inference/v1/inference.js';
 import { Meter } from '../../tokens/meter.js';
-import type { StreamDecoder } from '../stream-decoder.js';
+import type { StreamDecoder } from '../answers/stream-decoder.js';
 import type { Watchdog } from '../watchdog.js';
 import type { PayloadReader } from './payload-reader.js';
 

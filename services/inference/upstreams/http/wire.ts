@@ -2,7 +2,7 @@
 import type { AppError } from '#client/errors/app-error.js';
 import type { CountTokensRequest, GenerateRequest, Target } from '#proto/inference/v1/inference.js';
 import type { RemoteWireFormat } from '../remote-format.js';
-import type { StreamDecoder } from '../stream-decoder.js';
+import type { StreamDecoder } from '../answers/stream-decoder.js';
 
 /** Response headers, names in lower case. */
 export type Headers = Readonly<Record<string, string | undefined>>;

@@ -3,8 +3,8 @@ import { AppError } from '#client/errors/app-error.js';
 import type { DocumentPart, ImagePart, Part, ToolResultPart } from '#proto/inference/v1/inference.js';
 import { itemOfSignature } from '#rules/reasoning-seals.js';
 import { messagesToolId } from '#rules/tool-ids.js';
-import { callArgumentsJson } from '../custom-tools.js';
-import { toolArguments } from '../tool-json.js';
+import { callArgumentsJson } from '../requests/custom-tools.js';
+import { toolArguments } from '../requests/tool-json.js';
 
 /** A block while the request is being built. */
 export type Block = Record<string, unknown>;

@@ -1,6 +1,6 @@
 // Errors of messages upstreams: {"type": "error", "error": {type, message, details?}}. Pure.
 import type { AppError } from '#client/errors/app-error.js';
-import { isObject, parsedJson } from '../stream-decoder.js';
+import { isObject, parsedJson } from '../answers/stream-decoder.js';
 import { type Refusal, refusalError, retryAfter } from '../upstream-failure.js';
 
 /** Returns the error for a response other than 2xx. `model` is the upstream's name for the model. */

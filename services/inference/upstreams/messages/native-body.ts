@@ -1,5 +1,5 @@
 // Builds the body for a caller of the same format: our fields, spliced before the caller's own. Pure.
-import { isObject, type JsonObject } from '../stream-decoder.js';
+import { isObject, type JsonObject } from '../answers/stream-decoder.js';
 import { budgetField, thinkingBudgetMin } from './reasoning.js';
 
 /** Returns the JSON of `ours` and the caller's fields. A large body is parsed again only if something in it must be removed. */

@@ -1,7 +1,7 @@
 // The form of the answer's text: a schema if the model follows one, otherwise an instruction. Pure.
 import type { ResponseFormat } from '#proto/inference/v1/inference.js';
-import { answerSchema, isOfObjects } from '../answer-schema.js';
-import { isObject, type JsonObject } from '../stream-decoder.js';
+import { answerSchema, isOfObjects } from '../requests/answer-schema.js';
+import { isObject, type JsonObject } from '../answers/stream-decoder.js';
 import type { ModelTraits } from './model-traits.js';
 
 /** Holds what is sent to request a form. */

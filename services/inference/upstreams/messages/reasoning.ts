@@ -1,6 +1,6 @@
 // Requests how much the model thinks, in the form that it accepts. Pure.
 import type { Reasoning } from '#proto/inference/v1/inference.js';
-import type { JsonObject } from '../stream-decoder.js';
+import type { JsonObject } from '../answers/stream-decoder.js';
 import type { ModelTraits } from './model-traits.js';
 
 /** Smallest thinking budget that the vendor accepts, in tokens. */

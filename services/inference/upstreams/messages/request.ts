@@ -2,8 +2,8 @@
 import { type CountTokensRequest, type GenerateRequest, ApiFormat } from '#proto/inference/v1/inference.js';
 import { countOf, webSearchUnit } from '#rules/pricing.js';
 import type { UpstreamBody } from '../http/wire.js';
-import { droppedFor, nativeFor } from '../native.js';
-import type { JsonObject } from '../stream-decoder.js';
+import { droppedFor, nativeFor } from '../requests/native.js';
+import type { JsonObject } from '../answers/stream-decoder.js';
 import { limitCacheMarks } from './cache-marks.js';
 import { type Conversation, endsWithAssistant, isTurnWithoutThoughts, toConversation } from './conversation.js';
 import { traitsOf } from './model-traits.js';

@@ -1,6 +1,6 @@
 // The rest of a messages answer: what its upstream sends alongside the meaning, for callers of the same format. Pure.
-import { merged, restJson, restOf, withoutAccount } from '../rest.js';
-import { isObject, type JsonObject } from '../stream-decoder.js';
+import { merged, restJson, restOf, withoutAccount } from '../answers/rest.js';
+import { isObject, type JsonObject } from '../answers/stream-decoder.js';
 
 const none: ReadonlySet<string> = new Set();
 const inMessage = new Set(['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'usage']);

@@ -1,6 +1,6 @@
 // Sampling parameters that the model and the vendor version accept. Pure.
 import type { Sampling } from '#proto/inference/v1/inference.js';
-import type { JsonObject } from '../stream-decoder.js';
+import type { JsonObject } from '../answers/stream-decoder.js';
 import type { ModelTraits } from './model-traits.js';
 
 // From this version on, any sampling parameter is an error.

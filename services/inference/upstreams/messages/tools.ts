@@ -1,8 +1,8 @@
 // Converts tools and the tool choice to the messages format. Pure.
 import { type Tool, type ToolChoice, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
-import { isObject, type JsonObject } from '../stream-decoder.js';
-import { toolDescription } from '../custom-tools.js';
-import { toolParameters } from '../tool-json.js';
+import { isObject, type JsonObject } from '../answers/stream-decoder.js';
+import { toolDescription } from '../requests/custom-tools.js';
+import { toolParameters } from '../requests/tool-json.js';
 import { type Block, cacheControl } from './content.js';
 
 /** Reports whether the choice forces the model to call a tool. */

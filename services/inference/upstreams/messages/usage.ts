@@ -1,6 +1,6 @@
 // Usage that messages upstreams report in pieces: input at the start, totals at the end. `input_tokens` excludes the caches.
 import { isCount, readSearches, type UsageReport } from '../../tokens/usage-report.js';
-import { isObject, type JsonObject } from '../stream-decoder.js';
+import { isObject, type JsonObject } from '../answers/stream-decoder.js';
 
 /**
  * Holds the fields seen so far, merged one by one: the last value that is not null wins, but a 0 erases no earlier count unless the input turns out to

@@ -1,11 +1,11 @@
 // The messages format, for the HTTP client.
 import { ApiFormat, type GenerateRequest } from '#proto/inference/v1/inference.js';
 import { isCount } from '../../tokens/usage-report.js';
-import { publishedOnly, withCallerFields, withOperatorFields } from '../caller-fields.js';
+import { publishedOnly, withCallerFields, withOperatorFields } from '../requests/caller-fields.js';
 import type { Wire } from '../http/wire.js';
-import { nativeFor } from '../native.js';
-import { isObject } from '../stream-decoder.js';
-import { assertToolsAllowed, assertToolsCountable } from '../vendor-tools.js';
+import { nativeFor } from '../requests/native.js';
+import { isObject } from '../answers/stream-decoder.js';
+import { assertToolsAllowed, assertToolsCountable } from '../requests/vendor-tools.js';
 import { sortBetas } from './betas.js';
 import { responseError } from './error.js';
 import { countTokensBody, defaultMessagesVersion, messagesBody } from './request.js';

@@ -1,7 +1,7 @@
 // Converts texts, images and documents to the content parts of input items. Pure.
 import type { Part } from '#proto/inference/v1/inference.js';
 import { contentParts, type Translation } from '../chat-completions/content.js';
-import type { JsonObject } from '../stream-decoder.js';
+import type { JsonObject } from '../answers/stream-decoder.js';
 
 /** Returns the input parts for `parts`; parts of other kinds are skipped. `field` is their path, for error messages. */
 export function inputParts(parts: readonly Part[], field: string, translation: Translation): JsonObject[] {

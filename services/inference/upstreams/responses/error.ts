@@ -1,7 +1,7 @@
 // Errors in the middle of a responses stream: the `error` event, and the error of a response that failed. Pure.
 import type { AppError } from '#client/errors/app-error.js';
 import { frameError } from '../chat-completions/error.js';
-import { isObject, type JsonObject } from '../stream-decoder.js';
+import { isObject, type JsonObject } from '../answers/stream-decoder.js';
 
 /** Returns the error for an `error` event. The vendor puts its fields alongside the type or into an object of their own. */
 export function eventError(event: JsonObject, model: string): AppError {

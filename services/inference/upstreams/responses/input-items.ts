@@ -11,7 +11,7 @@ import { itemOfSignature } from '#rules/reasoning-seals.js';
 import { documentText, marked, textContent, type Translation } from '../chat-completions/content.js';
 import { instructionParts } from '../chat-completions/conversation.js';
 import { toUpstreamToolId, toUpstreamToolName } from '../chat-completions/tool-names.js';
-import type { JsonObject } from '../stream-decoder.js';
+import type { JsonObject } from '../answers/stream-decoder.js';
 import { contentOf, inputPart, inputParts } from './content.js';
 
 /** OpenAI rejects longer call ids, in characters. */

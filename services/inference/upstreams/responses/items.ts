@@ -1,5 +1,5 @@
 // The output items of one stream. One of them is written at a time; what arrives for later ones waits for their turn.
-import { type JsonObject, malformed, optionalTextField } from '../stream-decoder.js';
+import { type JsonObject, malformed, optionalTextField } from '../answers/stream-decoder.js';
 
 /** Maximum number of items in one answer. */
 const itemsMax = 1024;

@@ -2,7 +2,7 @@
 import { isOwnEncryptedContent } from '#rules/reasoning-seals.js';
 import type { ChatCompletionsFlavour } from '../chat-completions/flavour.js';
 import type { UpstreamBody } from '../http/wire.js';
-import { isObject, type JsonObject } from '../stream-decoder.js';
+import { isObject, type JsonObject } from '../answers/stream-decoder.js';
 
 /** Returns the body of `ours` and the caller's fields. A large body is parsed again only if its text shows that an item must be changed. */
 export function nativeBody(ours: JsonObject, fieldsJson: string, { isOpenAi }: ChatCompletionsFlavour): UpstreamBody {

@@ -23,9 +23,9 @@ import { isStrictSchema, responseFormatOf } from '../chat-completions/response-f
 import { toolFields } from '../chat-completions/tool-fields.js';
 import { toUpstreamToolName } from '../chat-completions/tool-names.js';
 import type { UpstreamBody } from '../http/wire.js';
-import { droppedFor, nativeFor } from '../native.js';
-import type { JsonObject } from '../stream-decoder.js';
-import { toolParameters } from '../tool-json.js';
+import { droppedFor, nativeFor } from '../requests/native.js';
+import type { JsonObject } from '../answers/stream-decoder.js';
+import { toolParameters } from '../requests/tool-json.js';
 import { conversation } from './input-items.js';
 import { nativeBody } from './native-body.js';
 

@@ -1,6 +1,6 @@
 // The rest of a responses answer: what its upstream sends alongside the meaning, for callers of the same format (README of gateway/formats). Pure.
-import { restOf, withoutAccount } from '../rest.js';
-import { isObject, type JsonObject } from '../stream-decoder.js';
+import { restOf, withoutAccount } from '../answers/rest.js';
+import { isObject, type JsonObject } from '../answers/stream-decoder.js';
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 

@@ -1,11 +1,11 @@
 // Decodes a responses answer into canonical events: a stream's events, or the one body of an answer that is not streamed. Pure.
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { noReport, type UsageReport } from '../../tokens/usage-report.js';
-import { BlockWriter } from '../block-writer.js';
+import { BlockWriter } from '../answers/block-writer.js';
 import { mergeReports } from '../chat-completions/usage.js';
 import type { AnswerHead } from '../http/wire.js';
-import { isText, PayloadParser } from '../payload-parser.js';
-import { withoutAccount } from '../rest.js';
+import { isText, PayloadParser } from '../answers/payload-parser.js';
+import { withoutAccount } from '../answers/rest.js';
 import {
   brokenOff,
   isObject,
@@ -15,7 +15,7 @@ import {
   type Outcome,
   parsePayload,
   type StreamDecoder,
-} from '../stream-decoder.js';
+} from '../answers/stream-decoder.js';
 import { eventError, responseFailure } from './error.js';
 import { itemTypeOf, ItemWriter, type ItemWriterOptions } from './item-writer.js';
 import { type Item, Items } from './items.js';

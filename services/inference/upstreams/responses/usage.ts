@@ -1,7 +1,7 @@
 // Converts the usage that responses upstreams report to canonical classes. The figures are those of chat-completions under other names.
 import type { UsageReport } from '../../tokens/usage-report.js';
 import { readUsage as readChatUsage } from '../chat-completions/usage.js';
-import { isObject } from '../stream-decoder.js';
+import { isObject } from '../answers/stream-decoder.js';
 
 /** Returns the report in a `usage` object. `runsTools`: the vendor may have run tools. */
 export function readUsage(usage: unknown, runsTools?: boolean): UsageReport {

@@ -2,14 +2,14 @@
 import { newId } from '#kit/id.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { isCount } from '../../tokens/usage-report.js';
-import { compatibleServers, publishedOnly, withCallerFields, withOperatorFields } from '../caller-fields.js';
+import { compatibleServers, publishedOnly, withCallerFields, withOperatorFields } from '../requests/caller-fields.js';
 import { embeddingsOf } from '../chat-completions/embeddings.js';
 import { responseError } from '../chat-completions/error.js';
 import { flavourOf } from '../chat-completions/flavour.js';
 import { callerToolNames } from '../chat-completions/tool-names.js';
 import type { Wire } from '../http/wire.js';
-import { isObject } from '../stream-decoder.js';
-import { assertToolsAllowed, assertToolsCountable, mayRunTools, withOptionalTools } from '../vendor-tools.js';
+import { isObject } from '../answers/stream-decoder.js';
+import { assertToolsAllowed, assertToolsCountable, mayRunTools, withOptionalTools } from '../requests/vendor-tools.js';
 import { countTokensBody, responsesBody } from './request.js';
 import { ResponsesDecoder } from './stream.js';
 

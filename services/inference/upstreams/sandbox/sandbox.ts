@@ -13,9 +13,9 @@ import {
 } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { InferenceConfig } from '../../config.js';
-import { BlockWriter } from '../block-writer.js';
-import { customToolNames } from '../custom-tools.js';
-import { droppedFor } from '../native.js';
+import { BlockWriter } from '../answers/block-writer.js';
+import { customToolNames } from '../requests/custom-tools.js';
+import { droppedFor } from '../requests/native.js';
 import { type Attempt, isShortWhole, type Upstream } from '../upstream.js';
 import { Watchdog } from '../watchdog.js';
 import { splitVectors, vectorEvent } from '../embeddings/vectors.js';

@@ -1,6 +1,6 @@
 // Builds, from the user's text, a value that a JSON Schema accepts. Pure.
 import { unescape } from 'node:querystring';
-import { isObject, type JsonObject } from '../stream-decoder.js';
+import { isObject, type JsonObject } from '../answers/stream-decoder.js';
 
 /** Maximum number of properties filled in per object. */
 const propertiesMax = 20;

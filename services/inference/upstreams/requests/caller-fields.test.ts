@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
-import { textRequest } from '../testing/fixtures.js';
-import { chatCompletionsWire } from './chat-completions/wire.js';
-import { messagesWire } from './messages/wire.js';
+import { textRequest } from '../../testing/fixtures.js';
+import { chatCompletionsWire } from '../chat-completions/wire.js';
+import { messagesWire } from '../messages/wire.js';
 
 const chat = ApiFormat.API_FORMAT_CHAT_COMPLETIONS;
 const wires = {

@@ -1,6 +1,6 @@
 // Custom tools, whose calls carry free text, for upstreams without them: such an upstream gets a function with one text parameter. Pure.
 import type { Prompt, Tool, ToolCallPart } from '#proto/inference/v1/inference.js';
-import type { JsonObject } from './stream-decoder.js';
+import type { JsonObject } from '../answers/stream-decoder.js';
 
 /** The parameter of the function that represents a custom tool. */
 const parameter = 'input';

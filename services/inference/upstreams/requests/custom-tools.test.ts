@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { BlockWriter } from './block-writer.js';
+import { BlockWriter } from '../answers/block-writer.js';
 import { callArgumentsJson, customToolInput, toolDescription } from './custom-tools.js';
 
 test('the free text of a custom tool survives the function that stands for it, also when it is cut off', () => {

@@ -1,9 +1,9 @@
 // The request fields in addition to the published ones that each kind of upstream may receive. A field that is on no list could make the vendor do
 // work that tokens do not pay for: searches, beams, more answers, a longer context. Pure.
 import type { ApiFormat, GenerateRequest } from '#proto/inference/v1/inference.js';
-import type { UpstreamBody } from './http/wire.js';
+import type { UpstreamBody } from '../http/wire.js';
 import { nativeFor } from './native.js';
-import { type JsonObject, isObject } from './stream-decoder.js';
+import { type JsonObject, isObject } from '../answers/stream-decoder.js';
 
 /** `any`: every value. `below_cap`: a number of tokens below the output cap. A map: an object with only these fields. */
 type FieldRule = 'any' | 'below_cap' | FieldRules;

@@ -1,6 +1,6 @@
 // The schema that a caller sends for an answer. Pure.
 import { AppError } from '#client/errors/app-error.js';
-import { type JsonObject, parsedJson } from './stream-decoder.js';
+import { type JsonObject, parsedJson } from '../answers/stream-decoder.js';
 
 /** Returns the schema that the caller wants the answer to follow. Raises invalid_request if it is not JSON. */
 export function answerSchema(json: string): unknown {

@@ -2,7 +2,7 @@
 import { AppError } from '#client/errors/app-error.js';
 import type { Tool } from '#proto/inference/v1/inference.js';
 import { customToolParameters } from './custom-tools.js';
-import { isObject, type JsonObject, parsedJson } from './stream-decoder.js';
+import { isObject, type JsonObject, parsedJson } from '../answers/stream-decoder.js';
 
 /** Returns the schema of a tool's arguments; undefined if it takes none. Raises invalid_request if it is not a JSON object. */
 export function toolParameters(tool: Tool): JsonObject | undefined {

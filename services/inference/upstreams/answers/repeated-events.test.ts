@@ -2,8 +2,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { AppError } from '#client/errors/app-error.js';
-import { MessagesDecoder } from './messages/stream.js';
-import { ResponsesDecoder } from './responses/stream.js';
+import { MessagesDecoder } from '../messages/stream.js';
+import { ResponsesDecoder } from '../responses/stream.js';
 import type { StreamDecoder } from './stream-decoder.js';
 
 const text = fc.constantFrom('a', 'b', '');

@@ -1,7 +1,7 @@
 // The common interface of the wire formats' decoders: SSE payloads in, canonical events and a usage report out. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import type { Event, StopReason } from '#proto/inference/v1/inference.js';
-import type { UsageReport } from '../tokens/usage-report.js';
+import type { UsageReport } from '../../tokens/usage-report.js';
 
 /** Describes how an answer ended. */
 export interface Outcome {

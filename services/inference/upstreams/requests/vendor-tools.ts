@@ -3,7 +3,7 @@
 import { AppError } from '#client/errors/app-error.js';
 import type { ApiFormat, GenerateRequest, NativeRequest_VendorTool as VendorTool } from '#proto/inference/v1/inference.js';
 import { nativeFor } from './native.js';
-import type { JsonObject } from './stream-decoder.js';
+import type { JsonObject } from '../answers/stream-decoder.js';
 
 function mayRun({ type, unit }: VendorTool, { unitCaps }: Pick<GenerateRequest, 'unitCaps'>, allowedFields: readonly string[]): boolean {
   return unitCaps?.counts.some((cap) => cap.unit === unit) === true || allowedFields.includes(`tools.${type}`);
