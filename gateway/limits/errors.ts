@@ -1,7 +1,7 @@
 // The error of a call that a rate limit refuses. Pure.
 import type { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
-import { retryAfterSeconds } from '../formats/error-details.js';
+import { retryAfterSeconds } from '../formats/errors/error-details.js';
 import type { Refusal } from './limits.js';
 
 const limitNames = { requests: 'requests_per_minute', tokens: 'tokens_per_minute', concurrent: 'concurrent_calls' } as const;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { AccountRateLimits, Key, Project } from '#proto/auth/v1/auth.js';
-import { renderings } from '../formats/openai-error.js';
-import { retryHeaders } from '../formats/error-details.js';
+import { renderings } from '../formats/errors/openai-error.js';
+import { retryHeaders } from '../formats/errors/error-details.js';
 import { rateLimitError } from './errors.js';
 import { limitHeaders } from './headers.js';
 import { estimatedTokens, type Figures, subjectsOf } from './limits.js';

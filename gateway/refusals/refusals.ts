@@ -9,7 +9,7 @@ import { afterAbout } from '#kit/shared-timers.js';
 import { counter } from '#kit/telemetry/metrics.js';
 import type { Key } from '#proto/auth/v1/auth.js';
 import type { RecordRefusalsRequest } from '#proto/metering/v1/metering.js';
-import { shownMessage, shownReason } from '../formats/error-details.js';
+import { shownMessage, shownReason } from '../formats/errors/error-details.js';
 import type { Endpoint } from '../http/request-state.js';
 import type { GatewayPeers } from '../peers.js';
 import type { ModelReplica } from '../replicas/models.js';

@@ -2,7 +2,7 @@
 import type { Static } from 'typebox';
 import type { Refusal } from '#proto/metering/v1/metering.js';
 import type { RefusalView } from '../formats/account-schema.js';
-import { figuresOf } from '../formats/error-details.js';
+import { figuresOf } from '../formats/errors/error-details.js';
 
 /** Returns a refused call as its caller sees it. */
 export function renderRefusal(refusal: Refusal): Static<typeof RefusalView> {

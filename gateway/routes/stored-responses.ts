@@ -5,7 +5,7 @@ import { callContext } from '#client/call-context.js';
 import { isId } from '#kit/id.js';
 import type { CallDeps } from '../call/metered-call.js';
 import type { StoredResponses } from '../call/stored-responses/stored-responses.js';
-import { fieldError } from '../formats/body-reader.js';
+import { fieldError } from '../formats/requests/body-reader.js';
 import { objectIn } from '../formats/rest.js';
 import { requestIdOf } from '../formats/responses/ids.js';
 import { usageOf } from '../formats/responses/response.js';

@@ -11,7 +11,7 @@ import { type ApiFault, chineseFieldRules, chineseSentences, wordsAtField, words
 import { chineseFindings, findingText } from '../../console/src/i18n/findings.js';
 import { assertAllowed } from '../../gateway/console/session/access.js';
 import { renderConsoleError } from '../../gateway/console/table/error.js';
-import { bodyReader } from '../../gateway/formats/body-reader.js';
+import { bodyReader } from '../../gateway/formats/requests/body-reader.js';
 import { balanceEmpty } from '../../services/ledger/books/refusals.js';
 
 /** What a browser receives. */

@@ -4,7 +4,7 @@ import { createHmac, hkdfSync } from 'node:crypto';
 import { callContext } from '#client/call-context.js';
 import { seal, unseal } from '#kit/secrets/packed-box.js';
 import type { StoredResponse } from '#proto/metering/v1/metering.js';
-import { fieldError } from '../../formats/body-reader.js';
+import { fieldError } from '../../formats/requests/body-reader.js';
 import type { References, StoredInput } from '../../formats/format.js';
 import type { JsonObject } from '../../formats/rest.js';
 import { itemsOf, missingResponse, outputOf, type StoredResponseJson } from '../../formats/responses/stored.js';

@@ -1,7 +1,7 @@
 // Errors of the console's API: a code to branch on, the rule and parameters from which pages build their own sentence, and an English sentence. Pure.
 import type { AppError } from '#client/errors/app-error.js';
 import { Status } from '#client/errors/status.js';
-import { shownMessage } from '../../formats/error-details.js';
+import { shownMessage } from '../../formats/errors/error-details.js';
 import type { HttpError } from '../../formats/format.js';
 import type { ConsoleError } from '../schemas/error.js';
 

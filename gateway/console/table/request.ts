@@ -2,7 +2,7 @@
 import type { Context } from 'koa';
 import { type TObject, type TSchema, Type } from 'typebox';
 import { fieldFault } from '#client/errors/fault.js';
-import { bodyReader, type Path, type PathStyle, pathText } from '../../formats/body-reader.js';
+import { bodyReader, type Path, type PathStyle, pathText } from '../../formats/requests/body-reader.js';
 import { readJson } from '../../http/middleware/json-body.js';
 import { Limit, parameter } from '../schemas/shapes.js';
 import type { Call, Operation } from './operation.js';

@@ -2,8 +2,8 @@
 import { AppError } from '#client/errors/app-error.js';
 import type { Reason } from '#rules/reasons.js';
 import { renderConsoleError } from '../../console/table/error.js';
-import { renderError as ofOpenAi, renderings as inOpenAi } from '../../formats/openai-error.js';
-import type { Rendering } from '../../formats/error-details.js';
+import { renderError as ofOpenAi, renderings as inOpenAi } from '../../formats/errors/openai-error.js';
+import type { Rendering } from '../../formats/errors/error-details.js';
 import { renderError as asMessage, renderings as inMessages } from '../../formats/messages/error.js';
 import type { DocPage } from '../doc-page.js';
 import { type AdviceGroup, adviceOf, callerGroups, consoleGroup, hiddenGroup } from './error-advice.js';

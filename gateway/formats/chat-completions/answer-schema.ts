@@ -1,6 +1,6 @@
 // The chat-completions format as schemas: what an answer looks like. Other fields that the upstream sends are kept alongside these.
 import { Type } from 'typebox';
-import type { ValueOf } from '../fields.js';
+import type { ValueOf } from '../requests/fields.js';
 
 const nullable = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) => Type.Union([schema, Type.Null()]);
 const Count = Type.Integer({ minimum: 0 });

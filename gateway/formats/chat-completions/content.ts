@@ -1,8 +1,8 @@
 // The content of a chat-completions message → parts of the common prompt.
 import { Modality } from '#proto/catalog/v1/catalog.js';
 import type { Part } from '#proto/inference/v1/inference.js';
-import type { Demands } from '../required-capabilities.js';
-import { assertNoFileIds, cacheTtl, translateFile, translateImage } from '../media.js';
+import type { Demands } from '../requests/required-capabilities.js';
+import { assertNoFileIds, cacheTtl, translateFile, translateImage } from '../requests/media.js';
 import { cachedUpTo, textPart } from '../parts.js';
 import type { ContentPart } from './message-schema.js';
 

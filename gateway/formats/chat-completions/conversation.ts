@@ -1,9 +1,9 @@
 // The messages of a chat-completions request → the common prompt, with tool calls and their results paired.
 import { type Message, type Part, type Prompt, Role } from '#proto/inference/v1/inference.js';
-import { fieldError } from '../body-reader.js';
-import type { Demands } from '../required-capabilities.js';
+import { fieldError } from '../requests/body-reader.js';
+import type { Demands } from '../requests/required-capabilities.js';
 import { cachedUpTo, toolCallPart, toolResultPart } from '../parts.js';
-import { assertNoFileIds, cacheTtl } from '../media.js';
+import { assertNoFileIds, cacheTtl } from '../requests/media.js';
 import { contentParts } from './content.js';
 import type { ChatMessage, MessageOf } from './message-schema.js';
 import { reasoningFields, replayedReasoning } from './reasoning.js';

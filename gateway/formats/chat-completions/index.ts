@@ -1,6 +1,6 @@
 // The chat-completions format.
 import type { Format } from '../format.js';
-import { renderError } from '../openai-error.js';
+import { renderError } from '../errors/openai-error.js';
 import { renderErrorFrame } from './error.js';
 import { parseChatCompletions } from './request.js';
 import { collectChatCompletion } from './response.js';

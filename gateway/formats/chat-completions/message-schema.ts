@@ -1,7 +1,7 @@
 // The messages of a chat-completions request and their parts, as schemas.
 import { Type } from 'typebox';
-import { elseUnsupported, optional, refused, unknownKind, type ValueOf } from '../fields.js';
-import { CacheBreakpoint, noFileIds, RefusalPart } from '../openai-fields.js';
+import { elseUnsupported, optional, refused, unknownKind, type ValueOf } from '../requests/fields.js';
+import { CacheBreakpoint, noFileIds, RefusalPart } from '../requests/openai-fields.js';
 
 /** How long to cache the prompt up to a mark, in the form that several vendors and gateways share. */
 export const CacheControl = Type.Object({ type: optional(Type.String()), ttl: optional(Type.Enum(['5m', '1h'])) });

@@ -1,10 +1,10 @@
 // The caller's own chat-completions body, for upstreams of this format.
 import { type NativeRequest, ApiFormat } from '#proto/inference/v1/inference.js';
-import type { Demands } from '../required-capabilities.js';
-import { endUserOf } from '../end-user.js';
-import { ignoredKeyword } from '../fields.js';
-import { fieldsWithout, isKnownInOtherCase, onlyFields, type Original } from '../native-fields.js';
-import { toolFields } from '../openai-fields.js';
+import type { Demands } from '../requests/required-capabilities.js';
+import { endUserOf } from '../requests/end-user.js';
+import { ignoredKeyword } from '../requests/fields.js';
+import { fieldsWithout, isKnownInOtherCase, onlyFields, type Original } from '../requests/native-fields.js';
+import { toolFields } from '../requests/openai-fields.js';
 import { withoutLeftovers } from './replayed.js';
 import { ChatCompletionRequest } from './schema.js';
 import type { FunctionToolParam } from './tool-schema.js';

@@ -1,7 +1,7 @@
 // The reasoning effort of a chat-completions request, and the reasoning of earlier answers that it replays.
 import type { Part, Reasoning } from '#proto/inference/v1/inference.js';
-import type { Demands } from '../required-capabilities.js';
-import { translateEffort } from '../openai-fields.js';
+import type { Demands } from '../requests/required-capabilities.js';
+import { translateEffort } from '../requests/openai-fields.js';
 import { reasoningPart } from '../parts.js';
 import type { MessageOf } from './message-schema.js';
 import type { ChatCompletionRequest } from './schema.js';

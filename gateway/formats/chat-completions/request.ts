@@ -1,12 +1,12 @@
 // A chat-completions request → the common inference call, and the caller's own fields alongside it.
 import type { ResponseFormat } from '#proto/inference/v1/inference.js';
 import { webSearchUnit } from '#rules/pricing.js';
-import { bodyReader, fieldError } from '../body-reader.js';
-import { Demands } from '../required-capabilities.js';
-import { endUserOf } from '../end-user.js';
-import { noteFields } from '../openai-fields.js';
+import { bodyReader, fieldError } from '../requests/body-reader.js';
+import { Demands } from '../requests/required-capabilities.js';
+import { endUserOf } from '../requests/end-user.js';
+import { noteFields } from '../requests/openai-fields.js';
 import { type FormatHeaders, type ParsedCall, unfilledRequest } from '../format.js';
-import { inputTokensMax } from '../input-bound.js';
+import { inputTokensMax } from '../requests/input-bound.js';
 import { translateConversation } from './conversation.js';
 import { nativeChatCompletions } from './native.js';
 import { translateReasoning } from './reasoning.js';

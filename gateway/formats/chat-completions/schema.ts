@@ -14,8 +14,8 @@ import {
   Tokens,
   unknownKind,
   type ValueOf,
-} from '../fields.js';
-import { NameForm, toolsMax } from '../openai-fields.js';
+} from '../requests/fields.js';
+import { NameForm, toolsMax } from '../requests/openai-fields.js';
 import { type ChatMessage, ChatMessageParam } from './message-schema.js';
 import { FunctionChoiceParam, FunctionParam, ToolChoiceParam, ToolParam } from './tool-schema.js';
 

@@ -1,7 +1,7 @@
 // The tools of a chat-completions request and the choice among them, as schemas.
 import { Type } from 'typebox';
-import { optional, unknownKind, type ValueOf } from '../fields.js';
-import { NameForm } from '../openai-fields.js';
+import { optional, unknownKind, type ValueOf } from '../requests/fields.js';
+import { NameForm } from '../requests/openai-fields.js';
 import { CacheControl } from './message-schema.js';
 
 export const FunctionParam = Type.Object({

@@ -1,9 +1,9 @@
 // The tools of a chat-completions request and the choice among them → the common prompt.
 import { type Tool, ToolChoice_Mode as Mode } from '#proto/inference/v1/inference.js';
-import { fieldError } from '../body-reader.js';
-import type { Demands } from '../required-capabilities.js';
-import { assertNoFileIds, cacheTtl } from '../media.js';
-import { type Choice, choiceModes, passChoiceOn } from '../openai-fields.js';
+import { fieldError } from '../requests/body-reader.js';
+import type { Demands } from '../requests/required-capabilities.js';
+import { assertNoFileIds, cacheTtl } from '../requests/media.js';
+import { type Choice, choiceModes, passChoiceOn } from '../requests/openai-fields.js';
 import type { ChatCompletionRequest } from './schema.js';
 import type { CustomToolParam, FunctionToolParam, ToolChoiceParam, ToolParam } from './tool-schema.js';
 

@@ -1,6 +1,6 @@
 // Converts the deprecated parts of the format – functions, function_call and the role "function" – to the current ones, so that the rest of the code
 // handles only tools. Answers use the current form too.
-import { fieldError } from '../body-reader.js';
+import { fieldError } from '../requests/body-reader.js';
 import type { ChatMessage, ChatMessageParam } from './message-schema.js';
 import type { ChatCompletionParams, ChatCompletionRequest } from './schema.js';
 import type { ToolChoiceParam } from './tool-schema.js';

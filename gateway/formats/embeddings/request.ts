@@ -1,12 +1,12 @@
 // A request for embeddings → the common inference call: each text is a message of the user.
 import { type TSchema, Type } from 'typebox';
 import { ApiFormat, type Message, Role } from '#proto/inference/v1/inference.js';
-import { bodyReader } from '../body-reader.js';
-import { endUserOf } from '../end-user.js';
+import { bodyReader } from '../requests/body-reader.js';
+import { endUserOf } from '../requests/end-user.js';
 import { type ParsedCall, unfilledRequest } from '../format.js';
-import { inputTokensMax, messageOverhead } from '../input-bound.js';
-import { isKnownInOtherCase, onlyFields } from '../native-fields.js';
-import { Demands } from '../required-capabilities.js';
+import { inputTokensMax, messageOverhead } from '../requests/input-bound.js';
+import { isKnownInOtherCase, onlyFields } from '../requests/native-fields.js';
+import { Demands } from '../requests/required-capabilities.js';
 import { EmbeddingsRequest, inputForms } from './schema.js';
 
 const readerOf = <S extends TSchema>(input: S) => bodyReader(Type.Object({ ...EmbeddingsRequest.properties, input }), 'brackets');

@@ -1,7 +1,7 @@
 // The embeddings format as schemas: what a request may contain, and what is returned.
 import { Type } from 'typebox';
 import { redirecting } from '#rules/request-fields.js';
-import { ignored, optional, type ValueOf } from '../fields.js';
+import { ignored, optional, type ValueOf } from '../requests/fields.js';
 
 /** Maximum number of inputs in a request, as set by the vendor. */
 const inputsMax = 2048;

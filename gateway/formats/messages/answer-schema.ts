@@ -1,6 +1,6 @@
 // The messages format as schemas: what an answer looks like. Other fields that the upstream sends are kept alongside these.
 import { type TSchema, Type } from 'typebox';
-import type { ValueOf } from '../fields.js';
+import type { ValueOf } from '../requests/fields.js';
 
 const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 const Count = Type.Integer({ minimum: 0 });

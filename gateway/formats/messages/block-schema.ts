@@ -1,6 +1,6 @@
 // The content blocks of a messages request as schemas.
 import { type TProperties, type TSchema, Type } from 'typebox';
-import { optional, passedOn, unknownKind, type ValueOf } from '../fields.js';
+import { optional, passedOn, unknownKind, type ValueOf } from '../requests/fields.js';
 
 /** A mark on a block to cache the prompt up to here, with the lifetime. */
 export const CacheControl = Type.Object({ type: Type.Literal('ephemeral'), ttl: optional(Type.Enum(['5m', '1h'])) });

@@ -1,6 +1,6 @@
 // The blocks of one message of a messages request → the parts of a common message.
 import type { Part } from '#proto/inference/v1/inference.js';
-import { fieldError } from '../body-reader.js';
+import { fieldError } from '../requests/body-reader.js';
 import { cachedUpTo, reasoningPart, textPart, toolCallPart, toolResultPart } from '../parts.js';
 import { type BlockOf, type BlockParam, type MessageParam, type ResultBlockParam, rolesOf } from './block-schema.js';
 import { documentParts, imageParts, noteCitations, searchResultPart } from './media.js';

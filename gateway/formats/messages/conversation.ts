@@ -1,6 +1,6 @@
 // The instructions and messages of a messages request → the common prompt, by the vendor's rules on empty text, order and tool pairing.
 import { type Message, type Prompt, Role } from '#proto/inference/v1/inference.js';
-import { fieldError } from '../body-reader.js';
+import { fieldError } from '../requests/body-reader.js';
 import type { BlockParam, MessageParam } from './block-schema.js';
 import { assertText, partsOf } from './content.js';
 import { noteCitations } from './media.js';

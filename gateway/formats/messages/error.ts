@@ -1,8 +1,8 @@
 // Errors in the messages format.
 import type { AppError } from '#client/errors/app-error.js';
-import { type ErrorObject, errorObject, retryHeaders } from '../error-details.js';
+import { type ErrorObject, errorObject, retryHeaders } from '../errors/error-details.js';
 import type { HttpError } from '../format.js';
-import { renderingsFor } from '../renderings.js';
+import { renderingsFor } from '../errors/renderings.js';
 
 /** Maps every reason to this format's error. */
 export const renderings = renderingsFor(

@@ -1,7 +1,7 @@
 // Images, documents and search results of a messages request → parts of the common prompt.
 import type { DocumentPart, ImagePart, Part } from '#proto/inference/v1/inference.js';
-import { fieldError } from '../body-reader.js';
-import { imageTypes } from '../media.js';
+import { fieldError } from '../requests/body-reader.js';
+import { imageTypes } from '../requests/media.js';
 import { documentPart, imagePart, textPart } from '../parts.js';
 import type { BlockOf } from './block-schema.js';
 import { fileFix, type Reading } from './reading.js';

@@ -1,7 +1,7 @@
 // The caller's own messages body, for upstreams of this format.
 import { type NativeRequest, ApiFormat } from '#proto/inference/v1/inference.js';
-import type { Demands } from '../required-capabilities.js';
-import { fieldsWithout, onlyFields, type Original } from '../native-fields.js';
+import type { Demands } from '../requests/required-capabilities.js';
+import { fieldsWithout, onlyFields, type Original } from '../requests/native-fields.js';
 import { mendHistory } from './history.js';
 import type { CountTokensRequest } from './schema.js';
 

@@ -1,6 +1,6 @@
 // State that is collected while a messages body is read, and checks that apply anywhere in the body.
-import { fieldError } from '../body-reader.js';
-import { Demands } from '../required-capabilities.js';
+import { fieldError } from '../requests/body-reader.js';
+import { Demands } from '../requests/required-capabilities.js';
 import type { CacheTtl } from '../parts.js';
 
 /** From this version on, sampling parameters, documents in assistant messages and citations on the user's text are not allowed. */

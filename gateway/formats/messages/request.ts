@@ -1,11 +1,11 @@
 // A messages request → the common inference call, and the caller's own fields alongside it.
 import type { TObject } from 'typebox';
-import { bodyReader, fieldError } from '../body-reader.js';
-import { endUserOf } from '../end-user.js';
-import { ignoredKeyword } from '../fields.js';
+import { bodyReader, fieldError } from '../requests/body-reader.js';
+import { endUserOf } from '../requests/end-user.js';
+import { ignoredKeyword } from '../requests/fields.js';
 import { type FormatHeaders, type ParsedCall, type ParsedCount, unfilledRequest } from '../format.js';
-import { inputTokensMax } from '../input-bound.js';
-import { isKnownInOtherCase } from '../native-fields.js';
+import { inputTokensMax } from '../requests/input-bound.js';
+import { isKnownInOtherCase } from '../requests/native-fields.js';
 import { markLast, translateMessages, translateSystem } from './conversation.js';
 import { nativeMessages, oursToSay } from './native.js';
 import { Reading, version2026 } from './reading.js';

@@ -1,7 +1,7 @@
 // The messages format's requests as schemas.
 import { Type } from 'typebox';
 import { redirecting } from '#rules/request-fields.js';
-import { ignored, messagesMax, optional, passedOn, refused, unknownKind, type ValueOf } from '../fields.js';
+import { ignored, messagesMax, optional, passedOn, refused, unknownKind, type ValueOf } from '../requests/fields.js';
 import { CacheControl, MessageParam, TextBlock } from './block-schema.js';
 import { ToolChoiceParam, ToolParam } from './tool-schema.js';
 

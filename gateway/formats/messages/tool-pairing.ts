@@ -1,6 +1,6 @@
 // The messages format's rule on tool calls: every tool_use is answered by one tool_result in the user turn right after it, before
 // anything else in that turn.
-import { fieldError } from '../body-reader.js';
+import { fieldError } from '../requests/body-reader.js';
 import { type BlockParam, type MessageParam, rolesOf } from './block-schema.js';
 
 /** Holds a turn: adjacent messages of one role. Instructions may be anywhere and belong to none. */

@@ -1,6 +1,6 @@
 // The tools of a messages request and the choice among them, as schemas.
 import { Type } from 'typebox';
-import { optional, passedOn, unknownKind, type ValueOf } from '../fields.js';
+import { optional, passedOn, unknownKind, type ValueOf } from '../requests/fields.js';
 import { CacheControl } from './block-schema.js';
 
 const customFields = {

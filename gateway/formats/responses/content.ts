@@ -1,9 +1,9 @@
 // The content of a message or tool output of a responses request → parts of the common prompt.
 import type { Part } from '#proto/inference/v1/inference.js';
-import { fieldError } from '../body-reader.js';
-import { assertNoFileIds, cacheTtl, translateFile, translateImage } from '../media.js';
+import { fieldError } from '../requests/body-reader.js';
+import { assertNoFileIds, cacheTtl, translateFile, translateImage } from '../requests/media.js';
 import { cachedUpTo, textPart } from '../parts.js';
-import type { Demands } from '../required-capabilities.js';
+import type { Demands } from '../requests/required-capabilities.js';
 import type { Content, ContentPart } from './item-schema.js';
 
 /** Translates content at `path`. Empty text is left out, because vendors reject it. Raises invalid_request or unsupported_field. */

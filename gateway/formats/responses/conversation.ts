@@ -1,10 +1,10 @@
 // The input of a responses request → the common prompt, with tool outputs right after their calls.
 import { type Message, type Part, type Prompt, Role } from '#proto/inference/v1/inference.js';
 import { reasoningOf, signatureOfItem } from '#rules/reasoning-seals.js';
-import { fieldError } from '../body-reader.js';
-import { assertNoFileIds } from '../media.js';
+import { fieldError } from '../requests/body-reader.js';
+import { assertNoFileIds } from '../requests/media.js';
 import { reasoningPart, textPart, toolResultPart } from '../parts.js';
-import type { Demands } from '../required-capabilities.js';
+import type { Demands } from '../requests/required-capabilities.js';
 import { contentParts } from './content.js';
 import type { CallItem, InputItem, MessageItem, OutputItem, ReasoningItem } from './item-schema.js';
 import type { ResponseRequest } from './schema.js';

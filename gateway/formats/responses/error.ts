@@ -1,7 +1,7 @@
 // Errors in the responses format.
 import type { AppError } from '#client/errors/app-error.js';
-import { errorObject } from '../error-details.js';
-import { renderings } from '../openai-error.js';
+import { errorObject } from '../errors/error-details.js';
+import { renderings } from '../errors/openai-error.js';
 import type { JsonObject } from '../rest.js';
 
 /** Returns the fields of the event `error`, in the documented place and in the one that libraries read. */

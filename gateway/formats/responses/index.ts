@@ -1,6 +1,6 @@
 // The responses format.
 import type { Format } from '../format.js';
-import { renderError } from '../openai-error.js';
+import { renderError } from '../errors/openai-error.js';
 import { renderErrorFrame } from './error.js';
 import { parseResponses } from './request.js';
 import { collectResponse } from './response.js';

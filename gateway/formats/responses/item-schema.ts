@@ -1,7 +1,7 @@
 // The items of a responses request and their parts, as schemas.
 import { Type } from 'typebox';
-import { optional, unknownKind, type ValueOf } from '../fields.js';
-import { CacheBreakpoint, noFileIds, RefusalPart } from '../openai-fields.js';
+import { optional, unknownKind, type ValueOf } from '../requests/fields.js';
+import { CacheBreakpoint, noFileIds, RefusalPart } from '../requests/openai-fields.js';
 import { ToolParam } from './tool-schema.js';
 
 const marks = { prompt_cache_breakpoint: optional(CacheBreakpoint) };

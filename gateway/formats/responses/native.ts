@@ -1,11 +1,11 @@
 // The caller's own responses body, for upstreams of this format.
 import { ApiFormat, type NativeRequest } from '#proto/inference/v1/inference.js';
 import { isOwnEncryptedContent } from '#rules/reasoning-seals.js';
-import { endUserOf } from '../end-user.js';
-import { ignoredKeyword } from '../fields.js';
-import { fieldsWithout, isKnownInOtherCase, onlyFields, type Original } from '../native-fields.js';
-import { toolFields } from '../openai-fields.js';
-import type { Demands } from '../required-capabilities.js';
+import { endUserOf } from '../requests/end-user.js';
+import { ignoredKeyword } from '../requests/fields.js';
+import { fieldsWithout, isKnownInOtherCase, onlyFields, type Original } from '../requests/native-fields.js';
+import { toolFields } from '../requests/openai-fields.js';
+import type { Demands } from '../requests/required-capabilities.js';
 import type { ContentPart, InputItem } from './item-schema.js';
 import { ResponseRequest } from './schema.js';
 import type { ToolParam } from './tool-schema.js';

@@ -1,11 +1,11 @@
 // A responses request → the common inference call, the caller's own fields alongside it, and what the answer repeats of it.
 import type { Reasoning, ResponseFormat } from '#proto/inference/v1/inference.js';
-import { bodyReader, fieldError } from '../body-reader.js';
-import { endUserOf } from '../end-user.js';
-import { noteFields, translateEffort } from '../openai-fields.js';
+import { bodyReader, fieldError } from '../requests/body-reader.js';
+import { endUserOf } from '../requests/end-user.js';
+import { noteFields, translateEffort } from '../requests/openai-fields.js';
 import { type FormatHeaders, type ParsedCall, type ParsedCount, unfilledRequest } from '../format.js';
-import { inputTokensMax } from '../input-bound.js';
-import { Demands } from '../required-capabilities.js';
+import { inputTokensMax } from '../requests/input-bound.js';
+import { Demands } from '../requests/required-capabilities.js';
 import { translateConversation } from './conversation.js';
 import { echoOf } from './echo.js';
 import { nativeResponses } from './native.js';

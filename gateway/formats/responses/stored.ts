@@ -1,6 +1,6 @@
 // What a responses request refers to, and what is stored of a response so that later requests may refer to it. Pure.
 import { AppError } from '#client/errors/app-error.js';
-import { fieldError } from '../body-reader.js';
+import { fieldError } from '../requests/body-reader.js';
 import type { References, StoredInput, StoreFailure } from '../format.js';
 import { isObject, type JsonObject } from '../rest.js';
 import { inputItemId } from './ids.js';

@@ -1,10 +1,10 @@
 // The tools of a responses request and the choice among them → the common prompt.
 import { type Tool, ToolChoice_Mode as Mode } from '#proto/inference/v1/inference.js';
 import { webSearchUnit } from '#rules/pricing.js';
-import { fieldError } from '../body-reader.js';
-import { assertNoFileIds } from '../media.js';
-import { type Choice, choiceModes, passChoiceOn } from '../openai-fields.js';
-import type { Demands } from '../required-capabilities.js';
+import { fieldError } from '../requests/body-reader.js';
+import { assertNoFileIds } from '../requests/media.js';
+import { type Choice, choiceModes, passChoiceOn } from '../requests/openai-fields.js';
+import type { Demands } from '../requests/required-capabilities.js';
 import type { ResponseRequest } from './schema.js';
 import { type ToolNames, wireToolName } from './tool-names.js';
 import type { Named, NamespaceTool, OwnTool, ToolParam } from './tool-schema.js';

@@ -1,7 +1,7 @@
 // Errors in OpenAI's formats, which share their types and their body.
 import type { AppError } from '#client/errors/app-error.js';
 import { errorObject, retryHeaders } from './error-details.js';
-import type { HttpError } from './format.js';
+import type { HttpError } from '../format.js';
 import { renderingsFor } from './renderings.js';
 
 /** Maps every reason to the error of OpenAI's formats. */

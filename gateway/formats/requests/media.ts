@@ -2,7 +2,7 @@
 import type { Part } from '#proto/inference/v1/inference.js';
 import { fieldError } from './body-reader.js';
 import { readDataUri, textOf } from './data-uri.js';
-import { type CacheTtl, documentPart, imagePart } from './parts.js';
+import { type CacheTtl, documentPart, imagePart } from '../parts.js';
 import type { Demands } from './required-capabilities.js';
 
 export const imageTypes = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];

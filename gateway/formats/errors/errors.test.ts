@@ -2,13 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import { AppError, internalMessage } from '#client/errors/app-error.js';
 import { fieldRules, sentences } from '#rules/error-sentences.js';
 import { type Reason, reasons } from '#rules/reasons.js';
-import { renderConsoleError } from '../console/table/error.js';
-import { ErrorBody } from './account-schema.js';
-import { chatCompletions } from './chat-completions/index.js';
-import { expectToMatch } from './testing/frames.js';
-import type { Format, HttpError } from './format.js';
-import { messages } from './messages/index.js';
-import { responses } from './responses/index.js';
+import { renderConsoleError } from '../../console/table/error.js';
+import { ErrorBody } from '../account-schema.js';
+import { chatCompletions } from '../chat-completions/index.js';
+import { expectToMatch } from '../testing/frames.js';
+import type { Format, HttpError } from '../format.js';
+import { messages } from '../messages/index.js';
+import { responses } from '../responses/index.js';
 
 type Body = { error: Record<string, unknown>; request_id: string };
 

@@ -1,5 +1,5 @@
 // The caller's own fields as text, for upstreams of its format.
-import type { BodyText } from './format.js';
+import type { BodyText } from '../format.js';
 
 /** Holds a body as it was parsed, and its text. */
 export interface Original {

@@ -7,8 +7,8 @@ import { Errors } from 'typebox/value';
 import { AppError } from '#client/errors/app-error.js';
 import type { FieldRule } from '#rules/error-sentences.js';
 import { unsupportedKeyword } from './fields.js';
-import { isObject } from './rest.js';
-import { ruleKeyword } from './rule-keyword.js';
+import { isObject } from '../rest.js';
+import { ruleKeyword } from '../rule-keyword.js';
 
 /** A place in a body: property names and array indexes. */
 export type Path = readonly (string | number)[];

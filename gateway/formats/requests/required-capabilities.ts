@@ -5,7 +5,7 @@ import { Modality } from '#proto/catalog/v1/catalog.js';
 import type { NativeRequest_Refusal as Refusal, NativeRequest_VendorTool as VendorTool } from '#proto/inference/v1/inference.js';
 import { fieldError } from './body-reader.js';
 import { DroppedFields, ignoredKeyword, nativeOnlyKeyword } from './fields.js';
-import type { ModalityNeed } from './format.js';
+import type { ModalityNeed } from '../format.js';
 import { isKnownInOtherCase } from './native-fields.js';
 
 // One refusal is enough to skip a target and to tell the caller why; a hostile body could have thousands.
