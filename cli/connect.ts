@@ -16,7 +16,7 @@ import type { ProcessInfo } from '#proto/process/v1/process.js';
 import type { ServiceName } from '#rules/services.js';
 import type { CliConfig } from './config.js';
 import { CliError } from './errors.js';
-import { type Replica, replicasOf } from './replicas.js';
+import { type Replica, replicasOf } from './doctor/replicas.js';
 
 const caller = 'operator';
 const callTimeoutMs = 15_000;

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Cli } from './cli.js';
 import type { View } from './output.js';
-import { parseCount } from './parse.js';
+import { parseCount } from './options/parse.js';
 
 const limitDefault = 50;
 const limitMax = 100_000;

@@ -3,12 +3,12 @@ import { Command } from 'commander';
 import { hasReason } from '#client/errors/app-error.js';
 import { type Account, AccountState, type DeepPartial, UpdateAccountRequest } from '#proto/auth/v1/auth.js';
 import type { Balance } from '#proto/ledger/v1/ledger.js';
-import { type BudgetOptions, changedBudgets, spendOfBudgets, withBudgets } from '../budgets.js';
+import { type BudgetOptions, changedBudgets, spendOfBudgets, withBudgets } from '../options/budgets.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
-import { changedAccountRateLimits, hasRateLimits, newRateLimits, type RateLimitOptions, withRateLimits } from '../rate-limits.js';
+import { changedAccountRateLimits, hasRateLimits, newRateLimits, type RateLimitOptions, withRateLimits } from '../options/rate-limits.js';
 import { accountInListView, accountStates, accountView, accountWithBalanceView } from '../views/account.js';
 
 interface UpdateOptions extends RateLimitOptions, BudgetOptions {

@@ -1,12 +1,12 @@
 // tollgate alert: the low-balance alert of an account, and its deliveries.
 import { Command } from 'commander';
 import { NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
-import { chooseAccount, withAccount } from '../accounts.js';
+import { chooseAccount, withAccount } from '../options/accounts.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
-import { parsePositiveAmount } from '../parse.js';
+import { parsePositiveAmount } from '../options/parse.js';
 import { type AlertNow, alertView, deliveryView } from '../views/alert.js';
 
 // A mail server may be slow.

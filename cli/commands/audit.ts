@@ -6,7 +6,7 @@ import { operatorCall } from '../connect.js';
 import { CliError } from '../errors.js';
 import { instant, instantJson, type Json, type View } from '../output.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
-import { parseInstant } from '../parse.js';
+import { parseInstant } from '../options/parse.js';
 
 // Verification reads the whole log.
 const verifyTimeoutMs = 10 * 60_000;

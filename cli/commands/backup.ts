@@ -9,7 +9,7 @@ import { type CliConfig, parseCliConfig } from '../config.js';
 import { operatorCall } from '../connect.js';
 import { CliError } from '../errors.js';
 import type { View } from '../output.js';
-import { parseInstant } from '../parse.js';
+import { parseInstant } from '../options/parse.js';
 import { reportedKeys } from '../secret-keys.js';
 import { agrees, driftView, verificationView } from '../views/reconcile.js';
 

@@ -2,12 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
 import { type Balance, DepositSource, type Entry, EntryKind, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
-import { chooseAccount, withAccount } from '../accounts.js';
+import { chooseAccount, withAccount } from '../options/accounts.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
 import { CliError, isOutcomeUnknown } from '../errors.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
-import { parseAmount, parseCount, parsePositiveAmount } from '../parse.js';
+import { parseAmount, parseCount, parsePositiveAmount } from '../options/parse.js';
 import { balanceView, depositSources, driftView, entryView, holdView, isRight, signedAmount, verificationView } from '../views/balance.js';
 
 // Rebuilding all balances reads the whole journal.

@@ -6,7 +6,7 @@ import { issueFor, readAuthority, stageFiles, type StagedFiles } from '../caller
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
 import { CliError } from '../errors.js';
-import { parseCount, parseOverlap } from '../parse.js';
+import { parseCount, parseOverlap } from '../options/parse.js';
 import { callerView } from '../views/caller.js';
 
 const daysDefault = 397;

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { createInstallationCertificates, type ProcessCertificate } from '../callers/installation.js';
 import type { Cli } from '../cli.js';
 import type { View } from '../output.js';
-import { parseCount } from '../parse.js';
+import { parseCount } from '../options/parse.js';
 
 const daysDefault = 3650;
 

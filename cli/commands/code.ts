@@ -2,12 +2,12 @@
 import { Command } from 'commander';
 import { newId } from '#kit/id.js';
 import { CreateRedemptionCodesRequest, ListRedemptionCodesRequest, RedemptionCodeState } from '#proto/ledger/v1/ledger.js';
-import { chooseAccount, withAccount } from '../accounts.js';
+import { chooseAccount, withAccount } from '../options/accounts.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
 import { CliError, isOutcomeUnknown } from '../errors.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
-import { parseCount, parseInstant, parsePositiveAmount } from '../parse.js';
+import { parseCount, parseInstant, parsePositiveAmount } from '../options/parse.js';
 import { balanceView, entryView } from '../views/balance.js';
 import { codeStates, codeView } from '../views/statement.js';
 

@@ -1,7 +1,7 @@
 // tollgate doctor: checks the installation and prints the fix for each fault.
 import { Command } from 'commander';
 import type { Cli } from '../cli.js';
-import { examine, type Finding } from '../doctor.js';
+import { examine, type Finding } from '../doctor/checks.js';
 import { CliError } from '../errors.js';
 import type { View } from '../output.js';
 

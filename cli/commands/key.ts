@@ -2,15 +2,15 @@
 import { Command } from 'commander';
 import { type Key, KeyState, type ModelPermission, UpdateKeyRequest } from '#proto/auth/v1/auth.js';
 import type { KeyActivity } from '#proto/metering/v1/metering.js';
-import { chooseAccount, withAccount } from '../accounts.js';
-import { type BudgetOptions, changedKeyBudgets, spendOfBudgets, withBudgets } from '../budgets.js';
+import { chooseAccount, withAccount } from '../options/accounts.js';
+import { type BudgetOptions, changedKeyBudgets, spendOfBudgets, withBudgets } from '../options/budgets.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
 import { instant } from '../output.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
-import { parseAddresses, parseInstant, parseLimit, parseModels, parseOverlap, parsePositiveAmount } from '../parse.js';
-import { changedRateLimits, hasRateLimits, newRateLimits, type RateLimitOptions, withRateLimits } from '../rate-limits.js';
+import { parseAddresses, parseInstant, parseLimit, parseModels, parseOverlap, parsePositiveAmount } from '../options/parse.js';
+import { changedRateLimits, hasRateLimits, newRateLimits, type RateLimitOptions, withRateLimits } from '../options/rate-limits.js';
 import { keyView, type ShownKey } from '../views/key.js';
 
 interface UpdateOptions extends RateLimitOptions, BudgetOptions {

@@ -4,7 +4,7 @@ import type { Cli } from '../cli.js';
 import { counted } from '../output.js';
 import { CliError } from '../errors.js';
 import { exportJournal, type ExportFormat, exportFormats } from '../journal-export.js';
-import { parseInstant } from '../parse.js';
+import { parseInstant } from '../options/parse.js';
 import { verifyBooks } from '../verify-books.js';
 import { agrees, driftView, verificationView } from '../views/reconcile.js';
 

@@ -2,10 +2,10 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { CreateManagementKeyRequest } from '#proto/auth/v1/users.js';
 import { scopes } from '#rules/scopes.js';
-import { chooseAccount, withAccount } from '../accounts.js';
+import { chooseAccount, withAccount } from '../options/accounts.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
-import { parseAddresses, parseInstant, parseList } from '../parse.js';
+import { parseAddresses, parseInstant, parseList } from '../options/parse.js';
 import { managementKeyView } from '../views/management-key.js';
 import { userByEmail } from './user.js';
 

@@ -1,10 +1,10 @@
 // tollgate member: the members of an account and their roles.
 import { Command, InvalidArgumentError } from 'commander';
 import { Role } from '#proto/auth/v1/users.js';
-import { chooseAccount, withAccount } from '../accounts.js';
+import { chooseAccount, withAccount } from '../options/accounts.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
-import { wordsOf } from '../parse.js';
+import { wordsOf } from '../options/parse.js';
 import { memberView } from '../views/user.js';
 import { userByEmail } from './user.js';
 

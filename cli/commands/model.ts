@@ -5,8 +5,8 @@ import { Capability, type Model, ModelState, type PriceVersion } from '#proto/ca
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
-import { parseCount, parseInstant, parseList } from '../parse.js';
-import { modelsOfList } from '../upstream-models.js';
+import { parseCount, parseInstant, parseList } from '../options/parse.js';
+import { modelsOfList } from '../models/upstream-models.js';
 import { modelView, modelWords } from '../views/model.js';
 import { type Figures, priceCommand, withDefaults, withFigures } from './price.js';
 
@@ -39,7 +39,7 @@ export function modelCommand(cli: Cli): Command {
     )
     .action(async (file: string) => {
       // Loaded only here: the schema library would double the start-up time of every other command.
-      const { parseModelFile } = await import('../model-file.js');
+      const { parseModelFile } = await import('../models/model-file.js');
       const wanted = parseModelFile(file === '-' ? await cli.world.readStdin() : await readText(file));
       await put(cli, () => Promise.resolve(wanted));
     });
@@ -81,7 +81,7 @@ export function modelCommand(cli: Cli): Command {
     )
     .action(() =>
       cli.withServices(async ({ catalog }) => {
-        const { catalogText } = await import('../catalog-file.js');
+        const { catalogText } = await import('../models/catalog-file.js');
         cli.world.stdout(catalogText((await catalog.listModels({}, operatorCall())).models));
       }),
     );
@@ -138,7 +138,7 @@ interface ImportOptions extends Figures {
 const parseTokens = (text: string): number => parseCount(text, 1, 100_000_000);
 
 async function importFile(cli: Cli, file: string, isDryRun: boolean): Promise<void> {
-  const { importModels, importView, parseCatalogFile } = await import('../catalog-file.js');
+  const { importModels, importView, parseCatalogFile } = await import('../models/catalog-file.js');
   const entries = parseCatalogFile(file === '-' ? await cli.world.readStdin() : await readText(file));
   await cli.withServices(async ({ catalog }) => {
     const outcomes = await importModels(catalog, entries, isDryRun);
@@ -149,7 +149,7 @@ async function importFile(cli: Cli, file: string, isDryRun: boolean): Promise<vo
 }
 
 async function importFromUpstream(cli: Cli, upstreamId: string, options: ImportOptions): Promise<void> {
-  const { importListed, importView } = await import('../catalog-file.js');
+  const { importListed, importView } = await import('../models/catalog-file.js');
   const { free, embeddings = false, images = false, capabilities = [Capability.CAPABILITY_SAMPLING] } = options;
   if (free === true && (options.input !== undefined || options.output !== undefined))
     throw new CliError('--free cannot be combined with prices.', { exitCode: 2 });

@@ -5,7 +5,7 @@ import { hasReason } from '#client/errors/app-error.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
-import { parseInstant, parsePrice } from '../parse.js';
+import { parseInstant, parsePrice } from '../options/parse.js';
 import { isUnitName, requestUnit } from '#rules/pricing.js';
 import { priceView } from '../views/model.js';
 import { changeView, draftView, type Estimated, estimatedJson, typicalCallView, warningText } from '../views/price-draft.js';

@@ -8,14 +8,14 @@ import {
   type Project,
   UpdateProjectRequest,
 } from '#proto/auth/v1/auth.js';
-import { chooseAccount, withAccount } from '../accounts.js';
-import { type BudgetOptions, changedBudgets, spendOfBudgets, withBudgets } from '../budgets.js';
+import { chooseAccount, withAccount } from '../options/accounts.js';
+import { type BudgetOptions, changedBudgets, spendOfBudgets, withBudgets } from '../options/budgets.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
-import { parseModels } from '../parse.js';
-import { changedRateLimits, hasRateLimits, newRateLimits, type RateLimitOptions, withRateLimits } from '../rate-limits.js';
+import { parseModels } from '../options/parse.js';
+import { changedRateLimits, hasRateLimits, newRateLimits, type RateLimitOptions, withRateLimits } from '../options/rate-limits.js';
 import { projectView } from '../views/project.js';
 
 interface SettingOptions extends RateLimitOptions, BudgetOptions {

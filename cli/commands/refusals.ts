@@ -2,11 +2,11 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { type RefusalFilter, RefusalGroupBy } from '#proto/metering/v1/metering.js';
 import { isReason } from '#rules/reasons.js';
-import { type CallFilterOptions, callFilterOf, withCallFilter } from '../call-filter.js';
+import { type CallFilterOptions, callFilterOf, withCallFilter } from '../options/call-filter.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
-import { parseOffset } from '../parse.js';
+import { parseOffset } from '../options/parse.js';
 import { withTraceLink } from '../views/trace-link.js';
 import { refusalGroups, refusalTotalView, refusalView } from '../views/refusal.js';
 

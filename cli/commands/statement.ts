@@ -4,11 +4,11 @@ import { pagesOf } from '#kit/pages.js';
 import { ListProjectsRequest } from '#proto/auth/v1/auth.js';
 import { EntryKind, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
 import { GetUsageTotalsRequest, GroupBy } from '#proto/metering/v1/metering.js';
-import { chooseAccount, withAccount } from '../accounts.js';
+import { chooseAccount, withAccount } from '../options/accounts.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
-import { parseList, wordsOf } from '../parse.js';
+import { parseList, wordsOf } from '../options/parse.js';
 import { entryView } from '../views/balance.js';
 import { projectChargesView, statementView } from '../views/statement.js';
 

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { OverrideMode } from '#proto/inference/v1/inference.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
-import { parseTimeLimit } from '../parse.js';
+import { parseTimeLimit } from '../options/parse.js';
 import { overrideView, targetHealthView, targetStandings } from '../views/target-health.js';
 
 /** Adds the commands to the noun `upstream`. */

@@ -6,7 +6,7 @@ import { declaredProbes } from '#rules/capability-probes.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
-import { parseCount, parseTimeLimit } from '../parse.js';
+import { parseCount, parseTimeLimit } from '../options/parse.js';
 import { credentialCommand } from './upstream-credential.js';
 import { addHealthCommands } from './upstream-health.js';
 import { findUpstream, readSecret, type SecretOptions } from './upstream-secret.js';

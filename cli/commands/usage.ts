@@ -2,12 +2,12 @@
 import { Command } from 'commander';
 import { AppError } from '#client/errors/app-error.js';
 import { Outcome, GroupBy, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
-import { type CallFilterOptions, callFilterOf, withCallFilter } from '../call-filter.js';
+import { type CallFilterOptions, callFilterOf, withCallFilter } from '../options/call-filter.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { usd, usdJson } from '../output.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
-import { parseOffset } from '../parse.js';
+import { parseOffset } from '../options/parse.js';
 import { withTraceLink } from '../views/trace-link.js';
 import { nestedTotalView, recordView, totalView, usageWords } from '../views/usage.js';
 import { addUnsettledCommands } from './unsettled.js';

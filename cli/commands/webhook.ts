@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { type Notification, NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
 import { type WebhookEndpoint, WebhookEndpointState } from '#proto/auth/v1/webhooks.js';
 import { webhookEventTypes } from '#rules/webhook-events.js';
-import { chooseAccount, withAccount } from '../accounts.js';
+import { chooseAccount, withAccount } from '../options/accounts.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';

@@ -1,10 +1,10 @@
 // The output of accounts.
 import { type Account, AccountState } from '#proto/auth/v1/auth.js';
 import type { Balance } from '#proto/ledger/v1/ledger.js';
-import { budgetsJson, budgetsText, type SpendOfBudgets } from '../budgets.js';
+import { budgetsJson, budgetsText, type SpendOfBudgets } from '../options/budgets.js';
 import { type Column, instant, instantJson, usd, type View } from '../output.js';
-import { wordsOf } from '../parse.js';
-import { accountRateLimitsJson, modelRateLimitsText, rateLimitsText } from '../rate-limits.js';
+import { wordsOf } from '../options/parse.js';
+import { accountRateLimitsJson, modelRateLimitsText, rateLimitsText } from '../options/rate-limits.js';
 import { balanceView } from './balance.js';
 
 /** The states of accounts, in words. */

@@ -4,7 +4,7 @@ import type { GetAlertResponse } from '#proto/ledger/v1/alerts.js';
 import { parseUsd } from '#rules/money.js';
 import type { WebhookBody } from '#rules/webhook-events.js';
 import { instant, instantJson, type Json, usd, usdJson, type View } from '../output.js';
-import { wordsOf } from '../parse.js';
+import { wordsOf } from '../options/parse.js';
 
 const states = wordsOf<NotificationState>(NotificationState, 'NOTIFICATION_STATE_');
 /** Returns an instant; empty for 0. */

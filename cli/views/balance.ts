@@ -11,7 +11,7 @@ import {
   type VerifyResponse_Drift,
 } from '#proto/ledger/v1/ledger.js';
 import { instant, instantJson, usd, usdJson, type View } from '../output.js';
-import { wordsOf } from '../parse.js';
+import { wordsOf } from '../options/parse.js';
 
 const entryKinds = wordsOf<EntryKind>(EntryKind, 'ENTRY_KIND_');
 const books = wordsOf<BookAccount>(BookAccount, 'BOOK_ACCOUNT_');

@@ -2,9 +2,9 @@
 import type { Key } from '#proto/auth/v1/auth.js';
 import type { KeyActivity } from '#proto/metering/v1/metering.js';
 import { type KeyStanding, keyStateWord } from '#rules/key-state.js';
-import { budgetsJson, budgetsText, type SpendOfBudgets } from '../budgets.js';
+import { budgetsJson, budgetsText, type SpendOfBudgets } from '../options/budgets.js';
 import { instant, instantJson, usd, usdJson, type View } from '../output.js';
-import { rateLimitsJson, rateLimitsText } from '../rate-limits.js';
+import { rateLimitsJson, rateLimitsText } from '../options/rate-limits.js';
 
 /** A key, its spending, its last use, and the current time. */
 export interface ShownKey extends KeyStanding {

@@ -12,7 +12,7 @@ import {
 } from '#proto/catalog/v1/catalog.js';
 import { requestUnit } from '#rules/pricing.js';
 import { instant, instantJson, type JsonObject, usd, usdJson, type View } from '../output.js';
-import { wordsOf } from '../parse.js';
+import { wordsOf } from '../options/parse.js';
 
 /** The words for the catalog's enums, as in model files. */
 export const modelWords = {

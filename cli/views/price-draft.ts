@@ -9,7 +9,7 @@ import {
   type TypicalCall,
 } from '#proto/catalog/v1/catalog.js';
 import { instant, instantJson, type Json, type JsonObject, usd, usdJson, type View } from '../output.js';
-import { wordsOf } from '../parse.js';
+import { wordsOf } from '../options/parse.js';
 import { priceView, unitPriceText } from './model.js';
 
 const warnings = wordsOf<Kind>(Kind, 'KIND_');

@@ -1,8 +1,8 @@
 // The output of projects.
 import type { Project } from '#proto/auth/v1/auth.js';
-import { budgetsJson, budgetsText, type SpendOfBudgets } from '../budgets.js';
+import { budgetsJson, budgetsText, type SpendOfBudgets } from '../options/budgets.js';
 import { instant, instantJson, type View } from '../output.js';
-import { rateLimitsJson, rateLimitsText } from '../rate-limits.js';
+import { rateLimitsJson, rateLimitsText } from '../options/rate-limits.js';
 
 /** A project with the number of its keys that are not revoked, and what is spent of its budgets. */
 export interface ShownProject {

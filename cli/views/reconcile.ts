@@ -2,7 +2,7 @@
 import type { VerifyResponse } from '#proto/ledger/v1/ledger.js';
 import { type Drift, DriftCheck, type UnsettledCharge, UnsettledState } from '#proto/metering/v1/metering.js';
 import { instant, instantJson, usd, usdJson, type View } from '../output.js';
-import { wordsOf } from '../parse.js';
+import { wordsOf } from '../options/parse.js';
 
 const checks = wordsOf<DriftCheck>(DriftCheck, 'DRIFT_CHECK_');
 

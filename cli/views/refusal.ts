@@ -1,7 +1,7 @@
 // The output of refused calls and their counts.
 import { type GetRefusalTotalsResponse_Group, type Refusal, RefusalGroupBy } from '#proto/metering/v1/metering.js';
 import { instant, instantJson, usd, type View } from '../output.js';
-import { wordsOf } from '../parse.js';
+import { wordsOf } from '../options/parse.js';
 
 /** The words for what refusals are grouped by. */
 export const refusalGroups = wordsOf<RefusalGroupBy>(RefusalGroupBy, 'REFUSAL_GROUP_BY_');

@@ -2,7 +2,7 @@
 import { type RedemptionCode, RedemptionCodeState, type Statement } from '#proto/ledger/v1/ledger.js';
 import type { GetUsageTotalsResponse_Group } from '#proto/metering/v1/metering.js';
 import { instant, instantJson, usd, usdJson, type View } from '../output.js';
-import { wordsOf } from '../parse.js';
+import { wordsOf } from '../options/parse.js';
 
 /** A month of an account. */
 export const statementView: View<Statement> = {

@@ -7,7 +7,7 @@ import {
   TargetState,
 } from '#proto/inference/v1/inference.js';
 import { instant, instantJson, type View } from '../output.js';
-import { wordsOf } from '../parse.js';
+import { wordsOf } from '../options/parse.js';
 
 const states = wordsOf<TargetState>(TargetState, 'TARGET_STATE_');
 const modes = wordsOf<OverrideMode>(OverrideMode, 'OVERRIDE_MODE_');

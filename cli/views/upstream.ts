@@ -10,7 +10,7 @@ import {
 } from '#proto/inference/v1/inference.js';
 import { limitFields } from '#rules/upstream-limits.js';
 import { instant, instantJson, type JsonObject, type View } from '../output.js';
-import { wordsOf } from '../parse.js';
+import { wordsOf } from '../options/parse.js';
 
 /** The API formats, in words. */
 export const wireFormats = wordsOf<ApiFormat>(ApiFormat, 'API_FORMAT_');

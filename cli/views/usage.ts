@@ -10,7 +10,7 @@ import {
   UsageSource,
 } from '#proto/metering/v1/metering.js';
 import { type Column, instant, instantJson, type JsonObject, usd, usdJson, type View } from '../output.js';
-import { wordsOf } from '../parse.js';
+import { wordsOf } from '../options/parse.js';
 import { tokenClasses } from '#rules/pricing.js';
 
 const choices = wordsOf<TargetChoice>(TargetChoice, 'TARGET_CHOICE_');

@@ -1,7 +1,7 @@
 // The output of users and members.
 import { type Member, Role, type User } from '#proto/auth/v1/users.js';
 import { instant, instantJson, type View } from '../output.js';
-import { wordsOf } from '../parse.js';
+import { wordsOf } from '../options/parse.js';
 
 const roles = wordsOf<Role>(Role, 'ROLE_');
 

@@ -3,7 +3,7 @@ import { type Notification, NotificationState } from '#proto/auth/v1/notificatio
 import { type WebhookEndpoint, WebhookEndpointState } from '#proto/auth/v1/webhooks.js';
 import type { WebhookBody } from '#rules/webhook-events.js';
 import { instant, instantJson, type View } from '../output.js';
-import { wordsOf } from '../parse.js';
+import { wordsOf } from '../options/parse.js';
 import { maybe, maybeJson } from './alert.js';
 
 const endpointStates = wordsOf<WebhookEndpointState>(WebhookEndpointState, 'WEBHOOK_ENDPOINT_STATE_');

@@ -1,8 +1,8 @@
 // The checks of `tollgate doctor` that compare all processes with each other. Pure.
 import type { ProcessInfo } from '#proto/process/v1/process.js';
 import { certificateMsMin, isAlmostFull } from '#rules/operating-limits.js';
-import { CliError } from './errors.js';
-import { instant } from './output.js';
+import { CliError } from '../errors.js';
+import { instant } from '../output.js';
 
 /** A process that answered. */
 export interface SeenProcess {

@@ -3,9 +3,9 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { hasReason } from '#client/errors/app-error.js';
 import { Budget, BudgetPeriod } from '#proto/budget/v1/budget.js';
 import type { BudgetSpend } from '#proto/ledger/v1/ledger.js';
-import { operatorCall, type Services } from './connect.js';
-import { CliError } from './errors.js';
-import { instant, instantJson, type Json, usd, usdJson } from './output.js';
+import { operatorCall, type Services } from '../connect.js';
+import { CliError } from '../errors.js';
+import { instant, instantJson, type Json, usd, usdJson } from '../output.js';
 import { parseCount, parseList, parsePositiveAmount, wordsOf } from './parse.js';
 
 const periods = wordsOf<BudgetPeriod>(BudgetPeriod, 'BUDGET_PERIOD_');

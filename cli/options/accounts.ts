@@ -1,8 +1,8 @@
 // Determines which account a command applies to.
 import type { Command } from 'commander';
 import { ListAccountsRequest } from '#proto/auth/v1/auth.js';
-import { operatorCall, type Services } from './connect.js';
-import { CliError } from './errors.js';
+import { operatorCall, type Services } from '../connect.js';
+import { CliError } from '../errors.js';
 
 /** Adds --account. */
 export function withAccount(command: Command): Command {

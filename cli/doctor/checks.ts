@@ -1,17 +1,17 @@
 // The checks of `tollgate doctor`: each checks one thing and returns its finding, or the fix.
 import { ModelState } from '#proto/catalog/v1/catalog.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
-import type { Cli } from './cli.js';
+import type { Cli } from '../cli.js';
 import { TlsFiles } from '#client/tls-files.js';
 import type { ProcessInfo } from '#proto/process/v1/process.js';
 import { type ServiceName, serviceNames } from '#rules/services.js';
-import type { CliConfig } from './config.js';
-import { connect, operatorCall, type Services } from './connect.js';
-import { CliError, explain } from './errors.js';
-import { counted, instant } from './output.js';
+import type { CliConfig } from '../config.js';
+import { connect, operatorCall, type Services } from '../connect.js';
+import { CliError, explain } from '../errors.js';
+import { counted, instant } from '../output.js';
 import { checkCertificates, checkClocks, checkDisks, checkVersions, type SeenProcess } from './process-checks.js';
-import { keyFiles, lackingFiles, reportedKeys } from './secret-keys.js';
-import { isRight } from './views/balance.js';
+import { keyFiles, lackingFiles, reportedKeys } from '../secret-keys.js';
+import { isRight } from '../views/balance.js';
 
 const nodeMajorMin = 24;
 const httpTimeoutMs = 3000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { dayMs } from '#kit/clock.js';
 import { ProcessInfo } from '#proto/process/v1/process.js';
-import { CliError } from './errors.js';
+import { CliError } from '../errors.js';
 import { checkCertificates, checkClocks, checkDisks, checkVersions, type SeenProcess } from './process-checks.js';
 
 const nowMs = 1_800_000_000_000;

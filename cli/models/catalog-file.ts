@@ -2,11 +2,11 @@
 import { formatUsd, parseUsd } from '#rules/money.js';
 import { chargesTheSame, unitCostNanoUsdMax, unitPriceNanoUsdMax } from '#rules/pricing.js';
 import { Model, PriceVersion, type UnitPrice } from '#proto/catalog/v1/catalog.js';
-import { operatorCall, type Services } from './connect.js';
-import { CliError } from './errors.js';
+import { operatorCall, type Services } from '../connect.js';
+import { CliError } from '../errors.js';
 import { parseJson, readModel } from './model-file.js';
-import type { JsonObject, View } from './output.js';
-import { modelView } from './views/model.js';
+import type { JsonObject, View } from '../output.js';
+import { modelView } from '../views/model.js';
 
 /** One model of the document; `price` is undefined when it has none. */
 export interface CatalogEntry {

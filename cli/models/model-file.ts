@@ -3,9 +3,9 @@ import { type Static, Type } from 'typebox';
 import { Errors } from 'typebox/value';
 import { nearest } from '#kit/config/settings.js';
 import { Model } from '#proto/catalog/v1/catalog.js';
-import { CliError } from './errors.js';
-import type { Words } from './parse.js';
-import { modelWords } from './views/model.js';
+import { CliError } from '../errors.js';
+import type { Words } from '../options/parse.js';
+import { modelWords } from '../views/model.js';
 
 const strict = { additionalProperties: false };
 const words = Type.Array(Type.String());

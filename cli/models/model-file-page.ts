@@ -1,8 +1,8 @@
 // docs/model-files.md, made from the fields of a model file and the words of the catalog's contract. Pure.
 import { Capability, Modality, ModelState, Tokenizer } from '#proto/catalog/v1/catalog.js';
-import type { Words } from './parse.js';
+import type { Words } from '../options/parse.js';
 import { ModelFile } from './model-file.js';
-import { modelWords } from './views/model.js';
+import { modelWords } from '../views/model.js';
 
 /** The meaning of each word; one that is missing does not compile. */
 const meanings = {

@@ -1,7 +1,7 @@
 // The options that select calls by account, project, key, model and time.
 import type { Command } from 'commander';
 import type { UsageFilter } from '#proto/metering/v1/metering.js';
-import type { Cli } from './cli.js';
+import type { Cli } from '../cli.js';
 import { parseInstant } from './parse.js';
 
 /** The values of these options. */

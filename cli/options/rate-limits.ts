@@ -1,7 +1,7 @@
 // The options --rpm, --tpm and --concurrency, and rate limits in output.
 import type { Command } from 'commander';
 import type { AccountRateLimits, RateLimits } from '#proto/auth/v1/auth.js';
-import type { Json } from './output.js';
+import type { Json } from '../output.js';
 import { parseCount } from './parse.js';
 
 /** A limit as given on the command line; 0 is no limit. Commander turns null into an empty text. */

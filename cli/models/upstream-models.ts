@@ -1,7 +1,7 @@
 // Entries of the catalog from an upstream's own list of models. Pure.
 import { Capability, Modality, Model, ModelState, Tokenizer } from '#proto/catalog/v1/catalog.js';
 import type { UpstreamModel } from '#proto/inference/v1/inference.js';
-import { CliError } from './errors.js';
+import { CliError } from '../errors.js';
 
 /** Options that apply to all imported models. */
 export interface ImportedAs {
