@@ -5,7 +5,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { type Stage, startStage, type Upstream, upstreams } from '../clients/stage.js';
 import { post } from '../support/calls.js';
-import type { Json } from '../upstream/check.js';
+import type { Json } from '../upstream/checks/check.js';
 import type { Fault } from '../upstream/script.js';
 
 let stage: Stage;

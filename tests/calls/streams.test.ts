@@ -12,7 +12,7 @@ import { pidsOf } from '../support/processes.js';
 import { queuedBytes } from '../support/socket-queues.js';
 import { addModel, addUpstream } from '../support/stub-models.js';
 import { modes } from '../support/system.js';
-import type { Json } from '../upstream/check.js';
+import type { Json } from '../upstream/checks/check.js';
 
 const megabyte = 1 << 20;
 const answerBytes = 120 * megabyte;

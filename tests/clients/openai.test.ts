@@ -5,7 +5,7 @@ import type OpenAI from 'openai';
 import { z } from 'zod';
 import { eventually } from '../support/process.js';
 import { addModel } from '../support/stub-models.js';
-import { stubNumber } from '../upstream/embeddings.js';
+import { stubNumber } from '../upstream/answers/embeddings.js';
 import { expectNoneRefused } from '../upstream/expect-none-refused.js';
 import {
   encryptedThoughts,

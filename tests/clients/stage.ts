@@ -3,7 +3,7 @@ import { get } from '../support/calls.js';
 import { eventually } from '../support/process.js';
 import { addModel, addUpstream } from '../support/stub-models.js';
 import { type Mode, startSystem, type System } from '../support/system.js';
-import type { WireName } from '../upstream/answers.js';
+import type { WireName } from '../upstream/answers/answers.js';
 import type { Script } from '../upstream/script.js';
 import { type RecordedRequest, startStubUpstream, type StubUpstream, stubApiKey } from '../upstream/stub-upstream.js';
 

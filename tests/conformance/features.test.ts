@@ -1,7 +1,7 @@
 // Each feature of the formats on all paths: requests reach the upstream in a form that it accepts, and answers reach the caller, unchanged
 // if caller and upstream use the same format.
 import { describe, expect, it } from '@jest/globals';
-import type { Json } from '../upstream/check.js';
+import type { Json } from '../upstream/checks/check.js';
 import { scriptsByModel } from '../upstream/fixtures.js';
 import type { Script } from '../upstream/script.js';
 import { type ExpectedAnswer, expectAnswers, onPath, usage } from './support/expect-answer.js';

@@ -1,7 +1,7 @@
 // Streams of chat-completions upstreams that differ from the vendor's, or are malformed: the variants of tables 2.2, 4.2 and 5.5 of
 // the format's reference, read by callers of both formats, streamed and whole.
 import { describe, it } from '@jest/globals';
-import type { Json } from '../upstream/check.js';
+import type { Json } from '../upstream/checks/check.js';
 import type { Script } from '../upstream/script.js';
 import { expectAnswers } from './support/expect-answer.js';
 import { conformance } from './support/gateway.js';

@@ -1,7 +1,7 @@
 // Streams of messages upstreams that differ from the vendor's, or are malformed: the variants of tables 4.2 and 5.5 of the format's
 // reference, read by callers of both formats, streamed and whole.
 import { describe, expect, it } from '@jest/globals';
-import type { Json } from '../upstream/check.js';
+import type { Json } from '../upstream/checks/check.js';
 import type { Block, Script } from '../upstream/script.js';
 import { type ExpectedAnswer, expectAnswers, usage } from './support/expect-answer.js';
 import { conformance } from './support/gateway.js';

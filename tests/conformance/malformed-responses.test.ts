@@ -1,6 +1,6 @@
 // Streams of responses upstreams that differ from the vendor's, or are malformed, read by callers of all formats, streamed and whole.
 import { describe, expect, it } from '@jest/globals';
-import type { Json } from '../upstream/check.js';
+import type { Json } from '../upstream/checks/check.js';
 import type { Block, Script } from '../upstream/script.js';
 import { type ExpectedAnswer, expectAnswers } from './support/expect-answer.js';
 import { conformance } from './support/gateway.js';

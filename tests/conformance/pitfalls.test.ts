@@ -2,7 +2,7 @@
 // it can happen on.
 import { describe, expect, it } from '@jest/globals';
 import { encryptedContentOf } from '#rules/reasoning-seals.js';
-import type { Json } from '../upstream/check.js';
+import type { Json } from '../upstream/checks/check.js';
 import type { Block, Script } from '../upstream/script.js';
 import { type ExpectedAnswer, expectAnswers, onPath, usage } from './support/expect-answer.js';
 import { conformance, type Outcome, priceOf } from './support/gateway.js';

@@ -10,7 +10,7 @@ import { allUpstreams as formats, type Stage, startStage, type Upstream } from '
 import { type BalanceRow, nanoUsd, post, readSse, settled, sumOfCharges } from '../support/calls.js';
 import { eventually } from '../support/process.js';
 import { modes } from '../support/system.js';
-import type { Json } from '../upstream/check.js';
+import type { Json } from '../upstream/checks/check.js';
 import type { Script, Usage, UsagePlace } from '../upstream/script.js';
 
 /** In nano-USD per million tokens; chosen so that every line has to be rounded. */

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runCommand } from './command-runner.js';
 import type { System } from './system.js';
-import type { WireName } from '../upstream/answers.js';
+import type { WireName } from '../upstream/answers/answers.js';
 
 /** Prices of the stub's models, in nano-USD per token. */
 export const stubPrices = { input: 1000n, cacheRead: 100n, cacheWrite5m: 1250n, cacheWrite1h: 2000n, output: 5000n } as const;

@@ -1,6 +1,6 @@
 // Conversations independent of any format: how a caller writes one in each format, and how to read it from a body of each format.
 import fc from 'fast-check';
-import type { Json } from '../upstream/check.js';
+import type { Json } from '../upstream/checks/check.js';
 import type { WireName } from '../conformance/support/paths.js';
 
 /** A call with its result. */

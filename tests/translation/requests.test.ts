@@ -3,10 +3,10 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { WireName } from '../conformance/support/paths.js';
-import { checkChatCompletions } from '../upstream/check-chat-completions.js';
-import { checkMessages } from '../upstream/check-messages.js';
-import { checkResponses } from '../upstream/check-responses.js';
-import type { Json } from '../upstream/check.js';
+import { checkChatCompletions } from '../upstream/checks/check-chat-completions.js';
+import { checkMessages } from '../upstream/checks/check-messages.js';
+import { checkResponses } from '../upstream/checks/check-responses.js';
+import type { Json } from '../upstream/checks/check.js';
 import { conversationFor, readFrom, transcriptOf, writtenIn } from './conversations.js';
 import { commonCall, ways, wires } from './ways.js';
 

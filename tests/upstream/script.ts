@@ -1,5 +1,5 @@
 // Describes how the stub upstream responds to a request: the answer, how it reports usage, and faults.
-import type { Json } from './check.js';
+import type { Json } from './checks/check.js';
 
 /** A part of an answer. */
 export type Block =

@@ -3,15 +3,15 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { answersIn, type WireName } from './answers.js';
-import { type Json, Refused } from './check.js';
-import { checkChatCompletions } from './check-chat-completions.js';
-import { checkCountTokens, checkMessages, messagesVersions } from './check-messages.js';
-import { checkInputTokens, checkResponses } from './check-responses.js';
-import { deliverFrames, deliverWhole } from './deliver.js';
-import { checkEmbeddings, embeddingsBody } from './embeddings.js';
+import { answersIn, type WireName } from './answers/answers.js';
+import { type Json, Refused } from './checks/check.js';
+import { checkChatCompletions } from './checks/check-chat-completions.js';
+import { checkCountTokens, checkMessages, messagesVersions } from './checks/check-messages.js';
+import { checkInputTokens, checkResponses } from './checks/check-responses.js';
+import { deliverFrames, deliverWhole } from './answers/deliver.js';
+import { checkEmbeddings, embeddingsBody } from './answers/embeddings.js';
 import { scriptsByModel } from './fixtures.js';
-import { currentRules, type VendorRules } from './rules.js';
+import { currentRules, type VendorRules } from './checks/rules.js';
 import type { Script } from './script.js';
 
 /** A request that the stub received. */

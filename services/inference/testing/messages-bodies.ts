@@ -1,6 +1,6 @@
 // Conversations in other formats, and the messages bodies built from them.
-import { checkMessages } from '../../../tests/upstream/check-messages.js';
-import { currentRules } from '../../../tests/upstream/rules.js';
+import { checkMessages } from '../../../tests/upstream/checks/check-messages.js';
+import { currentRules } from '../../../tests/upstream/checks/rules.js';
 import { GenerateRequest, Role } from '#proto/inference/v1/inference.js';
 import { messagesBody } from '../upstreams/messages/request.js';
 

@@ -1,8 +1,8 @@
 // The paths between a caller's format and an upstream's, each streamed and whole.
 
-import type { WireName } from '../../upstream/answers.js';
+import type { WireName } from '../../upstream/answers/answers.js';
 
-export type { WireName } from '../../upstream/answers.js';
+export type { WireName } from '../../upstream/answers/answers.js';
 
 /** A kind of call. */
 export interface Path {

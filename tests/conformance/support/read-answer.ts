@@ -1,6 +1,6 @@
 // The readers of all formats, by their names.
 import type { Frame } from '../../../gateway/formats/testing/frames.js';
-import type { Json } from '../../upstream/check.js';
+import type { Json } from '../../upstream/checks/check.js';
 import type { WireName } from './paths.js';
 import { seenInChunks, seenInCompletion } from './read-chat-completions.js';
 import { seenInEvents, seenInMessage } from './read-messages.js';

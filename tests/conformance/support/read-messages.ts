@@ -1,7 +1,7 @@
 // Reads an answer as a caller of the messages format does, and asserts the rules for its frames.
 import { expect } from '@jest/globals';
 import type { Frame } from '../../../gateway/formats/testing/frames.js';
-import { isJson, type Json } from '../../upstream/check.js';
+import { isJson, type Json } from '../../upstream/checks/check.js';
 import { normalJson, nothing, type Seen, type SeenStop, type SeenUsage } from './seen.js';
 
 const stops: Readonly<Record<string, SeenStop>> = {

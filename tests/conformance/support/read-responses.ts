@@ -1,7 +1,7 @@
 // Reads what a caller of the responses format receives, as its libraries do: text from deltas, and the response at the end.
 import { expect } from '@jest/globals';
 import type { Frame } from '../../../gateway/formats/testing/frames.js';
-import { isJson, type Json } from '../../upstream/check.js';
+import { isJson, type Json } from '../../upstream/checks/check.js';
 import { reasoningOf } from '#rules/reasoning-seals.js';
 import { normalJson, nothing, type Seen, type SeenStop, type SeenUsage } from './seen.js';
 

@@ -1,5 +1,5 @@
 // Equivalent requests of all formats.
-import type { Json } from '../../upstream/check.js';
+import type { Json } from '../../upstream/checks/check.js';
 import type { Path, WireName } from './paths.js';
 
 /** The fields of a body for each caller's format. */

@@ -1,5 +1,5 @@
 // Reads what was sent to the upstream, in the upstream's format.
-import type { Json } from '../../upstream/check.js';
+import type { Json } from '../../upstream/checks/check.js';
 import type { Outcome } from './gateway.js';
 
 /** Returns the messages, or input items, of the request to the upstream. */

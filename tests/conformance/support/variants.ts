@@ -1,5 +1,5 @@
 // One way in which an upstream's stream differs from the vendor's, and those that are the same for every format.
-import type { Json } from '../../upstream/check.js';
+import type { Json } from '../../upstream/checks/check.js';
 import type { Block, Script } from '../../upstream/script.js';
 import type { ExpectedAnswer } from './expect-answer.js';
 import type { Path } from './paths.js';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { AppError } from '#client/errors/app-error.js';
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
-import { completionBody, completionFrames } from '../../../../tests/upstream/chat-completions.js';
+import { completionBody, completionFrames } from '../../../../tests/upstream/answers/chat-completions.js';
 import type { Block, Script } from '../../../../tests/upstream/script.js';
 import { SseReader } from '../http/sse-reader.js';
 import { ChatCompletionsDecoder } from './stream.js';

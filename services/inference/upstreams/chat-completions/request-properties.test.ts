@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { GenerateRequest, type Message, Role } from '#proto/inference/v1/inference.js';
-import { checkChatCompletions } from '../../../../tests/upstream/check-chat-completions.js';
+import { checkChatCompletions } from '../../../../tests/upstream/checks/check-chat-completions.js';
 import { chatCompletionsBody } from './request.js';
 import { callerToolNames } from './tool-names.js';
 

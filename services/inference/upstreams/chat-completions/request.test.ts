@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { GenerateRequest, Role, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
-import { checkChatCompletions } from '../../../../tests/upstream/check-chat-completions.js';
+import { checkChatCompletions } from '../../../../tests/upstream/checks/check-chat-completions.js';
 import { textRequest } from '../../testing/fixtures.js';
 import { flavourOf, refusesEffort, refusesSampling, takesCacheBreakpoints } from './flavour.js';
 import { chatCompletionsBody } from './request.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { CountTokensRequest, GenerateRequest, type Prompt, Role, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
-import { checkCountTokens, checkMessages } from '../../../../tests/upstream/check-messages.js';
+import { checkCountTokens, checkMessages } from '../../../../tests/upstream/checks/check-messages.js';
 import { textRequest } from '../../testing/fixtures.js';
 import { messagesToolId } from '#rules/tool-ids.js';
 import { countTokensBody, messagesBody } from './request.js';

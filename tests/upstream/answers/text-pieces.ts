@@ -1,6 +1,6 @@
 // Small helpers that the encoders of all formats use.
-import type { Json } from './check.js';
-import type { Block, Script, Usage } from './script.js';
+import type { Json } from '../checks/check.js';
+import type { Block, Script, Usage } from '../script.js';
 
 /** Splits a text into deltas of this many characters, without splitting a character. */
 export function pieces(text: string, chars: number): string[] {

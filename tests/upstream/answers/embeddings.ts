@@ -1,6 +1,6 @@
 // POST /v1/embeddings of the stub: checks the request as the vendor does, and answers with vectors that follow from the inputs.
-import { type Json, objectOf, Refused } from './check.js';
-import type { Script } from './script.js';
+import { type Json, objectOf, Refused } from '../checks/check.js';
+import type { Script } from '../script.js';
 
 const dimensionsDefault = 3;
 

@@ -1,6 +1,6 @@
 // Answers in the responses format, as OpenAI's servers send them.
-import { isJson, type Json } from './check.js';
-import type { Block, Script, Usage } from './script.js';
+import { isJson, type Json } from '../checks/check.js';
+import type { Block, Script, Usage } from '../script.js';
 import { blocksOf, deltaChars, interleaved, pieces, usageOf, written } from './text-pieces.js';
 
 const id = 'resp_stub';

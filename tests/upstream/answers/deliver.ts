@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import type { Fault, Script, WireStyle } from './script.js';
+import type { Fault, Script, WireStyle } from '../script.js';
 
 /** Writes the frames of a stream. Resolves when the stub has nothing more to send; a stall resolves when the client disconnects. */
 export async function deliverFrames(

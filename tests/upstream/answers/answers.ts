@@ -1,9 +1,9 @@
 // The encoders of all formats, by their names.
 import { completionBody, completionErrorFrame, completionFrames } from './chat-completions.js';
-import type { Json } from './check.js';
+import type { Json } from '../checks/check.js';
 import { messageBody, messageErrorFrame, messageFrames } from './messages.js';
 import { responseBody, responseErrorFrame, responseFrames } from './responses.js';
-import type { Script } from './script.js';
+import type { Script } from '../script.js';
 
 /** The formats, of callers and upstreams alike. */
 export type WireName = 'chat-completions' | 'messages' | 'responses';

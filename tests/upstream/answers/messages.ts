@@ -1,6 +1,6 @@
 // Answers in the messages format, as Anthropic's servers send them.
-import type { Json } from './check.js';
-import type { Block, Script, Usage } from './script.js';
+import type { Json } from '../checks/check.js';
+import type { Block, Script, Usage } from '../script.js';
 import { blocksOf, deltaChars, pieces, usageOf, written, zeroed } from './text-pieces.js';
 
 const id = 'msg_stub';
