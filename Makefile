@@ -45,7 +45,7 @@ check: packages ## the fast loop: format, lint, types, import rules, unit tests 
 	@$(MAKE) --no-print-directory static & checks=$$!; TOLLGATE_TEST_HISTORIES=25 TOLLGATE_TEST_RUNS=10 $(JEST) --selectProjects unit --maxWorkers=$(WORKERS) $(PATIENTLY) --testPathIgnorePatterns '\.mysql\.test\.ts$$' $(NOT_IN_CHECK); tests=$$?; wait $$checks && exit $$tests
 
 # Five workers on two cores, because tests wait for MariaDB or for their own processes part of the time. The static checks run in parallel with the
-# unit tests. tests/support/sequencer.ts sets the order of files.
+# unit tests. tests/support/jest/sequencer.ts sets the order of files.
 test: test-programs packages ## everything: unit tests on SQLite and MariaDB, end-to-end tests in both modes
 	@$(MAKE) --no-print-directory static & checks=$$!; \
 	$(MAKE) --no-print-directory built && TOLLGATE_TEST_MYSQL=1 $(JEST) --selectProjects unit --maxWorkers=5 $(PATIENTLY); \

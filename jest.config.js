@@ -20,16 +20,16 @@ const needCollector = 'operations/collector\\.test\\.ts$';
 const long = '-long\\.distributed\\.test\\.ts$';
 
 export default {
-  testSequencer: '<rootDir>/tests/support/sequencer.ts',
+  testSequencer: '<rootDir>/tests/support/jest/sequencer.ts',
   projects: [
     {
       ...shared,
       displayName: 'unit',
       // Beside the code they test; on SQLite, and on MySQL too with TOLLGATE_TEST_MYSQL=1 (a private server, started and ended with
       // the run) or with TOLLGATE_TEST_MYSQL_URL (a server that runs already).
-      globalSetup: '<rootDir>/tests/support/mariadb-setup.ts',
-      globalTeardown: '<rootDir>/tests/support/mariadb-teardown.ts',
-      setupFilesAfterEnv: ['<rootDir>/tests/support/property-runs.ts'],
+      globalSetup: '<rootDir>/tests/support/jest/mariadb-setup.ts',
+      globalTeardown: '<rootDir>/tests/support/jest/mariadb-teardown.ts',
+      setupFilesAfterEnv: ['<rootDir>/tests/support/jest/property-runs.ts'],
       // What two parts make together, by their pure functions, is in tests/translation.
       testMatch: [
         '<rootDir>/{proto,services,gateway,cli,deploy,console,bench}/**/*.test.ts',
@@ -50,7 +50,7 @@ export default {
         ...(process.env['TOLLGATE_TEST_CHART'] === '1' ? [] : ['<rootDir>/tests/kubernetes/']),
         ...(modes === undefined || modes.split(',').includes('distributed') ? [] : [needProcesses]),
       ],
-      setupFilesAfterEnv: ['<rootDir>/tests/support/timeouts.ts'],
+      setupFilesAfterEnv: ['<rootDir>/tests/support/jest/timeouts.ts'],
     },
   ],
 };

@@ -3,8 +3,8 @@
 import { parseArgs } from 'node:util';
 import type { Browser } from 'playwright-core';
 import { createSampleAccount, type SampleAccount } from '../tests/console/sample-account.js';
-import { newMember, newPerson, startChromium } from '../tests/support/chromium.js';
-import { startSystem, type System } from '../tests/support/system.js';
+import { newMember, newPerson, startChromium } from '../tests/support/clients/chromium.js';
+import { startSystem, type System } from '../tests/support/systems/system.js';
 import { median } from './measure.ts';
 import { printCircumstances, printTable } from './table.ts';
 

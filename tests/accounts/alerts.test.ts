@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
-import { chat, settled } from '../support/calls.js';
-import { addMember, addUser, type Browser, password, signedIn } from '../support/console.js';
-import { eventually } from '../support/process.js';
-import { killOne, pidsOf } from '../support/processes.js';
-import { type HttpReceiver, type MailServer, startHttpReceiver, startMailServer } from '../support/receivers.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { chat, settled } from '../support/clients/calls.js';
+import { addMember, addUser, type Browser, password, signedIn } from '../support/clients/console.js';
+import { eventually } from '../support/systems/process.js';
+import { killOne, pidsOf } from '../support/systems/processes.js';
+import { type HttpReceiver, type MailServer, startHttpReceiver, startMailServer } from '../support/vendors/receivers.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 
 interface DeliveryView {
   id: string;

@@ -1,10 +1,10 @@
 // Invitations by mail in a running system: what arrives, where its link leads, and that an unavailable mail server does no harm.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { request } from 'node:http';
-import { addMember, Browser, password, signedIn } from '../support/console.js';
-import { eventually } from '../support/process.js';
-import { type MailServer, startMailServer } from '../support/receivers.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { addMember, Browser, password, signedIn } from '../support/clients/console.js';
+import { eventually } from '../support/systems/process.js';
+import { type MailServer, startMailServer } from '../support/vendors/receivers.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 
 interface Invited {
   invitation: { id: string; email: string; mail: { state: string; words: string | null } };

@@ -1,8 +1,8 @@
 // Changes of a key apply to calls. services/auth/rpcs/watch-keys.test.ts tests how soon.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { chat, createKey } from '../support/calls.js';
-import { eventually } from '../support/process.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { chat, createKey } from '../support/clients/calls.js';
+import { eventually } from '../support/systems/process.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 
 describe.each(modes)('keys, %s', (mode) => {
   let system: System;

@@ -1,9 +1,9 @@
 // A forgotten password in a running system: the mail, the new password, and what outsiders learn.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { addUser, Browser, password, signedIn } from '../support/console.js';
-import { eventually } from '../support/process.js';
-import { type MailServer, startMailServer } from '../support/receivers.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { addUser, Browser, password, signedIn } from '../support/clients/console.js';
+import { eventually } from '../support/systems/process.js';
+import { type MailServer, startMailServer } from '../support/vendors/receivers.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 
 const changed = 'a phrase of their own';
 

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateSync } from 'otplib';
-import { createKey } from '../support/calls.js';
-import { addMember, addUser, Browser, password, signedIn } from '../support/console.js';
-import { type Idp, type IdpFault, startIdp } from '../support/idp.js';
-import { freePort } from '../support/process.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { createKey } from '../support/clients/calls.js';
+import { addMember, addUser, Browser, password, signedIn } from '../support/clients/console.js';
+import { type Idp, type IdpFault, startIdp } from '../support/vendors/idp.js';
+import { freePort } from '../support/systems/process.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 
 const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0';
 

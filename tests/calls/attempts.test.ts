@@ -1,11 +1,11 @@
 // When an upstream fails before it answers, the next one is tried. The record lists each attempt, in the API, the console's API and the operator's command,
 // and only the answer is charged. Members of the account see how attempts ended, but not at which upstream they were.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { chat, get, readSse, settled, sumOfCharges } from '../support/calls.js';
-import { addUser, Browser, password } from '../support/console.js';
-import { eventually } from '../support/process.js';
+import { chat, get, readSse, settled, sumOfCharges } from '../support/clients/calls.js';
+import { addUser, Browser, password } from '../support/clients/console.js';
+import { eventually } from '../support/systems/process.js';
 import { addModel, addUpstream, stubPrices } from '../support/stub-models.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 import { startStubUpstream, stubApiKey, type StubUpstream } from '../upstream/stub-upstream.js';
 
 /** A single record. */

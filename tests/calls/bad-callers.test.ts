@@ -4,10 +4,10 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { chat, post, readSse } from '../support/calls.js';
-import { startKeepAlive } from '../support/keep-alive.js';
-import { eventually } from '../support/process.js';
-import { startSystem, type System } from '../support/system.js';
+import { chat, post, readSse } from '../support/clients/calls.js';
+import { startKeepAlive } from '../support/clients/keep-alive.js';
+import { eventually } from '../support/systems/process.js';
+import { startSystem, type System } from '../support/systems/system.js';
 
 interface Refusal {
   error: { message: string; reason: string };

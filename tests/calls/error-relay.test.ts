@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { type Stage, startStage, type Upstream, upstreams } from '../clients/stage.js';
-import { post } from '../support/calls.js';
+import { post } from '../support/clients/calls.js';
 import type { Json } from '../upstream/checks/check.js';
 import type { Fault } from '../upstream/script.js';
 

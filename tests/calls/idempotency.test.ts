@@ -8,10 +8,10 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { chat, createKey, post, settled, sumOfCharges, type UsageRow, usdOf } from '../support/calls.js';
-import { eventually } from '../support/process.js';
-import { killOne } from '../support/processes.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { chat, createKey, post, settled, sumOfCharges, type UsageRow, usdOf } from '../support/clients/calls.js';
+import { eventually } from '../support/systems/process.js';
+import { killOne } from '../support/systems/processes.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 import type { Script } from '../upstream/script.js';
 import { startStubUpstream, stubApiKey, type StubUpstream } from '../upstream/stub-upstream.js';
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStage, type Stage } from '../clients/stage.js';
-import { post } from '../support/calls.js';
+import { post } from '../support/clients/calls.js';
 import { addModel } from '../support/stub-models.js';
 
 const fixtures = join(import.meta.dirname, '../../gateway/formats/fixtures/messages');

@@ -3,13 +3,13 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { call, type Combination, combinations, type Seen } from '../support/answers.js';
-import { createKey, get, nanoUsd, post, settled, type UsageRow } from '../support/calls.js';
+import { call, type Combination, combinations, type Seen } from '../support/clients/answers.js';
+import { createKey, get, nanoUsd, post, settled, type UsageRow } from '../support/clients/calls.js';
 import { broken, cases, type Expected, lingers, maxTokens, ours, part, type Tokens, wholeCases } from '../support/outcome-cases.js';
-import { eventually } from '../support/process.js';
-import { killOne } from '../support/processes.js';
+import { eventually } from '../support/systems/process.js';
+import { killOne } from '../support/systems/processes.js';
 import { addModel, addUpstream, stubPrices } from '../support/stub-models.js';
-import { type Mode, modes, startSystem, type System } from '../support/system.js';
+import { type Mode, modes, startSystem, type System } from '../support/systems/system.js';
 import { startStubUpstream, stubApiKey, type StubUpstream } from '../upstream/stub-upstream.js';
 
 /** Decimal USD in nano-USD. */

@@ -1,9 +1,9 @@
 // Projects: their models and limits apply to all of their keys, within a second, and usage stays with the project in which it was recorded.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { anthropicLibraries, openaiLibraries } from '../clients/libraries.js';
-import { chat, createKey, get, settled } from '../support/calls.js';
-import { eventually } from '../support/process.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { chat, createKey, get, settled } from '../support/clients/calls.js';
+import { eventually } from '../support/systems/process.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 
 interface Total {
   readonly name: string;

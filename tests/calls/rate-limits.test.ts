@@ -1,8 +1,8 @@
 // Rate limits of keys, accounts and models within accounts: refused before any money is held, changed everywhere within a second.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { chat, createKey, post, settled } from '../support/calls.js';
-import { eventually } from '../support/process.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { chat, createKey, post, settled } from '../support/clients/calls.js';
+import { eventually } from '../support/systems/process.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 
 describe.each(modes)('rate limits, %s', (mode) => {
   let system: System;

@@ -1,10 +1,10 @@
 // Refused calls: each can be found by its request id, with its reason and figures, and all are counted, even in a flood.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { chat, createKey, get, post, usageRows } from '../support/calls.js';
-import { addMember, signedIn } from '../support/console.js';
-import { eventually } from '../support/process.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { chat, createKey, get, post, usageRows } from '../support/clients/calls.js';
+import { addMember, signedIn } from '../support/clients/console.js';
+import { eventually } from '../support/systems/process.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 
 interface Refusal {
   readonly object: string;

@@ -5,13 +5,13 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Stage, startStage, type Upstream, upstreams } from '../clients/stage.js';
-import { type Firehose, startFirehose } from '../support/firehose.js';
-import { settled } from '../support/calls.js';
-import { eventually } from '../support/process.js';
-import { pidsOf } from '../support/processes.js';
+import { type Firehose, startFirehose } from '../support/vendors/firehose.js';
+import { settled } from '../support/clients/calls.js';
+import { eventually } from '../support/systems/process.js';
+import { pidsOf } from '../support/systems/processes.js';
 import { queuedBytes } from '../support/socket-queues.js';
 import { addModel, addUpstream } from '../support/stub-models.js';
-import { modes } from '../support/system.js';
+import { modes } from '../support/systems/system.js';
 import type { Json } from '../upstream/checks/check.js';
 
 const megabyte = 1 << 20;

@@ -1,8 +1,8 @@
 // The HTTP surface apart from the answers: routes, headers, limits, and the error format of each API.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { gzipSync } from 'node:zlib';
-import { chat, get, post, readSse } from '../support/calls.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { chat, get, post, readSse } from '../support/clients/calls.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 
 const messages = [{ role: 'user', content: 'Hello there' }];
 

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { ask, callers } from '../clients/callers.js';
-import { chat, get, settled } from '../support/calls.js';
-import { eventually } from '../support/process.js';
+import { chat, get, settled } from '../support/clients/calls.js';
+import { eventually } from '../support/systems/process.js';
 import { addModel, addUpstream } from '../support/stub-models.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 import { startStubUpstream, stubApiKey, type StubUpstream } from '../upstream/stub-upstream.js';
 
 const messages = [{ role: 'user' as const, content: 'Hello there' }];

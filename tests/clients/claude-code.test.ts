@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { get, readSse } from '../support/calls.js';
-import { root } from '../support/process.js';
+import { get, readSse } from '../support/clients/calls.js';
+import { root } from '../support/systems/process.js';
 import { expectNoneRefused } from '../upstream/expect-none-refused.js';
 import type { RecordedRequest } from '../upstream/stub-upstream.js';
 import { reasoning, textBlock, usage } from './answers.js';

@@ -1,6 +1,6 @@
 // How callers see failures through their libraries: the right class of error, retries only where they can help, and no charge after a disconnect.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { createKey, settled, sumOfCharges } from '../support/calls.js';
+import { createKey, settled, sumOfCharges } from '../support/clients/calls.js';
 import type { Fault, Script } from '../upstream/script.js';
 import { expectNoneRefused } from '../upstream/expect-none-refused.js';
 import { ask, type Caller, callers, type Question } from './callers.js';

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { cleanEnv, root } from '../support/process.js';
-import { startSystem, type System } from '../support/system.js';
+import { cleanEnv, root } from '../support/systems/process.js';
+import { startSystem, type System } from '../support/systems/system.js';
 
 const folder = join(root, 'docs/clients');
 const installed = join(root, '.toolchain/clients');

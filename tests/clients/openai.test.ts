@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type OpenAI from 'openai';
 import { z } from 'zod';
-import { eventually } from '../support/process.js';
+import { eventually } from '../support/systems/process.js';
 import { addModel } from '../support/stub-models.js';
 import { stubNumber } from '../upstream/answers/embeddings.js';
 import { expectNoneRefused } from '../upstream/expect-none-refused.js';

@@ -1,7 +1,7 @@
 // The official libraries retry after a 429 when `retry-after` says so, and get their answer.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createKey } from '../support/calls.js';
-import { startSystem, type System } from '../support/system.js';
+import { createKey } from '../support/clients/calls.js';
+import { startSystem, type System } from '../support/systems/system.js';
 import { anthropicLibraries, openaiLibraries } from './libraries.js';
 
 let system: System;

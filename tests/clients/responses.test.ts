@@ -9,8 +9,8 @@ import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool } from '@openai
 import type OpenAI from 'openai';
 import { zodTextFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
-import { settled } from '../support/calls.js';
-import { root } from '../support/process.js';
+import { settled } from '../support/clients/calls.js';
+import { root } from '../support/systems/process.js';
 import { expectNoneRefused } from '../upstream/expect-none-refused.js';
 import { reasoning, signedThoughts, text, textBlock, thirdRequest, threeTurns, timeCall, ToolRun, usage, weatherCall } from './answers.js';
 import { openaiLibraries } from './libraries.js';

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { createKey, settled } from '../support/calls.js';
-import { eventually } from '../support/process.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { createKey, settled } from '../support/clients/calls.js';
+import { eventually } from '../support/systems/process.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 import { anthropicLibraries, openaiLibraries } from './libraries.js';
 
 const messages = [{ role: 'user' as const, content: 'Hello there' }];

@@ -1,8 +1,8 @@
 // A gateway with one model behind an upstream of each format. Tests set the answers of the upstream and read the requests that it received.
-import { get } from '../support/calls.js';
-import { eventually } from '../support/process.js';
+import { get } from '../support/clients/calls.js';
+import { eventually } from '../support/systems/process.js';
 import { addModel, addUpstream } from '../support/stub-models.js';
-import { type Mode, startSystem, type System } from '../support/system.js';
+import { type Mode, startSystem, type System } from '../support/systems/system.js';
 import type { WireName } from '../upstream/answers/answers.js';
 import type { Script } from '../upstream/script.js';
 import { type RecordedRequest, startStubUpstream, type StubUpstream, stubApiKey } from '../upstream/stub-upstream.js';

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { scopes } from '../../proto/rules/scopes.js';
-import { chat, createKey, post, settled } from '../support/calls.js';
-import { cleanEnv, eventually, root } from '../support/process.js';
-import { addMember, addUser, Browser, password, settingsByDefault, signedIn } from '../support/console.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { chat, createKey, post, settled } from '../support/clients/calls.js';
+import { cleanEnv, eventually, root } from '../support/systems/process.js';
+import { addMember, addUser, Browser, password, settingsByDefault, signedIn } from '../support/clients/console.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 
 interface KeyView {
   id: string;

@@ -1,9 +1,9 @@
 // The OpenAPI document of the console's API: it is public, responses match it, and the check finds responses that do not.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { answerCheck } from '../support/api-reference.js';
-import { chat, createKey, settled } from '../support/calls.js';
-import { addMember, addUser, type Browser, password, settingsByDefault, signedIn } from '../support/console.js';
-import { browserModes, startSystem, type System } from '../support/system.js';
+import { answerCheck } from '../support/clients/api-reference.js';
+import { chat, createKey, settled } from '../support/clients/calls.js';
+import { addMember, addUser, type Browser, password, settingsByDefault, signedIn } from '../support/clients/console.js';
+import { browserModes, startSystem, type System } from '../support/systems/system.js';
 
 const messages = [{ role: 'user', content: 'Hello' }];
 

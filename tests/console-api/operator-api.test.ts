@@ -1,11 +1,11 @@
 // The operator's part of the console's API: accounts, money, users and the audit log.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { chat } from '../support/calls.js';
-import { addMember, addUser, Browser, password, signedIn } from '../support/console.js';
-import { suspendLedger } from '../support/ledger-unavailable.js';
-import { eventually } from '../support/process.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { chat } from '../support/clients/calls.js';
+import { addMember, addUser, Browser, password, signedIn } from '../support/clients/console.js';
+import { suspendLedger } from '../support/systems/ledger-unavailable.js';
+import { eventually } from '../support/systems/process.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 
 interface Posted {
   entry: { id: string; kind: string; effect_usd: string; reason: string; corrects_entry_id: string | null };

@@ -5,8 +5,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { newPerson, type Page, type Person, startChromium } from '../support/chromium.js';
-import { startSystem, type System } from '../support/system.js';
+import { newPerson, type Page, type Person, startChromium } from '../support/clients/chromium.js';
+import { startSystem, type System } from '../support/systems/system.js';
 import { type SampleAccount, createSampleAccount } from './sample-account.js';
 import { type ReverseProxy, startReverseProxy } from './reverse-proxy.js';
 

@@ -14,13 +14,13 @@ import {
   showTheme,
   sidewaysScroll,
   startChromium,
-} from '../support/chromium.js';
-import { chat, createKey } from '../support/calls.js';
-import { addMember, password } from '../support/console.js';
-import { eventually } from '../support/process.js';
-import { type HttpReceiver, type MailServer, startHttpReceiver, startMailServer } from '../support/receivers.js';
-import { startStripe, type StripeStub } from '../support/stripe.js';
-import { browserModes, startSystem, type System } from '../support/system.js';
+} from '../support/clients/chromium.js';
+import { chat, createKey } from '../support/clients/calls.js';
+import { addMember, password } from '../support/clients/console.js';
+import { eventually } from '../support/systems/process.js';
+import { type HttpReceiver, type MailServer, startHttpReceiver, startMailServer } from '../support/vendors/receivers.js';
+import { startStripe, type StripeStub } from '../support/vendors/stripe.js';
+import { browserModes, startSystem, type System } from '../support/systems/system.js';
 
 describe.each(browserModes)('alerts and payments in the console, %s', (mode) => {
   let system: System;

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { usdText } from '../../console/src/format/money.js';
-import { chat, settled } from '../support/calls.js';
-import { newMember, type Page, type Person, settledPage, startChromium } from '../support/chromium.js';
-import { addMember } from '../support/console.js';
-import { eventually } from '../support/process.js';
-import { browserModes, startSystem, type System } from '../support/system.js';
+import { chat, settled } from '../support/clients/calls.js';
+import { newMember, type Page, type Person, settledPage, startChromium } from '../support/clients/chromium.js';
+import { addMember } from '../support/clients/console.js';
+import { eventually } from '../support/systems/process.js';
+import { browserModes, startSystem, type System } from '../support/systems/system.js';
 import { type SampleAccount, createSampleAccount } from './sample-account.js';
 
 interface BalanceFigures {

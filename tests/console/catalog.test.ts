@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { unavailablePage } from '../../gateway/pages/unavailable-page.js';
-import { accessibilityFaults, newPerson, overflows, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
-import { eventually } from '../support/process.js';
-import { startSystem, type System } from '../support/system.js';
+import { accessibilityFaults, newPerson, overflows, screenshot, sidewaysScroll, startChromium } from '../support/clients/chromium.js';
+import { eventually } from '../support/systems/process.js';
+import { startSystem, type System } from '../support/systems/system.js';
 
 // A gateway shows it only until its first catalog arrives.
 const awayPage = unavailablePage(

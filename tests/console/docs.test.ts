@@ -1,9 +1,9 @@
 // The docs in a browser: they fit a phone, can be searched, closed in part to visitors, and violate no axe rule in either theme.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { accessibilityFaults, newMember, newPerson, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
-import { addUser, password } from '../support/console.js';
-import { startSystem, type System } from '../support/system.js';
+import { accessibilityFaults, newMember, newPerson, screenshot, sidewaysScroll, startChromium } from '../support/clients/chromium.js';
+import { addUser, password } from '../support/clients/console.js';
+import { startSystem, type System } from '../support/systems/system.js';
 
 const operator = { email: 'operator@example.com', password };
 

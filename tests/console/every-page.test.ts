@@ -14,8 +14,8 @@ import {
   showTheme,
   sidewaysScroll,
   startChromium,
-} from '../support/chromium.js';
-import { startSystem, type System } from '../support/system.js';
+} from '../support/clients/chromium.js';
+import { startSystem, type System } from '../support/systems/system.js';
 import { type SampleAccount, createSampleAccount } from './sample-account.js';
 
 /** A page, and what to do before it is checked, for example open its main dialogs. */

@@ -1,9 +1,9 @@
 // Errors as users see them: refusals in their language, and data that cannot be refreshed.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
-import { accessibilityFaults, newMember, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
-import { addMember, password } from '../support/console.js';
-import { startSystem, type System } from '../support/system.js';
+import { accessibilityFaults, newMember, screenshot, sidewaysScroll, startChromium } from '../support/clients/chromium.js';
+import { addMember, password } from '../support/clients/console.js';
+import { startSystem, type System } from '../support/systems/system.js';
 
 const owner = { email: 'owner@example.com', password };
 

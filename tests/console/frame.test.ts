@@ -1,9 +1,9 @@
 // The frame of the console: users who are not signed in are asked to, appearance settings are remembered, and pages are reachable by keyboard.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { newMember, newPerson, type Page, startChromium } from '../support/chromium.js';
-import { addUser, password } from '../support/console.js';
-import { browserModes, startSystem, type System } from '../support/system.js';
+import { newMember, newPerson, type Page, startChromium } from '../support/clients/chromium.js';
+import { addUser, password } from '../support/clients/console.js';
+import { browserModes, startSystem, type System } from '../support/systems/system.js';
 
 const owner = { email: 'owner@example.com', password };
 

@@ -3,11 +3,19 @@ import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
 import { usdText } from '../../console/src/format/money.js';
-import { chat, settled } from '../support/calls.js';
-import { accessibilityFaults, popup, newMember, type Page, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
-import { addMember, type Browser, password, signedIn } from '../support/console.js';
-import { eventually } from '../support/process.js';
-import { browserModes, startSystem, type System } from '../support/system.js';
+import { chat, settled } from '../support/clients/calls.js';
+import {
+  accessibilityFaults,
+  popup,
+  newMember,
+  type Page,
+  screenshot,
+  sidewaysScroll,
+  startChromium,
+} from '../support/clients/chromium.js';
+import { addMember, type Browser, password, signedIn } from '../support/clients/console.js';
+import { eventually } from '../support/systems/process.js';
+import { browserModes, startSystem, type System } from '../support/systems/system.js';
 
 const owner = { email: 'owner@example.com', password };
 const viewer = { email: 'viewer@example.com', password };

@@ -5,12 +5,12 @@ import { readFileSync } from 'node:fs';
 import OpenAI from 'openai';
 import type { Browser as Chromium, Download, Locator } from 'playwright-core';
 import { usdText } from '../../console/src/format/money.js';
-import { chat, settled } from '../support/calls.js';
-import { newPerson, startChromium } from '../support/chromium.js';
-import { addMember, password } from '../support/console.js';
+import { chat, settled } from '../support/clients/calls.js';
+import { newPerson, startChromium } from '../support/clients/chromium.js';
+import { addMember, password } from '../support/clients/console.js';
 import { handNames, handsOn } from './hands.js';
-import { eventually } from '../support/process.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { eventually } from '../support/systems/process.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 
 const owner = { email: 'owner@example.com', password };
 

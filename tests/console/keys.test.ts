@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 import type { Browser as Chromium } from 'playwright-core';
 import { usdText } from '../../console/src/format/money.js';
-import { chat, settled } from '../support/calls.js';
+import { chat, settled } from '../support/clients/calls.js';
 import {
   accessibilityFaults,
   popup,
@@ -15,10 +15,10 @@ import {
   screenshot,
   sidewaysScroll,
   startChromium,
-} from '../support/chromium.js';
-import { addMember, type Browser, password, signedIn } from '../support/console.js';
-import { eventually } from '../support/process.js';
-import { browserModes, startSystem, type System } from '../support/system.js';
+} from '../support/clients/chromium.js';
+import { addMember, type Browser, password, signedIn } from '../support/clients/console.js';
+import { eventually } from '../support/systems/process.js';
+import { browserModes, startSystem, type System } from '../support/systems/system.js';
 
 const owner = { email: 'owner@example.com', password };
 const viewer = { email: 'viewer@example.com', password };

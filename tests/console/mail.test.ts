@@ -1,11 +1,11 @@
 // What the console does at a public address and with mail, in the browser: invitations with their delivery state, password resets, and passkeys.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
-import { accessibilityFaults, newMember, newPerson, type Person, settledPage, startChromium } from '../support/chromium.js';
-import { addMember, addUser, password } from '../support/console.js';
-import { eventually, freePort } from '../support/process.js';
-import { type MailServer, startMailServer } from '../support/receivers.js';
-import { browserModes, startSystem, type System } from '../support/system.js';
+import { accessibilityFaults, newMember, newPerson, type Person, settledPage, startChromium } from '../support/clients/chromium.js';
+import { addMember, addUser, password } from '../support/clients/console.js';
+import { eventually, freePort } from '../support/systems/process.js';
+import { type MailServer, startMailServer } from '../support/vendors/receivers.js';
+import { browserModes, startSystem, type System } from '../support/systems/system.js';
 
 const who = { email: 'owner@example.com', password };
 

@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Browser as Chromium } from 'playwright-core';
-import { chat, get } from '../support/calls.js';
-import { addUser, password } from '../support/console.js';
-import { accessibilityFaults, popup, newMember, type Person, settledPage, startChromium } from '../support/chromium.js';
-import { eventually } from '../support/process.js';
-import { browserModes, startSystem, type System } from '../support/system.js';
+import { chat, get } from '../support/clients/calls.js';
+import { addUser, password } from '../support/clients/console.js';
+import { accessibilityFaults, popup, newMember, type Person, settledPage, startChromium } from '../support/clients/chromium.js';
+import { eventually } from '../support/systems/process.js';
+import { browserModes, startSystem, type System } from '../support/systems/system.js';
 import { startStubUpstream, stubApiKey, type StubUpstream } from '../upstream/stub-upstream.js';
 
 const who = { email: 'operator@example.com', password };

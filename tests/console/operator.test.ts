@@ -1,12 +1,21 @@
 // The operator's pages in the browser: credits with a reason, suspending an account, adding users, and the audit log of it all.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium, Page } from 'playwright-core';
-import { chat } from '../support/calls.js';
-import { accessibilityFaults, popup, fact, newMember, newPerson, type Person, settledPage, startChromium } from '../support/chromium.js';
-import { addUser, password } from '../support/console.js';
-import { suspendLedger } from '../support/ledger-unavailable.js';
-import { eventually } from '../support/process.js';
-import { browserModes, startSystem, type System } from '../support/system.js';
+import { chat } from '../support/clients/calls.js';
+import {
+  accessibilityFaults,
+  popup,
+  fact,
+  newMember,
+  newPerson,
+  type Person,
+  settledPage,
+  startChromium,
+} from '../support/clients/chromium.js';
+import { addUser, password } from '../support/clients/console.js';
+import { suspendLedger } from '../support/systems/ledger-unavailable.js';
+import { eventually } from '../support/systems/process.js';
+import { browserModes, startSystem, type System } from '../support/systems/system.js';
 
 const who = { email: 'operator@example.com', password };
 

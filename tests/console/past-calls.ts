@@ -5,7 +5,7 @@ import { parseCliConfig } from '../../cli/config.js';
 import { connect } from '../../cli/connect.js';
 import { holdRequest } from '../../services/ledger/testing/requests.js';
 import { call, report, tokens } from '../../services/metering/testing/calls.js';
-import type { System } from '../support/system.js';
+import type { System } from '../support/systems/system.js';
 
 /** Records a call at each of these instants, each more expensive than the previous one. The account must have the funds. */
 export async function recordPastCalls(

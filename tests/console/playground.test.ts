@@ -1,11 +1,11 @@
 // The playground: answers are streamed, charged to the chosen key, and shown with their recorded cost.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
-import { chat, settled, type UsageRow } from '../support/calls.js';
-import { newMember, newPerson, type Person, startChromium } from '../support/chromium.js';
-import { addMember, signedIn } from '../support/console.js';
-import { eventually } from '../support/process.js';
-import { browserModes, startSystem, type System } from '../support/system.js';
+import { chat, settled, type UsageRow } from '../support/clients/calls.js';
+import { newMember, newPerson, type Person, startChromium } from '../support/clients/chromium.js';
+import { addMember, signedIn } from '../support/clients/console.js';
+import { eventually } from '../support/systems/process.js';
+import { browserModes, startSystem, type System } from '../support/systems/system.js';
 import { type SampleAccount, createSampleAccount } from './sample-account.js';
 
 describe.each(browserModes)('the playground, %s', (mode) => {

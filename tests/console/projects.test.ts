@@ -1,11 +1,11 @@
 // Projects and budgets in a real browser: an owner creates a project, puts a key into it, and sees what is spent of its budgets.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
-import { chat, createKey, settled } from '../support/calls.js';
-import { accessibilityFaults, popup, newMember, type Person, settledPage, startChromium } from '../support/chromium.js';
-import { addMember, password } from '../support/console.js';
-import { eventually } from '../support/process.js';
-import { browserModes, startSystem, type System } from '../support/system.js';
+import { chat, createKey, settled } from '../support/clients/calls.js';
+import { accessibilityFaults, popup, newMember, type Person, settledPage, startChromium } from '../support/clients/chromium.js';
+import { addMember, password } from '../support/clients/console.js';
+import { eventually } from '../support/systems/process.js';
+import { browserModes, startSystem, type System } from '../support/systems/system.js';
 
 const owner = { email: 'owner@example.com', password };
 const developer = { email: 'developer@example.com', password };

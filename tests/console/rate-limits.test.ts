@@ -1,9 +1,9 @@
 // Rate limits in a real browser: an operator limits an account and one of its models, a member limits a key.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
-import { accessibilityFaults, popup, fact, newMember, type Person, settledPage, startChromium } from '../support/chromium.js';
-import { addMember, addUser, password } from '../support/console.js';
-import { browserModes, startSystem, type System } from '../support/system.js';
+import { accessibilityFaults, popup, fact, newMember, type Person, settledPage, startChromium } from '../support/clients/chromium.js';
+import { addMember, addUser, password } from '../support/clients/console.js';
+import { browserModes, startSystem, type System } from '../support/systems/system.js';
 
 const operator = { email: 'operator@example.com', password };
 const owner = { email: 'owner@example.com', password };

@@ -1,9 +1,9 @@
 // Creates an account with sample data: users, keys in several states, calls that succeeded and failed, and money movements.
-import { chat, settled } from '../support/calls.js';
-import { addUser, password, signedIn } from '../support/console.js';
-import { eventually } from '../support/process.js';
+import { chat, settled } from '../support/clients/calls.js';
+import { addUser, password, signedIn } from '../support/clients/console.js';
+import { eventually } from '../support/systems/process.js';
 import { addModel } from '../support/stub-models.js';
-import type { System } from '../support/system.js';
+import type { System } from '../support/systems/system.js';
 
 /** The created account and some of its data. */
 export interface SampleAccount {

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { keyVariable, type Sample, type SampleId, sampleIds, samplesFor } from '../../console/src/pages/keys/samples.js';
-import { cleanEnv, root } from '../support/process.js';
-import { startSystem, type System } from '../support/system.js';
+import { cleanEnv, root } from '../support/systems/process.js';
+import { startSystem, type System } from '../support/systems/system.js';
 
 let system: System;
 let folder: string;

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { newMember, newPerson, type Person, settledPage, startChromium } from '../support/chromium.js';
-import { startSystem, type System } from '../support/system.js';
+import { newMember, newPerson, type Person, settledPage, startChromium } from '../support/clients/chromium.js';
+import { startSystem, type System } from '../support/systems/system.js';
 import { type SampleAccount, createSampleAccount } from './sample-account.js';
 
 const homeBytesMax = 130_000;

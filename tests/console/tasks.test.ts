@@ -5,12 +5,12 @@ import { DepositSource } from '#proto/ledger/v1/ledger.js';
 import { Role } from '#proto/auth/v1/users.js';
 import { parseCliConfig } from '../../cli/config.js';
 import { connect, operatorCall, type Services } from '../../cli/connect.js';
-import { chat, settled } from '../support/calls.js';
-import { follow, newMember, newPerson, type Page, type Person, startChromium } from '../support/chromium.js';
-import { type Browser, password, signedIn } from '../support/console.js';
+import { chat, settled } from '../support/clients/calls.js';
+import { follow, newMember, newPerson, type Page, type Person, startChromium } from '../support/clients/chromium.js';
+import { type Browser, password, signedIn } from '../support/clients/console.js';
 import { handNames, type Hands, handsOn } from './hands.js';
-import { eventually } from '../support/process.js';
-import { startSystem, type System } from '../support/system.js';
+import { eventually } from '../support/systems/process.js';
+import { startSystem, type System } from '../support/systems/system.js';
 
 const ownerEmail = 'owner@example.com';
 const newcomer = (hand: string): string => `${hand}@example.com`;

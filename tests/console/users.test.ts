@@ -4,10 +4,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { generateSync } from 'otplib';
-import { accessibilityFaults, newMember, newPerson, type Page, startChromium } from '../support/chromium.js';
-import { addMember, addUser, password } from '../support/console.js';
-import { type Idp, startIdp } from '../support/idp.js';
-import { browserModes, startSystem, type System } from '../support/system.js';
+import { accessibilityFaults, newMember, newPerson, type Page, startChromium } from '../support/clients/chromium.js';
+import { addMember, addUser, password } from '../support/clients/console.js';
+import { type Idp, startIdp } from '../support/vendors/idp.js';
+import { browserModes, startSystem, type System } from '../support/systems/system.js';
 
 const owner = { email: 'owner@example.com', password };
 

@@ -1,7 +1,7 @@
 // What tests of the audit trail share: reading events, and changes that cause them.
-import { eventually } from '../support/process.js';
-import type { System } from '../support/system.js';
-import { grpcurlCall } from '../support/grpcurl.js';
+import { eventually } from '../support/systems/process.js';
+import type { System } from '../support/systems/system.js';
+import { grpcurlCall } from '../support/clients/grpcurl.js';
 
 /** An event as the operator's command prints it. */
 export interface Event {

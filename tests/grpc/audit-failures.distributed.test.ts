@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { credentials, loadPackageDefinition, type ServiceClientConstructor, type ServiceError } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { grpcurlCall } from '../support/grpcurl.js';
-import { eventually } from '../support/process.js';
-import { killOne, pidsOf, startedSince } from '../support/processes.js';
-import { startSystem, type System } from '../support/system.js';
+import { grpcurlCall } from '../support/clients/grpcurl.js';
+import { eventually } from '../support/systems/process.js';
+import { killOne, pidsOf, startedSince } from '../support/systems/processes.js';
+import { startSystem, type System } from '../support/systems/system.js';
 import { createAccount, deposit, events } from './audit-events.js';
 
 const startMsMax = 30_000;

@@ -1,9 +1,9 @@
 // One audit log: a change writes the same event, whichever way it was made. audit-failures.distributed.test.ts shows that each event arrives once.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { addUser, type Browser, password, signedIn } from '../support/console.js';
-import { grpcurlCall } from '../support/grpcurl.js';
-import { eventually } from '../support/process.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { addUser, type Browser, password, signedIn } from '../support/clients/console.js';
+import { grpcurlCall } from '../support/clients/grpcurl.js';
+import { eventually } from '../support/systems/process.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 import { createAccount, deposit, events, eventsOf } from './audit-events.js';
 
 const email = 'ada@example.com';

@@ -13,8 +13,8 @@ import {
   type ServiceError,
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
-import { eventually, freePort } from '../support/process.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { eventually, freePort } from '../support/systems/process.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 
 const loaded = loadPackageDefinition(
   loadSync('tollgate/ledger/v1/ledger.proto', { includeDirs: ['proto'], longs: String, keepCase: true }),

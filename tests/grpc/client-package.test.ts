@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { modes, startSystem, type System } from '../support/system.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 
 const run = promisify(execFile);
 

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventually, freePort } from '../support/process.js';
-import { startSystem, type System } from '../support/system.js';
+import { eventually, freePort } from '../support/systems/process.js';
+import { startSystem, type System } from '../support/systems/system.js';
 
 const run = promisify(execFile);
 const page = readFileSync('docs/grpc.md', 'utf8');

@@ -1,7 +1,7 @@
 // The services as seen by a third-party program: grpcurl, which gets the contracts only from server reflection.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { grpcurl, type ServiceName } from '../support/grpcurl.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { grpcurl, type ServiceName } from '../support/clients/grpcurl.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 
 const names = ['auth', 'catalog', 'ledger', 'metering', 'inference'] as const;
 

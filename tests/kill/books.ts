@@ -1,8 +1,8 @@
 // Reads Tollgate's books, once nothing is open any more: records, balances and the journal.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type BalanceRow, type UsageRow, usageRows } from '../support/calls.js';
-import { eventually } from '../support/process.js';
-import type { System } from '../support/system.js';
+import { type BalanceRow, type UsageRow, usageRows } from '../support/clients/calls.js';
+import { eventually } from '../support/systems/process.js';
+import type { System } from '../support/systems/system.js';
 
 /** A usage record with the fields that link it to a client's call. */
 export interface RecordRow extends UsageRow {

@@ -1,10 +1,10 @@
 // The kinds of calls in the load. Each has only one possible answer, so that the text and cost of a full answer are known in advance.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { nanoUsd } from '../support/calls.js';
-import { runCommand } from '../support/command-runner.js';
-import { eventually } from '../support/process.js';
-import type { System } from '../support/system.js';
+import { nanoUsd } from '../support/clients/calls.js';
+import { runCommand } from '../support/clients/command-runner.js';
+import { eventually } from '../support/systems/process.js';
+import type { System } from '../support/systems/system.js';
 import { type StubUpstream, stubApiKey } from '../upstream/stub-upstream.js';
 import type { Tokens } from './outcome.js';
 

@@ -2,10 +2,10 @@
 // recovers by itself once there is space again.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { grpcurl } from '../support/grpcurl.js';
-import { eventually } from '../support/process.js';
-import { pidsOf } from '../support/processes.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { grpcurl } from '../support/clients/grpcurl.js';
+import { eventually } from '../support/systems/process.js';
+import { pidsOf } from '../support/systems/processes.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 import { readQuietBooks } from './books.js';
 import { type CallKind, callKinds, type Price, readPrices } from './call-kinds.js';
 import { disksHere } from './disks.js';

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '#kit/db/open.js';
 import { adminUser, loadCredentials } from '../../deploy/distributed/mariadb/credentials.js';
-import { pidsOf } from '../support/processes.js';
-import type { System } from '../support/system.js';
+import { pidsOf } from '../support/systems/processes.js';
+import type { System } from '../support/systems/system.js';
 
 /** Something that can keep databases from writing. */
 export interface Disk {

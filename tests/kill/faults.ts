@@ -1,8 +1,8 @@
 // Kills, pauses and restarts processes of a running Tollgate, and measures how long it takes until calls are served again.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { eventually, isAlive } from '../support/process.js';
-import { pidsOf, type ProcessName, startedSince } from '../support/processes.js';
-import type { System } from '../support/system.js';
+import { eventually, isAlive } from '../support/systems/process.js';
+import { pidsOf, type ProcessName, startedSince } from '../support/systems/processes.js';
+import type { System } from '../support/systems/system.js';
 
 /** A process of the distributed mode, or all processes at once. */
 export type Target = ProcessName | 'all';

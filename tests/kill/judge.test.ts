@@ -1,6 +1,6 @@
 // Checks that the judge detects violations: each rule is given a bill that breaks it.
 import { describe, expect, it } from '@jest/globals';
-import type { BalanceRow } from '../support/calls.js';
+import type { BalanceRow } from '../support/clients/calls.js';
 import type { Books, EntryRow, RecordRow } from './books.js';
 import { type CallKind, callKinds, costOf } from './call-kinds.js';
 import { judge, type Reference } from './judge.js';

@@ -3,9 +3,9 @@
 // TOLLGATE_TEST_BACKUPS sets their number.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { rmSync } from 'node:fs';
-import { createKey } from '../support/calls.js';
-import { eventually } from '../support/process.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { createKey } from '../support/clients/calls.js';
+import { eventually } from '../support/systems/process.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 import { startStubUpstream, type StubUpstream } from '../upstream/stub-upstream.js';
 import { type Backup, restoreAndRead, takeBackups } from './backups.js';
 import { readQuietBooks } from './books.js';

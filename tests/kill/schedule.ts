@@ -1,6 +1,6 @@
 // Decides at random, from a seed, which process is killed or paused when. All processes have their turn.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Mode } from '../support/system.js';
+import type { Mode } from '../support/systems/system.js';
 import { type Faults, processNames, type Target } from './faults.js';
 import type { Random } from './random.js';
 

@@ -1,7 +1,7 @@
 // Inspects the processes after a run: their memory, their open files, and whether any crashed by itself.
 import { readdirSync, readFileSync } from 'node:fs';
-import { pidsOf } from '../support/processes.js';
-import type { System } from '../support/system.js';
+import { pidsOf } from '../support/systems/processes.js';
+import type { System } from '../support/systems/system.js';
 
 /** The resources of a process, as reported by the kernel. */
 export interface Footprint {

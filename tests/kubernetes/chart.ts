@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { readYamlDocuments } from '../../deploy/testing/yaml.js';
-import { root } from '../support/process.js';
+import { root } from '../support/systems/process.js';
 
 const run = promisify(execFile);
 

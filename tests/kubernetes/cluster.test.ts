@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { serviceNames } from '#rules/services.js';
 import { startMariadb, type Mariadb } from '../../deploy/distributed/mariadb/mariadb.js';
 import { readYamlDocuments } from '../../deploy/testing/yaml.js';
-import { eventually, root, startScript } from '../support/process.js';
+import { eventually, root, startScript } from '../support/systems/process.js';
 import { type Container, helmTemplate, type Manifest, podsOf, type PodSpec, type Probe, tool } from './chart.js';
 import { createNode, type Node, type Pod, secretOf } from './pods.js';
 

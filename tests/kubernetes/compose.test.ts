@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { root } from '../support/process.js';
+import { root } from '../support/systems/process.js';
 import { tool } from './chart.js';
 
 const compose = readFileSync(join(root, 'deploy/containers/compose.yaml'), 'utf8');

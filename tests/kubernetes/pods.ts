@@ -5,7 +5,7 @@ import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_pro
 import { chmodSync, chownSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { root } from '../support/process.js';
+import { root } from '../support/systems/process.js';
 import type { Container, PodSpec } from './chart.js';
 
 /** Files of a Secret by its keys. */

@@ -1,9 +1,9 @@
 // Billing in the console's API: consecutive months that match the ledger, receipts, and codes that credit once.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { chat, nanoUsd, settled } from '../support/calls.js';
-import { addMember, addUser, type Browser, password, signedIn } from '../support/console.js';
-import { eventually } from '../support/process.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { chat, nanoUsd, settled } from '../support/clients/calls.js';
+import { addMember, addUser, type Browser, password, signedIn } from '../support/clients/console.js';
+import { eventually } from '../support/systems/process.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 
 interface StatementView {
   month: string;

@@ -7,9 +7,9 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { allUpstreams as formats, type Stage, startStage, type Upstream } from '../clients/stage.js';
-import { type BalanceRow, nanoUsd, post, readSse, settled, sumOfCharges } from '../support/calls.js';
-import { eventually } from '../support/process.js';
-import { modes } from '../support/system.js';
+import { type BalanceRow, nanoUsd, post, readSse, settled, sumOfCharges } from '../support/clients/calls.js';
+import { eventually } from '../support/systems/process.js';
+import { modes } from '../support/systems/system.js';
 import type { Json } from '../upstream/checks/check.js';
 import type { Script, Usage, UsagePlace } from '../upstream/script.js';
 

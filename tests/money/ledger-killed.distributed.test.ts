@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { settled, sumOfCharges } from '../support/calls.js';
-import { eventually } from '../support/process.js';
-import { killOne, startedSince } from '../support/processes.js';
-import { startSystem, type System } from '../support/system.js';
-import { observe, type SeenCall } from '../support/traffic.js';
+import { settled, sumOfCharges } from '../support/clients/calls.js';
+import { eventually } from '../support/systems/process.js';
+import { killOne, startedSince } from '../support/systems/processes.js';
+import { startSystem, type System } from '../support/systems/system.js';
+import { observe, type SeenCall } from '../support/clients/traffic.js';
 
 const callers = 24;
 const kills = 4;

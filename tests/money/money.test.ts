@@ -2,9 +2,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type BalanceRow, chat, createKey, get, nanoUsd, post, readSse, settled, sumOfCharges, usdOf } from '../support/calls.js';
-import { eventually } from '../support/process.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { type BalanceRow, chat, createKey, get, nanoUsd, post, readSse, settled, sumOfCharges, usdOf } from '../support/clients/calls.js';
+import { eventually } from '../support/systems/process.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 
 describe.each(modes)('money, %s', (mode) => {
   let system: System;

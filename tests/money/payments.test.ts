@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { addMember, type Browser, signedIn } from '../support/console.js';
-import { eventually } from '../support/process.js';
-import { type Session, startStripe, type StripeStub } from '../support/stripe.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { addMember, type Browser, signedIn } from '../support/clients/console.js';
+import { eventually } from '../support/systems/process.js';
+import { type Session, startStripe, type StripeStub } from '../support/vendors/stripe.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 
 interface Entry {
   id: string;

@@ -11,7 +11,7 @@ import { dialGrpc, type GrpcConnection } from '#client/grpc/grpc-client.js';
 import { type Budget, BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
 import { DepositSource, type Hold, HoldState, LedgerServiceDefinition, type LedgerService } from '#proto/ledger/v1/ledger.js';
 import { startMariadb, type Mariadb } from '../../deploy/distributed/mariadb/mariadb.js';
-import { type Child, eventually, freePort, startScript } from '../support/process.js';
+import { type Child, eventually, freePort, startScript } from '../support/systems/process.js';
 import { Timeline } from '../support/timeline.js';
 
 jest.setTimeout(300_000);

@@ -4,12 +4,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { chat, createKey, get, settled, sumOfCharges, usageRows } from '../support/calls.js';
-import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp.js';
-import { eventually, isAlive } from '../support/process.js';
-import { killOne, pidsOf, type ProcessName, startedSince } from '../support/processes.js';
-import { startSystem, type System } from '../support/system.js';
-import { observe, type SeenCall, startTraffic } from '../support/traffic.js';
+import { chat, createKey, get, settled, sumOfCharges, usageRows } from '../support/clients/calls.js';
+import { type OtlpReceiver, startOtlpReceiver } from '../support/vendors/otlp.js';
+import { eventually, isAlive } from '../support/systems/process.js';
+import { killOne, pidsOf, type ProcessName, startedSince } from '../support/systems/processes.js';
+import { startSystem, type System } from '../support/systems/system.js';
+import { observe, type SeenCall, startTraffic } from '../support/clients/traffic.js';
 
 const restartMs = 3000;
 // Generous, because starting a process takes long on a busy machine.

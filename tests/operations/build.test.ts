@@ -5,7 +5,7 @@ import { appendFileSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Child, cleanEnv, eventually, freePort, root, startScript } from '../support/process.js';
+import { type Child, cleanEnv, eventually, freePort, root, startScript } from '../support/systems/process.js';
 
 const patienceMs = 240_000;
 /** A copy of this checkout with its packages and generated code, so that a build only has to compile. */

@@ -3,11 +3,11 @@
 // those of the answers. TOLLGATE_TEST_CHAOS=all runs each fault at each vendor, for longer.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { chat, get, settled, sumOfCharges } from '../support/calls.js';
-import { runCommand } from '../support/command-runner.js';
-import { eventually } from '../support/process.js';
+import { chat, get, settled, sumOfCharges } from '../support/clients/calls.js';
+import { runCommand } from '../support/clients/command-runner.js';
+import { eventually } from '../support/systems/process.js';
 import { addModel, addUpstream, stubPrices } from '../support/stub-models.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 import type { Fault, Script } from '../upstream/script.js';
 import { startStubUpstream, stubApiKey, type StubUpstream } from '../upstream/stub-upstream.js';
 

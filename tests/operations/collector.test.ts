@@ -4,10 +4,10 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { chat } from '../support/calls.js';
-import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp.js';
-import { cleanEnv, eventually, freePort, root } from '../support/process.js';
-import { startSystem, type System } from '../support/system.js';
+import { chat } from '../support/clients/calls.js';
+import { type OtlpReceiver, startOtlpReceiver } from '../support/vendors/otlp.js';
+import { cleanEnv, eventually, freePort, root } from '../support/systems/process.js';
+import { startSystem, type System } from '../support/systems/system.js';
 
 const program = join(root, '.toolchain/bin/otelcol');
 const config = join(root, 'deploy/observability/collector.yaml');

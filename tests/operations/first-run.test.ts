@@ -5,10 +5,10 @@ import { createServer } from 'node:net';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chat, usageRows } from '../support/calls.js';
-import { Browser } from '../support/console.js';
-import { cleanEnv, root, startScript } from '../support/process.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { chat, usageRows } from '../support/clients/calls.js';
+import { Browser } from '../support/clients/console.js';
+import { cleanEnv, root, startScript } from '../support/systems/process.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 
 describe.each(modes)('the first start, %s', (mode) => {
   let system: System;

@@ -12,8 +12,8 @@ import { createLogger } from '#kit/log.js';
 import { silentLog } from '#kit/testing/log.js';
 import { type GaleraCluster, type GaleraNode, startGalera } from '../../deploy/distributed/galera/cluster.js';
 import { keepRunning } from '../../deploy/distributed/galera/supervised.js';
-import { eventually, root } from '../support/process.js';
-import { expectBooks, type Load, type Replica, startLoad, startReplica } from '../support/settle-load.js';
+import { eventually, root } from '../support/systems/process.js';
+import { expectBooks, type Load, type Replica, startLoad, startReplica } from '../support/clients/settle-load.js';
 
 const rounds = Number(process.env['TOLLGATE_TEST_GALERA_ROUNDS'] ?? '1');
 const schema = 'tollgate_ledger';

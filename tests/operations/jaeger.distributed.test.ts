@@ -3,9 +3,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { chat, settled } from '../support/calls.js';
-import { cleanEnv, eventually, freePort, root } from '../support/process.js';
-import { startSystem, type System } from '../support/system.js';
+import { chat, settled } from '../support/clients/calls.js';
+import { cleanEnv, eventually, freePort, root } from '../support/systems/process.js';
+import { startSystem, type System } from '../support/systems/system.js';
 import { expectWhole, spansOfCall, type TraceSpan } from '../support/whole-trace.js';
 
 const program = join(root, '.toolchain/bin/jaeger');

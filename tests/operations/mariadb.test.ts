@@ -8,7 +8,7 @@ import { silentLog as log } from '#kit/testing/log.js';
 import { ensureCertificate } from '#kit/tls/certificate-files.js';
 import { schemas } from '../../deploy/distributed/mariadb/credentials.js';
 import { type Mariadb, startMariadb } from '../../deploy/distributed/mariadb/mariadb.js';
-import { isAlive } from '../support/process.js';
+import { isAlive } from '../support/systems/process.js';
 
 jest.setTimeout(60_000);
 let dataDir: string;

@@ -5,11 +5,11 @@ import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { dashboards } from '../../deploy/observability/grafana/dashboards.js';
 import { readYaml } from '../../deploy/testing/yaml.js';
-import { chat, settled, usageRows } from '../support/calls.js';
-import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp.js';
-import { eventually, freePort, root } from '../support/process.js';
-import { prometheusFolder, promtool, startPrometheus } from '../support/prometheus.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { chat, settled, usageRows } from '../support/clients/calls.js';
+import { type OtlpReceiver, startOtlpReceiver } from '../support/vendors/otlp.js';
+import { eventually, freePort, root } from '../support/systems/process.js';
+import { prometheusFolder, promtool, startPrometheus } from '../support/clients/prometheus.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 
 interface RuleTests {
   tests: { promql_expr_test: { expr: string; exp_samples: { labels: string }[] }[] }[];

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '#kit/db/open.js';
 import { adminUser, loadCredentials } from '../../deploy/distributed/mariadb/credentials.js';
-import { type BalanceRow, post, settled, sumOfCharges } from '../support/calls.js';
-import { eventually } from '../support/process.js';
-import { killOne, pidsOf, startedSince } from '../support/processes.js';
-import { type Mode, modes, startSystem, type System } from '../support/system.js';
-import { observe } from '../support/traffic.js';
+import { type BalanceRow, post, settled, sumOfCharges } from '../support/clients/calls.js';
+import { eventually } from '../support/systems/process.js';
+import { killOne, pidsOf, startedSince } from '../support/systems/processes.js';
+import { type Mode, modes, startSystem, type System } from '../support/systems/system.js';
+import { observe } from '../support/clients/traffic.js';
 
 const paths = ['/v1/chat/completions', '/v1/messages'];
 const awayMs = 7000;

@@ -13,7 +13,7 @@ import { checkHealth } from '#kit/rpc/grpc/health-client.js';
 import { readTls, type Tls } from '#client/tls.js';
 import { createTestAuthority } from '#kit/testing/certificates.js';
 import { type CertificateFiles, ensureCertificate } from '#kit/tls/certificate-files.js';
-import { type Child, eventually, freePort, root, startScript } from '../support/process.js';
+import { type Child, eventually, freePort, root, startScript } from '../support/systems/process.js';
 
 const services = ['auth', 'catalog', 'ledger', 'metering', 'inference'] as const;
 

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type SupervisedRedis, superviseRedis } from '../../deploy/distributed/redis.js';
-import { chat, createKey } from '../support/calls.js';
-import { type Child, eventually, freePort, startScript } from '../support/process.js';
-import { startSystem, type System } from '../support/system.js';
+import { chat, createKey } from '../support/clients/calls.js';
+import { type Child, eventually, freePort, startScript } from '../support/systems/process.js';
+import { startSystem, type System } from '../support/systems/system.js';
 
 const limit = 600;
 const callers = 50;

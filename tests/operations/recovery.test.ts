@@ -1,9 +1,9 @@
 // Recovery after a power cut: every hold ends, nothing is charged twice, and the books are correct.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { chat, settled, sumOfCharges } from '../support/calls.js';
-import { eventually } from '../support/process.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { chat, settled, sumOfCharges } from '../support/clients/calls.js';
+import { eventually } from '../support/systems/process.js';
+import { modes, startSystem, type System } from '../support/systems/system.js';
 
 describe.each(modes)('a system that is killed in the middle of 50 streams, %s', (mode) => {
   let system: System;

@@ -14,7 +14,7 @@ import { type SupervisedRedis, superviseRedis } from '../../deploy/distributed/r
 import type { LimitStore } from '../../gateway/limits/limiter.js';
 import type { Checked, Subject } from '../../gateway/limits/limits.js';
 import { redisLimitStore } from '../../gateway/limits/redis-store.js';
-import { eventually, freePort } from '../support/process.js';
+import { eventually, freePort } from '../support/systems/process.js';
 
 const recorded = recordingLogger();
 const local: LimitStore = {

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { silentLog } from '#kit/testing/log.js';
 import { type Mariadb, startMariadb } from '../../deploy/distributed/mariadb/mariadb.js';
-import { chat, settled } from '../support/calls.js';
-import { runCommand } from '../support/command-runner.js';
-import { startSystem, type System } from '../support/system.js';
+import { chat, settled } from '../support/clients/calls.js';
+import { runCommand } from '../support/clients/command-runner.js';
+import { startSystem, type System } from '../support/systems/system.js';
 
 let folder: string;
 let system: System;

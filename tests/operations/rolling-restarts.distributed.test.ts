@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '#kit/db/open.js';
-import { settled, sumOfCharges } from '../support/calls.js';
-import { eventually } from '../support/process.js';
-import { gatewayUrls, Replicas } from '../support/replicas.js';
+import { settled, sumOfCharges } from '../support/clients/calls.js';
+import { eventually } from '../support/systems/process.js';
+import { gatewayUrls, Replicas } from '../support/systems/replicas.js';
 
 // `make nightly` sets the rounds, in which two replicas of each process are restarted. By default each process is replaced once: its second
 // replica starts, and the first one stops.

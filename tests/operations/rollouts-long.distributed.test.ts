@@ -3,12 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startBalancer } from '../support/balancer.js';
-import { settled, sumOfCharges } from '../support/calls.js';
-import { startFleet } from '../support/fleet.js';
-import { startKeepAlive } from '../support/keep-alive.js';
-import { eventually } from '../support/process.js';
-import { gatewayUrls, lameDuck, Replicas } from '../support/replicas.js';
+import { startBalancer } from '../support/systems/balancer.js';
+import { settled, sumOfCharges } from '../support/clients/calls.js';
+import { startFleet } from '../support/systems/fleet.js';
+import { startKeepAlive } from '../support/clients/keep-alive.js';
+import { eventually } from '../support/systems/process.js';
+import { gatewayUrls, lameDuck, Replicas } from '../support/systems/replicas.js';
 
 /** Connections, with those of the two client libraries. */
 const clientsMax = 10;

@@ -5,11 +5,11 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { chat, createKey, settled, sumOfCharges } from '../support/calls.js';
-import { startKeepAlive } from '../support/keep-alive.js';
-import { eventually, freePort, root } from '../support/process.js';
-import { addUser, Browser, password } from '../support/console.js';
-import { startSystem, type System } from '../support/system.js';
+import { chat, createKey, settled, sumOfCharges } from '../support/clients/calls.js';
+import { startKeepAlive } from '../support/clients/keep-alive.js';
+import { eventually, freePort, root } from '../support/systems/process.js';
+import { addUser, Browser, password } from '../support/clients/console.js';
+import { startSystem, type System } from '../support/systems/system.js';
 
 const threads = 2;
 
@@ -126,7 +126,7 @@ describe('a single process with several gateway threads', () => {
 
   it('loses only the calls of a thread that ends, charges them up to their last checkpoint, and starts it again', async () => {
     const of = await start({
-      NODE_OPTIONS: `--import=${join(root, 'tests/support/end-thread.ts')}`,
+      NODE_OPTIONS: `--import=${join(root, 'tests/support/systems/end-thread.ts')}`,
       TEST_END_THREAD: join(root, 'node_modules/.cache', `end-thread-${process.pid}`),
       TOLLGATE_METERING_LEASE: '6s',
       TOLLGATE_METERING_SWEEP_INTERVAL: '200ms',

@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { chat, usageRows } from '../support/calls.js';
-import { type OtlpReceiver, type ReceivedSpan, spanTree, startOtlpReceiver } from '../support/otlp.js';
-import { eventually } from '../support/process.js';
-import { type Mode, modes, startSystem, type System } from '../support/system.js';
+import { chat, usageRows } from '../support/clients/calls.js';
+import { type OtlpReceiver, type ReceivedSpan, spanTree, startOtlpReceiver } from '../support/vendors/otlp.js';
+import { eventually } from '../support/systems/process.js';
+import { type Mode, modes, startSystem, type System } from '../support/systems/system.js';
 import { expectWhole, spansOfCall } from '../support/whole-trace.js';
 
 /** One span for each hop of a call. In single mode the transaction of the record also settles the call. */

@@ -1,8 +1,8 @@
 // The public catalog: pages that need neither a key nor scripts, with the same figures as JSON and CSV.
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { get } from '../support/calls.js';
-import { browserModes, startSystem, type System } from '../support/system.js';
+import { get } from '../support/clients/calls.js';
+import { browserModes, startSystem, type System } from '../support/systems/system.js';
 
 interface Listed {
   id: string;

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { browserModes, startSystem, type System } from '../support/system.js';
+import { browserModes, startSystem, type System } from '../support/systems/system.js';
 
 const run = promisify(execFile);
 

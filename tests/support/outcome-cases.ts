@@ -1,7 +1,7 @@
 // The cases of the table of outcomes: what the upstream does, when the client disconnects, and the expected result.
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import type { Fault, Script } from '../upstream/script.js';
-import { type Combination, promptText } from './answers.js';
+import { type Combination, promptText } from './clients/answers.js';
 
 /** The output cap of every call. */
 export const maxTokens = 100;

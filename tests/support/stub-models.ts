@@ -1,8 +1,8 @@
 // Adds the stub upstream to a system: its upstreams and models, with the operator's command.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { runCommand } from './command-runner.js';
-import type { System } from './system.js';
+import { runCommand } from './clients/command-runner.js';
+import type { System } from './systems/system.js';
 import type { WireName } from '../upstream/answers/answers.js';
 
 /** Prices of the stub's models, in nano-USD per token. */

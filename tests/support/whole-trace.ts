@@ -1,6 +1,6 @@
 // What a trace without gaps consists of: every span has its parent, every call between services has both of its sides, and batches are linked both ways.
 import { expect } from '@jest/globals';
-import type { ReceivedSpan } from './otlp.js';
+import type { ReceivedSpan } from './vendors/otlp.js';
 
 /** The fields of a span that the checks read. Every OTLP receiver and Jaeger's API provide them. */
 export type TraceSpan = Pick<

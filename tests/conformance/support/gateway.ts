@@ -2,10 +2,10 @@
 import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
 import { answerFaults, errorFaults, streamFaults, tokenCountFaults } from '../../../gateway/formats/testing/check-answer.js';
 import { type Frame, framesOf } from '../../../gateway/formats/testing/frames.js';
-import { get, nanoUsd, post } from '../../support/calls.js';
-import { eventually } from '../../support/process.js';
+import { get, nanoUsd, post } from '../../support/clients/calls.js';
+import { eventually } from '../../support/systems/process.js';
 import { addModel, addUpstream, stubPrices } from '../../support/stub-models.js';
-import { startSystem, type System } from '../../support/system.js';
+import { startSystem, type System } from '../../support/systems/system.js';
 import type { Json } from '../../upstream/checks/check.js';
 import { expectNoneRefused } from '../../upstream/expect-none-refused.js';
 import type { VendorRules } from '../../upstream/checks/rules.js';

@@ -4,7 +4,15 @@ import { noReport, type UsageReport } from '../../tokens/usage-report.js';
 import { BlockWriter } from '../answers/block-writer.js';
 import type { AnswerHead } from '../http/wire.js';
 import { isText, PayloadParser, type Repeated } from '../answers/payload-parser.js';
-import { brokenOff, isObject, type JsonObject, malformed, optionalTextField, type Outcome, type StreamDecoder } from '../answers/stream-decoder.js';
+import {
+  brokenOff,
+  isObject,
+  type JsonObject,
+  malformed,
+  optionalTextField,
+  type Outcome,
+  type StreamDecoder,
+} from '../answers/stream-decoder.js';
 import { errorOf, frameError } from './error.js';
 import { Rest } from './rest.js';
 import { ToolCalls } from './tool-calls.js';

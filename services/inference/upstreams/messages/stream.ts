@@ -5,7 +5,15 @@ import { BlockWriter } from '../answers/block-writer.js';
 import type { AnswerHead } from '../http/wire.js';
 import { isText, PayloadParser, type Repeated } from '../answers/payload-parser.js';
 import { merged, withoutAccount } from '../answers/rest.js';
-import { brokenOff, isObject, type JsonObject, malformed, optionalTextField, type Outcome, type StreamDecoder } from '../answers/stream-decoder.js';
+import {
+  brokenOff,
+  isObject,
+  type JsonObject,
+  malformed,
+  optionalTextField,
+  type Outcome,
+  type StreamDecoder,
+} from '../answers/stream-decoder.js';
 import { eventError } from './error.js';
 import { besideRest, blockRest, blockStopRest, deltaRest, endRest, startedRest, stopRest } from './rest.js';
 import { isCommonStopReason, stopReasonOf } from './stop-reason.js';

@@ -10,9 +10,9 @@ import { idFromBytes } from '#kit/id.js';
 import { recordedAudit } from '#kit/testing/audit.js';
 import { silentLog as log } from '#kit/testing/log.js';
 import { HoldState, type LedgerService } from '#proto/ledger/v1/ledger.js';
-import { createLedger } from '../../services/ledger/index.js';
-import { quietConfig } from '../../services/ledger/testing/ledger.js';
-import { type Customer, fundedCustomer, holdRequest, settleRequest } from '../../services/ledger/testing/requests.js';
+import { createLedger } from '../../../services/ledger/index.js';
+import { quietConfig } from '../../../services/ledger/testing/ledger.js';
+import { type Customer, fundedCustomer, holdRequest, settleRequest } from '../../../services/ledger/testing/requests.js';
 
 const heldNanoUsd = 1000n;
 const giveUpMs = 60_000;

@@ -1,6 +1,6 @@
 // Free ports for the end-to-end tests.
 import { randomInt } from 'node:crypto';
-import { listenOn } from '../../deploy/distributed/free-port.js';
+import { listenOn } from '../../../deploy/distributed/free-port.js';
 
 // Suites that run at the same time choose from different ranges below the ephemeral ports. A process may start to listen long after its port was chosen.
 const ranges = 7;

@@ -1,7 +1,7 @@
 // Light traffic in both formats, whole and streamed, which records what its clients observe.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { post } from './calls.js';
-import type { System } from './system.js';
+import type { System } from '../systems/system.js';
 
 /** A call as observed by its client. */
 export interface SeenCall {

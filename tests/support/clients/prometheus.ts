@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually, freePort, root } from './process.js';
+import { eventually, freePort, root } from '../systems/process.js';
 
 /** The folder with the configuration and the rules. */
 export const prometheusFolder = join(root, 'deploy/observability/prometheus');

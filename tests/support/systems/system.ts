@@ -2,10 +2,10 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type CommandResult, runCommand } from './command-runner.js';
+import { type CommandResult, runCommand } from '../clients/command-runner.js';
 import { freePort, freePorts } from './ports.js';
 import { type Child, eventually, isAlive, NeverWill, startScript } from './process.js';
-import { copySystemTables } from './system-tables.js';
+import { copySystemTables } from '../jest/system-tables.js';
 
 /** The two modes. */
 export type Mode = 'single' | 'distributed';

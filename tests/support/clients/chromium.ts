@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
-import type { System } from './system.js';
+import type { System } from '../systems/system.js';
 
 export type { Page } from 'playwright-core';
 
@@ -27,7 +27,7 @@ export interface Person {
   close(): Promise<void>;
 }
 
-const screensFolder = join(import.meta.dirname, '../../screens');
+const screensFolder = join(import.meta.dirname, '../../../screens');
 
 /** Starts the browser; once per test file. */
 export async function startChromium(options: readonly string[] = []): Promise<Browser> {

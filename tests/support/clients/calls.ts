@@ -1,7 +1,7 @@
 // Makes calls as a client, and reads what is recorded about them.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { eventually } from './process.js';
-import type { System } from './system.js';
+import { eventually } from '../systems/process.js';
+import type { System } from '../systems/system.js';
 
 /** A usage record as `tollgate usage list --json` shows it. */
 export interface UsageRow {

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { System } from './system.js';
+import type { System } from '../systems/system.js';
 
 const run = promisify(execFile);
 

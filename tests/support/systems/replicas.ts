@@ -3,7 +3,7 @@ import { expect } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Balancer, startBalancer } from './balancer.js';
 import { type Fleet, type Member, startFleet } from './fleet.js';
-import { type KeepAliveResult, startKeepAlive } from './keep-alive.js';
+import { type KeepAliveResult, startKeepAlive } from '../clients/keep-alive.js';
 import { eventually } from './process.js';
 
 const knownKeysMs = 60_000;

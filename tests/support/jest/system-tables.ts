@@ -2,9 +2,9 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { prepareFolder } from '../../deploy/distributed/mariadb/programs.js';
-import { installOnce } from '../../deploy/distributed/mariadb/server-process.js';
-import { root } from './process.js';
+import { prepareFolder } from '../../../deploy/distributed/mariadb/programs.js';
+import { installOnce } from '../../../deploy/distributed/mariadb/server-process.js';
+import { root } from '../systems/process.js';
 
 const cache = join(root, 'node_modules/.cache/mariadb');
 

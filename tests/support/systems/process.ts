@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 export { freePort } from './ports.js';
 
 /** The root of the checkout. */
-export const root = fileURLToPath(new URL('../..', import.meta.url));
+export const root = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** A started process and its output. */
 export interface Child {

@@ -11,7 +11,7 @@ const order = (maxWorkers: number, ...names: string[]): string[] => {
 
 describe('the order of test files', () => {
   it('names files that exist', () => {
-    expect([...Object.keys(seconds), ...ownProcess].filter((path) => !existsSync(join(import.meta.dirname, '../..', path)))).toEqual([]);
+    expect([...Object.keys(seconds), ...ownProcess].filter((path) => !existsSync(join(import.meta.dirname, '../../..', path)))).toEqual([]);
   });
 
   it('starts with the files after which a process ends, then the long ones', () => {

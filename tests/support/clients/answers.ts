@@ -1,7 +1,7 @@
 // Makes calls of both formats and both kinds through one interface, and records what their client saw.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { post } from './calls.js';
-import type { System } from './system.js';
+import type { System } from '../systems/system.js';
 
 /** A kind of call: the caller's format, streamed or whole, and the format of the upstream. */
 export interface Combination {

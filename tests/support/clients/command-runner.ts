@@ -1,6 +1,6 @@
 // The operator's command for tests: the same code as `tollgate`, in one process for all test files of a worker.
 import { createInterface } from 'node:readline';
-import { type Child, cleanEnv, startScript } from './process.js';
+import { type Child, cleanEnv, startScript } from '../systems/process.js';
 
 /** The result of a command. */
 export interface CommandResult {
@@ -24,7 +24,7 @@ export function runCommand(args: readonly string[], env: Record<string, string>,
 }
 
 function startHost(): Child {
-  const child = startScript('tests/support/command-host.ts', [], {});
+  const child = startScript('tests/support/clients/command-host.ts', [], {});
   createInterface({ input: child.process.stdout! }).on('line', (line) => {
     const { id, ...result } = JSON.parse(line) as CommandResult & { id: number };
     waiting.get(id)?.(result);

@@ -21,7 +21,7 @@ interface World {
 }
 
 // Imported from a computed address, because the build output has no types.
-const program = fileURLToPath(new URL('../../dist/cli/program.js', import.meta.url));
+const program = fileURLToPath(new URL('../../../dist/cli/program.js', import.meta.url));
 const { run } = (await import(program)) as { run(args: readonly string[], world: World): Promise<number> };
 
 for await (const line of createInterface({ input: process.stdin })) {

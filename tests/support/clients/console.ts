@@ -1,7 +1,7 @@
 // Uses the console's API like a browser: with a cookie, and with a header that other sites cannot send.
 import { answerCheck } from './api-reference.js';
 import { runCommand } from './command-runner.js';
-import type { System } from './system.js';
+import type { System } from '../systems/system.js';
 
 /** A user's browser. */
 export class Browser {

@@ -19,7 +19,7 @@ declare global {
 /** Starts the server and sets TOLLGATE_TEST_MYSQL_URL to its address. */
 export default async function setUp(): Promise<void> {
   if (process.env['TOLLGATE_TEST_MYSQL'] !== '1' || process.env['TOLLGATE_TEST_MYSQL_URL'] !== undefined) return;
-  const { startMariadb } = await import('../../deploy/distributed/mariadb/mariadb.js');
+  const { startMariadb } = await import('../../../deploy/distributed/mariadb/mariadb.js');
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-test-db-'));
   const server = await startMariadb({ dataDir, log: { info() {}, error() {} } });
   process.env['TOLLGATE_TEST_MYSQL_URL'] = server.adminUrl;

@@ -15,11 +15,11 @@ import { checkHealth } from '#kit/rpc/grpc/health-client.js';
 import { silentLog } from '#kit/testing/log.js';
 import { issueCertificate } from '#kit/tls/authority.js';
 import { type CertificateFiles, ensureAuthority, ensureCertificate, writePair } from '#kit/tls/certificate-files.js';
-import { type Mariadb, startMariadb } from '../../deploy/distributed/mariadb/mariadb.js';
-import { runCommand } from './command-runner.js';
+import { type Mariadb, startMariadb } from '../../../deploy/distributed/mariadb/mariadb.js';
+import { runCommand } from '../clients/command-runner.js';
 import { freePorts } from './ports.js';
 import { type Child, eventually, NeverWill, startScript } from './process.js';
-import { copySystemTables } from './system-tables.js';
+import { copySystemTables } from '../jest/system-tables.js';
 import type { System } from './system.js';
 
 const definitions = {
