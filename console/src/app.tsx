@@ -40,12 +40,12 @@ function page(load: () => Promise<{ default: ComponentType }>): Page {
 
 /** For users who are not signed in. */
 const publicPages: Readonly<Record<string, Page>> = {
-  '/sign-in': page(() => import('./pages/users/sign-in.js')),
-  '/sign-up': page(() => import('./pages/users/sign-up.js')),
-  '/forgot': page(() => import('./pages/users/forgot.js')),
-  '/reset': page(() => import('./pages/users/reset.js')),
-  '/link': page(() => import('./pages/users/link.js')),
-  '/invitation': page(() => import('./pages/users/invitation.js')),
+  '/sign-in': page(() => import('./pages/users/sign-in/sign-in.js')),
+  '/sign-up': page(() => import('./pages/users/sign-in/sign-up.js')),
+  '/forgot': page(() => import('./pages/users/sign-in/forgot.js')),
+  '/reset': page(() => import('./pages/users/sign-in/reset.js')),
+  '/link': page(() => import('./pages/users/sign-in/link.js')),
+  '/invitation': page(() => import('./pages/users/sign-in/invitation.js')),
 };
 
 /** Below /accounts/{id}. */
@@ -64,8 +64,8 @@ const accountPages: Readonly<Record<string, Page>> = {
   '/billing/receipts/:entry': page(() => import('./pages/billing/receipt.js')),
   '/playground': page(() => import('./pages/playground/playground.js')),
   '/webhooks': page(() => import('./pages/webhooks/webhooks.js')),
-  '/members': page(() => import('./pages/users/members.js')),
-  '/audit': page(() => import('./pages/users/audit.js')),
+  '/members': page(() => import('./pages/users/members/members.js')),
+  '/audit': page(() => import('./pages/users/audit/audit.js')),
 };
 
 /** The permission that pages of an account need. */
@@ -76,14 +76,14 @@ const permissions: readonly (readonly [pages: RegExp, permission: Parameters<Acc
 
 /** For operators. */
 const operatorPages: Readonly<Record<string, Page>> = {
-  '/operator/accounts': page(() => import('./pages/operator/accounts.js')),
-  '/operator/accounts/:id': page(() => import('./pages/operator/account.js')),
-  '/operator/users': page(() => import('./pages/operator/users.js')),
+  '/operator/accounts': page(() => import('./pages/operator/accounts/accounts.js')),
+  '/operator/accounts/:id': page(() => import('./pages/operator/accounts/account.js')),
+  '/operator/users': page(() => import('./pages/operator/accounts/users.js')),
   '/operator/callers': page(() => import('./pages/operator/callers.js')),
-  '/operator/models': page(() => import('./pages/operator/models.js')),
-  '/operator/models/*id': page(() => import('./pages/operator/model.js')),
-  '/operator/upstreams': page(() => import('./pages/operator/upstreams.js')),
-  '/operator/codes': page(() => import('./pages/operator/codes.js')),
+  '/operator/models': page(() => import('./pages/operator/models/models.js')),
+  '/operator/models/*id': page(() => import('./pages/operator/models/model.js')),
+  '/operator/upstreams': page(() => import('./pages/operator/upstreams/upstreams.js')),
+  '/operator/codes': page(() => import('./pages/operator/accounts/codes.js')),
   '/operator/audit': page(() => import('./pages/operator/audit.js')),
   '/operator/health': page(() => import('./pages/operator/health.js')),
 };

@@ -15,7 +15,7 @@ import { ShortId, shortId } from '../../ui/short-id.js';
 import { DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
 import { Listed } from '../billing/parts.js';
-import { DetailList } from '../users/detail-list.js';
+import { DetailList } from '../users/audit/detail-list.js';
 
 const names = ['actor', 'action', 'account', 'target', 'from', 'until'] as const;
 

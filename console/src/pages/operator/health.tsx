@@ -13,7 +13,7 @@ import { ErrorNotice } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
-import { targetRows } from './target-rows.js';
+import { targetRows } from './upstreams/target-rows.js';
 
 const unsettledCommand = 'tollgate usage unsettled';
 const refreshMs = 5000;

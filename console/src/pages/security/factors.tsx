@@ -22,7 +22,7 @@ import { FormError, Notice } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { toast } from '../../ui/toast.js';
 import { When } from '../../ui/values.js';
-import { useSignInOptions } from '../users/sign-in-options.js';
+import { useSignInOptions } from '../users/sign-in/sign-in-options.js';
 import { AddFactorDialog } from './add-factor.js';
 import { RenameFactorDialog } from './rename-factor.js';
 import { canUsePasskeys } from './passkey.js';

@@ -7,7 +7,7 @@ import { Button } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
 import { Form } from '../../ui/form.js';
 import { Notice } from '../../ui/notice.js';
-import { useSignInOptions } from '../users/sign-in-options.js';
+import { useSignInOptions } from '../users/sign-in/sign-in-options.js';
 import { canUsePasskeys, usePasskey } from './passkey.js';
 
 export function ProofForm({

@@ -14,7 +14,7 @@ import { Fetched } from '../../ui/query.js';
 import { toast } from '../../ui/toast.js';
 import { When } from '../../ui/values.js';
 import { CurrentPassword, OwnFault } from '../users/own-fault.js';
-import { useSignInOptions } from '../users/sign-in-options.js';
+import { useSignInOptions } from '../users/sign-in/sign-in-options.js';
 
 const identitiesKey = ['me', 'identities'] as const;
 

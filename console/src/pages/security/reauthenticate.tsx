@@ -11,7 +11,7 @@ import { Dialog } from '../../ui/dialog.js';
 import { PasswordField } from '../../ui/field.js';
 import { Form } from '../../ui/form.js';
 import { Fetched } from '../../ui/query.js';
-import { SignInFault } from '../users/fault.js';
+import { SignInFault } from '../users/sign-in/fault.js';
 import { ProofForm } from './proof-form.js';
 
 /** Whether the API requires it. */

@@ -5,7 +5,7 @@ import { secondFactorText } from '../../i18n/second-factor.js';
 import { useText } from '../../i18n/text.js';
 import { Button } from '../../ui/button.js';
 import { PageHeader } from '../../ui/layout.js';
-import { SignInFault } from '../users/fault.js';
+import { SignInFault } from '../users/sign-in/fault.js';
 import { ProofForm } from './proof-form.js';
 
 /** `onDone` is called once the session has begun. */

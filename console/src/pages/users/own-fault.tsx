@@ -4,7 +4,7 @@ import { settingsText } from '../../i18n/settings.js';
 import { useText } from '../../i18n/text.js';
 import { PasswordField } from '../../ui/field.js';
 import { FormError, Notice } from '../../ui/notice.js';
-import { waitMinutes } from './fault.js';
+import { waitMinutes } from './sign-in/fault.js';
 
 /** Whether the current password was wrong; the error is shown at its field. */
 export const isWrongPassword = (error: unknown): boolean => error instanceof ApiError && error.code === 'sign_in_refused';

@@ -1,0 +1,16 @@
+// Assigns an error about a field of a nested body to the control of that field. Pure.
+import type { ApiFault } from '../../../i18n/errors.js';
+
+/** The fault at a field below `prefix`, in the words of `word`; and the whole name of the field that has one. */
+export function formFaults(
+  error: unknown,
+  prefix: string,
+  word: (fault: ApiFault) => string,
+): { at(field: string): string | undefined; readonly shown: readonly string[] } {
+  const fault = typeof error === 'object' && error !== null && 'field' in error ? (error as ApiFault) : undefined;
+  if (fault?.field?.startsWith(`${prefix}.`) !== true) return { at: () => undefined, shown: [] };
+  const field = fault.field.slice(prefix.length + 1);
+  // The fault of an entry, which has no control of its own, is shown at the list.
+  const control = field.replace(/\[\d+\]$/, '');
+  return { at: (name) => (name === control ? word(fault) : undefined), shown: [fault.field] };
+}

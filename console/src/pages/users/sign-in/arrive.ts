@@ -1,0 +1,20 @@
+// What happens after sign-in: the previous user's data are dropped, and the user continues to the requested page.
+import type { Me } from '../../../api/session.js';
+import { fetchMe, meKey, queryClient } from '../../../session/queries.js';
+
+/** Drops what was fetched for the previous user, and queries the new user. */
+export async function arrive(): Promise<Me | null> {
+  queryClient.clear();
+  return queryClient.fetchQuery({ queryKey: meKey, queryFn: fetchMe });
+}
+
+/** Returns the page of the console in an address, or the first page. A path that begins with two slashes would lead to another site. */
+export function pageOf(next: string | null): string {
+  return next !== null && /^\/(?![/\\])/.test(next) ? next : '/';
+}
+
+/** Returns the token in the fragment of this page's address, which browsers do not send to servers. */
+export function tokenOfAddress(): string | undefined {
+  const token = location.hash.slice(1);
+  return /^[A-Za-z0-9_-]{43}$/.test(token) ? token : undefined;
+}
