@@ -108,7 +108,10 @@ function fallbackHeaders(modelId: string, { requestedModelId, budgetId, spentPer
   };
 }
 
-/** Begins a call without an idempotency key. If its client library retries, the call may be one that it sent before. */
+/**
+ * Begins a call without an idempotency key. If its client library retries, the call may be one that it sent before. A call from the playground cannot:
+ * it has no platform key, without which the calls of different users could not be told apart.
+ */
 function beginUnkeyed(
   ctx: Context,
   format: Format,
@@ -117,7 +120,8 @@ function beginUnkeyed(
   deps: GenerateDeps,
 ): Begun | Promise<Begun> {
   const disconnected = disconnectSignal(ctx.res);
-  const retryCount = deps.config.retryWaitMs === 0 ? undefined : retryCountOf(ctx.req.headers);
+  const mayRepeat = deps.config.retryWaitMs > 0 && stateOf(ctx).secret !== undefined;
+  const retryCount = mayRepeat ? retryCountOf(ctx.req.headers) : undefined;
   if (retryCount === undefined) return { steps: meteredCall({ ...call, disconnected }, deps), callId: call.id };
   return deps.retries.begin(call, {
     retryCount,

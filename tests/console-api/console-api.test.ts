@@ -639,7 +639,10 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     await system.cli('member', 'project', 'viewer@example.com', mine.id, '--role', 'developer');
     const viewer = await browserOf('viewer');
     await viewer.must('PATCH', `${account}/keys/${mine.key}`, { name: 'renamed' }, 200);
+    await viewer.must('POST', `${account}/keys/${mine.key}/chat/completions`, prompt, 200);
+    // Which includes spending with a key that the viewer may only see.
     expect(await viewer.refusal('PATCH', `${account}/keys/${other.key}`, key)).toEqual(forbidden);
+    expect(await viewer.refusal('POST', `${account}/keys/${other.key}/chat/completions`, prompt)).toEqual(forbidden);
     await owner.must('DELETE', role, undefined, 200);
     for (const list of lists) expect([list, await guest.refusal('GET', `${account}/${list}`)]).toEqual([list, forbidden]);
     const { data } = await owner.get<{ data: { action: string; detail: object }[] }>(`${account}/audit`);

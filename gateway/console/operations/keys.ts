@@ -15,6 +15,7 @@ import { rateLimitsOf } from '../render/rate-limits.js';
 import { nanoUsdOf, orNull } from '../render/values.js';
 import { ApiKey, CreateKey, KeyCreated, KeyList, KeyRotated, KeySearch, RotateKey, UpdateKey } from '../schemas/keys.js';
 import { publicSchema } from '../schemas/shapes.js';
+import { assertMayChangeKeysOf } from '../session/access.js';
 import { type Area, type Call, created, ok, operation } from '../table/operation.js';
 
 const secretOnce = 'This is the only answer that contains the secret.';
@@ -176,8 +177,9 @@ export const keys: Area = {
       ],
       errors: { key_disabled: 'Or any other error with which calls with the key are refused.' },
       handle: async (call, deps) => {
-        const { accountId, ctx } = call;
+        const { accountId, ctx, visitor } = call;
         const key = await ownKey(call, deps);
+        assertMayChangeKeysOf(visitor.memberships, visitor.user.isOperator, key);
         const [{ account }, { project }] = await Promise.all([
           deps.peers.auth.getAccount({ accountId }, call.context()),
           deps.peers.auth.getProject({ projectId: key.projectId, accountId }, call.context()),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Membership, Role } from '#proto/auth/v1/users.js';
-import { assertAllowed, assertMayPut, permissionsOf, roleName, roleNames } from './access.js';
+import { assertAllowed, assertMayChangeKeysOf, assertMayPut, permissionsOf, roleName, roleNames } from './access.js';
 
 const member = (id: string, role: Role) => Membership.fromPartial({ account: { id }, role });
 
@@ -41,6 +41,26 @@ describe('what a role may do', () => {
         expect.objectContaining({ reason: 'role_not_permitted' }),
       );
     }
+  });
+
+  it('allows changes of keys in all projects by a role in the account, and otherwise only in those in which the user is a developer', () => {
+    const projectRoles = [
+      { projectId: 'proj_1', role: Role.ROLE_DEVELOPER },
+      { projectId: 'proj_2', role: Role.ROLE_VIEWER },
+    ];
+    const mayIn = (role: Role, projectId: string, isOperator = false): boolean => {
+      try {
+        assertMayChangeKeysOf([{ ...member('acct_a', role), projectRoles }], isOperator, { accountId: 'acct_a', projectId });
+        return true;
+      } catch (error) {
+        expect(error).toMatchObject({ reason: 'role_not_permitted' });
+        return false;
+      }
+    };
+    for (const role of [Role.ROLE_OWNER, Role.ROLE_ADMIN, Role.ROLE_DEVELOPER]) expect([role, mayIn(role, 'proj_3')]).toEqual([role, true]);
+    for (const role of [Role.ROLE_MEMBER, Role.ROLE_VIEWER, Role.ROLE_BILLING])
+      expect([role, ...['proj_1', 'proj_2', 'proj_3'].map((projectId) => mayIn(role, projectId))]).toEqual([role, true, false, false]);
+    expect(mayIn(Role.ROLE_VIEWER, 'proj_2', true)).toBe(true);
   });
 
   it('lets only owners change owners', () => {

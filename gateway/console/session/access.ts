@@ -59,6 +59,18 @@ export function assertAllowed(
   throw fault('permission', { role: roleName(role), permission });
 }
 
+/** Checks that the user may change the keys of a project, by the role in the account or by one in the project. Raises role_not_permitted. */
+export function assertMayChangeKeysOf(
+  memberships: readonly Membership[],
+  isOperator: boolean,
+  { accountId, projectId }: { readonly accountId: string; readonly projectId: string },
+): void {
+  const { role } = assertAllowed(memberships, isOperator, accountId, 'change keys');
+  if (rolesOf['change keys'].includes(role)) return;
+  const { projectRoles } = memberships.find(({ account }) => account?.id === accountId)!;
+  if (!projectRoles.some((each) => each.projectId === projectId && each.role === developer)) throw fault('role_not_permitted', {});
+}
+
 /** Checks that only owners appoint, change or remove owners. Raises role_not_permitted. */
 export function assertMayPut(actor: Role, present: Role | undefined, wanted: Role | undefined): void {
   if (actor === owner || (present !== owner && wanted !== owner)) return;
