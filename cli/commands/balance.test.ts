@@ -29,6 +29,28 @@ describe('a balance', () => {
     ]);
   });
 
+  it('is not changed or shown for an account that does not exist: the ledger would take any id', async () => {
+    const account = ['--account', 'acct_0123456789abcdef0123456789abcdef'];
+    for (const command of [
+      ['balance', 'deposit', '5'],
+      ['balance', 'adjust', '-1', '--reason', 'mistake'],
+      ['balance', 'show'],
+      ['balance', 'entries'],
+      ['statement', 'list'],
+      ['alert', 'set', '5', '--email', 'ada@example.com'],
+      ['usage', 'list'],
+      ['usage', 'totals', '--by', 'model'],
+      ['refusals', 'list'],
+      ['refusals', 'totals'],
+      ['ledger', 'verify'],
+      ['ledger', 'export'],
+    ]) {
+      const { code, stderr } = await tollgate(gateway, [...command, ...account]);
+      expect([command, code, stderr]).toEqual([command, 1, `error: There is no account ${account[1]}.\n`]);
+    }
+    expect(gateway.state.entries).toEqual([]);
+  });
+
   it('prints how to retry a deposit whose outcome is unknown, and the retry books nothing twice', async () => {
     gateway.state.depositFault = new AppError('service_unavailable', 'The ledger went away.');
     const lost = await tollgate(gateway, ['balance', 'deposit', '5']);

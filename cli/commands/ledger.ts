@@ -4,6 +4,7 @@ import type { Cli } from '../cli.js';
 import { counted } from '../output.js';
 import { CliError } from '../errors.js';
 import { exportJournal, type ExportFormat, exportFormats } from '../journal-export.js';
+import { assertAccount } from '../options/accounts.js';
 import { parseInstant } from '../options/parse.js';
 import { verifyBooks } from '../verify-books.js';
 import { agrees, driftView, verificationView } from '../views/reconcile.js';
@@ -19,6 +20,7 @@ export function ledgerCommand(cli: Cli): Command {
     .option('--account <id>', 'only this account; all by default')
     .action((options: { account?: string }) =>
       cli.withServices(async (services) => {
+        await assertAccount(services.auth, options.account);
         const verification = await verifyBooks(services, options.account ?? '');
         cli.out.show(verificationView, verification);
         if (agrees(verification)) return;
@@ -39,6 +41,7 @@ export function ledgerCommand(cli: Cli): Command {
     .option('--out <file>', 'the file to write, created only when it is complete; standard output by default')
     .action((options: { account?: string; since?: bigint; until?: bigint; format?: ExportFormat; out?: string }) =>
       cli.withServices(async (services) => {
+        await assertAccount(services.auth, options.account);
         const untilMs = options.until ?? BigInt(cli.world.nowMs());
         const request = { accountId: options.account ?? '', fromMs: options.since ?? 0n, untilMs };
         const { entries, accounts } = await exportJournal(services.ledger, request, options.format ?? 'jsonl', options.out ?? cli.world);

@@ -2,6 +2,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { type RefusalFilter, RefusalGroupBy } from '#proto/metering/v1/metering.js';
 import { isReason } from '#rules/reasons.js';
+import { assertAccount } from '../options/accounts.js';
 import { type CallFilterOptions, callFilterOf, withCallFilter } from '../options/call-filter.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
@@ -21,12 +22,13 @@ export function refusalsCommand(cli: Cli): Command {
   withPaging(withFilter(cli, refusals.command('list')))
     .description('List refused calls, latest first. In a flood only some are stored; totals count all of them.')
     .action((options: FilterOptions & PageOptions) =>
-      cli.withServices(({ metering }) =>
-        listPages(cli, refusalView, options, async (pageSize, pageToken) => {
+      cli.withServices(async ({ auth, metering }) => {
+        await assertAccount(auth, options.account);
+        await listPages(cli, refusalView, options, async (pageSize, pageToken) => {
           const response = await metering.listRefusals({ filter: filterOf(options), pageSize, pageToken }, operatorCall());
           return { items: response.refusals, nextPageToken: response.nextPageToken };
-        }),
-      ),
+        });
+      }),
     );
 
   refusals
@@ -50,7 +52,8 @@ export function refusalsCommand(cli: Cli): Command {
     .option('--then-by <group>', 'a second grouping within each group', refusalGroups.parse)
     .option('--tz-offset <offset>', 'the UTC offset for days and hours, for example +05:45 or -08:00', parseOffset)
     .action((options: FilterOptions & { by: RefusalGroupBy; thenBy?: RefusalGroupBy; tzOffset?: number }) =>
-      cli.withServices(async ({ metering }) => {
+      cli.withServices(async ({ auth, metering }) => {
+        await assertAccount(auth, options.account);
         const { groups } = await metering.getRefusalTotals(
           {
             filter: filterOf(options),

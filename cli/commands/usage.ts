@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { AppError } from '#client/errors/app-error.js';
 import { Outcome, GroupBy, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { assertAccount } from '../options/accounts.js';
 import { type CallFilterOptions, callFilterOf, withCallFilter } from '../options/call-filter.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
@@ -26,12 +27,13 @@ export function usageCommand(cli: Cli): Command {
   withPaging(withFilter(cli, usage.command('list')))
     .description('List calls, latest first.')
     .action((options: FilterOptions & PageOptions) =>
-      cli.withServices(({ metering }) =>
-        listPages(cli, recordView, options, async (pageSize, pageToken) => {
+      cli.withServices(async ({ auth, metering }) => {
+        await assertAccount(auth, options.account);
+        await listPages(cli, recordView, options, async (pageSize, pageToken) => {
           const response = await metering.listUsageRecords({ filter: filterOf(options), pageSize, pageToken }, operatorCall());
           return { items: response.records, nextPageToken: response.nextPageToken };
-        }),
-      ),
+        });
+      }),
     );
 
   usage
@@ -57,7 +59,8 @@ export function usageCommand(cli: Cli): Command {
     .option('--then-by <group>', 'a second grouping within each group', usageWords.groupBy.parse)
     .option('--tz-offset <offset>', 'the UTC offset for days and hours, for example +05:45 or -08:00', parseOffset)
     .action((options: FilterOptions & { by?: GroupBy; thenBy?: GroupBy; tzOffset?: number }) =>
-      cli.withServices(async ({ metering }) => {
+      cli.withServices(async ({ auth, metering }) => {
+        await assertAccount(auth, options.account);
         const request = {
           filter: filterOf(options),
           groupBy: options.by ?? GroupBy.GROUP_BY_UNSPECIFIED,

@@ -9,8 +9,14 @@ export function withAccount(command: Command): Command {
   return command.option('--account <id>', 'the account; optional when there is only one');
 }
 
-/** Returns the given account id, or that of the only account. Raises a CliError when there is none or more than one. */
+/** Raises not_found if a given account does not exist: the ledger and metering know accounts only by their ids, and would take any. */
+export async function assertAccount(auth: Services['auth'], given: string | undefined): Promise<void> {
+  if (given !== undefined) await auth.getAccount({ accountId: given }, operatorCall());
+}
+
+/** Returns the given account id, or that of the only account. Raises not_found, and a CliError when there is no account or more than one. */
 export async function chooseAccount(auth: Services['auth'], given: string | undefined): Promise<string> {
+  await assertAccount(auth, given);
   if (given !== undefined) return given;
   const { accounts } = await auth.listAccounts(ListAccountsRequest.fromPartial({ pageSize: 2 }), operatorCall());
   const [first, second] = accounts;
