@@ -4,7 +4,7 @@ import type { GatewayConfig } from '../config.js';
 
 /** An answer that may be drained. */
 export interface Readable {
-  /** Reports whether the upstream's figures are worth waiting for: it accepted the call, or sends its status line with the whole answer. */
+  /** Reports whether the upstream's figures are worth waiting for: it accepted the call, or may send its status line with the whole answer. */
   readonly isExpected: boolean;
   /** Returns the output tokens read so far, delivered or not. */
   readonly outputTokensRead: number;
@@ -18,8 +18,8 @@ export interface Reading {
   readonly signal: AbortSignal;
   /** Must be called after each message. */
   noteProgress(): void;
-  /** Must be called when an attempt has failed: no other target is tried for a client that disconnected. */
-  noteFailedAttempt(): void;
+  /** Must be called when no upstream is at work on the answer: none is called for a client that disconnected. */
+  noteIdle(): void;
   /** Ends the reading for another reason. */
   abort(reason: unknown): void;
   end(): void;
@@ -53,7 +53,7 @@ export class DisconnectDrain {
       noteProgress() {
         if (answer.outputTokensRead > tokensMax) stop();
       },
-      noteFailedAttempt() {
+      noteIdle() {
         if (disconnected.aborted) stop();
       },
       abort: (reason) => over.abort(reason),

@@ -100,6 +100,8 @@ interface Play {
   /** Returns the input price that is in force at an instant, in nano-USD per million tokens. */
   inputPriceAt?: (atMs: number) => bigint;
   clock?: Clock;
+  /** The call has two targets, the second of which may be tried when the first is late. */
+  hedgeAfterMs?: number;
   /** How an answer is drained after its client has disconnected. */
   drain?: Partial<ConstructorParameters<typeof DisconnectDrain>[0]>;
 }
@@ -167,7 +169,9 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
     contextLimitTokens: 10_000,
     outputLimitTokens: 1000,
     capabilities: options.capabilities ?? [],
+    hedgeAfterMs: options.hedgeAfterMs,
   });
+  const targets = ['first', ...(options.hedgeAfterMs === undefined ? [] : ['second'])];
   const clock = options.clock ?? systemClock;
   const priceAt = (atMs: number): PriceVersion =>
     PriceVersion.fromPartial({
@@ -224,7 +228,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
         resolve: (_name: string, atMs = clock.nowMs()) => ({
           model,
           price: priceAt(atMs),
-          targets: [{ upstreamId: 'first', upstreamModel: 'x' }],
+          targets: targets.map((upstreamId) => ({ upstreamId, upstreamModel: 'x' })),
         }),
       } as unknown as Parameters<typeof meteredCall>[1]['models'],
       checkpoints,
@@ -738,6 +742,17 @@ describe('a metered call', () => {
   });
 
   const accepted: GenerateResponse = { ...batch([]), accepted: { target: { upstreamId: 'second', upstreamModel: 'real-name' } } };
+  const failedFirst: GenerateResponse = {
+    events: [],
+    usageSoFar: undefined,
+    failedAttempt: FailedAttempt.fromPartial({
+      target: { upstreamId: 'first', upstreamModel: 'x' },
+      durationMs: 30,
+      reason: 'upstream_overloaded',
+      httpStatus: 503,
+      next: { upstreamId: 'second', upstreamModel: 'real-name' },
+    }),
+  };
   const untilCancelled = (signal: AbortSignal): Promise<never> =>
     new Promise((_resolve, reject) => {
       if (signal.aborted) reject(signal.reason);
@@ -821,13 +836,78 @@ describe('a metered call', () => {
     expect(records[0]).toMatchObject({ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED, free: true });
   });
 
+  it.each<[string, GenerateResponse[]]>([
+    ['before it is sent', [{ ...batch([]), usageSoFar: undefined, waits: true }]],
+    ['before it is repeated', [failedFirst, { ...batch([]), usageSoFar: undefined, waits: true }]],
+  ])('is not sent for a client that disconnects while it waits %s', async (_when, messages) => {
+    const disconnected = new AbortController();
+    const { records } = await play({
+      disconnected: disconnected.signal,
+      streaming: false,
+      drain: { readOnTimeMs: 10_000 },
+      script: silentAfter(disconnected, ...messages),
+    });
+    expect(records[0]).toMatchObject({ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED, free: true });
+  });
+
+  it('is awaited again once it has waited', async () => {
+    const disconnected = new AbortController();
+    const { records } = await play({
+      disconnected: disconnected.signal,
+      streaming: false,
+      drain: { readOnTimeMs: 10_000 },
+      script: async function* (_request, { signal }) {
+        yield { ...batch([]), usageSoFar: undefined, waits: true };
+        yield { ...batch([]), usageSoFar: undefined, waits: false };
+        disconnected.abort();
+        if (signal.aborted) throw signal.reason;
+        yield batch([started, blockStart, delta, finished()], 5);
+      },
+    });
+    expect(records[0]).toMatchObject({ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED, free: false, tokens: { outputTokens: 5 } });
+  });
+
+  it('is not sent for a client that disconnected before it was asked for', async () => {
+    const { records, generated } = await play({
+      disconnected: AbortSignal.abort(),
+      streaming: false,
+      drain: { readOnTimeMs: 10_000 },
+      script: async function* (_request, { signal }) {
+        if (signal.aborted) throw signal.reason;
+        yield batch([started, blockStart, delta, finished()], 5);
+      },
+    });
+    expect(generated).toHaveLength(1);
+    expect(records[0]).toMatchObject({ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED, free: true });
+  });
+
+  it.each([true, false])(
+    'pays for the input if it may be hedged and was accepted, and no other target is called (streamed: %p)',
+    async (streaming) => {
+      const disconnected = new AbortController();
+      const { records } = await play({
+        disconnected: disconnected.signal,
+        streaming,
+        hedgeAfterMs: 1,
+        count: { inputTokens: 7 },
+        drain: { readOnTimeMs: 10_000 },
+        script: silentAfter(disconnected, accepted),
+      });
+      expect(records[0]).toMatchObject({
+        outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED,
+        free: false,
+        tokens: { inputTokens: 7, outputTokens: 0 },
+      });
+    },
+  );
+
   it('tries no other target for a client that disconnected, and charges nothing for an attempt that failed', async () => {
     const disconnected = new AbortController();
     const { records } = await play({
       disconnected: disconnected.signal,
       drain: { readOnTimeMs: 10_000 },
       script: async function* (_request, { signal }) {
-        yield accepted;
+        yield { ...accepted, accepted: { target: failedFirst.failedAttempt!.target } };
         disconnected.abort();
         yield failedFirst;
         await untilCancelled(signal);
@@ -909,18 +989,6 @@ describe('a metered call', () => {
     expect(error?.reason).toBe('service_unavailable');
     expect(steps.some((step) => step.kind === 'recorded')).toBe(false);
   });
-
-  const failedFirst: GenerateResponse = {
-    events: [],
-    usageSoFar: undefined,
-    failedAttempt: FailedAttempt.fromPartial({
-      target: { upstreamId: 'first', upstreamModel: 'x' },
-      durationMs: 30,
-      reason: 'upstream_overloaded',
-      httpStatus: 503,
-      next: { upstreamId: 'second', upstreamModel: 'real-name' },
-    }),
-  };
 
   it('records failed attempts, and does not show them to its caller', async () => {
     const { steps, records } = await play({

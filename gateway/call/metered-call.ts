@@ -168,14 +168,15 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     product: '',
     promptLogDays: 0,
   };
-  const progress = new Progress(call, beganAtMs);
+  const hedgeAfterMs = callable.targets.length > 1 ? callable.model.hedgeAfterMs : undefined;
+  const progress = new Progress(call, beganAtMs, hedgeAfterMs !== undefined);
   const reading = deps.drain.watch(request.disconnected, progress);
   const context = callContext({
     caller: 'gateway',
     timeoutMs: deps.config.callTimeoutMs,
     signal: request.broken === undefined ? reading.signal : AbortSignal.any([reading.signal, request.broken]),
   });
-  progress.attempts.ask(deps.clock.monotonicMs() - beganAtMs);
+  progress.ask(deps.clock.monotonicMs());
   const answer = beginReading(
     deps.peers.inference.generate(
       {
@@ -185,7 +186,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
         maxOutputTokens: held.outputCapTokens,
         inputTokensMax: held.inputTokensMax,
         unitCaps: held.unitCaps,
-        hedgeAfterMs: callable.targets.length > 1 ? callable.model.hedgeAfterMs : undefined,
+        hedgeAfterMs,
         affinityScope:
           callable.model.prefixAffinity === false || request.parsed.request.embedding !== undefined ? undefined : call.accountId,
       },
@@ -227,7 +228,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
       if (batch.failedAttempt !== undefined) {
         const hadBegun = progress.hasBegun;
         progress.take(batch, deps.clock.monotonicMs());
-        reading.noteFailedAttempt();
+        reading.noteIdle();
         if (!hadBegun) continue;
         sink?.restart();
         promptLog?.restart();
@@ -236,8 +237,9 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
         continue;
       }
       progress.take(batch, deps.clock.monotonicMs());
-      // For the record only: the answer has not begun.
-      if (batch.accepted !== undefined) continue;
+      if (batch.waits === true) reading.noteIdle();
+      // Not a part of the answer.
+      if (batch.accepted !== undefined || batch.waits !== undefined) continue;
       reading.noteProgress();
       sink?.take(batch, progress.tokens);
       promptLog?.take(batch.events);

@@ -24,8 +24,8 @@ export class Progress implements Readable {
   /** The usage that would be charged now. Output read after the client disconnected counts only by the upstream's own total figures. */
   tokens: TokenCounts = noTokens;
   outputTokensRead = 0;
-  /** Reports whether an upstream accepted the call. A later failure of its attempt before the first event takes that back. */
-  isAccepted = false;
+  /** Whether an upstream may be at work on the call. */
+  isAsked = false;
   /** Reports whether the current attempt has begun to answer. */
   hasBegun = false;
   /** Reports whether the client disconnected before the model finished. */
@@ -36,22 +36,38 @@ export class Progress implements Readable {
   #areReported = { input: false, output: false };
   #reportedOutput: ReportedOutput | undefined;
   #delivered = new AnswerText();
+  /** The upstreams that accepted the call, by target. A hedged call has two attempts at the same time. */
+  readonly #accepted = new Set<string>();
 
   constructor(
     readonly call: Call,
     /** By the monotonic clock, as all instants here. */
     readonly startedAtMs: number,
+    private readonly mayBeHedged = false,
   ) {
     this.attempts = new AttemptLog(call.attempts);
   }
 
+  /** Reports whether an upstream accepted the call. A later failure of its attempt before the first event takes that back. */
+  get isAccepted(): boolean {
+    return this.#accepted.size > 0;
+  }
+
   get isExpected(): boolean {
-    return this.isAccepted || !this.call.streaming;
+    // Until one has begun to answer, another upstream may be called.
+    if (this.mayBeHedged && !this.hasBegun) return false;
+    return this.isAccepted || (this.isAsked && !this.call.streaming);
   }
 
   /** Returns the usage that is charged if the gateway is lost now: nothing before output, then also the request where it has a price. */
   get checkpoint(): TokenCounts {
     return this.firstOutputAtMs === undefined ? noTokens : countRequests(this.tokens, this.call.price!, 1);
+  }
+
+  /** Notes that the targets are called from now on. */
+  ask(nowMs: number): void {
+    this.isAsked = true;
+    this.attempts.ask(nowMs - this.startedAtMs);
   }
 
   /** Notes that the client disconnected. */
@@ -61,7 +77,8 @@ export class Progress implements Readable {
 
   /** Notes what the model sent. */
   take(batch: GenerateResponse, nowMs: number): void {
-    const { failedAttempt, accepted, usageSoFar, events } = batch;
+    const { failedAttempt, accepted, usageSoFar, events, waits } = batch;
+    if (waits !== undefined) this.isAsked = !waits;
     if (failedAttempt !== undefined) this.#fail(failedAttempt);
     if (accepted !== undefined) this.#accept(accepted.target);
     if (usageSoFar !== undefined) {
@@ -80,7 +97,7 @@ export class Progress implements Readable {
         this.hasBegun = true;
         this.#accept(event.value.target);
         this.attempts.answer(event.value);
-      } else if (event?.$case === 'blockStart' || event?.$case === 'blockDelta' || event?.$case === 'embedding') {
+      } else if (isOutput(event)) {
         this.firstOutputAtMs ??= nowMs;
       } else if (event?.$case === 'finished') {
         this.finished = event.value;
@@ -114,7 +131,7 @@ export class Progress implements Readable {
   }
 
   #accept(target: Target | undefined): void {
-    this.isAccepted = true;
+    this.#accepted.add(nameOf(target));
     if (target === undefined) return;
     this.call.upstreamId = target.upstreamId;
     this.call.upstreamModel = target.upstreamModel;
@@ -122,7 +139,7 @@ export class Progress implements Readable {
 
   #fail(attempt: FailedAttempt): void {
     this.attempts.fail(attempt);
-    this.isAccepted = false;
+    this.#accepted.delete(nameOf(attempt.target));
     this.tokens = noTokens;
     this.hasBegun = false;
     // What a whole answer held when it broke off was not delivered.
@@ -131,6 +148,26 @@ export class Progress implements Readable {
     this.#areReported = { input: false, output: false };
     this.#reportedOutput = undefined;
     this.#delivered = new AnswerText();
+  }
+}
+
+function nameOf(target: Target | undefined): string {
+  return target === undefined ? '' : `${target.upstreamId} ${target.upstreamModel}`;
+}
+
+/** Reports whether an event delivers something that the model wrote. A block that only opens does not: vendors open one before the first token. */
+function isOutput(event: Event['event']): boolean {
+  switch (event?.$case) {
+    case 'blockStart': {
+      const { block } = event.value;
+      return block?.$case === 'toolCall' || block?.$case === 'foreign' || (block?.$case === 'reasoning' && block.value.redactedData !== '');
+    }
+    case 'blockDelta':
+      return event.value.delta !== undefined && event.value.delta.value !== '';
+    case 'foreign':
+      return event.value.countedText !== '';
+    default:
+      return event?.$case === 'embedding';
   }
 }
 

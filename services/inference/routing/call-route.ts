@@ -112,30 +112,32 @@ export class CallRoute {
   }
 
   /**
-   * Waits until the vendor of the target that was chosen last admits the call by its requests and tokens per minute; undefined if nothing is
-   * paced. Raises upstream_rate_limited if that takes too long, and the signal's reason if it aborts first.
+   * Waits until the vendor of the target that was chosen last admits the call by its requests and tokens per minute; undefined if it does now. Raises upstream_rate_limited if that takes too long, and the signal's reason if it aborts first.
    */
   admit(signal: AbortSignal): Promise<void> | undefined {
     const paced = this.#paced(this.#current, this.#credential);
-    return paced && this.#admit(paced, signal);
+    const waitMs = paced && this.#takeAllowance(paced);
+    return waitMs === undefined ? undefined : this.#waitFor(paced!, waitMs, signal);
   }
 
-  async #admit(paced: Paced, signal: AbortSignal): Promise<void> {
-    const { pace } = this.router.deps;
-    for (let hasWaited = false; ; hasWaited = true) {
-      const taken = pace.take(paced, this.#tokens);
-      if (typeof taken !== 'number') {
-        this.#pacedCall = taken;
-        if (hasWaited) countPaced(paced.upstreamId, true);
-        return;
-      }
-      if (taken > this.#waitLeftMs) {
-        countPaced(paced.upstreamId, false);
-        throw fault('upstream_rate_limited', {}, { retryAfterMs: taken });
-      }
-      this.#waitLeftMs -= taken;
-      await pause(taken, signal);
+  async #waitFor(paced: Paced, firstMs: number, signal: AbortSignal): Promise<void> {
+    for (let waitMs: number | undefined = firstMs; waitMs !== undefined; waitMs = this.#takeAllowance(paced)) {
+      this.#waitLeftMs -= waitMs;
+      await pause(waitMs, signal);
     }
+    countPaced(paced.upstreamId, true);
+  }
+
+  /** Takes the call from the vendor's allowance. Returns how long to wait before the next attempt to, if it is used up. */
+  #takeAllowance(paced: Paced): number | undefined {
+    const taken = this.router.deps.pace.take(paced, this.#tokens);
+    if (typeof taken !== 'number') {
+      this.#pacedCall = taken;
+      return undefined;
+    }
+    if (taken <= this.#waitLeftMs) return taken;
+    countPaced(paced.upstreamId, false);
+    throw fault('upstream_rate_limited', {}, { retryAfterMs: taken });
   }
 
   /** Begins an attempt at the target that was chosen last. */

@@ -37,6 +37,7 @@ describe('attempts', () => {
         signal,
       })) {
         words.push(...summary(eventsOf([message])).slice(0, 1));
+        if (message.waits !== undefined) words.push(message.waits ? 'waits' : 'waited');
         if (message.failedAttempt === undefined) continue;
         failed.push(message.failedAttempt);
         words.push(`failed ${message.failedAttempt.target!.upstreamModel}`);
@@ -166,8 +167,9 @@ describe('attempts', () => {
 
   it('that break off are repeated after a pause if there is only one target, once', async () => {
     stub.script('once', { fault: { kind: 'reset', afterBytes: 300 } }, { blocks: [{ type: 'text', text: 'Hello.' }] });
-    const { failed, error } = await told({ targets: [targetOf('once')] });
+    const { failed, words, error } = await told({ targets: [targetOf('once')] });
     expect([failed.length, failed[0]!.next, error]).toEqual([1, targetOf('once'), '']);
+    expect(words.slice(words.indexOf('failed once')).slice(0, 4)).toEqual(['failed once', 'waits', 'waited', 'started']);
     expect((await told({ targets: [targetOf('reset')] })).error).toBe('upstream_failed');
     expect(stub.requests).toHaveLength(4);
   });

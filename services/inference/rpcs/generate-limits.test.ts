@@ -138,7 +138,9 @@ describe('an upstream with limits of its own', () => {
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(stub.requests).toHaveLength(1);
     clock.advance(1000);
-    expect(finishedOf(await waiting).usageReported).toBe(true);
+    const messages = await waiting;
+    expect(messages.flatMap(({ waits }) => (waits === undefined ? [] : [waits]))).toEqual([true, false]);
+    expect(finishedOf(messages).usageReported).toBe(true);
   });
 
   it('is not waited for beyond the setting, even if its allowance is back soon', async () => {

@@ -34,7 +34,9 @@ export async function* generate(
       let hasBegun = false;
       let run = new AttemptRun(route, call);
       try {
-        await run.begin();
+        const admitting = run.admit();
+        if (admitting !== undefined) yield* waitingFor(admitting);
+        run.begin();
         const { hedgeAfterMs } = request;
         let pending: GenerateResponse | undefined;
         if (hedgeAfterMs !== undefined) {
@@ -66,7 +68,7 @@ export async function* generate(
         const next = isOver ? undefined : route.next(error, run.note.hasStatus);
         if ((next !== undefined || !hasBegun) && !context.signal.aborted) yield run.note.failed(error, run.chosen, next?.resolved.target);
         if (next === undefined) throw failure;
-        if (next.pauseMs > 0) await pause(next.pauseMs, watchdog.signal);
+        if (next.pauseMs > 0) yield* waitingFor(pause(next.pauseMs, watchdog.signal));
       } finally {
         await run.end();
       }
@@ -74,6 +76,15 @@ export async function* generate(
   } finally {
     watchdog.close();
   }
+}
+
+/** Waits, and tells the consumer that no upstream is at work until then. */
+async function* waitingFor(wait: Promise<void>): AsyncGenerator<GenerateResponse, void, undefined> {
+  // Its failure is raised below, if the consumer reads on.
+  wait.catch(() => undefined);
+  yield { events: [], usageSoFar: undefined, waits: true };
+  await wait;
+  yield { events: [], usageSoFar: undefined, waits: false };
 }
 
 /** What all attempts of a call share. */
@@ -109,13 +120,19 @@ class AttemptRun implements Run {
     this.messages = new AttemptMessages(this.target, route.credential, call, () => own.signal, this.note, call.attempts);
   }
 
-  /** Begins the attempt, once its vendor's allowance admits it. Raises unsupported_field if the format cannot express the request. */
-  async begin(): Promise<void> {
+  /**
+   * Waits until its vendor's allowance admits the attempt; undefined if it has none. Raises unsupported_field if the format cannot express
+   * the request.
+   */
+  admit(): Promise<void> | undefined {
     const { request, watchdog } = this.call;
     const refusal = refusalFor(request, this.target.upstream.format);
     if (refusal !== undefined) throw refusal;
-    const admitted = this.route.admit(watchdog.signal);
-    if (admitted !== undefined) await admitted;
+    return this.route.admit(watchdog.signal);
+  }
+
+  /** Begins the attempt. */
+  begin(): void {
     this.route.begin();
   }
 
@@ -151,7 +168,8 @@ async function startHedge(route: CallRoute, call: RunningCall): Promise<AttemptR
   if (second === undefined) return undefined;
   const run = new AttemptRun(second, call);
   try {
-    await run.begin();
+    await run.admit();
+    run.begin();
     return run;
   } catch {
     await run.end();

@@ -57,7 +57,7 @@ export async function* relay(options: RelayOptions): AsyncGenerator<GenerateResp
     }
   } catch (error) {
     const isWanted = !hasReason(watchdog.reason, 'cancelled');
-    if (hasBegun && isWanted) yield { events: [], usageSoFar: (await meter.finish()).usage };
+    if (hasBegun && isWanted) yield { events: [], usageSoFar: (await meter.finish()).usage, inputReported: true, outputReported: true };
     throw error;
   }
 }
