@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { AppError } from '#client/errors/app-error.js';
 import type { Reason } from '#rules/reasons.js';
-import { ApiFormat, NativeRequest } from '#proto/inference/v1/inference.js';
+import { ApiFormat, NativeRequest, OverrideMode, type TargetOverride } from '#proto/inference/v1/inference.js';
 import { ManualClock } from '#kit/clock.js';
 import { windowMemory, WindowTable } from '#kit/limits/window-table.js';
 import { recordingLogger } from '#kit/testing/log.js';
@@ -74,8 +74,18 @@ function start(changes: Parameters<typeof testConfig>[0] = {}) {
     }
     return tried;
   };
-  return { clock, lines, call, routeTo };
+  return { clock, lines, call, routeTo, router };
 }
+
+const override = (mode: OverrideMode, setAtMs: number, changes: Partial<TargetOverride> = {}): TargetOverride => ({
+  upstreamId: 'a',
+  upstreamModel: 'm',
+  credentialId: '',
+  mode,
+  setAtMs: BigInt(setAtMs),
+  untilMs: 0n,
+  ...changes,
+});
 
 const aIsBroken = (name: string): Reason | undefined => (name === 'a' ? 'upstream_failed' : undefined);
 
@@ -243,5 +253,29 @@ describe('calls', () => {
     expect(call(['a'], () => 'upstream_unavailable')).toEqual(['a']);
     expect(call(['a'], () => 'upstream_rate_limited')).toEqual(['a']);
     expect(call(['sandbox'], () => 'upstream_failed', { format: ApiFormat.API_FORMAT_SANDBOX })).toEqual(['sandbox']);
+  });
+});
+
+describe('an override', () => {
+  const { OVERRIDE_MODE_DRAIN: drain, OVERRIDE_MODE_EJECT: eject } = OverrideMode;
+  const credentials = ['x', 'y'].map((id) => ({ id, secret: id, setAtMs: 1 }));
+  const fine = () => undefined;
+
+  it('keeps calls from a drained credential after the others were removed', () => {
+    const { call, router } = start();
+    router.apply([override(drain, 100, { credentialId: 'x' })]);
+    expect(call(['a'], fine, { credentials })).toEqual(['a.y']);
+    const left = credentials.slice(0, 1);
+    expect(call(['a', 'b'], fine, { credentials: left })).toEqual(['b']);
+    expect(() => call(['a'], fine, { credentials: left })).toThrow(expect.objectContaining({ reason: 'model_unavailable' }));
+  });
+
+  it('no longer drains a credential once it is gone, also in a process that missed the return of its target', () => {
+    const { clock, call, router } = start();
+    router.apply([override(drain, 100, { credentialId: 'x' })]);
+    expect(call(['a'], fine, { credentials })).toEqual(['a.y']);
+    // The return of the target removed the override of the credential, and the ejection replaced the return.
+    router.apply([override(eject, 300, { untilMs: BigInt(clock.nowMs() + 1000) })]);
+    expect(call(['a'], fine, { credentials })).toEqual(['a.x']);
   });
 });

@@ -43,8 +43,6 @@ interface Judged {
   readonly health: TargetHealth;
   /** The reason of the last failure; empty if there was none. */
   lastReason: string;
-  /** Whether an operator drained it, so that it gets no calls. */
-  isDrained: boolean;
   /** When the override that was applied last was set, in Unix milliseconds; 0 if none was applied. */
   overriddenAtMs: bigint;
 }
@@ -68,7 +66,7 @@ export interface KnownTarget extends Judged {
   credentialList: readonly UpstreamCredential[] | undefined;
   /** The retry budget of the models whose first target it is. */
   readonly budget: RetryBudget;
-  /** The overrides of its credentials, by credential id. Some of the credentials may not be known yet. */
+  /** The overrides that there are: its own by an empty id, and those of its credentials by theirs. Some of the credentials may not be known yet. */
   readonly decided: Map<string, TargetOverride>;
 }
 
@@ -82,6 +80,14 @@ function namesOf({ upstreamId, upstreamModel, credentialId }: Judged): Record<st
 }
 
 const subjectOf = ({ credentialId }: Judged): string => (credentialId === '' ? 'upstream target' : 'upstream credential');
+
+/**
+ * Reports whether a target, or one of its credentials, gets no calls because an operator drained it. The overrides that were read last decide,
+ * so that a process that missed a change does not stay with the previous state.
+ */
+function hasDrain({ decided }: KnownTarget, credentialId: string): boolean {
+  return decided.get(credentialId)?.mode === OverrideMode.OVERRIDE_MODE_DRAIN;
+}
 
 /** Routes calls. */
 export class Router {
@@ -145,7 +151,6 @@ export class Router {
               credential,
               health,
               lastReason: known?.lastReason ?? '',
-              isDrained: known?.isDrained ?? false,
               overriddenAtMs: known?.overriddenAtMs ?? 0n,
             };
           });
@@ -156,13 +161,13 @@ export class Router {
   /** Returns those of the credentials that the operator has not drained. */
   undrainedOf(target: KnownTarget, list: readonly UpstreamCredential[]): readonly KnownCredential[] {
     const all = this.credentialsOf(target, list);
-    return all.some(({ isDrained }) => isDrained) ? all.filter(({ isDrained }) => !isDrained) : all;
+    const isDrained = ({ credentialId }: KnownCredential): boolean => hasDrain(target, credentialId);
+    return all.some(isDrained) ? all.filter((each) => !isDrained(each)) : all;
   }
 
-  /** Reports whether the operator drained a target, or all of its credentials. */
+  /** Reports whether the operator drained a target, or all of its credentials. A drained credential may be the only one left. */
   isDrained(target: KnownTarget, list: readonly UpstreamCredential[]): boolean {
-    const credentials = this.credentialsOf(target, list);
-    return target.isDrained || (credentials.length > 0 && credentials.every(({ isDrained }) => isDrained));
+    return hasDrain(target, '') || (list.length > 0 && list.every(({ id }) => hasDrain(target, id)));
   }
 
   /** Applies the overrides that are new since the last time. `overrides` are all that there are. */
@@ -171,17 +176,14 @@ export class Router {
     // Returning a target also returns its credentials, so overrides are applied in the order in which they were set.
     for (const override of overrides.toSorted((one, other) => Number(one.setAtMs - other.setAtMs))) {
       const target = this.find(override);
+      target.decided.set(override.credentialId, override);
       if (override.credentialId !== '') {
-        target.decided.set(override.credentialId, override);
         this.#applyToCredential(target, override);
         continue;
       }
       const isNew = this.#override(target, override);
       if (!isNew || override.mode !== OverrideMode.OVERRIDE_MODE_RETURN) continue;
-      for (const credential of target.credentials) {
-        credential.isDrained = false;
-        credential.health.reset(this.deps.clock.monotonicMs());
-      }
+      for (const { health } of target.credentials) health.reset(this.deps.clock.monotonicMs());
     }
   }
 
@@ -197,7 +199,6 @@ export class Router {
   #override(judged: Judged, { mode, setAtMs, untilMs }: TargetOverride): boolean {
     if (judged.overriddenAtMs === setAtMs) return false;
     judged.overriddenAtMs = setAtMs;
-    judged.isDrained = mode === OverrideMode.OVERRIDE_MODE_DRAIN;
     const { clock, log } = this.deps;
     const nowMs = clock.monotonicMs();
     const leftMs = Number(untilMs) - clock.nowMs();
@@ -316,7 +317,6 @@ export class Router {
       health: new TargetHealth(config),
       budget: new RetryBudget({ percent: config.retryPercent, perSecondMin: config.retriesPerSecondMin }, clock.monotonicMs()),
       lastReason: '',
-      isDrained: false,
       overriddenAtMs: 0n,
       decided: new Map(),
     };
