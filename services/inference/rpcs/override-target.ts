@@ -23,8 +23,8 @@ export async function overrideTarget(
     throw fieldFault('upstream_model', 'length', { min: 1, max: modelCharsMax });
   if (credentialId !== '') {
     if (!shown.credentials.some(({ id }) => id === credentialId)) throw fault('no_such_id', { what: 'credential' });
-    // A single credential is judged together with its target.
-    if (shown.credentials.length < 2)
+    // A single credential is judged together with its target. It may have been drained while there were others, though.
+    if (shown.credentials.length < 2 && mode !== OverrideMode.OVERRIDE_MODE_RETURN)
       throw fieldFault('credential_id', 'constant', { value: 'empty, because the upstream has a single credential' });
   }
   if (!(mode in modes)) throw fieldFault('mode', 'known');

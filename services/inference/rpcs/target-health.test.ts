@@ -141,6 +141,19 @@ describe('the health of targets', () => {
     ).rejects.toMatchObject({ details: { field: 'credential_id' } });
   });
 
+  it('follows the operator for a credential that is the only one left: a drained one gets no calls until it is returned', async () => {
+    stub.script('sick', { blocks: [{ type: 'text', text: 'Hello.' }] });
+    const second = { upstreamId: 'cc', credentialId: 'second' };
+    await inference.service.putCredential({ ...second, secret: stubApiKey }, operator);
+    const decide = (mode: OverrideMode) => inference.service.overrideTarget({ ...sick, credentialId: 'default', mode }, operator);
+    await decide(OverrideMode.OVERRIDE_MODE_DRAIN);
+    await inference.service.deleteCredential(second, operator);
+    expect(await call()).toEqual(['text']);
+    await expect(decide(OverrideMode.OVERRIDE_MODE_DRAIN)).rejects.toMatchObject({ details: { field: 'credential_id' } });
+    await decide(OverrideMode.OVERRIDE_MODE_RETURN);
+    expect(await call()).toEqual(['sick']);
+  });
+
   it('does not follow an override of a removed credential for a new one with its name', async () => {
     stub.script('sick', { blocks: [{ type: 'text', text: 'Hello.' }] });
     const second = { upstreamId: 'cc', credentialId: 'second' };
