@@ -25,6 +25,8 @@ export type RoutedRequest = Pick<GenerateRequest, 'inputTokensMax' | 'affinitySc
 /** Routes one call. */
 export class CallRoute {
   readonly #known: readonly KnownTarget[];
+  /** Those that were not drained when the call began. */
+  readonly #undrained: readonly KnownTarget[];
   /** The positions that have not been tried, or that have further credentials to try. */
   readonly #untried: number[];
   #current = 0;
@@ -56,6 +58,7 @@ export class CallRoute {
     this.#tokens = Math.ceil(request.inputTokensMax / 4);
     if (origin !== undefined) {
       this.#known = origin.#known;
+      this.#undrained = origin.#undrained;
       this.#untried = origin.#untried;
       this.#refused = origin.#refused ??= new Set();
       this.#prefix = origin.#prefix;
@@ -68,6 +71,7 @@ export class CallRoute {
       router.isDrained(this.#known[position]!, upstream.credentials) ? [] : [position],
     );
     if (this.#untried.length === 0) throw noTarget();
+    this.#undrained = this.#untried.map((position) => this.#known[position]!);
     this.#known[0]!.budget.noteCall(router.deps.clock.monotonicMs());
   }
 
@@ -154,7 +158,7 @@ export class CallRoute {
   answered(isWhole: boolean): void {
     if (this.#attempt === undefined) return;
     const slowMs = isWhole ? Number.POSITIVE_INFINITY : this.targets[this.#current]!.upstream.slowFirstTokenMs;
-    this.router.answered(this.#attempt, slowMs, this.#known);
+    this.router.answered(this.#attempt, slowMs, this.#undrained);
   }
 
   /** Notes the usage so far. */
@@ -219,12 +223,11 @@ export class CallRoute {
     if (this.#credentials(this.#current).length > 0) this.#untried.push(this.#current);
   }
 
-  /** Returns the pause before the only target of the model is tried a second time; undefined if it is not. */
+  /** Returns the pause before the only target of the model that is not drained is tried a second time; undefined if it is not. */
   #pauseBeforeRepeat(error: unknown, hasStatus: boolean): number | undefined {
-    const [only] = this.targets;
     // A target that was not called has already waited for its allowance. The sandbox is not retried, because it fails on purpose.
-    if (!this.#wasCalled || this.targets.length > 1 || this.#hasRepeated || only!.upstream.format === ApiFormat.API_FORMAT_SANDBOX)
-      return undefined;
+    const isSandbox = this.target.upstream.format === ApiFormat.API_FORMAT_SANDBOX;
+    if (!this.#wasCalled || this.#undrained.length > 1 || this.#hasRepeated || isSandbox) return undefined;
     return pauseBeforeRetry(error, hasStatus, this.router.deps.config.retryPauseMs);
   }
 
@@ -236,7 +239,7 @@ export class CallRoute {
     const isCounted = !isUnsent(error) && (verdict === 'success' || verdict === 'none');
     this.#pacedCall?.end(this.#usage === undefined ? (isCounted ? undefined : 0) : sumOf(this.#usage));
     this.#pacedCall = this.#usage = undefined;
-    this.router.conclude(attempt, verdict, error, this.#known);
+    this.router.conclude(attempt, verdict, error, this.#undrained);
   }
 
   /** Chooses the next target and removes it from the untried ones. */

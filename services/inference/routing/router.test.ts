@@ -270,6 +270,14 @@ describe('an override', () => {
     expect(() => call(['a'], fine, { credentials: left })).toThrow(expect.objectContaining({ reason: 'model_unavailable' }));
   });
 
+  it('makes the target that is not drained the only one: it is tried twice, and never ejected', () => {
+    const { call, router } = start();
+    router.apply([override(drain, 100, { upstreamId: 'b' })]);
+    for (let count = 0; count < 6; count += 1) expect(call(['a', 'b'], () => 'upstream_failed')).toEqual(['a', 'a']);
+    router.apply([override(OverrideMode.OVERRIDE_MODE_RETURN, 200, { upstreamId: 'b' })]);
+    expect(call(['a', 'b'], () => undefined)).toEqual(['a']);
+  });
+
   it('no longer drains a credential once it is gone, also in a process that missed the return of its target', () => {
     const { clock, call, router } = start();
     router.apply([override(drain, 100, { credentialId: 'x' })]);

@@ -210,7 +210,7 @@ export class Router {
     return true;
   }
 
-  /** Notes the verdict on an attempt. `group` holds the targets of the call's model, not all of which may be ejected. */
+  /** Notes the verdict on an attempt. `group` holds the targets of the call's model that are not drained, not all of which may be ejected. */
   conclude(attempt: RoutedAttempt, verdict: Verdict, error: unknown, group: readonly KnownTarget[]): void {
     const { target, ticket, credential } = attempt;
     const nowMs = this.deps.clock.monotonicMs();
