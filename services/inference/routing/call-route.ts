@@ -235,9 +235,10 @@ export class CallRoute {
     const attempt = this.#attempt;
     if (attempt === undefined) return;
     this.#attempt = undefined;
-    // A vendor counts no tokens of a call that it refuses or does not receive.
-    const isCounted = !isUnsent(error) && (verdict === 'success' || verdict === 'none');
-    this.#pacedCall?.end(this.#usage === undefined ? (isCounted ? undefined : 0) : sumOf(this.#usage));
+    // A vendor counts no tokens of a call that it refuses, and nothing of one that was not sent.
+    const isCounted = verdict === 'success' || verdict === 'none';
+    if (isUnsent(error)) this.#pacedCall?.cancel();
+    else this.#pacedCall?.end(this.#usage === undefined ? (isCounted ? undefined : 0) : sumOf(this.#usage));
     this.#pacedCall = this.#usage = undefined;
     this.router.conclude(attempt, verdict, error, this.#undrained);
   }

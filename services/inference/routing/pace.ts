@@ -15,10 +15,12 @@ export interface Paced {
   readonly allowance: Allowance;
 }
 
-/** A call that was counted. */
+/** A call that was counted. One of the methods must be called once. */
 export interface PacedCall {
-  /** Ends the call with the tokens that it used; undefined keeps the estimate. Must be called once. */
+  /** Ends the call with the tokens that it used; undefined keeps the estimate. */
   end(usedTokens: number | undefined): void;
+  /** Ends a call that was not sent to the vendor, so that it counts no longer. */
+  cancel(): void;
 }
 
 /** Counts calls against what vendors allow. */
@@ -38,9 +40,13 @@ export class Pace {
   take(paced: Paced, tokens: number): PacedCall | number {
     const subject = subjectOf(paced);
     const demand = demandOf(subject, tokens);
-    const checked = this.table.take([subject], demand, this.clock.monotonicMs());
+    const takenAtMs = this.clock.monotonicMs();
+    const checked = this.table.take([subject], demand, takenAtMs);
     if (checked.refusal !== undefined) return checked.refusal.retryAfterMs ?? 1;
-    return { end: (used) => checked.end(used ?? demand.tokens, this.clock.monotonicMs()) };
+    return {
+      end: (used) => checked.end(used ?? demand.tokens, this.clock.monotonicMs()),
+      cancel: () => this.table.cancel([subject], { ...demand, takenAtMs }, this.clock.monotonicMs()),
+    };
   }
 }
 

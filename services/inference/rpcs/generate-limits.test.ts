@@ -114,9 +114,9 @@ describe('an upstream with limits of its own', () => {
     expect([await usedOf('small', counted), await usedOf('small', counted)]).toEqual(['small', 'cc']);
   });
 
-  it('keeps its tokens for the calls that are sent: those beyond its number use none', async () => {
+  it('keeps its requests and tokens for the calls that are sent: those beyond its number use none', async () => {
     await start({ paceWaitMs: 0 });
-    await inference.service.putUpstream(limited({ callsMax: 1, tokensPerMinute: 300 }), operator);
+    await inference.service.putUpstream(limited({ callsMax: 1, requestsPerMinute: 2, tokensPerMinute: 300 }), operator);
     const call = (model: string, signal?: AbortSignal) => collect(inference.service, ask(model, 'own', { inputTokensMax: 400 }), signal);
     const over = new AbortController();
     const first = call('slow-headers', over.signal).catch(() => undefined);

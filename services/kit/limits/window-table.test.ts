@@ -77,6 +77,18 @@ describe('the window of a subject', () => {
     expect(windows.take([key], { tokens: 1 }, startMs + 91_000).refusal).toBeUndefined();
   });
 
+  it('forgets a call that was not made', () => {
+    const windows = table();
+    const key = subject({ requests: 2, tokens: 1000, concurrent: 2 });
+    windows.take([key], { tokens: 300 }, startMs);
+    windows.take([key], { tokens: 600 }, startMs + 1000);
+    windows.cancel([key], { tokens: 600, takenAtMs: startMs + 1000 }, startMs + 5000);
+    expect(windows.take([key], { tokens: 700 }, startMs + 5000).figures[0]).toMatchObject({ requests: 2, tokens: 1000, inFlight: 2 });
+    // Nothing is subtracted for a request that has left the window.
+    windows.cancel([key], { tokens: 700, takenAtMs: startMs + 5000 }, startMs + 70_000);
+    expect(windows.take([key], one, startMs + 70_000).figures[0]).toMatchObject({ requests: 1, tokens: 1 });
+  });
+
   it('ignores the correction of an estimate that has left the window', () => {
     const windows = table();
     const key = subject({ tokens: 1000 });

@@ -20,6 +20,11 @@ export interface Demand {
   readonly tokens: number;
 }
 
+/** What a call was counted as, and when. */
+export interface Counted extends Demand {
+  readonly takenAtMs: number;
+}
+
 /** What a subject has used of its limits. */
 export interface Figures<S extends WindowSubject = WindowSubject> {
   readonly subject: S;
@@ -163,8 +168,22 @@ export class WindowTable {
     }
   }
 
-  /** Ends a call that was counted at `takenAtMs`, and corrects its tokens: subtracts unused ones where they were counted, and counts further ones now. */
-  end(subjects: readonly WindowSubject[], { tokens, takenAtMs }: Demand & { takenAtMs: number }, usedTokens: number, nowMs: number): void {
+  /** Ends a call that was counted, and corrects its tokens: subtracts unused ones where they were counted, and counts further ones now. */
+  end(subjects: readonly WindowSubject[], counted: Counted, usedTokens: number, nowMs: number): void {
+    this.#end(subjects, counted, { requests: 1, tokens: usedTokens }, nowMs);
+  }
+
+  /** Ends a call that was counted but not made, so that neither a request nor tokens remain of it. */
+  cancel(subjects: readonly WindowSubject[], counted: Counted, nowMs: number): void {
+    this.#end(subjects, counted, { requests: 0, tokens: 0 }, nowMs);
+  }
+
+  #end(
+    subjects: readonly WindowSubject[],
+    { tokens, takenAtMs }: Counted,
+    used: { readonly requests: 0 | 1; readonly tokens: number },
+    nowMs: number,
+  ): void {
     this.#lock();
     try {
       for (const subject of subjects) {
@@ -173,8 +192,10 @@ export class WindowTable {
         if (this.#cells[inFlight]! > 0) this.#cells[inFlight]! -= 1;
         const head = this.#cells[slot + headCell]!;
         const taken = bucketOf(takenAtMs);
-        if (usedTokens > tokens) this.#add(slot, tokenSumCell, tokensCell, head, usedTokens - tokens);
-        else if (taken > head - buckets && taken <= head) this.#add(slot, tokenSumCell, tokensCell, taken, usedTokens - tokens);
+        const isInWindow = taken > head - buckets && taken <= head;
+        if (used.tokens > tokens) this.#add(slot, tokenSumCell, tokensCell, head, used.tokens - tokens);
+        else if (isInWindow) this.#add(slot, tokenSumCell, tokensCell, taken, used.tokens - tokens);
+        if (isInWindow) this.#add(slot, requestSumCell, requestsCell, taken, used.requests - 1);
       }
     } finally {
       this.#unlock();
