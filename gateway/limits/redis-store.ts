@@ -10,6 +10,7 @@ import type { Logger } from '#kit/log.js';
 import { Outage } from '../call/outage.js';
 import type { LimitStore } from './limiter.js';
 import type { Checked, Demand, Figures, Refusal, Subject } from './limits.js';
+import { takeShare } from './local-share.js';
 import { aliveScript, endScript, gatewaysKey, keyPrefix, takeScript } from './redis-scripts.js';
 
 /** After this long without an answer a call is decided without Redis. */
@@ -202,14 +203,9 @@ export function redisLimitStore({ url, whenAway, local, clock, log }: RedisOptio
     };
   }
 
-  function takeAlone(subjects: readonly Subject[], demand: Demand, nowMs: number): Checked | Promise<Checked> {
+  function takeAlone(subjects: readonly Subject[], demand: Demand, nowMs: number): Promise<Checked> {
     if (outage.isOn()) outage.count();
-    if (whenAway === 'local')
-      return local.take(
-        subjects.map((subject) => shareOf(subject, gateways)),
-        demand,
-        nowMs,
-      );
+    if (whenAway === 'local') return takeShare(local, subjects, demand, gateways, nowMs);
     throw new AppError('service_unavailable', 'The rate limits cannot be checked at the moment. Nothing was charged. Try again.', {
       retryAfterMs,
     });
@@ -253,13 +249,6 @@ function refusalOf(figures: Figures, limit: Refusal['limit'], demand: Demand, wa
   const used = { requests: figures.requests, tokens: figures.tokens, concurrent: figures.inFlight }[limit];
   const needed = limit === 'tokens' ? demand.tokens : 1;
   return { figures, limit, max: figures.subject[limit]!, used, needed, retryAfterMs: waitMs < 0 ? undefined : waitMs };
-}
-
-/** Returns a subject with this gateway's share of its limits, at least 1. */
-function shareOf(subject: Subject, gateways: number): Subject {
-  const share = (limit: number | undefined): number | undefined =>
-    limit === undefined ? undefined : Math.max(1, Math.floor(limit / gateways));
-  return { ...subject, requests: share(subject.requests), tokens: share(subject.tokens), concurrent: share(subject.concurrent) };
 }
 
 /** The error of a command that is not answered in time. */
