@@ -218,6 +218,17 @@ describe('tools', () => {
     expect(native!.refusedElsewhere).toHaveLength(3);
   });
 
+  it.each([
+    [1, 1],
+    [40, 40],
+    [null, undefined],
+    [0, undefined],
+    ['2', undefined],
+  ])('that a vendor runs may be called as often as max_tool_calls says: %j', (calls, maxUses) => {
+    const { native } = parse({ tools: [{ type: 'web_search' }], max_tool_calls: calls }).request;
+    expect(native!.vendorTools[0]!.maxUses).toBe(maxUses);
+  });
+
   it('must have different names, and a choice must name one of them', () => {
     expect(faultOf({ tools: [f, f] }).message).toContain('tools[1].name: "f" is the name of an earlier tool');
     expect(faultOf({ tools: [f], tool_choice: { type: 'function', name: 'g' } }).message).toContain('there is no tool named "g"');

@@ -37,19 +37,26 @@ export function isUnasked({ type }: { readonly type: unknown }, originator: stri
 
 /** Translates functions and custom tools; others reach only upstreams of this format. Raises invalid_request or unsupported_field. */
 export function translateTools(body: ResponseRequest, names: ToolNames, demands: Demands, originator: string): Tool[] {
-  const tools = new ToolList(names, demands);
+  const maxUses = maxUsesOf(body);
+  const tools = new ToolList(names, demands, maxUses);
   for (const { param, path } of toolsOf(body)) {
-    if (isUnasked(param, originator)) offerUnasked(param, path, demands);
+    if (isUnasked(param, originator)) offerUnasked(param, path, demands, maxUses);
     else tools.add(param, path);
   }
   return tools.list;
 }
 
+/** Returns how many calls of the vendor's tools the caller allows. The vendor rejects what is not a number of calls. */
+function maxUsesOf(body: object): number | undefined {
+  const { max_tool_calls: calls } = body as { max_tool_calls?: unknown };
+  return typeof calls === 'number' && Number.isInteger(calls) && calls >= 1 ? calls : undefined;
+}
+
 /** Offers a search to upstreams that may run it; for others it is dropped. */
-function offerUnasked(param: ToolParam, path: string, demands: Demands): void {
+function offerUnasked(param: ToolParam, path: string, demands: Demands, maxUses: number | undefined): void {
   assertNoFileIds(param, path);
   demands.addImpliedTool(param);
-  addVendorTool(param.type, `${path}.type`, demands, JSON.stringify(param));
+  addVendorTool(param.type, `${path}.type`, demands, { maxUses, optionalToolJson: JSON.stringify(param) });
   demands.droppedElsewhere.add(`tools.${param.type as string}`);
 }
 
@@ -60,18 +67,19 @@ class ToolList {
   constructor(
     private readonly names: ToolNames,
     private readonly demands: Demands,
+    private readonly maxUses: number | undefined,
   ) {}
 
   add(param: ToolParam, path: string): void {
     if (param.type === 'function' || param.type === 'custom') this.#addOwn(param, undefined, path);
     else if (param.type === 'namespace') this.#addNamespace(param, path);
-    else passToolOn(param, path, this.demands);
+    else passToolOn(param, path, this.demands, this.maxUses);
   }
 
   #addNamespace({ name: namespace, description, tools }: NamespaceTool, path: string): void {
     for (const [index, tool] of tools.entries()) {
       if (tool.type === 'function' || tool.type === 'custom') this.#addOwn(tool, namespace, `${path}.tools[${index}]`);
-      else passToolOn(tool, `${path}.tools[${index}]`, this.demands);
+      else passToolOn(tool, `${path}.tools[${index}]`, this.demands, this.maxUses);
     }
     this.demands.addForeign(description);
   }
@@ -106,9 +114,9 @@ function isClientSearch(param: { type: unknown; execution?: unknown }): boolean 
   return param.type === 'tool_search' && param.execution === 'client';
 }
 
-function passToolOn(param: { type: unknown }, path: string, demands: Demands): void {
+function passToolOn(param: { type: unknown }, path: string, demands: Demands, maxUses: number | undefined): void {
   // All others may be run by the vendor, who charges by the call, adds unbounded input, or uses its own account.
-  if (!runByClient.has(param.type) && !isClientSearch(param)) addVendorTool(param.type, `${path}.type`, demands);
+  if (!runByClient.has(param.type) && !isClientSearch(param)) addVendorTool(param.type, `${path}.type`, demands, { maxUses });
   assertNoFileIds(param, path);
   demands.addImpliedTool(param);
   // It only finds further tools of the client.
@@ -116,9 +124,9 @@ function passToolOn(param: { type: unknown }, path: string, demands: Demands): v
   demands.refuseElsewhere(`${path}.type`, `the model supports only tools of type "function" and "custom"; describe it as one, or ${only}`);
 }
 
-function addVendorTool(type: unknown, path: string, demands: Demands, optionalToolJson?: string): void {
+function addVendorTool(type: unknown, path: string, demands: Demands, more: Parameters<Demands['addVendorTool']>[3] = {}): void {
   const name = String(type);
-  demands.addVendorTool(path, name, webSearch.test(name) ? webSearchUnit : '', { optionalToolJson });
+  demands.addVendorTool(path, name, webSearch.test(name) ? webSearchUnit : '', more);
 }
 
 /** Notes the tools in an item of unknown type, some of which a vendor may run. */

@@ -10,6 +10,8 @@ import { countTexts } from './tokenizer.js';
 export interface Readable {
   readonly prompt: Prompt;
   readonly responseFormat: ResponseFormat | undefined;
+  /** Set if the messages are texts to turn into vectors, each by itself, around which models have no tokens. */
+  readonly isEmbedding?: boolean;
 }
 
 /** Tokens around each message and each instruction, around each tool, and once for having tools. */
@@ -44,7 +46,8 @@ function total(textTokens: number, bytes: number, readable: Readable, model: str
   const { system, messages, tools } = prompt;
   const toolsTokens =
     tools.length === 0 ? 0 : around.tool * tools.length + (claudeGeneration(model) === undefined ? around.tools : around.claudeTools);
-  const tokens = Math.ceil(textTokens) + around.message * (system.length + messages.length) + toolsTokens;
+  const messageTokens = readable.isEmbedding === true ? 0 : around.message * (system.length + messages.length);
+  const tokens = Math.ceil(textTokens) + messageTokens + toolsTokens;
   // No tokenizer produces more tokens than bytes, whatever the factor says.
   return Math.min(tokens, inputTokensMax(prompt, bytes) + Buffer.byteLength(schemaOf(readable))) + mediaTokens(prompt, model);
 }

@@ -4,7 +4,7 @@ import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { AnswerText } from '#rules/answer-text.js';
 import { webSearchUnit } from '#rules/pricing.js';
 import { boundedOutput, countOutput, largerOutput } from './count-output.js';
-import { estimateInput, roughInput, textFactor } from './estimate.js';
+import { estimateInput, type Readable, roughInput, textFactor } from './estimate.js';
 import { inputTokensMax, roughTokens, tokenInputs } from './prompt-text.js';
 import {
   type InputCounts,
@@ -137,15 +137,13 @@ export class Meter {
 
   /** Returns a quick estimate of the input. It is kept, because for a long prompt it takes longer than all other figures. */
   #estimateInput(): number {
-    const { prompt, responseFormat } = this.request;
-    this.#roughInput ??= Math.min(roughInput({ prompt: prompt!, responseFormat }, this.model) + tokenInputs(this.request), this.#inputMax);
+    this.#roughInput ??= Math.min(roughInput(readableOf(this.request), this.model) + tokenInputs(this.request), this.#inputMax);
     return this.#roughInput;
   }
 
   /** Returns our own count of the input, never more than money was held for. */
   async #countInput(): Promise<number> {
-    const { prompt, responseFormat } = this.request;
-    return Math.min((await estimateInput({ prompt: prompt!, responseFormat }, this.model)) + tokenInputs(this.request), this.#inputMax);
+    return Math.min((await estimateInput(readableOf(this.request), this.model)) + tokenInputs(this.request), this.#inputMax);
   }
 
   #countOutput(): Promise<OutputCounts> {
@@ -157,6 +155,10 @@ export class Meter {
     const bounds = { contentEvents: this.#text.contentEvents, tokensMax: this.#outputMax, factor: this.#factor };
     return boundedOutput(roughTokens(this.#outputBytes), roughTokens(this.#reasoningBytes), bounds);
   }
+}
+
+function readableOf({ prompt, responseFormat, embedding }: GenerateRequest): Readable {
+  return { prompt: prompt!, responseFormat, isEmbedding: embedding !== undefined };
 }
 
 function isFault<T extends object>(half: T | UsageFault | undefined): half is UsageFault | undefined {

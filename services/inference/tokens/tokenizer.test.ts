@@ -1,5 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { exactCharsMax } from '#rules/answer-text.js';
+import { GenerateRequest } from '#proto/inference/v1/inference.js';
 import { textRequest } from '../testing/fixtures.js';
 import { CountPool } from './count-pool.js';
 import { Meter } from './meter.js';
@@ -19,6 +20,13 @@ describe('our own count', () => {
 
   it('of a prompt adds a little for each message', async () => {
     expect(await estimateInput({ prompt: textRequest('Hello world').prompt!, responseFormat: undefined }, 'm')).toBe(6);
+  });
+
+  it('of texts that become vectors adds nothing', async () => {
+    const { prompt } = textRequest('Hello world');
+    const [message] = prompt!.messages;
+    const request = GenerateRequest.fromPartial({ prompt: { messages: [message!, message!] }, embedding: {} });
+    expect((await new Meter(request, 'm').finish()).usage.inputTokens).toBe(4);
   });
 
   it('of a long text is close to the whole, and lets other work run meanwhile', async () => {
