@@ -7,7 +7,10 @@ export { freePort } from './ports.js';
 /** The root of the checkout. */
 export const root = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** A started process and its output. */
+/** The output that is kept of a process. The host of the operator's command prints more in a long campaign than fits into a string. */
+const outputCharsMax = 64 * 1024 * 1024;
+
+/** A started process and the last of its output. */
 export interface Child {
   readonly process: ChildProcess;
   stdout(): string;
@@ -39,8 +42,8 @@ export function startScript(script: string, args: readonly string[], env: Record
   child.once('exit', () => children.delete(child));
   let stdout = '';
   let stderr = '';
-  child.stdout.on('data', (chunk) => (stdout += chunk));
-  child.stderr.on('data', (chunk) => (stderr += chunk));
+  child.stdout.on('data', (chunk) => (stdout = lastOf(stdout + chunk)));
+  child.stderr.on('data', (chunk) => (stderr = lastOf(stderr + chunk)));
   child.stdin.on('error', () => undefined);
   return {
     process: child,
@@ -53,6 +56,10 @@ export function startScript(script: string, args: readonly string[], env: Record
         child.kill(signal);
       }),
   };
+}
+
+function lastOf(output: string): string {
+  return output.length > outputCharsMax ? output.slice(-outputCharsMax / 2) : output;
 }
 
 /** Reports whether a process with this pid runs. */
