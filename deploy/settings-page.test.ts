@@ -52,7 +52,7 @@ const page = settingsPage([
   { title: 'inference', readBy: service('inference'), settings: inferenceSettings },
   {
     title: 'Mail',
-    readBy: 'Read by the single process and by the process of auth, which sends all mail. Plain text, to one recipient at a time.',
+    readBy: 'Read by the single process and by the process of auth, which sends all mail. Emails are plain text, each to one recipient.',
     settings: mailSettings,
   },
   {

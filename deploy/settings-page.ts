@@ -15,7 +15,7 @@ export function settingsPage(sections: readonly SettingsSection[]): string {
   const tables = sections.map(({ title, readBy, settings }) => {
     const rows = Object.values(settings).filter(({ env }) => !listed.has(env));
     for (const { env } of rows) listed.add(env);
-    return `## ${title}\n\n${readBy}\n\n| Variable | Default | Description |\n|---|---|---|\n${rows.map(row).join('\n')}\n`;
+    return `## ${title}\n\n${readBy}\n\n| Variable | Default | Values | Description |\n|---|---|---|---|\n${rows.map(row).join('\n')}\n`;
   });
   return `${head}\n${tables.join('\n')}`;
 }
@@ -28,7 +28,7 @@ export function settingNames(text: string): Set<string> {
 const head = `# Configuration
 
 Tollgate is configured by environment variables, which are read once at the start. If any are invalid, Tollgate does not start and reports all of
-them. An unknown variable is also an error, which suggests the nearest known name. Write durations as "250ms", "30s", "5m" or "1h", and flags as "true" or "false".
+them. An unknown variable is also an error, which suggests the nearest known name. Write durations as "250ms", "30s", "5m" or "1h".
 
 This page is generated from the code (\`deploy/settings-page.ts\`); a test fails when a setting is missing here, or when no process reads one that is listed.
 [Operations](operations.md) says which of them matter for an installation of several machines.
@@ -36,7 +36,12 @@ This page is generated from the code (\`deploy/settings-page.ts\`); a test fails
 
 function row(setting: Setting<unknown>): string {
   const standard = 'default' in setting ? shown(setting) : '**required**';
-  return `| \`${setting.env}\` | ${standard} | ${setting.description}${setting.secret === true ? ' (secret)' : ''} |`;
+  return `| \`${setting.env}\` | ${standard} | ${valuesOf(setting)} | ${setting.description}${setting.secret === true ? ' (secret)' : ''} |`;
+}
+
+function valuesOf({ values }: Setting<unknown>): string {
+  if (values === undefined) return '';
+  return 'min' in values ? `${values.min} to ${values.max}` : values.map((each) => `\`${each}\``).join(', ');
 }
 
 function shown(setting: Setting<unknown>): string {

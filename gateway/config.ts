@@ -213,7 +213,7 @@ export const gatewaySettings = {
     default: undefined,
     parse: baseUrl,
   },
-  landingPage: flag('TOLLGATE_GATEWAY_LANDING_PAGE', 'show a landing page at / to visitors; otherwise / leads to the console', {
+  landingPage: flag('TOLLGATE_GATEWAY_LANDING_PAGE', 'show a landing page at / to visitors; otherwise / redirects to the console', {
     default: true,
   }),
   catalogSandbox: flag('TOLLGATE_GATEWAY_CATALOG_SANDBOX', 'list the built-in sandbox models on the public pages', { default: true }),
@@ -224,7 +224,7 @@ export const gatewaySettings = {
   ),
   operatorDocs: oneOf(
     'TOLLGATE_GATEWAY_OPERATOR_DOCS',
-    'who may read the operators’ pages of the docs: everybody, or operators who are signed in to the console',
+    "who may read the operators' pages of the docs: everybody, or operators who are signed in to the console",
     ['everybody', 'operators'],
     { default: 'everybody' },
   ),

@@ -5,7 +5,7 @@ import { formatUsd, parseUsd } from '#rules/money.js';
 
 /** Settings of the data folder and the first start. */
 export const singleSettings = {
-  dataDir: text('TOLLGATE_DATA_DIR', 'folder for the databases, the secret key and the operator’s socket', { default: './data' }),
+  dataDir: text('TOLLGATE_DATA_DIR', "folder for the databases, the secret key and the operator's socket", { default: './data' }),
   lostSecretKey,
   operatorEmail: text(
     'TOLLGATE_OPERATOR_EMAIL',
@@ -47,12 +47,12 @@ export const inProcessSettings = {
 export const grpcSettings = {
   listen: optionalText(
     'TOLLGATE_GRPC_LISTEN',
-    'host:port where the single process serves gRPC with mutual TLS, for callers added with `tollgate caller add`; if unset, only the operator’s socket is served',
+    "host:port where the single process serves gRPC with mutual TLS, for callers added with `tollgate caller add`; if unset, only the operator's socket is served",
   ),
   hosts: {
     env: 'TOLLGATE_GRPC_HOSTS',
     description:
-      'additional host names and addresses for the server’s certificate, separated by commas; it always contains localhost and the name of the machine',
+      "additional host names and addresses for the server's certificate, separated by commas; it always contains localhost and the name of the machine",
     default: [],
     show: (hosts) => hosts.join(','),
     parse(value) {

@@ -10,6 +10,8 @@ export interface Setting<T> {
   readonly default?: T;
   /** Returns the value, or throws an Error whose message completes "NAME …". */
   readonly parse: (text: string) => T;
+  /** The valid values, for the configuration reference: all of them, or the least and the greatest; absent: the description says what is valid. */
+  readonly values?: readonly string[] | { readonly min: string; readonly max: string };
   /** Whether the value is never shown. */
   readonly secret?: boolean;
   /** Formats a value as a user would write it, for the configuration reference; absent: as it is. */
@@ -55,6 +57,7 @@ export function integer(env: string, description: string, options: Options<numbe
     env,
     description,
     ...rest,
+    values: { min: String(min), max: String(max) },
     parse(value) {
       const number = Number(value);
       if (!/^-?\d+$/.test(value) || number < min || number > max) throw new Error(`must be a whole number from ${min} to ${max}`);
@@ -70,20 +73,23 @@ export function duration(env: string, description: string, options: Options<numb
     env,
     description,
     ...rest,
+    values: { min: durationText(minMs), max: durationText(maxMs) },
     parse(value) {
       const match = /^(\d+)(ms|s|m|h)$/.exec(value);
       const ms = match === null ? Number.NaN : Number(match[1]) * msByUnit[match[2] as keyof typeof msByUnit];
       if (!(ms >= minMs && ms <= maxMs)) throw new Error(`must be a duration such as "30s", from ${minMs}ms to ${maxMs}ms`);
       return ms;
     },
-    show(ms) {
-      const unit = (['h', 'm', 's'] as const).find((each) => ms > 0 && ms % msByUnit[each] === 0) ?? 'ms';
-      return `${ms / msByUnit[unit]}${unit}`;
-    },
+    show: durationText,
   };
 }
 
 const msByUnit = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
+
+function durationText(ms: number): string {
+  const unit = (['h', 'm', 's'] as const).find((each) => ms > 0 && ms % msByUnit[each] === 0) ?? 'ms';
+  return `${ms / msByUnit[unit]}${unit}`;
+}
 
 /** Returns a setting for "true" or "false". */
 export function flag(env: string, description: string, options: Options<boolean> = {}): Setting<boolean> {
@@ -91,6 +97,7 @@ export function flag(env: string, description: string, options: Options<boolean>
     env,
     description,
     ...options,
+    values: ['true', 'false'],
     parse(value) {
       if (value !== 'true' && value !== 'false') throw new Error('must be "true" or "false"');
       return value === 'true';
@@ -104,6 +111,7 @@ export function oneOf<const T extends string>(env: string, description: string, 
     env,
     description,
     ...options,
+    values: words,
     parse(value) {
       if (!(words as readonly string[]).includes(value)) throw new Error(`must be one of ${words.join(', ')}`);
       return value as T;

@@ -5,7 +5,7 @@ import { ConfigError, integer, oneOf, optionalText, type Settings, type Values }
 export const mailSettings = {
   url: optionalText(
     'TOLLGATE_SMTP_URL',
-    'mail server as smtp://user:password@host:port, or smtps:// for TLS from the start; without it and TOLLGATE_SMTP_HOST no mail is sent',
+    'mail server as smtp://user:password@host:port, or smtps:// for TLS from the start; if neither this nor TOLLGATE_SMTP_HOST is set, no mail is sent',
     {
       secret: true,
     },

@@ -22,7 +22,7 @@ function amount(env: string, description: string, standard: bigint): Setting<big
 export const paymentSettings = {
   stripeSecretKey: optionalText(
     'TOLLGATE_LEDGER_STRIPE_SECRET_KEY',
-    'secret or restricted key of a Stripe account; with the webhook’s secret, it enables payments by Stripe Checkout',
+    "secret or restricted key of a Stripe account; with the webhook's secret, it enables payments by Stripe Checkout",
     { secret: true },
   ),
   stripeWebhookSecret: optionalText(
@@ -30,7 +30,7 @@ export const paymentSettings = {
     'signing secret of the Stripe webhook endpoint /payments/stripe/webhook',
     { secret: true },
   ),
-  stripeApiBase: text('TOLLGATE_LEDGER_STRIPE_API_BASE', 'base URL of Stripe’s API; changed only for tests', {
+  stripeApiBase: text('TOLLGATE_LEDGER_STRIPE_API_BASE', "base URL of Stripe's API; changed only for tests", {
     default: 'https://api.stripe.com',
   }),
   paymentMinNanoUsd: amount('TOLLGATE_LEDGER_PAYMENT_MIN_USD', 'minimum amount of a payment, in USD', 5_000_000_000n),

@@ -22,7 +22,7 @@ const timeout: Kind = (env, description) => ({ ...count(env, description, 1), de
 const settings = [
   ...perSignal('HEADERS', 'headers of every message to the receiver, as key=value,key=value', headers),
   ...perSignal('TIMEOUT', 'how long sending a message may take, in milliseconds; 10000 if unset', timeout),
-  ...perSignal('COMPRESSION', 'gzip or none; none if unset', compression),
+  ...perSignal('COMPRESSION', 'compression of messages; none if unset', compression),
   ...perSignal('CERTIFICATE', "PEM file of the authorities with which the receiver's certificate is verified", file),
   ...perSignal('CLIENT_CERTIFICATE', 'PEM file of the certificate that is presented to the receiver', file),
   ...perSignal('CLIENT_KEY', 'PEM file of the key of that certificate', file),
