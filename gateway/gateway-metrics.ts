@@ -37,12 +37,13 @@ const spoolWaiting = gauge({
   description: 'Ended calls that metering has not recorded yet.',
   by,
 });
-const spoolBytes = gauge({ name: 'tollgate.spool.size', unit: 'By', description: 'Size of the files with these calls.', by });
+const spoolBytes = gauge({ name: 'tollgate.spool.size', unit: 'By', description: 'Size of the spool files.', by });
 const spoolAge = gauge(
   {
     name: 'tollgate.spool.oldest_age',
     unit: 's',
-    description: 'How long the oldest of them has waited, counted from the start of this process for those of an earlier one.',
+    description:
+      'How long the oldest call in the spool has waited for metering, counted from the start of this process for calls of an earlier one.',
     by,
   },
   'max',

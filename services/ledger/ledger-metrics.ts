@@ -24,7 +24,7 @@ const shortfall = counter({
 });
 const openHolds = gauge({ name: 'tollgate.holds.open', unit: '{hold}', description: 'Holds that set money aside.', by }, 'max');
 const expiredHolds = gauge(
-  { name: 'tollgate.holds.past_expiry', unit: '{hold}', description: 'Of these, holds whose expiry has passed.', by },
+  { name: 'tollgate.holds.past_expiry', unit: '{hold}', description: 'Holds that set money aside although their expiry has passed.', by },
   'max',
 );
 const notificationAge = gauge(

@@ -62,7 +62,7 @@ const outboxPending = gauge(
   'max',
 );
 const outboxAge = gauge(
-  { name: 'tollgate.outbox.oldest_age', unit: 's', description: 'How long the oldest of them has waited.', by },
+  { name: 'tollgate.outbox.oldest_age', unit: 's', description: 'How long the oldest charge in the outbox has waited for the ledger.', by },
   'max',
 );
 const outboxFailed = gauge(

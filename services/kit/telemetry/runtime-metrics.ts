@@ -53,7 +53,7 @@ const loopDelay = gauge({
 const loopDelayMax = gauge({
   name: 'nodejs.eventloop.delay.max',
   unit: 's',
-  description: 'The longest such delay since the previous collection.',
+  description: 'The longest delay of a timer that fires ten times per second, since the previous collection.',
   by,
   labels: { thread },
 });
@@ -96,7 +96,7 @@ const diskFree = gauge(
   'min',
 );
 const diskSize = gauge(
-  { name: 'tollgate.disk.size', unit: 'By', description: 'Size of that file system.', by, labels: { folder: 'data or spool' } },
+  { name: 'tollgate.disk.size', unit: 'By', description: 'Size of the file system of a folder.', by, labels: { folder: 'data or spool' } },
   'max',
 );
 
