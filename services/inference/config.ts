@@ -166,7 +166,7 @@ export const inferenceSettings = {
   }),
   propagateTrace: oneOf(
     'TOLLGATE_INFERENCE_PROPAGATE_TRACE',
-    'upstreams that the traceparent header is sent to',
+    'which upstreams receive the traceparent header: none, those that may be in a private network, or all',
     ['never', 'private', 'always'],
     {
       default: 'private',
