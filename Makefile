@@ -41,7 +41,7 @@ NOT_IN_CHECK = tests/mutation services/ledger/verify/mutation services/metering/
 # Four workers on two cores, because many tests wait for timers and sockets. A number, because Jest does not accept more than 100 %.
 WORKERS = $(shell echo $$(($$(nproc) * 2)))
 
-check: packages ## the fast loop: format, lint, types, import rules, unit tests on SQLite, with few random runs and without the campaigns
+check: packages ## the fast loop: format, lint, types, import rules, unit tests on SQLite, with few random runs and without the slow tests
 	@$(MAKE) --no-print-directory static & checks=$$!; TOLLGATE_TEST_HISTORIES=25 TOLLGATE_TEST_RUNS=10 $(JEST) --selectProjects unit --maxWorkers=$(WORKERS) $(PATIENTLY) --testPathIgnorePatterns '\.mysql\.test\.ts$$' $(NOT_IN_CHECK); tests=$$?; wait $$checks && exit $$tests
 
 # Five workers on two cores, because tests wait for MariaDB or for their own processes part of the time. The static checks run in parallel with the
@@ -52,7 +52,7 @@ test: test-programs packages ## everything: unit tests on SQLite and MariaDB, en
 	tests=$$?; wait $$checks && exit $$tests
 	@$(JEST) --selectProjects e2e --maxWorkers=5
 
-nightly: test-programs packages built ## the long campaigns, which take about an hour: 200 kills, 10 rounds on Galera, every fault at every vendor, the Helm chart, 100,000 ledger histories, every mutant of the money path, the whole console on MariaDB
+nightly: test-programs packages built ## long randomized and fault-injection tests, about an hour: 200 kills, 10 rounds on Galera, every fault at every vendor, the Helm chart, 100,000 ledger histories, every mutant of the money path, the whole console on MariaDB
 	@TOLLGATE_TEST_BROWSER_MODES=all TOLLGATE_TEST_WIDTHS=all TOLLGATE_TEST_SCREENS=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/console/ tests/console-api/console-reference tests/pages/
 	@TOLLGATE_TEST_KILLS=200 TOLLGATE_TEST_BACKUPS=10 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/kill/
 	@TOLLGATE_TEST_GALERA_ROUNDS=10 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/operations/galera.test
