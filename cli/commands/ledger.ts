@@ -26,7 +26,7 @@ export function ledgerCommand(cli: Cli): Command {
         if (agrees(verification)) return;
         if (!cli.out.json) cli.out.list(driftView, verification.drifts);
         throw new CliError('Records, prices, holds, balances or the journal disagree.', {
-          fix: 'Copy the databases before anything else; docs/reconciling.md explains what each drift means and what to do.',
+          fix: 'Make a backup (`tollgate backup`) before anything else; docs/reconciling.md explains what each drift means and what to do.',
         });
       }),
     );
