@@ -247,7 +247,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
         const lacking = [...lackingFiles(keyFiles(config), keys)];
         if (lacking.length > 0) {
           throw new CliError(lacking.map(([path, ids]) => `${path} does not have the key ${ids.join(', ')} that is in use.`).join(' '), {
-            fix: 'Put back the file from where you keep a copy, before any process restarts: it would not start.',
+            fix: 'Restore the file from your copy before any process restarts; otherwise that process will not start.',
           });
         }
         const old = keys.filter(({ current, sealed }) => !current && sealed > 0n);

@@ -40,7 +40,7 @@ export function readSecretKeys(path: string): readonly SecretKey[] | undefined {
   if (keys.length === 0 || keys.some((key) => key.length !== secretKeyBytes)) {
     throw new AppError(
       'failed_precondition',
-      `${path} does not hold a key of ${secretKeyBytes} bytes in base64 per line. Put back the file from where you keep a copy of it.`,
+      `${path} does not hold a key of ${secretKeyBytes} bytes in base64 per line. Restore the file from your copy.`,
     );
   }
   return keys.map(secretKey);
