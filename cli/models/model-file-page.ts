@@ -12,7 +12,7 @@ const meanings = {
     [Modality.MODALITY_DOCUMENT]: 'Documents such as PDFs.',
     [Modality.MODALITY_AUDIO]: 'Audio in messages; only upstreams of the chat-completions format receive it.',
     [Modality.MODALITY_EMBEDDING]:
-      'Vectors of texts: the model is called with `POST /v1/embeddings` only. Output alone, and then the only one.',
+      'Vectors of texts: the model is called with `POST /v1/embeddings` only. An output modality, which cannot be combined with others.',
   },
   capability: {
     [Capability.CAPABILITY_TOOLS]: 'Calls tools. Shown in the catalog; the upstream decides.',
