@@ -9,8 +9,8 @@ import type { Migration } from '#kit/db/migrations/migrate.js';
 export const schema: Migration = {
   name: '0001-metering',
   statements: (sql) => [
-    // The attempts are text (`store/attempt-text.ts`) rather than rows: nearly every call has one attempt, which is then five bytes.
-    // So are the units that are not tokens (`store/unit-text.ts`): most prices have none, and the column is NULL.
+    // The attempts are text (`store/records/attempt-text.ts`) rather than rows: nearly every call has one attempt, which is then five bytes.
+    // So are the units that are not tokens (`store/records/unit-text.ts`): most prices have none, and the column is NULL.
     `CREATE TABLE usage_record (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
       account_id ${sql.bytes(16)} NOT NULL,
@@ -218,7 +218,7 @@ export const schema: Migration = {
       charge_nano_usd ${sql.int64} NOT NULL,
       PRIMARY KEY (account_id, quarter_ms, project_id, key_id, model_id, outcome, unit)
     ) ${sql.tableOptions}`,
-    // One row, the state of the sums (`Phase` in store/rollup-steps.ts). Every change of sums updates it first, so that changes happen one after
+    // One row, the state of the sums (`Phase` in store/sums/rollup-steps.ts). Every change of sums updates it first, so that changes happen one after
     // another, on all nodes of a cluster too.
     `CREATE TABLE usage_summing (
       name ${sql.text(20)} NOT NULL PRIMARY KEY,
