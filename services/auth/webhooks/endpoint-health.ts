@@ -12,7 +12,7 @@ import { attemptsMax, noEvent, type StoredNotification } from '../notifications/
 import type { Notifier } from '../notifications/notifier.js';
 import type { NotificationStore } from '../notifications/store.js';
 import type { Attempted } from '../notifications/try-delivery.js';
-import type { WebhookEndpointStore } from './endpoint-store.js';
+import type { AttemptedAddress, WebhookEndpointStore } from './endpoint-store.js';
 
 /** How long every attempt may fail before the endpoint is disabled. */
 export const failingMsMax = 3 * 86_400_000;
@@ -35,21 +35,24 @@ export interface EndpointHealthDeps {
 export class EndpointHealth {
   constructor(private readonly deps: EndpointHealthDeps) {}
 
-  async note({ accountId, endpointId }: StoredNotification, { state, isGone, outcome }: Attempted): Promise<void> {
+  async note({ accountId, endpointId, destination }: StoredNotification, { state, isGone, outcome }: Attempted): Promise<void> {
     const { endpoints, clock } = this.deps;
     if (accountId === undefined || endpointId === undefined || state === NotificationState.NOTIFICATION_STATE_WITHDRAWN) return;
-    if (state === NotificationState.NOTIFICATION_STATE_DELIVERED) return endpoints.noteSuccess(endpointId);
+    // An owner can change the address while a request is in flight, and its outcome says nothing about the new address.
+    const attempted = { id: endpointId, url: destination };
+    if (state === NotificationState.NOTIFICATION_STATE_DELIVERED) return endpoints.noteSuccess(attempted);
     const nowMs = clock.nowMs();
-    const sinceMs = await endpoints.noteFailure(endpointId, nowMs);
-    if (isGone || nowMs - sinceMs >= failingMsMax) await this.disable(accountId, endpointId, outcome, nowMs);
+    const sinceMs = await endpoints.noteFailure(attempted, nowMs);
+    if (isGone || nowMs - sinceMs >= failingMsMax) await this.disable(accountId, attempted, outcome, nowMs);
   }
 
-  private async disable(accountId: string, endpointId: string, outcome: string, nowMs: number): Promise<void> {
+  private async disable(accountId: string, attempted: AttemptedAddress, outcome: string, nowMs: number): Promise<void> {
     const { db, endpoints, notifications, notifier, audit, log } = this.deps;
     const owners = await this.deps.ownersOf(accountId);
     await db.transaction(async (tx) => {
-      const endpoint = await endpoints.disableFailed(tx, endpointId, nowMs);
+      const endpoint = await endpoints.disableFailed(tx, attempted, nowMs);
       if (endpoint === undefined) return;
+      const endpointId = endpoint.id;
       await notifications.withdrawFrom(tx, endpointId, { outcome: finding('endpoint_disabled', {}), dueAtMs: nowMs });
       for (const destination of owners) {
         const mail = { id: newId('ntf', nowMs), accountId, dependsOn: '', destination, eventJson: noEvent, attemptsMax };

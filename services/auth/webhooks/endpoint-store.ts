@@ -14,6 +14,9 @@ const { WEBHOOK_ENDPOINT_STATE_ENABLED: enabled, WEBHOOK_ENDPOINT_STATE_FAILED: 
 /** Maximum number of endpoints per account. */
 export const endpointsMax = 10;
 
+/** The address to which a request was sent, which need not be the present address of its endpoint. */
+export type AttemptedAddress = Pick<WebhookEndpoint, 'id' | 'url'>;
+
 /** Returns the purpose for which the secrets of an endpoint are sealed. */
 export function endpointPurpose(id: string): string {
   return `webhook endpoint ${id}`;
@@ -98,23 +101,23 @@ export class WebhookEndpointStore {
     return sealed.flatMap((each) => (each === null ? [] : (this.box.open(asText(each), endpointPurpose(id)) ?? [])));
   }
 
-  async noteSuccess(id: string): Promise<void> {
-    await this.db.knex('webhook_endpoint').where(key(id)).whereNotNull('failing_since_ms').update({ failing_since_ms: null });
+  async noteSuccess(attempted: AttemptedAddress): Promise<void> {
+    await this.db.knex('webhook_endpoint').where(at(attempted)).whereNotNull('failing_since_ms').update({ failing_since_ms: null });
   }
 
-  /** Returns since when every attempt has failed. */
-  async noteFailure(id: string, nowMs: number): Promise<number> {
-    await this.db.knex('webhook_endpoint').where(key(id)).whereNull('failing_since_ms').update({ failing_since_ms: nowMs });
-    const row: Row | undefined = await this.db.knex('webhook_endpoint').where(key(id)).first('failing_since_ms');
+  /** Returns since when every attempt has failed; `nowMs` if the endpoint has another address now. */
+  async noteFailure(attempted: AttemptedAddress, nowMs: number): Promise<number> {
+    await this.db.knex('webhook_endpoint').where(at(attempted)).whereNull('failing_since_ms').update({ failing_since_ms: nowMs });
+    const row: Row | undefined = await this.db.knex('webhook_endpoint').where(at(attempted)).first('failing_since_ms');
     return optional(row?.['failing_since_ms'] ?? null, asNumber) ?? nowMs;
   }
 
-  /** Disables an enabled endpoint and returns it; undefined if it is not enabled. */
-  async disableFailed(tx: Knex.Transaction, id: string, nowMs: number): Promise<WebhookEndpoint | undefined> {
+  /** Disables an enabled endpoint and returns it; undefined if it is not enabled, or has another address. */
+  async disableFailed(tx: Knex.Transaction, attempted: AttemptedAddress, nowMs: number): Promise<WebhookEndpoint | undefined> {
     const disabled = await tx('webhook_endpoint')
-      .where({ ...key(id), state: enabled })
+      .where({ ...at(attempted), state: enabled })
       .update({ state: failed, updated_at_ms: nowMs });
-    return disabled === 1 ? toEndpoint((await tx('webhook_endpoint').where(key(id)).first()) as Row) : undefined;
+    return disabled === 1 ? toEndpoint((await tx('webhook_endpoint').where(at(attempted)).first()) as Row) : undefined;
   }
 
   private sealed(id: string, secret: string): string {
@@ -124,6 +127,10 @@ export class WebhookEndpointStore {
 
 function key(id: string): { id: Buffer } {
   return { id: idToBytes('whe', id)! };
+}
+
+function at({ id, url }: AttemptedAddress): { id: Buffer; url: string } {
+  return { ...key(id), url };
 }
 
 function settingsOf({ url, description, eventTypes, state, failingSinceMs, language, updatedAtMs }: WebhookEndpoint): Row {

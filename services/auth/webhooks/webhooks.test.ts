@@ -337,6 +337,26 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     });
   });
 
+  it('are not disabled by the answer of a former address, and count failures at the present one only', async () => {
+    const { endpoint } = await create();
+    let inFlight: ServerResponse | undefined;
+    receiver.answer = (response) => void (inFlight = response);
+    await publish();
+    await eventually(() => inFlight);
+    await update(endpoint!, { url: other.url });
+    inFlight!.writeHead(410).end();
+    await settled(1);
+    auth.clock.advance(1000);
+    other.answer = (response) => void response.writeHead(500).end();
+    await publish();
+    await eventually(async () => ((await endpoints())[0]!.failingSinceMs > 0n ? true : undefined));
+    expect((await endpoints())[0]).toMatchObject({
+      state: WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_ENABLED,
+      failingSinceMs: BigInt(auth.clock.nowMs()),
+    });
+    expect(mailer.mails).toEqual([]);
+  });
+
   it('follow no redirect, and connect to no private address without permission', async () => {
     const { endpoint } = await create();
     const test = async (): Promise<string> =>
