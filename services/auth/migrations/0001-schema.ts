@@ -284,7 +284,8 @@ export const schema: Migration = {
     'CREATE INDEX notification_by_account ON notification (account_id, id)',
     'CREATE INDEX notification_by_endpoint ON notification (endpoint_id, state, id)',
 
-    // event_types is a JSON list. States are the numbers of the protobuf enum. failing_since_ms is NULL after an attempt that succeeded.
+    // event_types is a JSON list. States are the numbers of the protobuf enum. failing_since_ms is NULL after an attempt that succeeded;
+    // last_failed_at_ms remains.
     `CREATE TABLE webhook_endpoint (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
       account_id ${sql.bytes(16)} NOT NULL,
@@ -296,6 +297,7 @@ export const schema: Migration = {
       previous_secret_expires_at_ms ${sql.int64} NULL,
       state ${sql.int32} NOT NULL CHECK (state IN (1, 2, 3)),
       failing_since_ms ${sql.int64} NULL,
+      last_failed_at_ms ${sql.int64} NULL,
       language ${sql.text(20)} NOT NULL,
       created_at_ms ${sql.int64} NOT NULL,
       updated_at_ms ${sql.int64} NOT NULL

@@ -1,13 +1,14 @@
 // Follows the attempts of each endpoint, and disables an endpoint that has failed for days.
 import type { Database } from '#kit/db/open.js';
 import type { AuditLog } from '#kit/audit/audit-outbox.js';
-import type { Clock } from '#kit/clock.js';
+import { type Clock, dayMs } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import type { Logger } from '#kit/log.js';
 import { NotificationState } from '#proto/auth/v1/notifications.js';
 import type { WebhookEndpoint } from '#proto/auth/v1/webhooks.js';
 import { mailLanguage } from '#rules/mail-language.js';
 import { finding } from '#rules/finding-sentences.js';
+import type { WebhookBody } from '#rules/webhook-events.js';
 import { attemptsMax, noEvent, type StoredNotification } from '../notifications/model.js';
 import type { Notifier } from '../notifications/notifier.js';
 import type { NotificationStore } from '../notifications/store.js';
@@ -15,7 +16,13 @@ import type { Attempted } from '../notifications/try-delivery.js';
 import type { AttemptedAddress, WebhookEndpointStore } from './endpoint-store.js';
 
 /** How long every attempt may fail before the endpoint is disabled. */
-export const failingMsMax = 3 * 86_400_000;
+export const failingMsMax = 3 * dayMs;
+
+/**
+ * The longest time between two failures of the same outage. Nothing is known about an endpoint that no request was sent to, so two failures further apart
+ * than this show nothing about the time between them. A request is retried sooner than this.
+ */
+export const failurePauseMsMax = dayMs;
 
 /** Holds the dependencies of `EndpointHealth`. */
 export interface EndpointHealthDeps {
@@ -35,14 +42,17 @@ export interface EndpointHealthDeps {
 export class EndpointHealth {
   constructor(private readonly deps: EndpointHealthDeps) {}
 
-  async note({ accountId, endpointId, destination }: StoredNotification, { state, isGone, outcome }: Attempted): Promise<void> {
+  async note(notification: StoredNotification, { state, isGone, outcome }: Attempted): Promise<void> {
     const { endpoints, clock } = this.deps;
+    const { accountId, endpointId, destination, eventJson } = notification;
     if (accountId === undefined || endpointId === undefined || state === NotificationState.NOTIFICATION_STATE_WITHDRAWN) return;
     // An owner can change the address while a request is in flight, and its outcome says nothing about the new address.
     const attempted = { id: endpointId, url: destination };
     if (state === NotificationState.NOTIFICATION_STATE_DELIVERED) return endpoints.noteSuccess(attempted);
+    // Users send test events while they set up an endpoint that does not work yet.
+    if ((JSON.parse(eventJson) as WebhookBody).test === true && !isGone) return;
     const nowMs = clock.nowMs();
-    const sinceMs = await endpoints.noteFailure(attempted, nowMs);
+    const sinceMs = await endpoints.noteFailure(attempted, nowMs, failurePauseMsMax);
     if (isGone || nowMs - sinceMs >= failingMsMax) await this.disable(accountId, attempted, outcome, nowMs);
   }
 

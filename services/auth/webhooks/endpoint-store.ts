@@ -105,9 +105,17 @@ export class WebhookEndpointStore {
     await this.db.knex('webhook_endpoint').where(at(attempted)).whereNotNull('failing_since_ms').update({ failing_since_ms: null });
   }
 
-  /** Returns since when every attempt has failed; `nowMs` if the endpoint has another address now. */
-  async noteFailure(attempted: AttemptedAddress, nowMs: number): Promise<number> {
-    await this.db.knex('webhook_endpoint').where(at(attempted)).whereNull('failing_since_ms').update({ failing_since_ms: nowMs });
+  /**
+   * Returns since when attempts have failed without one that succeeded, and without a pause longer than `pauseMsMax`; `nowMs` if the endpoint has another
+   * address now.
+   */
+  async noteFailure(attempted: AttemptedAddress, nowMs: number, pauseMsMax: number): Promise<number> {
+    await this.db
+      .knex('webhook_endpoint')
+      .where(at(attempted))
+      .where((query) => void query.whereNull('failing_since_ms').orWhere('last_failed_at_ms', '<', nowMs - pauseMsMax))
+      .update({ failing_since_ms: nowMs });
+    await this.db.knex('webhook_endpoint').where(at(attempted)).update({ last_failed_at_ms: nowMs });
     const row: Row | undefined = await this.db.knex('webhook_endpoint').where(at(attempted)).first('failing_since_ms');
     return optional(row?.['failing_since_ms'] ?? null, asNumber) ?? nowMs;
   }
