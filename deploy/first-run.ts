@@ -29,7 +29,8 @@ function markerPath(dataDir: string): string {
 /**
  * Creates the first account, operator, deposit and key, unless `dataDir` shows that this was done before. An interrupted first run is
  * repeated: creating the account, the operator and the deposit is idempotent, and a key whose secret was never shown is revoked. `show` must
- * have delivered the secret to the operator when it returns; only then is the first run marked as done.
+ * have delivered the secret to the operator when its promise is fulfilled; only then is the first run marked as done. Returns whether this
+ * start is the first.
  */
 export async function ensureFirstRun(
   dataDir: string,
@@ -39,9 +40,9 @@ export async function ensureFirstRun(
     ledger: Pick<LedgerService, 'deposit'>;
   },
   { startingBalanceNanoUsd, operatorEmail }: { startingBalanceNanoUsd: bigint; operatorEmail: string },
-  show: (firstRun: FirstRun) => void,
-): Promise<void> {
-  if (existsSync(markerPath(dataDir))) return;
+  show: (firstRun: FirstRun) => Promise<void>,
+): Promise<boolean> {
+  if (existsSync(markerPath(dataDir))) return false;
   const { auth, users, ledger } = clients;
   const context = callContext({ caller: 'operator', timeoutMs });
   const { account } = await auth.createAccount({ name: 'default', idempotencyKey: 'first-run', rateLimits: undefined }, context);
@@ -62,8 +63,9 @@ export async function ensureFirstRun(
   const { keys } = await auth.listKeys({ accountId, projectId: '', pageSize: 0, pageToken: '', newestFirst: false }, context);
   for (const key of keys) if (key.name === keyName) await auth.revokeKey({ keyId: key.id, accountId }, context);
   const { secret } = await auth.createKey(CreateKeyRequest.fromPartial({ accountId, name: keyName }), context);
-  show({ accountId, secret, operatorEmail, startingBalanceNanoUsd });
+  await show({ accountId, secret, operatorEmail, startingBalanceNanoUsd });
   writeFileSync(markerPath(dataDir), `${JSON.stringify({ account_id: accountId })}\n`, { mode: 0o600 });
+  return true;
 }
 
 async function operatorId(users: Pick<UserService, 'createUser' | 'listUsers'>, email: string): Promise<string> {

@@ -8,13 +8,7 @@ import type { Welcome } from './welcome.js';
 const keyPath = (dataDir: string): string => join(dataDir, 'first-key');
 const linkPath = (dataDir: string): string => join(dataDir, 'first-console-link');
 
-/** Shows the key immediately, so that it is not lost if a later step of the start fails. */
-export function showFirstKey({ secret }: FirstRun, dataDir: string, isTerminal: boolean): void {
-  if (isTerminal) process.stdout.write(`platform key: ${secret}\n`);
-  else writeFileSync(keyPath(dataDir), `${secret}\n`, { mode: 0o600 });
-}
-
-/** Returns what the welcome text shows of the first run. Writes the link to its file if the output is not a terminal. */
+/** Returns what the welcome text shows of the first run. Writes the key and the link to their files if the output is not a terminal. */
 export function firstRunFacts(
   { secret, startingBalanceNanoUsd }: FirstRun,
   { url, expiresAtMs }: ConsoleLink,
@@ -23,6 +17,7 @@ export function firstRunFacts(
 ): NonNullable<Welcome['firstRun']> {
   const consoleMs = expiresAtMs - Date.now();
   if (isTerminal) return { startingBalanceNanoUsd, secret, console: { url }, consoleMs };
+  writeFileSync(keyPath(dataDir), `${secret}\n`, { mode: 0o600 });
   writeFileSync(linkPath(dataDir), `${url}\n`, { mode: 0o600 });
   return { startingBalanceNanoUsd, keyPath: keyPath(dataDir), console: { path: linkPath(dataDir) }, consoleMs };
 }

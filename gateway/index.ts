@@ -269,15 +269,13 @@ export async function assertPortIsFree(config: Pick<GatewayConfig, 'host' | 'por
 
 async function listen(server: Server, { host, port }: Pick<GatewayConfig, 'host' | 'port'>, reusePort: boolean): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    const fail = (error: NodeJS.ErrnoException): void => {
-      const isTaken = error.code === 'EADDRINUSE';
-      reject(
-        isTaken
-          ? new AppError('failed_precondition', `Port ${port} of ${host} is in use by another process; set PORT to another one.`, {
-              cause: error,
-            })
-          : error,
-      );
+    const fail = ({ code, message }: NodeJS.ErrnoException): void => {
+      const text =
+        code === 'EADDRINUSE'
+          ? `Port ${port} of ${host} is in use by another process; set PORT to another one.`
+          : `The gateway cannot listen at port ${port} of ${host} (${code ?? message}); check PORT and TOLLGATE_GATEWAY_HOST.`;
+      // Without the cause, whose message the log would append to this one and which adds nothing.
+      reject(new AppError('failed_precondition', text));
     };
     server.once('error', fail);
     server.listen({ port, host, reusePort }, () => {

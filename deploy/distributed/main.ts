@@ -15,9 +15,9 @@ import { readTls } from '#client/tls.js';
 import { type ServiceName, serviceNames as services } from '#rules/services.js';
 import { type CertificateFiles, ensureCertificate } from '#kit/tls/certificate-files.js';
 import { refuseUnfinished } from '../backup/unfinished.js';
-import { type ConsoleLink, ensureFirstRun, type FirstRun, createConsoleLink } from '../first-run.js';
-import { firstRunFacts, showFirstKey } from '../show-secrets.js';
-import { commandFor, welcomeText } from '../welcome.js';
+import { ensureFirstRun, createConsoleLink } from '../first-run.js';
+import { firstRunFacts } from '../show-secrets.js';
+import { commandFor, type Welcome, welcomeText } from '../welcome.js';
 import { distributedEnvironment, distributedSettings, forLauncher, passedOn } from './config.js';
 import { logRotation } from './log-rotation.js';
 import { claimPorts } from './ports.js';
@@ -158,17 +158,16 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
     name: 'welcome',
     async start() {
       await untilReady(address, [...serviceParts, gateway]);
-      const first = await firstRunOver(addresses, certificates.get('operator')!, { ...config.launcher, dataDir }, address);
-      process.stdout.write(
-        welcomeText({
-          address,
-          startedInMs: Date.now() - startedAtMs,
-          dataDir,
-          mode: `one process per service, ${database === 'galera' ? 'Galera with three nodes' : 'MariaDB'}; logs in ${logFolder}`,
-          command: commandFor(dataDir),
-          ...(first === undefined ? {} : { firstRun: firstRunFacts(first.firstRun, first.link, dataDir, isTerminal) }),
-        }),
-      );
+      const welcome = {
+        address,
+        dataDir,
+        mode: `one process per service, ${database === 'galera' ? 'Galera with three nodes' : 'MariaDB'}; logs in ${logFolder}`,
+        command: commandFor(dataDir),
+      };
+      const print = (firstRun?: Welcome['firstRun']): void =>
+        void process.stdout.write(welcomeText({ ...welcome, startedInMs: Date.now() - startedAtMs, ...(firstRun && { firstRun }) }));
+      const isFirst = await firstRunOver(addresses, certificates.get('operator')!, { ...config.launcher, dataDir }, address, print);
+      if (!isFirst) print();
     },
     stop: async () => undefined,
   };
@@ -188,23 +187,20 @@ async function firstRunOver(
   certificate: CertificateFiles,
   config: import('./config.js').DistributedConfig,
   address: string,
-): Promise<{ firstRun: FirstRun; link: ConsoleLink } | undefined> {
+  print: (firstRun: Welcome['firstRun']) => void,
+): Promise<boolean> {
   const options = { caller: 'operator', tls: readTls(certificate) };
   const auth = dialGrpc(addresses.auth, { ...options, service: 'auth' });
   const ledger = dialGrpc(addresses.ledger, { ...options, service: 'ledger' });
   const users = auth.client(UserServiceDefinition);
-  let firstRun: FirstRun | undefined;
   try {
-    await ensureFirstRun(
+    return await ensureFirstRun(
       config.dataDir,
       { auth: auth.client(AuthServiceDefinition), users, ledger: ledger.client(LedgerServiceDefinition) },
       config,
-      (made) => {
-        firstRun = made;
-        showFirstKey(made, config.dataDir, isTerminal);
-      },
+      async (firstRun) =>
+        print(firstRunFacts(firstRun, await createConsoleLink(users, firstRun.operatorEmail, address), config.dataDir, isTerminal)),
     );
-    return firstRun === undefined ? undefined : { firstRun, link: await createConsoleLink(users, firstRun.operatorEmail, address) };
   } finally {
     auth.close();
     ledger.close();

@@ -36,9 +36,9 @@ import { createInference, SecretKeyFile, inferenceSettings } from '../../service
 import { createAlerts, createLedger, createPayments, ledgerSettings, paymentSettings } from '../../services/ledger/index.js';
 import { createMetering, meteringSettings } from '../../services/metering/index.js';
 import { refuseUnfinished } from '../backup/unfinished.js';
-import { ensureFirstRun, type FirstRun, createConsoleLink } from '../first-run.js';
-import { firstRunFacts, showFirstKey } from '../show-secrets.js';
-import { commandFor, welcomeText } from '../welcome.js';
+import { ensureFirstRun, createConsoleLink } from '../first-run.js';
+import { firstRunFacts } from '../show-secrets.js';
+import { commandFor, type Welcome, welcomeText } from '../welcome.js';
 import { grpcSettings, inProcessSettings, singleEnvironment, singleSettings } from './config.js';
 import { gatewayThreads, gatewayThreadsDefault } from './gateway-threads.js';
 import { networkListener } from './network-listener.js';
@@ -197,35 +197,21 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   const operatorSocket = grpcPart({ address: `unix:${socketPath}`, offers, access, tls: undefined }, host);
   const listeners = await networkListener(config.grpc, dataDir, { offers, access }, host);
 
-  let firstRun: FirstRun | undefined;
-  const firstRunPart: Part = {
-    name: 'first run',
-    start: () =>
-      ensureFirstRun(dataDir, { auth: auth.service, users: auth.users.service, ledger: ledger.service }, config.single, (made) => {
-        firstRun = made;
-        showFirstKey(made, dataDir, isTerminal);
-      }),
-    stop: async () => undefined,
-  };
+  // Only now, since an operator who fixes what prevented a start still needs the link and the key.
   const welcomePart: Part = {
     name: 'welcome',
     async start() {
       const address = gateway.address();
       noteHttpAddress(dataDir, address);
-      const link =
-        firstRun === undefined
-          ? undefined
-          : await createConsoleLink(auth.users.service, firstRun.operatorEmail, config.gateway.publicUrl ?? address);
-      process.stdout.write(
-        welcomeText({
-          address,
-          startedInMs: Date.now() - startedAtMs,
-          dataDir,
-          mode: 'one process, SQLite',
-          command: commandFor(dataDir),
-          ...(firstRun === undefined || link === undefined ? {} : { firstRun: firstRunFacts(firstRun, link, dataDir, isTerminal) }),
-        }),
-      );
+      const welcome = { dataDir, address, mode: 'one process, SQLite', command: commandFor(dataDir) };
+      const print = (firstRun?: Welcome['firstRun']): void =>
+        void process.stdout.write(welcomeText({ ...welcome, startedInMs: Date.now() - startedAtMs, ...(firstRun && { firstRun }) }));
+      const clients = { auth: auth.service, users: auth.users.service, ledger: ledger.service };
+      const isFirst = await ensureFirstRun(dataDir, clients, config.single, async (firstRun) => {
+        const link = await createConsoleLink(auth.users.service, firstRun.operatorEmail, config.gateway.publicUrl ?? address);
+        print(firstRunFacts(firstRun, link, dataDir, isTerminal));
+      });
+      if (!isFirst) print();
     },
     stop: async () => undefined,
   };
@@ -240,7 +226,6 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     payments,
     metering,
     inference,
-    firstRunPart,
     operatorSocket,
     ...listeners,
     gateway,

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { chat, usageRows } from '../support/clients/calls.js';
 import { Browser } from '../support/clients/console.js';
 import { cleanEnv, root, startScript } from '../support/systems/process.js';
-import { modes, startSystem, type System } from '../support/systems/system.js';
+import { modes, startSystem, startSystemOn, type System } from '../support/systems/system.js';
 
 describe.each(modes)('the first start, %s', (mode) => {
   let system: System;
@@ -106,6 +106,42 @@ describe.each(modes)('the first start, %s', (mode) => {
   });
 });
 
+describe('a first start on a port that is in use', () => {
+  let dataDir: string;
+  let port: number;
+  let failed: { code: number | null; stdout: string; stderr: string };
+
+  beforeAll(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), 'tollgate-e2e-'));
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    ({ port } = other.address() as { port: number });
+    const child = startScript('dist/deploy/single/main.js', [], { PORT: String(port), TOLLGATE_DATA_DIR: dataDir });
+    const code = await new Promise<number | null>((resolve) => child.process.once('close', resolve));
+    failed = { code, stdout: child.stdout(), stderr: child.stderr() };
+    await new Promise((resolve) => other.close(resolve));
+  });
+
+  afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+
+  it('reports the port in one line, and in the log without the error of the system', () => {
+    const message = `Port ${port} of 127.0.0.1 is in use by another process; set PORT to another one.`;
+    expect(failed.code).toBe(1);
+    expect(failed.stderr).toBe(`Could not start: ${message}\n`);
+    expect(JSON.parse(failed.stdout.trim().split('\n').at(-1)!)).toMatchObject({ err: { message } });
+  });
+
+  it('creates nothing, so that the next start is the first', async () => {
+    expect(readdirSync(dataDir).filter((name) => name.startsWith('first-'))).toEqual([]);
+    const system = await startSystemOn(dataDir, 'single');
+    expect(system.output()).toContain(`open the link in ${join(dataDir, 'first-console-link')}`);
+    expect(system.output()).toContain('curl ');
+    expect((await chat(system, system.firstKey)).status).toBe(200);
+    expect((await system.cli('key', 'list', '--json')).trim().split('\n')).toHaveLength(1);
+    await system.stop();
+  });
+});
+
 describe('a start with invalid settings', () => {
   const end = async (env: Record<string, string>): Promise<{ code: number | null; text: string }> => {
     const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-e2e-'));
@@ -119,16 +155,6 @@ describe('a start with invalid settings', () => {
     const { code, text } = await end({ TOLLGATE_GATEWAY_HOLDTTL: '1m' });
     expect(code).toBe(1);
     expect(text).toContain('did you mean TOLLGATE_GATEWAY_HOLD_TTL?');
-  });
-
-  it('reports a port that is in use, in one line', async () => {
-    const other = createServer();
-    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
-    const { port } = other.address() as { port: number };
-    const { code, text } = await end({ PORT: String(port) });
-    other.close();
-    expect(code).toBe(1);
-    expect(text).toContain(`Could not start: Port ${port} of 127.0.0.1 is in use by another process; set PORT to another one.\n`);
   });
 
   it('reports all invalid settings at once, without a stack trace', async () => {
