@@ -5,7 +5,7 @@ import { mailSettings } from '#kit/mail/settings.js';
 import { commonSettings } from '#kit/config/common.js';
 import { otelLibrarySettings } from '#kit/config/otel/library-settings.js';
 import { otelSettings } from '#kit/config/otel/settings.js';
-import type { Settings } from '#kit/config/settings.js';
+import { clientKeyVariable, type Settings } from '#kit/config/settings.js';
 import { gatewaySettings } from '../gateway/index.js';
 import { authSettings } from '../services/auth/index.js';
 import { catalogSettings } from '../services/catalog/index.js';
@@ -93,15 +93,12 @@ const listed = new Set(
   ),
 );
 
-// A name in samples for clients.
-const ofClients = 'TOLLGATE_API_KEY';
-
 /** The variables that files of the repository name and the page does not, each with such a file. */
 function unlisted(...patterns: string[]): [name: string, file: string][] {
   const names = new Map(files(...patterns).flatMap((file) => [...settingNames(text(file))].map((name): [string, string] => [name, file])));
   expect(names.size).toBeGreaterThan(50);
   return [...names].filter(
-    ([name]) => !listed.has(name.replace('<PROCESS>', 'AUTH')) && !/^TOLLGATE_(TEST|BENCH)_/.test(name) && name !== ofClients,
+    ([name]) => !listed.has(name.replace('<PROCESS>', 'AUTH')) && !/^TOLLGATE_(TEST|BENCH)_/.test(name) && name !== clientKeyVariable,
   );
 }
 

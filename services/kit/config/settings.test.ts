@@ -40,6 +40,10 @@ describe('settings', () => {
     expect(parse('TOLLGATE_LEDGER_ANYTHING')).toThrow('is not a known setting');
   });
 
+  it('do not include the variable that clients read their key from', () => {
+    expect(faultsOf({ TOLLGATE_API_KEY: 'sk-tg-1' })).toEqual([]);
+  });
+
   it('of several parts are all known, and their faults are listed together', () => {
     const groups = { one: settings, two: { name: text('TOLLGATE_NAME', 'a name') } };
     expect(parseGroups(groups, { TOLLGATE_NAME: 'x', PORT: '1' }, ['TOLLGATE_'])).toMatchObject({ one: { port: 1 }, two: { name: 'x' } });

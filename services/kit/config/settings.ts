@@ -168,6 +168,12 @@ function parseValues(settings: Settings, env: Environment, faults: string[]): Re
 // Variables of test runs, which a developer's shell may have when a process is started by hand.
 const testPrefix = 'TOLLGATE_TEST_';
 
+/**
+ * The platform key of clients in the docs and in the console's samples. A user who tries them may start Tollgate in the same shell, so it is never an unknown
+ * setting.
+ */
+export const clientKeyVariable = 'TOLLGATE_API_KEY';
+
 // Two typos. A process shares its environment with others, whose settings it must ignore, but a name this
 // close to one of its own is meant for it.
 const misspeltDistanceMax = 2;
@@ -175,7 +181,7 @@ const misspeltDistanceMax = 2;
 function unknownNames(known: readonly string[], env: Environment, ownPrefixes: readonly string[]): string[] {
   const faults: string[] = [];
   for (const name of Object.keys(env)) {
-    if (known.includes(name) || !/^(TOLLGATE|OTEL)_/.test(name) || name.startsWith(testPrefix)) continue;
+    if (known.includes(name) || !/^(TOLLGATE|OTEL)_/.test(name) || name.startsWith(testPrefix) || name === clientKeyVariable) continue;
     const best = nearest(name, known);
     const isOwn = ownPrefixes.some((prefix) => name.startsWith(prefix));
     if (isOwn || editDistance(name, best) <= misspeltDistanceMax) faults.push(`${name} is not a known setting; did you mean ${best}?`);
