@@ -1,5 +1,6 @@
 // Settings of the single process, in addition to those of its parts.
-import { type Environment, integer, oneOf, optionalText, type Setting, type Settings, text, type Values } from '#kit/config/settings.js';
+import { hostAndPort, isEmailAddress, optionalForm } from '#kit/config/forms.js';
+import { type Environment, integer, oneOf, type Setting, type Settings, text, type Values } from '#kit/config/settings.js';
 import { lostSecretKey } from '#kit/secrets/secret-keeper.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
 
@@ -7,11 +8,15 @@ import { formatUsd, parseUsd } from '#rules/money.js';
 export const singleSettings = {
   dataDir: text('TOLLGATE_DATA_DIR', "folder for the databases, the secret key and the operator's socket", { default: './data' }),
   lostSecretKey,
-  operatorEmail: text(
-    'TOLLGATE_OPERATOR_EMAIL',
-    'email address of the operator that the first start creates; the operator can change it in the console',
-    { default: 'operator@localhost' },
-  ),
+  operatorEmail: {
+    env: 'TOLLGATE_OPERATOR_EMAIL',
+    description: 'email address of the operator that the first start creates; the operator can change it in the console',
+    default: 'operator@localhost',
+    parse(value: string): string {
+      if (!isEmailAddress(value.trim())) throw new Error('must be an email address');
+      return value;
+    },
+  },
   startingBalanceNanoUsd: {
     env: 'TOLLGATE_STARTING_BALANCE_USD',
     description: 'balance of the account that the first start creates, in USD',
@@ -45,9 +50,10 @@ export const inProcessSettings = {
 
 /** Settings of the gRPC address of a single process, for callers on other machines. */
 export const grpcSettings = {
-  listen: optionalText(
+  listen: optionalForm(
     'TOLLGATE_GRPC_LISTEN',
     "host:port where the single process serves gRPC with mutual TLS, for callers added with `tollgate caller add`; if unset, only the operator's socket is served",
+    hostAndPort,
   ),
   hosts: {
     env: 'TOLLGATE_GRPC_HOSTS',

@@ -19,7 +19,7 @@ import { type Database, openDatabase } from '#kit/db/open.js';
 import type { GroupValues } from '#kit/config/settings.js';
 import type { Part } from '#kit/lifecycle.js';
 import { createMailer } from '#kit/mail/mailer.js';
-import { mailSettings } from '#kit/mail/settings.js';
+import { mailCheck, mailSettings } from '#kit/mail/settings.js';
 import { type ProcessHost, runProcess } from '#kit/process/process.js';
 import { Access } from '#kit/rpc/access/access.js';
 import { followCallers } from '#kit/rpc/access/follow-callers.js';
@@ -30,10 +30,10 @@ import { decorateService } from '#kit/rpc/chain/standard-chain.js';
 import { observeDisks } from '#kit/telemetry/runtime-metrics.js';
 import { grpcPart, offer } from '#kit/process/service-process.js';
 import { adoptSpools, createGateway, type Gateway, gatewaySettings } from '../../gateway/index.js';
-import { authSettings, createAuth } from '../../services/auth/index.js';
+import { authSettings, createAuth, signInCheck } from '../../services/auth/index.js';
 import { catalogSettings, createCatalog } from '../../services/catalog/index.js';
 import { createInference, SecretKeyFile, inferenceSettings } from '../../services/inference/index.js';
-import { createAlerts, createLedger, createPayments, ledgerSettings, paymentSettings } from '../../services/ledger/index.js';
+import { createAlerts, createLedger, createPayments, ledgerSettings, paymentCheck, paymentSettings } from '../../services/ledger/index.js';
 import { createMetering, meteringSettings } from '../../services/metering/index.js';
 import { refuseUnfinished } from '../backup/unfinished.js';
 import { ensureFirstRun, createConsoleLink } from '../first-run.js';
@@ -60,7 +60,9 @@ const settings = {
   mail: mailSettings,
 };
 
-await runProcess({ name: 'single', settings, ownPrefixes: ['TOLLGATE_'], build }, singleEnvironment(isTerminal));
+const checks = [mailCheck, signInCheck, paymentCheck];
+
+await runProcess({ name: 'single', settings, checks, ownPrefixes: ['TOLLGATE_'], build }, singleEnvironment(isTerminal));
 
 async function build(config: GroupValues<typeof settings>, host: ProcessHost): Promise<Part[]> {
   const { log, clock } = host;

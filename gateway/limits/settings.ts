@@ -1,5 +1,6 @@
 // The operator's default rate limits, and where calls are counted.
-import { integer, oneOf, optionalText, type Settings, type Values } from '#kit/config/settings.js';
+import { optionalForm } from '#kit/config/forms.js';
+import { integer, oneOf, type Settings, type Values } from '#kit/config/settings.js';
 import type { RateLimits } from '#proto/auth/v1/auth.js';
 import type { DefaultLimits } from './limits.js';
 
@@ -24,9 +25,10 @@ export const limitSettings = {
   accountModelRpm: limit('ACCOUNT_MODEL_RPM', 'requests per minute of an account to each model', requestsMax),
   accountModelTpm: limit('ACCOUNT_MODEL_TPM', 'tokens per minute of an account with each model', tokensMax),
   accountModelConcurrency: limit('ACCOUNT_MODEL_CONCURRENCY', 'calls in flight of an account to each model', callsMax),
-  redisUrl: optionalText(
+  redisUrl: optionalForm(
     'TOLLGATE_GATEWAY_REDIS_URL',
     'Redis or Valkey in which several gateways count calls against rate limits together, redis:// or rediss:// with user and password; if unset, each gateway process counts by itself',
+    redisUrlOf,
     { secret: true },
   ),
   limitsWithoutRedis: oneOf(
@@ -36,6 +38,13 @@ export const limitSettings = {
     { default: 'local' },
   ),
 } satisfies Settings;
+
+function redisUrlOf(value: string): string {
+  const url = URL.parse(value);
+  if (url === null || !/^rediss?:$/.test(url.protocol) || url.hostname === '')
+    throw new Error('must be a URL such as redis://redis.example.com:6379 or rediss://user:password@redis.example.com:6379');
+  return value;
+}
 
 /** Returns the defaults by what they limit. */
 export function defaultLimits(config: Values<typeof limitSettings>): DefaultLimits {

@@ -64,6 +64,7 @@ import { webhookService } from './webhooks/service.js';
 
 export { SecretKeyFile } from '#kit/secrets/secret-keys.js';
 export { type AuthConfig, authSettings } from './config.js';
+export { signInCheck } from './users/oidc/settings.js';
 export { pauseDeliveries } from './store/installation.js';
 export { migrations as authMigrations } from './migrations/index.js';
 

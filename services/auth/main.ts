@@ -7,14 +7,16 @@ import { WebhookServiceDefinition } from '#proto/auth/v1/webhooks.js';
 import { localAddress } from '#kit/config/addresses.js';
 import { databasePart } from '#kit/db/part.js';
 import { createMailer } from '#kit/mail/mailer.js';
+import { mailCheck } from '#kit/mail/settings.js';
 import { offer, runService } from '#kit/process/service-process.js';
 import { authProcessSettings } from './config.js';
-import { createAuth, SecretKeyFile } from './index.js';
+import { createAuth, SecretKeyFile, signInCheck } from './index.js';
 
 await runService({
   name: 'auth',
   listen: localAddress('auth'),
   settings: authProcessSettings,
+  checks: [mailCheck, signInCheck],
   build(config, { log, clock }) {
     const database = databasePart(config.databaseUrl, log, config.migrationDatabaseUrl);
     const auth = createAuth(config, {

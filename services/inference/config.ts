@@ -4,11 +4,12 @@ import { duration, flag, integer, oneOf, optionalText, type Setting, type Settin
 import { databaseUrl, migrationDatabaseUrl } from '#kit/db/part.js';
 import { lostSecretKey } from '#kit/secrets/secret-keeper.js';
 import { isAllowableField } from '#rules/request-fields.js';
+import { parseBaseUrl } from './upstreams/http/base-url.js';
 
 /** Settings of the inference service. All have defaults; without vendor keys only the sandbox and stored upstreams are available. */
 export const inferenceSettings = {
   openaiApiKey: optionalText('OPENAI_API_KEY', 'key of an OpenAI account; adds the managed upstream "openai"', { secret: true }),
-  openaiBaseUrl: text('OPENAI_BASE_URL', 'base URL of the managed upstream "openai"', { default: 'https://api.openai.com/v1' }),
+  openaiBaseUrl: vendorUrl('OPENAI_BASE_URL', 'openai', 'https://api.openai.com/v1'),
   openaiApiFormat: oneOf(
     'OPENAI_API_FORMAT',
     'API format of the managed upstream "openai": chat-completions or responses; clients of that format get everything that the vendor offers in it',
@@ -20,7 +21,7 @@ export const inferenceSettings = {
   anthropicApiKey: optionalText('ANTHROPIC_API_KEY', 'key of an Anthropic account; adds the managed upstream "anthropic"', {
     secret: true,
   }),
-  anthropicBaseUrl: text('ANTHROPIC_BASE_URL', 'base URL of the managed upstream "anthropic"', { default: 'https://api.anthropic.com/v1' }),
+  anthropicBaseUrl: vendorUrl('ANTHROPIC_BASE_URL', 'anthropic', 'https://api.anthropic.com/v1'),
   anthropicWholeAnswers: flag('ANTHROPIC_WHOLE_ANSWERS', 'do not stream short responses from the managed upstream "anthropic"', {
     default: false,
   }),
@@ -195,6 +196,23 @@ export const inferenceProcessSettings = {
     { default: './data/secret-key' },
   ),
 } satisfies Settings;
+
+/** The base URL of a vendor, which is checked even without a key, because the key may be added later. */
+function vendorUrl(env: string, upstreamId: string, standard: string): Setting<string> {
+  return {
+    env,
+    description: `base URL of the managed upstream "${upstreamId}"`,
+    default: standard,
+    parse(value) {
+      try {
+        parseBaseUrl(value, true);
+      } catch {
+        throw new Error('must be an http or https URL that can be connected to, without credentials, query or fragment');
+      }
+      return value;
+    },
+  };
+}
 
 /** Names of request fields, separated by commas. */
 function fieldPaths(env: string, upstreamId: string): Setting<readonly string[] | undefined> {

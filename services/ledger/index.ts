@@ -28,7 +28,7 @@ import { Sweeper } from './expiry/sweeper.js';
 
 export { createAlerts } from './alerts/create-alerts.js';
 export { createPayments } from './payments/create-payments.js';
-export { paymentSettings } from './payments/settings.js';
+export { paymentCheck, paymentSettings } from './payments/settings.js';
 export { type LedgerConfig, ledgerSettings } from './config.js';
 export { migrations as ledgerMigrations } from './migrations/index.js';
 

@@ -9,12 +9,13 @@ import { localAddress } from '#kit/config/addresses.js';
 import { databasePart } from '#kit/db/part.js';
 import { offer, runService } from '#kit/process/service-process.js';
 import { ledgerProcessSettings } from './config.js';
-import { createAlerts, createLedger, createPayments } from './index.js';
+import { createAlerts, createLedger, createPayments, paymentCheck } from './index.js';
 
 await runService({
   name: 'ledger',
   listen: localAddress('ledger'),
   settings: ledgerProcessSettings,
+  checks: [paymentCheck],
   build(config, { log, clock, dial, access }) {
     const database = databasePart(config.databaseUrl, log, config.migrationDatabaseUrl);
     const toAuth = dial('auth', config.authAddress);

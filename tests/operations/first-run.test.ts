@@ -157,11 +157,46 @@ describe('a start with invalid settings', () => {
     expect(text).toContain('did you mean TOLLGATE_GATEWAY_HOLD_TTL?');
   });
 
-  it('reports all invalid settings at once, without a stack trace', async () => {
-    const { code, text } = await end({ PORT: 'http', TOLLGATE_METERING_LEASE: 'long' });
+  it('reports all invalid settings at once, and nothing else', async () => {
+    const invalid = {
+      PORT: 'http',
+      TOLLGATE_METERING_LEASE: 'long',
+      TOLLGATE_OPERATOR_EMAIL: 'foo',
+      TOLLGATE_LOST_SECRET_KEY: 'zz',
+      TOLLGATE_GRPC_LISTEN: 'x',
+      TOLLGATE_SINGLE_METRICS_LISTEN: '80',
+      TOLLGATE_GATEWAY_REDIS_URL: 'http://x',
+      TOLLGATE_LEDGER_STRIPE_API_BASE: 'nope',
+      OPENAI_BASE_URL: 'nope',
+      ANTHROPIC_BASE_URL: 'ftp://nope',
+      TOLLGATE_SMTP_URL: 'foo',
+      TOLLGATE_SMTP_FROM: 'foo',
+      TOLLGATE_SMTP_CA: '/nowhere',
+    };
+    const { code, text } = await end(invalid);
     expect(code).toBe(1);
-    expect(text).toContain('PORT');
-    expect(text).toContain('TOLLGATE_METERING_LEASE');
-    expect(text).not.toMatch(/^\s+at /m);
+    const [title, ...lines] = text.trim().split('\n');
+    expect(title).toBe(`The configuration has ${Object.keys(invalid).length} faults:`);
+    expect(lines.map((line) => /^ {2}- (\w+) /.exec(line)?.[1]).toSorted()).toEqual(Object.keys(invalid).toSorted());
+  });
+
+  it('reports settings that contradict each other in the same way', async () => {
+    const { code, text } = await end({
+      TOLLGATE_SMTP_URL: 'foo',
+      TOLLGATE_LEDGER_STRIPE_SECRET_KEY: 'sk_1',
+      TOLLGATE_LEDGER_PAYMENT_MAX_USD: '1',
+      TOLLGATE_AUTH_OIDC_CLIENT_ID: 'tollgate',
+      TOLLGATE_TLS_CA: 'ca.pem',
+    });
+    expect(code).toBe(1);
+    expect(text.trim().split('\n')).toEqual([
+      'The configuration has 6 faults:',
+      expect.stringContaining('TOLLGATE_SMTP_URL must have the form'),
+      expect.stringContaining('TOLLGATE_SMTP_FROM is required'),
+      expect.stringContaining('TOLLGATE_AUTH_OIDC_ISSUER and'),
+      expect.stringContaining('TOLLGATE_LEDGER_STRIPE_WEBHOOK_SECRET must be set together'),
+      expect.stringContaining('TOLLGATE_LEDGER_PAYMENT_MIN_USD must not be above'),
+      expect.stringContaining('TOLLGATE_TLS_CA'),
+    ]);
   });
 });

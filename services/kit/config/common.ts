@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { logLevels } from '../log.js';
 import { TlsFiles } from '#client/tls-files.js';
 import { ConfigError, duration, flag, integer, oneOf, optionalText, type Values } from './settings.js';
+import { hostAndPort, optionalForm } from './forms.js';
 import { otelSettings } from './otel/settings.js';
 
 /** Returns the settings for logs, telemetry, certificates and shutdown. `name` is the name of the process: "ledger". */
@@ -20,9 +21,10 @@ export function commonSettings(name: string) {
       max: 3_600_000,
       default: 60_000,
     }),
-    metricsListen: optionalText(
+    metricsListen: optionalForm(
       `TOLLGATE_${name.toUpperCase()}_METRICS_LISTEN`,
       'host:port where this process serves its metrics to Prometheus at GET /metrics; if unset, it serves none',
+      hostAndPort,
     ),
     instanceId: optionalText(
       'TOLLGATE_INSTANCE_ID',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type ConfigError, duration, integer, parseGroups, parseSettings, text } from './settings.js';
+import { checkTogether, ConfigError, duration, integer, parseGroups, parseSettings, text } from './settings.js';
 
 const settings = {
   port: integer('PORT', 'where to listen', { min: 0, max: 65_535, default: 8080 }),
@@ -38,6 +38,20 @@ describe('settings', () => {
     expect(parse('TOLLGATE_AUTH_LISTEN')).not.toThrow();
     expect(parse('TOLLGATE_DATA_DRI')).toThrow('did you mean TOLLGATE_DATA_DIR?');
     expect(parse('TOLLGATE_LEDGER_ANYTHING')).toThrow('is not a known setting');
+  });
+
+  it('that depend on each other are checked when each is valid, and reported with all others', () => {
+    const [portName, ttlName] = ['PORT', 'TOLLGATE_HOLD_TTL'];
+    const check = checkTogether({ port: settings.port, holdTtlMs: settings.holdTtlMs }, ({ port, holdTtlMs }) => {
+      if (port > holdTtlMs) throw new ConfigError([`${portName} must not be above ${ttlName}`]);
+    });
+    const groups = { one: settings, two: { count: integer('TOLLGATE_COUNT', 'a number', { min: 0, max: 9, default: 0 }) } };
+    const parse = (env: Record<string, string>) => () => parseGroups(groups, env, ['TOLLGATE_'], [check]);
+    expect(parse({ PORT: '1000', TOLLGATE_HOLD_TTL: '1s' })).not.toThrow();
+    expect(parse({ PORT: '1001', TOLLGATE_HOLD_TTL: '1s', TOLLGATE_COUNT: 'x' })).toThrow(
+      /TOLLGATE_COUNT must be[^]*PORT must not be above/,
+    );
+    expect(parse({ PORT: '1001', TOLLGATE_HOLD_TTL: 'x' })).toThrow('has a fault:');
   });
 
   it('do not include the variable that clients read their key from', () => {

@@ -119,6 +119,25 @@ export function oneOf<const T extends string>(env: string, description: string, 
   };
 }
 
+/** Returns the faults of settings that depend on each other. */
+export type SettingsCheck = (env: Environment) => readonly string[];
+
+/** Returns a check by `assert`, which raises ConfigError. It applies when each of the settings is valid, since otherwise their faults are listed anyway. */
+export function checkTogether<S extends Settings>(settings: S, assert: (values: Values<S>) => void): SettingsCheck {
+  return (env) => {
+    const ownFaults: string[] = [];
+    const values = parseValues(settings, env, ownFaults) as Values<S>;
+    if (ownFaults.length > 0) return [];
+    try {
+      assert(values);
+      return [];
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      return error.faults;
+    }
+  };
+}
+
 /** Settings in named groups, for a process that is made of parts. */
 export type SettingGroups = Readonly<Record<string, Settings>>;
 
@@ -133,11 +152,20 @@ export function parseSettings<S extends Settings>(settings: S, env: Environment,
   return parseGroups({ settings }, env, ownPrefixes).settings;
 }
 
-/** Like `parseSettings`, for several groups at once: their faults are raised together, and a name is known when any group has it. */
-export function parseGroups<G extends SettingGroups>(groups: G, env: Environment, ownPrefixes: readonly string[] = []): GroupValues<G> {
+/**
+ * Like `parseSettings`, for several groups at once: their faults are raised together with those that the checks find, and a name is known when any
+ * group has it.
+ */
+export function parseGroups<G extends SettingGroups>(
+  groups: G,
+  env: Environment,
+  ownPrefixes: readonly string[] = [],
+  checks: readonly SettingsCheck[] = [],
+): GroupValues<G> {
   const faults: string[] = [];
   const values = Object.fromEntries(Object.entries(groups).map(([name, settings]) => [name, parseValues(settings, env, faults)]));
   const known = Object.values(groups).flatMap((settings) => Object.values(settings).map((setting) => setting.env));
+  for (const check of checks) faults.push(...check(env));
   faults.push(...unknownNames(known, env, ownPrefixes));
   if (faults.length > 0) throw new ConfigError(faults);
   return values as GroupValues<G>;

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import type { ConfigError } from '../config/settings.js';
 import { createTestAuthority, type TestAuthority } from '../testing/certificates.js';
 import { createMailer, MailFailure, type Mailer } from './mailer.js';
 import { type MailConfig, mailServerOf, noMail } from './settings.js';
@@ -199,6 +200,21 @@ describe('the settings of mail', () => {
     });
   });
 
+  it('are rejected with every fault', () => {
+    const faults = (() => {
+      try {
+        return mailServerOf(config({ url: 'foo', host: 'x', from: undefined }));
+      } catch (error) {
+        return (error as ConfigError).faults;
+      }
+    })();
+    expect(faults).toEqual([
+      expect.stringContaining('cannot be combined'),
+      expect.stringContaining('must have the form'),
+      expect.stringContaining('is required'),
+    ]);
+  });
+
   it('never allow a password in clear text over a network', () => {
     expect(mailServerOf(config({ url: 'smtp://a:b@mail.example.com' }))).toMatchObject({ isStartTlsRequired: true });
     expect(mailServerOf(config({ url: 'smtp://a:b@127.0.0.1:25' }))).toMatchObject({ isStartTlsRequired: false });
@@ -211,6 +227,8 @@ describe('the settings of mail', () => {
     [{ url: 'smtp://a:geheim@mail.example.com', host: 'x' }, 'cannot be combined'],
     [{ url: 'smtp://mail.example.com', user: 'a', password: 'geheim' }, 'cannot be combined'],
     [{ host: 'x', from: undefined }, 'TOLLGATE_SMTP_FROM is required'],
+    [{ from: 'foo' }, 'TOLLGATE_SMTP_FROM must be an email address'],
+    [{ host: 'x', from: 'Tollgate <foo>' }, 'TOLLGATE_SMTP_FROM must be an email address'],
     [{ url: 'smtps://mail.example.com', security: 'none' }, 'requires TLS'],
     [{ host: 'x', ca: '/nowhere/ca.pem' }, 'TOLLGATE_SMTP_CA'],
   ] as [Partial<MailConfig>, string][])('are rejected: %j', (changes, message) => {

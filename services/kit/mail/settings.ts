@@ -1,5 +1,6 @@
 // Settings for sending mail, which is off unless a server is set.
-import { ConfigError, integer, oneOf, optionalText, type Settings, type Values } from '../config/settings.js';
+import { fileOf, isEmailAddress, optionalForm } from '../config/forms.js';
+import { checkTogether, ConfigError, integer, oneOf, optionalText, type Settings, type Values } from '../config/settings.js';
 
 /** Settings for mail, the same in every process that sends mail. */
 export const mailSettings = {
@@ -21,11 +22,17 @@ export const mailSettings = {
     ['auto', 'starttls', 'none'],
     { default: 'auto' },
   ),
-  ca: optionalText(
+  ca: optionalForm(
     'TOLLGATE_SMTP_CA',
     "PEM file of the authority of the mail server's certificate, if it is your own; read again for each email",
+    fileOf,
   ),
 } satisfies Settings;
+
+const { ca: _ca, ...serverSettings } = mailSettings;
+
+/** What is checked of them together. */
+export const mailCheck = checkTogether(serverSettings, (config) => void mailServerOf(config));
 
 /** The parsed settings. */
 export type MailConfig = Values<typeof mailSettings>;
@@ -41,6 +48,11 @@ export const noMail: MailConfig = {
   security: 'auto',
   ca: undefined,
 };
+
+function isSender(text: string): boolean {
+  const [, bracketed] = /^[^<>]*<([^<>]*)>$/.exec(text.trim()) ?? [];
+  return isEmailAddress(bracketed ?? text.trim());
+}
 
 /** The address of the server and how to connect to it. */
 export interface MailServer {
@@ -59,21 +71,30 @@ export interface MailServer {
 
 const portsOf: Readonly<Record<string, number>> = { 'smtp:': 587, 'smtps:': 465 };
 
-/** Returns the server in the settings; undefined when there is none. Raises ConfigError, whose message contains no secret. */
-export function mailServerOf(config: MailConfig): MailServer | undefined {
+/** Returns the server in the settings; undefined when there is none. Raises ConfigError with every fault, whose message contains no secret. */
+export function mailServerOf(config: Omit<MailConfig, 'ca'>): MailServer | undefined {
   const { url, host, security } = config;
-  if (url === undefined && host === undefined) return undefined;
+  const faults: string[] = [];
+  if (config.from !== undefined && !isSender(config.from))
+    faults.push(`TOLLGATE_SMTP_FROM must be an email address, such as "Tollgate <billing@example.com>" (it is "${config.from}")`);
+  if (url === undefined && host === undefined) {
+    if (faults.length > 0) throw new ConfigError(faults);
+    return undefined;
+  }
   if (url !== undefined && [host, config.user, config.password].some((each) => each !== undefined))
-    throw new ConfigError([
+    faults.push(
       'TOLLGATE_SMTP_URL cannot be combined with TOLLGATE_SMTP_HOST, TOLLGATE_SMTP_USER and TOLLGATE_SMTP_PASSWORD; put all of it in the URL, or set TOLLGATE_SMTP_HOST instead',
-    ]);
+    );
   const place =
     url === undefined
       ? { host: host!, port: config.port, user: config.user, password: config.password, isTlsFromStart: config.port === 465 }
       : placeOf(url);
-  if (config.from === undefined) throw new ConfigError(['TOLLGATE_SMTP_FROM is required with a mail server']);
-  if (security === 'none' && place.isTlsFromStart)
-    throw new ConfigError(['TOLLGATE_SMTP_SECURITY is none, but the address of the mail server requires TLS']);
+  if (place === undefined)
+    faults.push('TOLLGATE_SMTP_URL must have the form smtp://user:password@mail.example.com:587, with %40 for an @ in the user and so on');
+  if (config.from === undefined) faults.push('TOLLGATE_SMTP_FROM is required with a mail server');
+  if (security === 'none' && place?.isTlsFromStart === true)
+    faults.push('TOLLGATE_SMTP_SECURITY is none, but the address of the mail server requires TLS');
+  if (faults.length > 0 || place === undefined || config.from === undefined) throw new ConfigError(faults);
   const isSecretExposed = place.password !== undefined && !isLoopback(place.host);
   return {
     ...place,
@@ -83,27 +104,22 @@ export function mailServerOf(config: MailConfig): MailServer | undefined {
   };
 }
 
-function placeOf(text: string): Pick<MailServer, 'host' | 'port' | 'user' | 'password' | 'isTlsFromStart'> {
-  const fault = new ConfigError([
-    'TOLLGATE_SMTP_URL must have the form smtp://user:password@mail.example.com:587, with %40 for an @ in the user and so on',
-  ]);
+function placeOf(text: string): Pick<MailServer, 'host' | 'port' | 'user' | 'password' | 'isTlsFromStart'> | undefined {
   const url = URL.parse(text);
   const port = url === null ? undefined : portsOf[url.protocol];
-  if (url === null || port === undefined || url.hostname === '') throw fault;
-  const part = (value: string): string | undefined => {
-    try {
-      return value === '' ? undefined : decodeURIComponent(value);
-    } catch {
-      throw fault;
-    }
-  };
-  return {
-    host: url.hostname.replace(/^\[|\]$/g, ''),
-    port: url.port === '' ? port : Number(url.port),
-    user: part(url.username),
-    password: part(url.password),
-    isTlsFromStart: url.protocol === 'smtps:',
-  };
+  if (url === null || port === undefined || url.hostname === '') return undefined;
+  const part = (value: string): string | undefined => (value === '' ? undefined : decodeURIComponent(value));
+  try {
+    return {
+      host: url.hostname.replace(/^\[|\]$/g, ''),
+      port: url.port === '' ? port : Number(url.port),
+      user: part(url.username),
+      password: part(url.password),
+      isTlsFromStart: url.protocol === 'smtps:',
+    };
+  } catch {
+    return undefined;
+  }
 }
 
 function isLoopback(host: string): boolean {

@@ -4,9 +4,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, systemClock } from '../clock.js';
 import { type CommonConfig, commonSettings, identityOf, tlsOf } from '../config/common.js';
 import { otelLibrarySettings } from '../config/otel/library-settings.js';
-import { checkOtel } from '../config/otel/settings.js';
+import { checkOtel, otelSettings } from '../config/otel/settings.js';
 import { unusedOtelNames } from '../config/otel/unused-names.js';
-import { ConfigError, type Environment, type GroupValues, parseGroups, type SettingGroups } from '../config/settings.js';
+import {
+  checkTogether,
+  ConfigError,
+  type Environment,
+  type GroupValues,
+  parseGroups,
+  type SettingGroups,
+  type SettingsCheck,
+} from '../config/settings.js';
 import { type Part, startInOrder } from '../lifecycle.js';
 import { createLogger, type Logger } from '../log.js';
 import { dialGrpc, type DialGrpcOptions, type GrpcConnection } from '#client/grpc/grpc-client.js';
@@ -36,6 +44,8 @@ export interface ProcessOptions<G extends SettingGroups> {
   name: string;
   /** Its settings, in groups that it names; it also has those of `commonSettings`. */
   settings: G;
+  /** What is checked of settings that depend on each other. */
+  checks?: readonly SettingsCheck[];
   /** Unknown settings with these prefixes are rejected; those of other processes are ignored. */
   ownPrefixes: readonly string[];
   /** How long stopping may take after draining, for closing databases and sending the last spans; 10 s by default. */
@@ -115,9 +125,14 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
 function readConfig<G extends SettingGroups>(options: ProcessOptions<G>, env: Environment) {
   try {
     const ofEvery = { common: commonSettings(options.name), libraries: otelLibrarySettings };
-    const { common, libraries: _libraries, ...groups } = parseGroups({ ...options.settings, ...ofEvery }, env, options.ownPrefixes);
+    const { tlsCa, tlsCert, tlsKey } = ofEvery.common;
+    const checksOfEvery = [
+      checkTogether(otelSettings, checkOtel),
+      checkTogether({ tlsCa, tlsCert, tlsKey }, (values) => void tlsOf(values)),
+    ];
+    const checks = [...(options.checks ?? []), ...checksOfEvery];
+    const { common, libraries: _libraries, ...groups } = parseGroups({ ...options.settings, ...ofEvery }, env, options.ownPrefixes, checks);
     const commonConfig = common as CommonConfig;
-    checkOtel(commonConfig);
     return { common: commonConfig, groups: groups as unknown as GroupValues<G>, tls: tlsOf(commonConfig) };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
@@ -127,6 +142,10 @@ function readConfig<G extends SettingGroups>(options: ProcessOptions<G>, env: En
 }
 
 function reportFailedStart(error: unknown, log: Logger): void {
+  if (error instanceof ConfigError) {
+    process.stderr.write(`${error.message}\n`);
+    return;
+  }
   log.fatal({ err: error }, 'could not start');
   // In addition to the log line, for a user who started it by hand.
   process.stderr.write(`Could not start: ${error instanceof Error ? error.message : String(error)}\n`);

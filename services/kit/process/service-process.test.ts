@@ -145,9 +145,20 @@ describe('a service process', () => {
   });
 
   it('does not start if it cannot serve its metrics', async () => {
-    expect(await run({}, { env: { TOLLGATE_PROBE_METRICS_LISTEN: 'nowhere' } })).toEqual([]);
+    // An address for documentation, which no machine has.
+    expect(await run({}, { env: { TOLLGATE_PROBE_METRICS_LISTEN: '192.0.2.1:9464' } })).toEqual([]);
     expect(await exited.promise).toBe(1);
-    expect(printed).toMatch(/^Could not start: "nowhere" is no address/);
+    expect(printed).toMatch(/^Could not start: Metrics cannot be shown at 192\.0\.2\.1:9464: /);
+  });
+
+  it('reports settings that depend on each other together with all others', async () => {
+    const env = { TOLLGATE_TLS_CERT: 'cert.pem', TOLLGATE_PROBE_METRICS_LISTEN: 'nowhere', TOLLGATE_PROBE_LISTEN: 'nowhere' };
+    await expect(run({}, { env })).rejects.toThrow();
+    expect(await exited.promise).toBe(1);
+    expect(printed).toContain('has 3 faults');
+    expect(printed).toContain('TOLLGATE_PROBE_METRICS_LISTEN must be host:port');
+    expect(printed).toContain('TOLLGATE_PROBE_LISTEN must be host:port, such as 127.0.0.1:7103, or unix:/path');
+    expect(printed).toContain('must be set together');
   });
 });
 

@@ -1,7 +1,7 @@
 // A process that serves gRPC, as each services/<name>/main.ts runs it.
 import { everyAbout } from '../shared-timers.js';
 import { serverSettings } from '../config/addresses.js';
-import type { Environment, Settings, Values } from '../config/settings.js';
+import type { Environment, Settings, SettingsCheck, Values } from '../config/settings.js';
 import type { Part, ServiceModule } from '../lifecycle.js';
 import type { Logger } from '../log.js';
 import { type ProcessHost, runProcess } from './process.js';
@@ -46,6 +46,8 @@ export interface ServiceProcessOptions<S extends Settings> {
   /** "ledger": the name of the process, and the prefix of its settings (TOLLGATE_LEDGER_…). */
   name: string;
   settings: S;
+  /** What is checked of settings that depend on each other. */
+  checks?: readonly SettingsCheck[];
   /** Where it listens unless TOLLGATE_<NAME>_LISTEN is set: "127.0.0.1:7103". */
   listen: string;
   /** Decides which caller may call what; by default as the contracts declare. */
@@ -62,6 +64,7 @@ export async function runService<S extends Settings>(options: ServiceProcessOpti
     {
       name: options.name,
       settings: { service: options.settings, server },
+      ...(options.checks && { checks: options.checks }),
       ownPrefixes: [prefix],
       build(config, host) {
         const access = options.access ?? new Access();
@@ -71,7 +74,16 @@ export async function runService<S extends Settings>(options: ServiceProcessOpti
         return [
           ...parts,
           ...following,
-          grpcPart({ address: config.server.listen, healthAddress: config.server.healthListen, offers, access, tls: host.tls }, host),
+          grpcPart(
+            {
+              address: config.server.listen,
+              healthAddress: config.server.healthListen,
+              offers,
+              access,
+              tls: host.tls,
+            },
+            host,
+          ),
         ];
       },
     },

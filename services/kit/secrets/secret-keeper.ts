@@ -1,11 +1,12 @@
 // Keeps the secrets in a service's database sealed with the current key, and keeps the service from starting without the keys that it needs.
 import { AppError } from '#client/errors/app-error.js';
-import { optionalText } from '../config/settings.js';
+import { optionalForm } from '../config/forms.js';
 import type { Database } from '../db/open.js';
 import type { Logger } from '../log.js';
 import { reportSecretKeys, type SecretKeyState } from '../process/process-info.js';
 import { repeat } from '../repeat.js';
 import { SecretBox, sealedWith } from './secret-box.js';
+import { isSecretKeyId } from './secret-key.js';
 import type { SecretKeySource } from './secret-keys.js';
 
 /** A secret in the database. */
@@ -30,9 +31,13 @@ export interface SecretKeeperOptions {
 }
 
 /** The setting of every process with secrets. */
-export const lostSecretKey = optionalText(
+export const lostSecretKey = optionalForm(
   'TOLLGATE_LOST_SECRET_KEY',
   'id of a secret key that is lost for good; at the start, what is encrypted with it is discarded: credentials of upstreams, secrets of webhooks, signing keys, second factors, undelivered emails, logged prompts and answers',
+  (value) => {
+    if (!isSecretKeyId(value)) throw new Error('must be the id of a secret key: eight hexadecimal digits');
+    return value;
+  },
 );
 
 /** How often the key file is checked. */

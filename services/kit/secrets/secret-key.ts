@@ -21,6 +21,11 @@ export function secretKey(key: Buffer): SecretKey {
   return { id: createHash('sha256').update('tollgate secret key ').update(key).digest('hex').slice(0, idChars), key };
 }
 
+/** Reports whether a text has the form of the id of a key. */
+export function isSecretKeyId(text: string): boolean {
+  return text.length === idChars && /^[0-9a-f]*$/.test(text);
+}
+
 /** Returns a new key. */
 export function newSecretKey(): SecretKey {
   return secretKey(randomBytes(secretKeyBytes));

@@ -79,6 +79,7 @@ describe('the settings of payments', () => {
   it('reject limits that cannot be paid', () => {
     expect(() => create({ TOLLGATE_LEDGER_PAYMENT_MIN_USD: '0.49' })).toThrow('TOLLGATE_LEDGER_PAYMENT_MIN_USD');
     expect(() => create({ TOLLGATE_LEDGER_PAYMENT_MIN_USD: '1.005' })).toThrow('whole cents');
+    expect(() => create({ TOLLGATE_LEDGER_PAYMENT_MAX_USD: '4' })).toThrow('must not be above');
     expect(() =>
       create({
         TOLLGATE_LEDGER_STRIPE_SECRET_KEY: 'a',

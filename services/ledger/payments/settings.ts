@@ -1,5 +1,5 @@
 // The settings of payments, which are off unless both secrets of a provider are set.
-import { optionalText, type Setting, type Settings, text } from '#kit/config/settings.js';
+import { checkTogether, ConfigError, optionalText, type Setting, type Settings, type Values } from '#kit/config/settings.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
 
 function amount(env: string, description: string, standard: bigint): Setting<bigint> {
@@ -30,9 +30,33 @@ export const paymentSettings = {
     'signing secret of the Stripe webhook endpoint /payments/stripe/webhook',
     { secret: true },
   ),
-  stripeApiBase: text('TOLLGATE_LEDGER_STRIPE_API_BASE', "base URL of Stripe's API; changed only for tests", {
+  stripeApiBase: {
+    env: 'TOLLGATE_LEDGER_STRIPE_API_BASE',
+    description: "base URL of Stripe's API; changed only for tests",
     default: 'https://api.stripe.com',
-  }),
+    parse(value: string): string {
+      if (!URL.canParse(value)) throw new Error('must be an address such as https://api.stripe.com');
+      return value;
+    },
+  },
   paymentMinNanoUsd: amount('TOLLGATE_LEDGER_PAYMENT_MIN_USD', 'minimum amount of a payment, in USD', 5_000_000_000n),
   paymentMaxNanoUsd: amount('TOLLGATE_LEDGER_PAYMENT_MAX_USD', 'maximum amount of a payment, in USD', 1_000_000_000_000n),
 } satisfies Settings;
+
+/** Raises ConfigError when the settings contradict each other, whether or not there is a provider: it may be added later. */
+export function assertPayments({
+  stripeSecretKey,
+  stripeWebhookSecret,
+  paymentMinNanoUsd,
+  paymentMaxNanoUsd,
+}: Values<typeof paymentSettings>): void {
+  const faults: string[] = [];
+  if ((stripeSecretKey === undefined) !== (stripeWebhookSecret === undefined))
+    faults.push('TOLLGATE_LEDGER_STRIPE_SECRET_KEY and TOLLGATE_LEDGER_STRIPE_WEBHOOK_SECRET must be set together');
+  if (paymentMinNanoUsd > paymentMaxNanoUsd)
+    faults.push('TOLLGATE_LEDGER_PAYMENT_MIN_USD must not be above TOLLGATE_LEDGER_PAYMENT_MAX_USD');
+  if (faults.length > 0) throw new ConfigError(faults);
+}
+
+/** What is checked of them together. */
+export const paymentCheck = checkTogether(paymentSettings, assertPayments);

@@ -6,6 +6,7 @@ import { AppError } from '#client/errors/app-error.js';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import type { IdentityClaims } from '../identity-claims.js';
+import { assertSignIn } from './settings.js';
 
 /** Holds the settings of the provider. */
 export interface OidcSettings {
@@ -40,16 +41,11 @@ const metadataMs = 3_600_000;
 /** Any client can cause such a request to the provider, so that their number is limited. */
 const underWayMax = 20;
 
-/** Returns the provider, or undefined when none is set. Raises failed_precondition for inconsistent settings. */
+/** Returns the provider, or undefined when none is set. Raises ConfigError for inconsistent settings. */
 export function createOidc(settings: OidcSettings, { clock, log }: { clock: Clock; log: Logger }): OidcProvider | undefined {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcName: name, oidcScopes: scope } = settings;
-  if (issuer === undefined && clientId === undefined) return undefined;
-  if (issuer === undefined || clientId === undefined) {
-    throw new AppError(
-      'failed_precondition',
-      'TOLLGATE_AUTH_OIDC_ISSUER and TOLLGATE_AUTH_OIDC_CLIENT_ID must be set together; set both or neither.',
-    );
-  }
+  assertSignIn(settings);
+  if (issuer === undefined || clientId === undefined) return undefined;
   let underWay = 0;
   let found: { configuration: Promise<oidc.Configuration>; atMs: number } | undefined;
 

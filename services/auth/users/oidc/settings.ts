@@ -1,24 +1,15 @@
 // Who may sign up, and the identity provider with which users sign in; off unless they are set.
-import { flag, optionalText, text } from '#kit/config/settings.js';
+import { optionalForm } from '#kit/config/forms.js';
+import { checkTogether, ConfigError, flag, optionalText, type Settings, text, type Values } from '#kit/config/settings.js';
 
 /** The settings of sign-up and of the identity provider. */
 export const signInSettings = {
   signUp: flag('TOLLGATE_AUTH_SIGN_UP', 'anyone who can open the console may sign up, with an account of their own', { default: false }),
-  oidcIssuer: {
-    env: 'TOLLGATE_AUTH_OIDC_ISSUER',
-    description: 'address of an OpenID Connect provider with which users sign in to the console',
-    default: undefined,
-    parse(value: string) {
-      const url = URL.canParse(value) ? new URL(value) : undefined;
-      if (url === undefined || url.search !== '' || url.hash !== '' || url.username !== '')
-        throw new Error('must be an address such as https://id.example.com');
-      const { protocol, hostname } = url;
-      if (protocol !== 'https:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname))
-        throw new Error('must begin with https://, unless it is on this machine');
-      // Unchanged, since the issuer of a provider may end with a slash.
-      return value;
-    },
-  },
+  oidcIssuer: optionalForm(
+    'TOLLGATE_AUTH_OIDC_ISSUER',
+    'address of an OpenID Connect provider with which users sign in to the console',
+    issuerOf,
+  ),
   oidcClientId: optionalText(
     'TOLLGATE_AUTH_OIDC_CLIENT_ID',
     'client id of Tollgate at that provider; its redirect address is <public address>/console/api/oidc/callback',
@@ -33,4 +24,24 @@ export const signInSettings = {
     'every user of that provider with a verified email address may sign up, with an account of their own',
     { default: false },
   ),
-};
+} satisfies Settings;
+
+function issuerOf(value: string): string {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (url === undefined || url.search !== '' || url.hash !== '' || url.username !== '')
+    throw new Error('must be an address such as https://id.example.com');
+  const { protocol, hostname } = url;
+  if (protocol !== 'https:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname))
+    throw new Error('must begin with https://, unless it is on this machine');
+  // Unchanged, since the issuer of a provider may end with a slash.
+  return value;
+}
+
+/** Raises ConfigError when the identity provider is only partly configured. */
+export function assertSignIn({ oidcIssuer, oidcClientId }: Pick<Values<typeof signInSettings>, 'oidcIssuer' | 'oidcClientId'>): void {
+  if ((oidcIssuer === undefined) !== (oidcClientId === undefined))
+    throw new ConfigError(['TOLLGATE_AUTH_OIDC_ISSUER and TOLLGATE_AUTH_OIDC_CLIENT_ID must be set together']);
+}
+
+/** What is checked of them together. */
+export const signInCheck = checkTogether(signInSettings, assertSignIn);

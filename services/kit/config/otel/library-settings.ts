@@ -1,7 +1,8 @@
 // Checks the variables of the OpenTelemetry specification that our code does not read: those that OpenTelemetry's libraries read by themselves, which
 // replace an invalid value with a default, and those that nothing reads. So no variable of the specification is silently ignored.
+import { fileOf } from '../forms.js';
 import { oneOf, type Setting, type Settings } from '../settings.js';
-import { count, fileOf, optionalCount, pairsOf, parsed, refused } from './values.js';
+import { count, optionalCount, pairsOf, parsed, refused } from './values.js';
 
 type Kind = (env: string, description: string) => Setting<unknown>;
 

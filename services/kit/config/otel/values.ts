@@ -1,5 +1,4 @@
 // The kinds of OpenTelemetry's settings. Integers have at most 31 bits, and times are in milliseconds.
-import { accessSync, constants } from 'node:fs';
 import { integer, type Setting } from '../settings.js';
 
 const integerMax = 2 ** 31 - 1;
@@ -36,16 +35,6 @@ export function refused(env: string, instead: string): Setting<undefined> {
 export function addressOf(text: string): string {
   const url = URL.parse(text);
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') throw new Error('must be an address such as "http://localhost:4318"');
-  return text;
-}
-
-/** Returns the path. Throws if the file cannot be read. */
-export function fileOf(text: string): string {
-  try {
-    accessSync(text, constants.R_OK);
-  } catch {
-    throw new Error('must be the path of a file that this process can read');
-  }
   return text;
 }
 
