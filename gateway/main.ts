@@ -11,6 +11,7 @@ import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { PaymentServiceDefinition } from '#proto/ledger/v1/payments.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { HealthDefinition } from '#grpc/health/v1/health.js';
+import { createFolder } from '#kit/config/folder.js';
 import { runProcess } from '#kit/process/process.js';
 import { timed } from '#kit/rpc/chain/rpc-metrics.js';
 import { batchClient } from '#client/batch/batch-client.js';
@@ -24,6 +25,8 @@ await runProcess({
   build(config, host) {
     const { log, clock, common } = host;
     const { peers } = config;
+    const spoolDir = config.gateway.spoolDir ?? './data/spool';
+    createFolder(gatewaySettings.spoolDir.env, spoolDir);
     // The requests of all calls to the ledger and to metering are batched.
     const holds = { method: 'batch', operations: ['hold', 'release'], caller: 'gateway', log } as const;
     const records = { method: 'batch', operations: ['recordUsage'], caller: 'gateway', log } as const;
@@ -61,7 +64,7 @@ await runProcess({
       clock,
       log,
       common,
-      spoolDir: config.gateway.spoolDir ?? './data/spool',
+      spoolDir,
     });
     return [gateway];
   },

@@ -1,6 +1,6 @@
 // Runs Tollgate on one machine the way it runs on several: a process for each service and the gateway, gRPC with mutual TLS between
 // them, and a private MariaDB or Galera cluster in the data folder, and Redis. This launcher starts, supervises and stops them.
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +8,7 @@ import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { lockFolder } from '#kit/db/sqlite/folder-lock.js';
+import { createFolder } from '#kit/config/folder.js';
 import type { Part } from '#kit/lifecycle.js';
 import { type ProcessHost, runProcess } from '#kit/process/process.js';
 import { dialGrpc } from '#client/grpc/grpc-client.js';
@@ -45,7 +46,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
   const dataDir = resolve(config.launcher.dataDir);
   const tlsFolder = join(dataDir, 'tls');
   const logFolder = join(dataDir, 'logs');
-  for (const folder of [dataDir, logFolder]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const folder of [dataDir, logFolder]) createFolder(distributedSettings.dataDir.env, folder);
   // Galera's nodes never run as root and need access to their folder below this one. Everything else in it is readable only by its owner.
   if (database === 'galera' && process.getuid?.() === 0) chmodSync(dataDir, 0o711);
   const unlock = lockFolder(dataDir);

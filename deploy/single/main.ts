@@ -1,5 +1,4 @@
 // All of Tollgate in one process: a SQLite file per service, one for ledger and metering together, no network between the services, one public address.
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
@@ -16,6 +15,7 @@ import { claimAdminSocket } from '#kit/process/admin-socket.js';
 import { noteHttpAddress } from '#kit/process/http-address.js';
 import { lockFolder } from '#kit/db/sqlite/folder-lock.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
+import { createFolder } from '#kit/config/folder.js';
 import type { GroupValues } from '#kit/config/settings.js';
 import type { Part } from '#kit/lifecycle.js';
 import { createMailer } from '#kit/mail/mailer.js';
@@ -67,9 +67,11 @@ await runProcess({ name: 'single', settings, checks, ownPrefixes: ['TOLLGATE_'],
 async function build(config: GroupValues<typeof settings>, host: ProcessHost): Promise<Part[]> {
   const { log, clock } = host;
   const { dataDir } = config.single;
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  createFolder(singleSettings.dataDir.env, dataDir);
   const unlock = lockFolder(dataDir);
   refuseUnfinished(dataDir);
+  const spoolDir = config.gateway.spoolDir ?? join(dataDir, 'spool');
+  createFolder(gatewaySettings.spoolDir.env, spoolDir);
   const crossing = crossings[config.inProcess.messages];
   const socketPath = await claimAdminSocket(dataDir);
 
@@ -159,7 +161,6 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     offer(MeteringServiceDefinition, metering),
     offer(InferenceServiceDefinition, inference),
   ];
-  const spoolDir = config.gateway.spoolDir ?? join(dataDir, 'spool');
   const { gatewayThreads: configured, messages } = config.inProcess;
   const threads = configured ?? gatewayThreadsDefault();
   const as = { caller: 'gateway', crossing };

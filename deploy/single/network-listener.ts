@@ -8,7 +8,7 @@ import { setCertificate } from '#kit/process/process-info.js';
 import { grpcPart, type GrpcPartOptions } from '#kit/process/service-process.js';
 import { TlsFiles } from '#client/tls-files.js';
 import { ensureAuthority, ensureCertificate } from '#kit/tls/certificate-files.js';
-import type { grpcSettings } from './config.js';
+import { grpcSettings } from './config.js';
 
 /** Returns the listener as a part, if one is configured. Uses the process's certificates if they are set, otherwise those of the data folder. */
 export async function networkListener(
@@ -28,5 +28,5 @@ export async function networkListener(
     return files;
   };
   const tls = host.tls ?? (await own());
-  return [grpcPart({ ...offered, address: listen, tls }, host)];
+  return [grpcPart({ ...offered, address: listen, setting: grpcSettings.listen.env, tls }, host)];
 }

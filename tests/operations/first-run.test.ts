@@ -143,12 +143,12 @@ describe('a first start on a port that is in use', () => {
 });
 
 describe('a start with invalid settings', () => {
-  const end = async (env: Record<string, string>): Promise<{ code: number | null; text: string }> => {
+  const end = async (env: Record<string, string>): Promise<{ code: number | null; text: string; stderr: string }> => {
     const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-e2e-'));
     const child = startScript('dist/deploy/single/main.js', [], { PORT: '0', TOLLGATE_DATA_DIR: dataDir, ...env });
     const code = await new Promise<number | null>((resolve) => child.process.once('close', resolve));
     rmSync(dataDir, { recursive: true, force: true });
-    return { code, text: child.stdout() + child.stderr() };
+    return { code, text: child.stdout() + child.stderr(), stderr: child.stderr() };
   };
 
   it('suggests the nearest known setting for an unknown one', async () => {
@@ -198,5 +198,19 @@ describe('a start with invalid settings', () => {
       expect.stringContaining('TOLLGATE_LEDGER_PAYMENT_MIN_USD must not be above'),
       expect.stringContaining('TOLLGATE_TLS_CA'),
     ]);
+  });
+
+  // 192.0.2.1 is an address for documentation, which no machine has.
+  it.each([
+    ['TOLLGATE_DATA_DIR', join(root, 'package.json')],
+    ['TOLLGATE_GATEWAY_SPOOL_DIR', join(root, 'package.json', 'spool')],
+    ['TOLLGATE_GATEWAY_HOST', '192.0.2.1'],
+    ['TOLLGATE_GRPC_LISTEN', '192.0.2.1:7443'],
+    ['TOLLGATE_SINGLE_METRICS_LISTEN', '192.0.2.1:9464'],
+  ])('names the setting of a folder or an address that cannot be used: %s', async (name, value) => {
+    const { code, stderr } = await end({ [name]: value });
+    expect(code).toBe(1);
+    expect(stderr).toContain(name.replace('_SINGLE_', '_<PROCESS>_'));
+    expect(stderr).toContain(value);
   });
 });

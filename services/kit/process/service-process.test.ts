@@ -148,7 +148,9 @@ describe('a service process', () => {
     // An address for documentation, which no machine has.
     expect(await run({}, { env: { TOLLGATE_PROBE_METRICS_LISTEN: '192.0.2.1:9464' } })).toEqual([]);
     expect(await exited.promise).toBe(1);
-    expect(printed).toMatch(/^Could not start: Metrics cannot be shown at 192\.0\.2\.1:9464: /);
+    expect(printed).toMatch(
+      /^Could not start: Metrics cannot be served at 192\.0\.2\.1:9464, the address of TOLLGATE_<PROCESS>_METRICS_LISTEN: /,
+    );
   });
 
   it('reports settings that depend on each other together with all others', async () => {

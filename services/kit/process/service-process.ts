@@ -77,6 +77,7 @@ export async function runService<S extends Settings>(options: ServiceProcessOpti
           grpcPart(
             {
               address: config.server.listen,
+              setting: server.listen.env,
               healthAddress: config.server.healthListen,
               offers,
               access,
@@ -98,6 +99,8 @@ const readyPollMs = 1000;
 export interface GrpcPartOptions {
   /** host:port or unix:/path. */
   address: string;
+  /** The setting that names the address, for messages. */
+  setting?: string;
   /** host:port for probes without certificates. */
   healthAddress?: string | undefined;
   offers: readonly Offer[];
@@ -108,7 +111,7 @@ export interface GrpcPartOptions {
 
 /** Returns a gRPC server as a part: its health follows the modules' readiness from the start, and when it stops, calls in flight drain first. */
 export function grpcPart(
-  { address, healthAddress, offers, access, tls }: GrpcPartOptions,
+  { address, setting, healthAddress, offers, access, tls }: GrpcPartOptions,
   { log, common }: Pick<ProcessHost, 'log' | 'common'>,
 ): Part {
   let server: GrpcServer | undefined;
@@ -120,6 +123,7 @@ export function grpcPart(
       const running = await serveGrpc({
         services: offers.map((each) => each.served({ access, log })),
         address,
+        setting,
         healthAddress,
         tls,
         trustNetwork: common.trustNetwork,

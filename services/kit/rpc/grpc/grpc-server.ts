@@ -44,6 +44,8 @@ export interface ServeGrpcOptions {
   services: readonly ServedService[];
   /** "host:port" (port 0 for a free one) or "unix:/path". */
   address: string;
+  /** The setting that names the address, for messages. */
+  setting?: string | undefined;
   /** Absent: callers are trusted to be who they say they are, which only loopback and Unix sockets allow. */
   tls?: Tls;
   /** Trusts callers without TLS on other addresses too: only for networks that only trusted processes can reach. */
@@ -91,7 +93,7 @@ export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> 
 
   const socketPath = address.startsWith('unix:') ? address.slice('unix:'.length) : undefined;
   if (socketPath !== undefined) await removeStaleSocket(socketPath);
-  const port = await bind(server, address, credentialsFor(tls));
+  const port = await bind(server, address, credentialsFor(tls), options.setting);
   if (options.healthAddress !== undefined) await bind(healthServer, options.healthAddress, ServerCredentials.createInsecure());
   // Only the operator can open the socket. Processes have an umask that creates it with this mode, so that it is never open to others.
   if (socketPath !== undefined) chmodSync(socketPath, 0o600);
@@ -114,9 +116,14 @@ export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> 
   };
 }
 
-function bind(server: Server, address: string, credentials: ServerCredentials): Promise<number> {
+function bind(server: Server, address: string, credentials: ServerCredentials, setting?: string): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.bindAsync(address, credentials, (error, port) => (error === null ? resolve(port) : reject(error)));
+    const of = setting === undefined ? '' : `, the address of ${setting}`;
+    server.bindAsync(address, credentials, (error, port) =>
+      error === null
+        ? resolve(port)
+        : reject(new AppError('failed_precondition', `gRPC cannot be served at ${address}${of}: ${error.message}`)),
+    );
   });
 }
 
