@@ -1,4 +1,6 @@
 // The error output of the CLI: one line for the fault, one for the fix.
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { CommanderError } from 'commander';
 import { ConfigError } from '#kit/config/settings.js';
 import { AppError } from '#client/errors/app-error.js';
@@ -46,10 +48,39 @@ export function explain(error: unknown): Failure {
     const fix = fixes[error.reason];
     return { lines: [`error: ${error.message}`, ...(fix === undefined ? [] : [fix])], exitCode: 1 };
   }
+  const fileFault = faultOfFile(error);
+  if (fileFault !== undefined) return { lines: [`error: ${fileFault}`], exitCode: 2 };
   return {
     lines: [`error: ${error instanceof Error ? error.message : String(error)}`, 'This is a bug in the CLI; please report it.'],
     exitCode: 1,
   };
+}
+
+/** Returns what is wrong with the path of a file or a folder that the user named; undefined for any other error. */
+function faultOfFile(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code, path: source, dest } = error as NodeJS.ErrnoException & { dest?: string };
+  const path = dest ?? source;
+  if (path === undefined) return undefined;
+  switch (code) {
+    case 'ENOENT': {
+      const folder = dirname(path);
+      return existsSync(folder) ? `The file ${path} does not exist.` : `The folder ${folder} does not exist.`;
+    }
+    case 'ENOTDIR':
+      return `${path} cannot be used, because a part of it is a file and not a folder.`;
+    case 'EISDIR':
+      return `${path} is a folder; specify a file.`;
+    case 'EEXIST':
+      return `${path} already exists.`;
+    case 'EACCES':
+    case 'EPERM':
+      return `You do not have permission to use ${path}.`;
+    case 'EROFS':
+      return `${path} is on a read-only file system.`;
+    default:
+      return undefined;
+  }
 }
 
 /**

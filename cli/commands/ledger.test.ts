@@ -97,6 +97,15 @@ describe('the ledger', () => {
     expect((await tollgate(gateway, ['ledger', 'export'])).stdout).toBe('');
   });
 
+  it('reports a file that cannot be written as a fault of its path', async () => {
+    const missing = await tollgate(gateway, ['ledger', 'export', '--out', join(folder, 'missing', 'journal.csv')]);
+    expect(missing).toMatchObject({ code: 2, stderr: `error: The folder ${join(folder, 'missing')} does not exist.\n` });
+    expect(await tollgate(gateway, ['ledger', 'export', '--out', folder])).toMatchObject({
+      code: 2,
+      stderr: `error: ${folder} is a folder; specify a file.\n`,
+    });
+  });
+
   it('leaves no partial file when the connection is lost', async () => {
     const path = join(folder, 'journal.jsonl');
     const failed = await tollgate(gateway, ['ledger', 'export', '--out', path], { env: { TOLLGATE_DATA_DIR: folder } });
