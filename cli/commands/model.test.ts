@@ -73,7 +73,7 @@ describe('models', () => {
     });
     const { code, stderr } = await tollgate(gateway, ['model', 'put', '-'], { stdin });
     expect(code).toBe(2);
-    expect(stderr).toMatch(/has no field "alias"; did you mean "aliases"\?.*context_limit_tokens must be integer/s);
+    expect(stderr).toMatch(/has no field "alias" \(did you mean "aliases"\?\).*context_limit_tokens must be integer/s);
   });
 
   it('publish prices in USD per million tokens, also below `model`', async () => {

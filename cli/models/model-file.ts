@@ -1,7 +1,7 @@
 // Parses a model from JSON in the format that `tollgate model show --json` writes. Pure.
 import { type Static, Type } from 'typebox';
 import { Errors } from 'typebox/value';
-import { nearest } from '#kit/config/settings.js';
+import { nearMatch } from '#kit/config/settings.js';
 import { Model } from '#proto/catalog/v1/catalog.js';
 import { CliError } from '../errors.js';
 import type { Words } from '../options/parse.js';
@@ -129,8 +129,10 @@ function checked(value: unknown): Static<typeof ModelFile> {
     const where = error.instancePath === '' ? 'the model' : error.instancePath.slice(1).replaceAll('/', '.');
     if (error.keyword === 'additionalProperties') {
       const known = error.instancePath === '' ? Object.keys(ModelFile.properties) : Object.keys(TargetFields.properties);
-      for (const name of error.params.additionalProperties)
-        faults.push(`${where} has no field "${name}"; did you mean "${nearest(name, known)}"?`);
+      for (const name of error.params.additionalProperties) {
+        const near = nearMatch(name, known);
+        faults.push(`${where} has no field "${name}"${near === undefined ? '' : ` (did you mean "${near}"?)`}`);
+      }
     } else if (error.keyword !== 'boolean') {
       // An unknown field is also reported as a "boolean" fault of its own schema, false.
       faults.push(`${where} ${error.message}`);

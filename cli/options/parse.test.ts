@@ -106,5 +106,6 @@ describe('lists, counts and words', () => {
     expect(() => parseList(' , ')).toThrow('one or more');
     expect(() => parseCount('501', 1, 500)).toThrow('from 1 to 500');
     expect(() => wordsOf<KeyState>(KeyState, 'KEY_STATE_').parse('disable')).toThrow('Did you mean disabled?');
+    expect(() => wordsOf<KeyState>(KeyState, 'KEY_STATE_').parse('gift')).toThrow(/^It must be one of active, disabled, revoked\.$/);
   });
 });

@@ -2,7 +2,7 @@
 // commander's own "error: option '…' argument '…' is invalid.".
 import { InvalidArgumentError } from 'commander';
 import { dayMs } from '#kit/clock.js';
-import { nearest } from '#kit/config/settings.js';
+import { nearMatch } from '#kit/config/settings.js';
 import type { ModelPermission } from '#proto/auth/v1/auth.js';
 import { limitNanoUsdMax, parseUsd } from '#rules/money.js';
 
@@ -115,6 +115,12 @@ export function parseCount(text: string, min: number, max: number): number {
   return count;
 }
 
+/** Returns the error for a text that is not one of the words. */
+export function unknownWord(text: string, words: readonly string[]): InvalidArgumentError {
+  const near = nearMatch(text, words);
+  return new InvalidArgumentError(`${near === undefined ? '' : `Did you mean ${near}? `}It must be one of ${words.join(', ')}.`);
+}
+
 /** The words for a protobuf enum in arguments and output: KEY_STATE_ACTIVE is "active". */
 export interface Words<E extends number> {
   readonly all: readonly string[];
@@ -136,7 +142,7 @@ export function wordsOf<E extends number>(generated: Readonly<Record<string, str
     of: (value) => all.find((word) => values.get(word) === value) ?? 'unspecified',
     parse(text) {
       const value = values.get(text.toLowerCase().replaceAll('-', '_'));
-      if (value === undefined) throw new InvalidArgumentError(`Did you mean ${nearest(text, all)}? It is one of ${all.join(', ')}.`);
+      if (value === undefined) throw unknownWord(text, all);
       return value;
     },
   };

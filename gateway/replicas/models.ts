@@ -10,7 +10,7 @@ import {
 import type { Target } from '#proto/inference/v1/inference.js';
 import { pauseAt } from '#rules/model-pause.js';
 import type { Clock } from '#kit/clock.js';
-import { editDistance, nearest } from '#kit/config/settings.js';
+import { nearMatch } from '#kit/config/settings.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#client/call-context.js';
@@ -218,8 +218,8 @@ const slipsMax = 3;
 /** Suggests the model that was probably meant; the catalog is public, so this discloses nothing. */
 function unknownModel(name: string, known: readonly string[]): AppError {
   // Names are short; comparing a long text with all of them would only waste time.
-  const near = name.length > 100 ? '' : nearest(name, known);
-  const hint = near !== '' && editDistance(name, near) <= slipsMax ? ` Did you mean "${near}"?` : '';
+  const near = name.length > 100 ? undefined : nearMatch(name, known, slipsMax);
+  const hint = near === undefined ? '' : ` Did you mean "${near}"?`;
   return new AppError(
     'model_unknown',
     `The model "${name.slice(0, 200)}" does not exist.${hint} GET /v1/models lists the models of your key.`,

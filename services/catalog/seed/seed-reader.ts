@@ -1,5 +1,5 @@
 // Reads a parsed JSON object field by field, and collects every fault instead of stopping at the first. Pure.
-import { nearest } from '#kit/config/settings.js';
+import { nearMatch } from '#kit/config/settings.js';
 import { parseUsd } from '#rules/money.js';
 
 /** Reads one object of the file. Values of the wrong type are reported as faults and read as empty ones. */
@@ -81,7 +81,9 @@ export class SeedReader {
   /** Adds a fault for every field that was not read, because a misspelt field must not be treated as absent. */
   end(): void {
     for (const name of Object.keys(this.#fields)) {
-      if (!this.#read.has(name)) this.fault(name, `is not a known field; did you mean ${nearest(name, [...this.#read])}?`);
+      if (this.#read.has(name)) continue;
+      const near = nearMatch(name, [...this.#read]);
+      this.fault(name, near === undefined ? 'is not a known field' : `is not a known field; did you mean ${near}?`);
     }
   }
 

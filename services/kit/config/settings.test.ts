@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { checkTogether, ConfigError, duration, integer, parseGroups, parseSettings, text } from './settings.js';
+import { checkTogether, ConfigError, duration, integer, nearMatch, parseGroups, parseSettings, text } from './settings.js';
 
 const settings = {
   port: integer('PORT', 'where to listen', { min: 0, max: 65_535, default: 8080 }),
@@ -56,6 +56,15 @@ describe('settings', () => {
 
   it('do not include the variable that clients read their key from', () => {
     expect(faultsOf({ TOLLGATE_API_KEY: 'sk-tg-1' })).toEqual([]);
+  });
+
+  it('are suggested only if they are similar to the unknown name', () => {
+    expect(faultsOf({ TOLLGATE_FOO: 'x' })).toEqual(['TOLLGATE_FOO is not a known setting']);
+    expect(faultsOf({ TOLLGATE_HOLDTTL: 'x' })).toEqual(['TOLLGATE_HOLDTTL is not a known setting; did you mean TOLLGATE_HOLD_TTL?']);
+    expect(nearMatch('gift', ['cash', 'promotion'])).toBeUndefined();
+    expect(nearMatch('year', ['month', 'week', 'day'])).toBeUndefined();
+    expect(nearMatch('alias', ['id', 'aliases'])).toBe('aliases');
+    expect(nearMatch('abcdefghi', ['abcdef'], 2)).toBeUndefined();
   });
 
   it('of several parts are all known, and their faults are listed together', () => {

@@ -146,7 +146,7 @@ export type GroupValues<G extends SettingGroups> = { readonly [K in keyof G]: Va
 
 /**
  * Parses the settings from an environment. An unknown variable that starts with one of `ownPrefixes` is a fault, reported with
- * the nearest known name, so that a misspelt setting never silently gets its default. Raises ConfigError with every fault.
+ * the name that was probably meant, so that a misspelt setting never silently gets its default. Raises ConfigError with every fault.
  */
 export function parseSettings<S extends Settings>(settings: S, env: Environment, ownPrefixes: readonly string[] = []): Values<S> {
   return parseGroups({ settings }, env, ownPrefixes).settings;
@@ -210,26 +210,34 @@ function unknownNames(known: readonly string[], env: Environment, ownPrefixes: r
   const faults: string[] = [];
   for (const name of Object.keys(env)) {
     if (known.includes(name) || !/^(TOLLGATE|OTEL)_/.test(name) || name.startsWith(testPrefix) || name === clientKeyVariable) continue;
-    const best = nearest(name, known);
     const isOwn = ownPrefixes.some((prefix) => name.startsWith(prefix));
-    if (isOwn || editDistance(name, best) <= misspeltDistanceMax) faults.push(`${name} is not a known setting; did you mean ${best}?`);
+    // Without the prefix that all settings share, which would make any of them look similar.
+    const [prefix] = /^[A-Z]+_/.exec(name)!;
+    const endings = known.filter((each) => each.startsWith(prefix)).map((each) => each.slice(prefix.length));
+    const best = nearMatch(name.slice(prefix.length), endings, isOwn ? undefined : misspeltDistanceMax);
+    if (best !== undefined) faults.push(`${name} is not a known setting; did you mean ${prefix}${best}?`);
+    else if (isOwn) faults.push(`${name} is not a known setting`);
   }
   return faults;
 }
 
-/** Returns the candidate with the smallest edit distance. */
-export function nearest(name: string, candidates: readonly string[]): string {
-  let best = candidates[0] ?? '';
+/**
+ * Returns the candidate that was probably meant: the one with the smallest edit distance, if that is at most `distanceMax` and at most a third
+ * of the longer name. Of anything less similar a suggestion would only be confusing.
+ */
+export function nearMatch(name: string, candidates: readonly string[], distanceMax = Number.POSITIVE_INFINITY): string | undefined {
+  let best: string | undefined;
   let bestDistance = Number.POSITIVE_INFINITY;
   for (const candidate of candidates) {
     const distance = editDistance(name, candidate);
-    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+    const isNear = distance <= distanceMax && distance * 3 <= Math.max(name.length, candidate.length);
+    if (isNear && distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   return best;
 }
 
 /** Returns how many characters must be inserted, deleted or replaced to turn one text into the other. */
-export function editDistance(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i += 1) {
     const current = [i];
