@@ -32,6 +32,28 @@ describe('upstreams', () => {
     expect(gateway.state.secrets.get('acme')).toBe('from-typing');
   });
 
+  it('can be added only with a format that the service accepts, with a hyphen or an underscore', async () => {
+    const add = (format: string) =>
+      tollgate(gateway, [
+        'upstream',
+        'add',
+        'acme',
+        '--format',
+        format,
+        '--base-url',
+        'https://api.example/v1',
+        '--no-secret',
+        '--replace',
+      ]);
+    expect((await add('chat-completions')).code).toBe(0);
+    expect((await add('chat_completions')).code).toBe(0);
+    expect(gateway.state.upstreams[0]!.apiFormat).toBe(ApiFormat.API_FORMAT_CHAT_COMPLETIONS);
+    expect(await add('sandbox')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('It must be one of chat-completions, messages, responses.'),
+    });
+  });
+
   it('show that a secret is set, even if it is too short to show a part of it', async () => {
     gateway.state.upstreams.push(
       Upstream.fromPartial({ id: 'open' }),

@@ -10,7 +10,7 @@ import { parseCount, parseTimeLimit } from '../options/parse.js';
 import { credentialCommand } from './upstream-credential.js';
 import { addHealthCommands } from './upstream-health.js';
 import { findUpstream, readSecret, type SecretOptions } from './upstream-secret.js';
-import { testJson, testStepView, upstreamView, wireFormats } from '../views/upstream.js';
+import { addedFormatNames, parseAddedFormat, testJson, testStepView, upstreamView } from '../views/upstream.js';
 
 // The service ends a test within 15 s; the response still has to arrive.
 const testTimeoutMs = 25_000;
@@ -76,7 +76,7 @@ export function upstreamCommand(cli: Cli): Command {
   upstream
     .command('add <id>')
     .description('Add an upstream. Prompts for its secret unless an option says where to read it.')
-    .requiredOption('--format <format>', `the API format: ${wireFormats.all.join(', ')}`, wireFormats.parse)
+    .requiredOption('--format <format>', `the API format: ${addedFormatNames.join(', ')}`, parseAddedFormat)
     .requiredOption('--base-url <url>', 'the base URL up to and including the version segment, for example https://api.openai.com/v1')
     .option('--secret-stdin', 'read the secret from standard input')
     .option('--secret-env <name>', 'read the secret from this environment variable')

@@ -10,10 +10,10 @@ import {
 } from '#proto/inference/v1/inference.js';
 import { limitFields } from '#rules/upstream-limits.js';
 import { instant, instantJson, type JsonObject, type View } from '../output.js';
-import { wordsOf } from '../options/parse.js';
+import { unknownWord, wordsOf } from '../options/parse.js';
 
 /** The API formats, in words. */
-export const wireFormats = wordsOf<ApiFormat>(ApiFormat, 'API_FORMAT_');
+const wireFormats = wordsOf<ApiFormat>(ApiFormat, 'API_FORMAT_');
 
 /** An upstream. */
 export const upstreamView: View<Upstream> = {
@@ -50,6 +50,23 @@ export const upstreamView: View<Upstream> = {
     { title: 'last test', text: ({ lastTest }) => (lastTest === undefined ? 'never' : testWords(lastTest)) },
   ],
 };
+
+/** The formats that an upstream can be added with; the others are built in or only for clients. */
+const addedFormats: Readonly<Record<string, ApiFormat>> = {
+  'chat-completions': ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
+  messages: ApiFormat.API_FORMAT_MESSAGES,
+  responses: ApiFormat.API_FORMAT_RESPONSES,
+};
+
+/** The names of these formats, as the docs spell them. */
+export const addedFormatNames = Object.keys(addedFormats);
+
+/** Returns the format with this name, which may have underscores in place of hyphens, as in JSON output. */
+export function parseAddedFormat(text: string): ApiFormat {
+  const format = addedFormats[text.toLowerCase().replaceAll('_', '-')];
+  if (format === undefined) throw unknownWord(text, addedFormatNames);
+  return format;
+}
 
 const secretText = (lastFour: string): string => (lastFour === '' ? 'set' : `…${lastFour}`);
 
