@@ -51,6 +51,14 @@ describe('a balance', () => {
     expect(gateway.state.entries).toEqual([]);
   });
 
+  it('is reversed once per entry, without an idempotency key', async () => {
+    await tollgate(gateway, ['balance', 'deposit', '5']);
+    const [entry] = await tollgateJson(gateway, ['balance', 'entries']);
+    const reverse = ['balance', 'reverse', String(entry!['id']), '--reason', 'mistake'];
+    expect((await tollgate(gateway, reverse)).stdout).toMatch(/Booked as ent_\w+\.\n$/);
+    expect((await tollgate(gateway, reverse)).stdout).toMatch(/nothing was changed\.\n$/);
+  });
+
   it('prints how to retry a deposit whose outcome is unknown, and the retry books nothing twice', async () => {
     gateway.state.depositFault = new AppError('service_unavailable', 'The ledger went away.');
     const lost = await tollgate(gateway, ['balance', 'deposit', '5']);

@@ -45,7 +45,7 @@ export function balanceCommand(cli: Cli): Command {
           const accountId = await chooseAccount(auth, options.account);
           const { source = DepositSource.DEPOSIT_SOURCE_CASH } = options;
           const reason = withReference(options.reason ?? '', options.reference);
-          await post(cli, options.idempotencyKey, (idempotencyKey) =>
+          await postWithKey(cli, options.idempotencyKey, (idempotencyKey) =>
             ledger.deposit({ idempotencyKey, accountId, amountNanoUsd, source, reason }, operatorCall()),
           );
         }),
@@ -61,7 +61,7 @@ export function balanceCommand(cli: Cli): Command {
       (amountNanoUsd: bigint, options: AccountOption & { reason: string; reference?: string; entry?: string; idempotencyKey?: string }) =>
         cli.withServices(async ({ auth, ledger }) => {
           const accountId = await chooseAccount(auth, options.account);
-          await post(cli, options.idempotencyKey, (idempotencyKey) =>
+          await postWithKey(cli, options.idempotencyKey, (idempotencyKey) =>
             ledger.adjust(
               {
                 idempotencyKey,
@@ -86,7 +86,7 @@ export function balanceCommand(cli: Cli): Command {
         const { account, amount: amountNanoUsd, reason } = options;
         const accountId =
           account ?? (await metering.getUsageRecord({ callId: holdId, accountId: '' }, operatorCall())).record!.call!.accountId;
-        await post(cli, options.idempotencyKey, (idempotencyKey) =>
+        await postWithKey(cli, options.idempotencyKey, (idempotencyKey) =>
           ledger.refund({ idempotencyKey, accountId, holdId, amountNanoUsd, reason }, operatorCall()),
         );
       }),
@@ -102,8 +102,9 @@ export function balanceCommand(cli: Cli): Command {
         const { reason } = options;
         const effect = signedAmount(entry!);
         if (effect === 0n) throw new CliError('This entry did not change the balance of the account, so there is nothing to reverse.');
-        // The entry is part of the idempotency key, as in the console, so that a retry changes nothing.
-        await post(cli, `reverse ${entry!.id}`, (idempotencyKey) =>
+        // The entry is part of the idempotency key, as in the console, so that the command can be repeated as it is.
+        const idempotencyKey = `reverse ${entry!.id}`;
+        await post(cli, idempotencyKey, 'repeat the command', () =>
           entry!.kind === EntryKind.ENTRY_KIND_CHARGE
             ? ledger.refund({ idempotencyKey, accountId, holdId: entry!.reference, amountNanoUsd: undefined, reason }, operatorCall())
             : ledger.adjust({ idempotencyKey, accountId, amountNanoUsd: -effect, reason, linkedEntryId: entry!.id }, operatorCall()),
@@ -157,18 +158,23 @@ interface Posted {
   readonly replayed: boolean;
 }
 
-/** Posts to the journal and shows the result. Always prints the key: a retry is safe only with the same key. */
-async function post(cli: Cli, givenKey: string | undefined, send: (idempotencyKey: string) => Promise<Posted>): Promise<void> {
+/** Posts with the given key or a random one. Always prints it: a retry is safe only with the same key. */
+async function postWithKey(cli: Cli, givenKey: string | undefined, send: (idempotencyKey: string) => Promise<Posted>): Promise<void> {
   const idempotencyKey = givenKey ?? randomUUID();
+  await post(cli, idempotencyKey, `retry with the same amount and --idempotency-key ${idempotencyKey}`, () => send(idempotencyKey));
+  cli.out.note(`To retry safely, add: --idempotency-key ${idempotencyKey}`);
+}
+
+/** Posts to the journal and shows the result; `retry` says how to repeat it if the outcome is unknown. */
+async function post(cli: Cli, idempotencyKey: string, retry: string, send: () => Promise<Posted>): Promise<void> {
   try {
-    const { entry, balance, replayed } = await send(idempotencyKey);
+    const { entry, balance, replayed } = await send();
     cli.out.show(balanceView, balance!, { entry: entryView.json(entry!), replayed, idempotency_key: idempotencyKey });
     cli.out.note(replayed ? '\nThis had already been booked; nothing was changed.' : `\nBooked as ${entry!.id}.`);
-    cli.out.note(`To retry safely, add: --idempotency-key ${idempotencyKey}`);
   } catch (error) {
     if (!isOutcomeUnknown(error)) throw error;
     throw new CliError(`${error instanceof Error ? error.message : String(error)} It may or may not have been booked.`, {
-      fix: `To make sure, retry with the same amount and --idempotency-key ${idempotencyKey}; it is never booked twice.`,
+      fix: `To make sure, ${retry}; it is never booked twice.`,
       cause: error,
     });
   }

@@ -457,6 +457,7 @@ function ledger(state: FakeState): object {
     listKeySpend: async ({ keyIds }: { keyIds: string[] }) => ({
       keys: keyIds.map((keyId) => ({ keyId, spentNanoUsd: 1_500_000_000n, heldNanoUsd: 0n, limitNanoUsd: undefined })),
     }),
+    getEntry: async ({ entryId }: { entryId: string }) => ({ entry: find(state.entries, entryId, 'entry') }),
     listEntries: async () => ({ entries: [...state.entries].reverse(), nextPageToken: '' }),
     listJournal: async ({ accountId, pageToken, untilMs }: { accountId: string; pageToken: string; untilMs: bigint }) => {
       const wanted = state.entries.filter((entry) => (accountId === '' || entry.accountId === accountId) && entry.createdAtMs < untilMs);
