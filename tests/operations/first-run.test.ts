@@ -77,10 +77,11 @@ describe.each(modes)('the first start, %s', (mode) => {
 
   it('prints a working curl command for each format', () => {
     const curls = printed.split('\n').filter((line) => line.startsWith('curl '));
-    expect(curls).toHaveLength(2);
-    const [chatAnswer, message] = curls.map((line) => JSON.parse(execFileSync('sh', ['-c', line], { encoding: 'utf8' })));
+    expect(curls).toHaveLength(3);
+    const [chatAnswer, message, response] = curls.map((line) => JSON.parse(execFileSync('sh', ['-c', line], { encoding: 'utf8' })));
     expect(chatAnswer.choices[0].message.content).toBe('Hello');
     expect(message.content[0].text).toBe('Hello');
+    expect(response.output[0].content[0].text).toBe('Hello');
   });
 
   it('keeps everything across a restart, and prints no key', async () => {
