@@ -188,6 +188,8 @@ describe('the key replica', () => {
     const mistyped = auth.secret.slice(0, 20) + (auth.secret[20] === 'a' ? 'b' : 'a') + auth.secret.slice(21);
     for (const secret of ['x', 'sk-tg-', `${auth.secret}x`, mistyped]) expect(await refusalOf(secret)).toBe('key_malformed');
     expect(auth.lookUps).toBe(0);
+    await expect(keys.authenticate('sk-proj-x', client)).rejects.toThrow('it begins with "sk-tg-"');
+    await expect(keys.authenticate(mistyped, client)).rejects.toThrow('was mistyped or not copied completely');
   });
 
   it('queries auth once for an unknown key, not for each of its calls', async () => {

@@ -271,6 +271,7 @@ export function createKeyReplica(deps: {
     async authenticate(secret, client) {
       if (!isWellFormedSecret(secret, 'sk-tg-')) {
         if (secret.startsWith('mk-tg-')) throw fault('management_key_sent', {});
+        if (secret.startsWith('sk-tg-')) throw fault('key_mistyped', {});
         throw new AppError(
           'key_malformed',
           'This is not a Tollgate platform key: it begins with "sk-tg-" and has 55 characters. Check that the whole key was copied.',

@@ -203,10 +203,10 @@ export const sentences = {
   key_missing: { key_missing: 'The request has no platform key. Send one in the authorization or x-api-key header.' },
   key_malformed: {
     key_malformed: 'This is not a platform key. Check that the whole key was copied.',
+    key_mistyped: 'The platform key was mistyped or not copied completely. Copy it again.',
     management_key_sent: 'This is a management key, which cannot call models. Use a platform key, which begins with "sk-tg-".',
     platform_key_sent: 'This is a platform key, which can only call models. Use a management key, which begins with "mk-tg-".',
-    management_key_malformed:
-      'This is not a management key, which begins with "mk-tg-" and has 55 characters. Check that the whole key was copied.',
+    management_key_malformed: 'The management key was mistyped or not copied completely. Copy it again.',
   },
   key_unknown: {
     key_unknown: 'This key does not exist. Check that the whole key was copied, and that it belongs to this service.',
