@@ -117,6 +117,7 @@ export const sentences = {
   upload_too_slow: { upload_too_slow: 'The request arrived too slowly. Try again on a faster connection.' },
   idempotency_mismatch: {
     idempotency_mismatch: 'This idempotency key was already used with different parameters. Nothing was changed.',
+    idempotency_key_used: 'The idempotency key "{key}" was already used with different parameters. Nothing was changed.',
     id_mismatch: '"{id}" was already used with different parameters. Nothing was changed.',
     batch_mismatch: 'This batch id was already used for other codes. Use a new one.',
   },

@@ -124,7 +124,10 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     const first = await ledger.service.deposit(request);
     await ledger.service.deposit(depositRequest(customer, 1n));
     expect(await ledger.service.deposit(request)).toEqual({ ...first, replayed: true });
-    expect((await refusalOf(ledger.service.deposit({ ...request, amountNanoUsd: 71n }))).reason).toBe('idempotency_mismatch');
+    expect(await refusalOf(ledger.service.deposit({ ...request, amountNanoUsd: 71n }))).toMatchObject({
+      reason: 'idempotency_mismatch',
+      message: `The idempotency key "${request.idempotencyKey}" was already used with different parameters. Nothing was changed.`,
+    });
     // MySQL compares texts without their trailing spaces; to a caller these are two keys.
     await ledger.service.deposit({ ...request, idempotencyKey: `${request.idempotencyKey} ` });
     expect(await balanceOf(customer.accountId)).toMatchObject({ creditedNanoUsd: 141n, seq: 3n });

@@ -124,6 +124,7 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
   upload_too_slow: '请求上传过慢，请换用更快的网络后重试。',
   body_too_large: '请求过大，请缩小后重试。',
   idempotency_mismatch: '该幂等键已用于不同的参数，未作任何更改。请重新打开表单后重试。',
+  idempotency_key_used: '幂等键“{key}”已用于不同的参数，未作任何更改。请重新打开表单后重试。',
   id_mismatch: '“{id}”已用于不同的参数，未作任何更改。请重新打开表单后重试。',
   batch_mismatch: '该批次 ID 已用于其他兑换码。请重新打开表单后重试。',
   idempotency_in_progress: '相同的操作仍在进行中，请稍后重试。',

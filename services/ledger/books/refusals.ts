@@ -66,6 +66,11 @@ export function budgetReached(bucket: BudgetBucket, budget: PathBudget, limitNan
   return fault(isHeld ? 'budget_held' : 'budget_needed', { ...figures, ...resets }, { details, ...retry });
 }
 
+/** Returns the refusal of an idempotency key that was used before with different parameters. */
+export function keyUsed(key: string): AppError {
+  return fault('idempotency_key_used', { key });
+}
+
 /** Returns the refusal of an id that was executed before with different parameters. */
 export function mismatch(id: string): AppError {
   return fault('id_mismatch', { id });

@@ -13,7 +13,7 @@ import {
   refused,
   type Touched,
 } from '../books/model.js';
-import { balanceEmpty, mismatch } from '../books/refusals.js';
+import { balanceEmpty, keyUsed } from '../books/refusals.js';
 
 /** Adds money to an account. */
 export function applyDeposit(touched: Touched, operation: DepositOperation, nowMs: number): Applied<CreditReply> {
@@ -48,7 +48,7 @@ export function repeat(
 ): Applied<CreditReply> | undefined {
   if (touched.record === undefined) return undefined;
   const { entry, fingerprint } = touched.record;
-  if (fingerprint !== operation.fingerprint) return refused(mismatch(operation.idempotencyKey));
+  if (fingerprint !== operation.fingerprint) return refused(keyUsed(operation.idempotencyKey));
   return done({ entry, balance: balanceAfter(entry), replayed: true });
 }
 
