@@ -58,6 +58,10 @@ describe('settings', () => {
     expect(faultsOf({ TOLLGATE_API_KEY: 'sk-tg-1' })).toEqual([]);
   });
 
+  it('of the distributed mode are not called unknown', () => {
+    expect(faultsOf({ TOLLGATE_AUTH_LISTEN: 'x' })).toEqual(['TOLLGATE_AUTH_LISTEN is read only in distributed mode, by the auth process']);
+  });
+
   it('are suggested only if they are similar to the unknown name', () => {
     expect(faultsOf({ TOLLGATE_FOO: 'x' })).toEqual(['TOLLGATE_FOO is not a known setting']);
     expect(faultsOf({ TOLLGATE_HOLDTTL: 'x' })).toEqual(['TOLLGATE_HOLDTTL is not a known setting; did you mean TOLLGATE_HOLD_TTL?']);

@@ -1,4 +1,5 @@
 // Configuration in two pure steps: read variables from an environment, then parse them and report every fault at once.
+import { serviceNames } from '#rules/services.js';
 
 /** One setting: its variable and its valid values. */
 export interface Setting<T> {
@@ -206,6 +207,11 @@ export const clientKeyVariable = 'TOLLGATE_API_KEY';
 // close to one of its own is meant for it.
 const misspeltDistanceMax = 2;
 
+// Settings that a service has only if it is a process of its own: where it listens, and what it keeps apart from the others.
+const ofServiceProcess = new RegExp(
+  `^TOLLGATE_(${serviceNames.join('|').toUpperCase()})_(LISTEN|HEALTH_LISTEN|ADDRESS|DATABASE_URL|MIGRATION_DATABASE_URL|SECRET_KEY_FILE|METRICS_LISTEN)$`,
+);
+
 function unknownNames(known: readonly string[], env: Environment, ownPrefixes: readonly string[]): string[] {
   const faults: string[] = [];
   for (const name of Object.keys(env)) {
@@ -215,7 +221,9 @@ function unknownNames(known: readonly string[], env: Environment, ownPrefixes: r
     const [prefix] = /^[A-Z]+_/.exec(name)!;
     const endings = known.filter((each) => each.startsWith(prefix)).map((each) => each.slice(prefix.length));
     const best = nearMatch(name.slice(prefix.length), endings, isOwn ? undefined : misspeltDistanceMax);
-    if (best !== undefined) faults.push(`${name} is not a known setting; did you mean ${prefix}${best}?`);
+    const service = ofServiceProcess.exec(name)?.[1]!.toLowerCase();
+    if (isOwn && service !== undefined) faults.push(`${name} is read only in distributed mode, by the ${service} process`);
+    else if (best !== undefined) faults.push(`${name} is not a known setting; did you mean ${prefix}${best}?`);
     else if (isOwn) faults.push(`${name} is not a known setting`);
   }
   return faults;
