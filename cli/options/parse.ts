@@ -11,8 +11,10 @@ const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_
 /** Returns the nano-USD of an amount such as "5" or "-0.25". */
 export function parseAmount(text: string): bigint {
   const amount = parseUsd(text);
-  if (amount === undefined) throw new InvalidArgumentError('Specify an amount in USD such as 5 or 0.25, with at most 9 decimals.');
-  if (amount > limitNanoUsdMax || -amount > limitNanoUsdMax)
+  // An amount with more digits than any valid one has is not parsed either.
+  if (amount === undefined && !/^-?\d{11,}(\.\d{1,9})?$/.test(text))
+    throw new InvalidArgumentError('Specify an amount in USD such as 5 or 0.25, with at most 9 decimals.');
+  if (amount === undefined || amount > limitNanoUsdMax || -amount > limitNanoUsdMax)
     throw new InvalidArgumentError('The amount must be at most 9,000,000,000 USD.');
   return amount;
 }
@@ -108,10 +110,11 @@ export function parseAddresses(text: string): string[] {
   return text === 'all' ? [] : parseList(text);
 }
 
-/** Returns a whole number within bounds. */
-export function parseCount(text: string, min: number, max: number): number {
+/** Returns a whole number within bounds. `words` are what the option accepts besides, for the error. */
+export function parseCount(text: string, min: number, max: number, words: readonly string[] = []): number {
   const count = Number(text);
-  if (!/^\d+$/.test(text) || count < min || count > max) throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`);
+  if (!/^\d+$/.test(text) || count < min || count > max)
+    throw new InvalidArgumentError(`Specify ${[`a whole number from ${min} to ${max}`, ...words].join(', or ')}.`);
   return count;
 }
 

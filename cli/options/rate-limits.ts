@@ -26,7 +26,7 @@ export function withRateLimits(command: Command): Command {
 const parseLimit =
   (max: number) =>
   (text: string): Given =>
-    text === 'default' ? text : text === 'none' ? 0 : parseCount(text, 1, max);
+    text === 'default' ? text : text === 'none' ? 0 : parseCount(text, 1, max, ['none', 'default']);
 
 /** Reports whether a limit is given. */
 export function hasRateLimits({ rpm, tpm, concurrency }: RateLimitOptions): boolean {
