@@ -109,7 +109,7 @@ export function auditCommand(cli: Cli): Command {
           });
         if (last !== '')
           cli.out.note(
-            `\nKeep the last entry elsewhere; later \`tollgate audit verify --seen ${last.slice(0, 24)}…\` shows that nothing before it was changed.`,
+            `\nKeep the last entry elsewhere; later \`tollgate audit verify --seen ${last}\` shows that nothing before it was changed.`,
           );
       }),
     );

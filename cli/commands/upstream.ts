@@ -189,7 +189,7 @@ async function test(cli: Cli, { inference, catalog }: Services, upstreamId: stri
     throw new CliError(`The upstream ${upstreamId} failed at the step "${result.failedStep}".`, {
       fix: probedSteps.includes(result.failedStep)
         ? 'Remove from the entries of the model what it cannot do, or set up its server for it.'
-        : 'The finding above says why; `tollgate upstream show` shows it again.',
+        : `The finding above says why; \`tollgate upstream show ${upstreamId}\` shows it again.`,
     });
 }
 

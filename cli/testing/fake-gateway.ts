@@ -28,7 +28,13 @@ import {
 } from '#proto/auth/v1/auth.js';
 import type { Budget } from '#proto/budget/v1/budget.js';
 import { Notification, NotificationChannel, NotificationServiceDefinition, NotificationState } from '#proto/auth/v1/notifications.js';
-import { UserServiceDefinition, VerifyAuditLogResponse } from '#proto/auth/v1/users.js';
+import {
+  CreateSignInLinkResponse,
+  type ListUsersRequest,
+  type User,
+  UserServiceDefinition,
+  VerifyAuditLogResponse,
+} from '#proto/auth/v1/users.js';
 import { CatalogServiceDefinition, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import {
   type CapabilityProbe,
@@ -117,6 +123,8 @@ class FakeState {
   depositFault: AppError | undefined;
   /** The fault in the audit log. */
   auditDrift = '';
+  auditLast = { number: 0n, hash: Buffer.alloc(0) };
+  readonly users: User[] = [];
   lastRecordsRequest: ListUsageRecordsRequest | undefined;
   lastTotalsRequest: GetUsageTotalsRequest | undefined;
   totals = GetUsageTotalsResponse.fromPartial({
@@ -355,7 +363,18 @@ function auth(state: FakeState): object {
 
 function users(state: FakeState): object {
   return {
-    verifyAuditLog: async () => VerifyAuditLogResponse.fromPartial({ eventsChecked: 3n, fault: state.auditDrift }),
+    verifyAuditLog: async () =>
+      VerifyAuditLogResponse.fromPartial({
+        eventsChecked: 3n,
+        fault: state.auditDrift,
+        lastNumber: state.auditLast.number,
+        lastHash: state.auditLast.hash,
+      }),
+    listUsers: async ({ email }: ListUsersRequest) => ({
+      users: state.users.filter((user) => email === '' || user.email === email),
+      nextPageToken: '',
+    }),
+    createSignInLink: async () => CreateSignInLinkResponse.fromPartial({ token: 'link-token', expiresAtMs: BigInt(testNowMs + 60_000) }),
   };
 }
 
