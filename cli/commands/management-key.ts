@@ -7,7 +7,7 @@ import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
 import { parseAddresses, parseInstant, parseList } from '../options/parse.js';
 import { managementKeyView } from '../views/management-key.js';
-import { userByEmail } from './user.js';
+import { userByEmail } from '../options/users.js';
 
 interface CreateOptions {
   readonly account?: string;

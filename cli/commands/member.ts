@@ -2,11 +2,11 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { Role } from '#proto/auth/v1/users.js';
 import { chooseAccount, withAccount } from '../options/accounts.js';
+import { userByEmail } from '../options/users.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
 import { wordsOf } from '../options/parse.js';
 import { memberView } from '../views/user.js';
-import { userByEmail } from './user.js';
 
 const roles = wordsOf<Role>(Role, 'ROLE_');
 

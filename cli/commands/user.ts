@@ -1,9 +1,9 @@
 // tollgate user: the users of the console.
 import { Command } from 'commander';
-import { CreateUserRequest, ListUsersRequest, UpdateUserRequest, type User } from '#proto/auth/v1/users.js';
+import { CreateUserRequest, UpdateUserRequest } from '#proto/auth/v1/users.js';
 import type { Cli } from '../cli.js';
-import { operatorCall, type Services } from '../connect.js';
-import { CliError } from '../errors.js';
+import { operatorCall } from '../connect.js';
+import { userByEmail } from '../options/users.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { userView } from '../views/user.js';
 import { showLink } from './console.js';
@@ -42,7 +42,7 @@ export function userCommand(cli: Cli): Command {
   user
     .command('link <email>')
     .description('Create a link that signs a user in once.')
-    .action((email: string) => cli.withServices(({ users }) => showLink(cli, users, email)));
+    .action((email: string) => cli.withServices(async ({ users }) => showLink(cli, users, await userByEmail(users, email))));
 
   user
     .command('email <email> <new>')
@@ -101,12 +101,4 @@ function update(cli: Cli, email: string, change: Partial<UpdateUserRequest>): Pr
     const { user } = await users.updateUser(UpdateUserRequest.fromPartial({ userId: id, ...change }), operatorCall());
     cli.out.show(userView, user!);
   });
-}
-
-/** Returns the user with this email address. Raises a CliError when there is none. */
-export async function userByEmail(users: Services['users'], email: string): Promise<User> {
-  const [user] = (await users.listUsers(ListUsersRequest.fromPartial({ email, pageSize: 1 }), operatorCall())).users;
-  if (user === undefined)
-    throw new CliError(`There is no user with the email address ${email}.`, { fix: `Add them: tollgate user add ${email}` });
-  return user;
 }
