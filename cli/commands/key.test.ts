@@ -81,7 +81,11 @@ describe('accounts and keys', () => {
       allowedAddresses: [],
       state: KeyState.KEY_STATE_DISABLED,
     });
-    expect((await tollgate(gateway, ['key', 'revoke', id])).stdout).toMatch(/state +revoked/);
+    gateway.state.keys[0]!.previousSecretsExpireAtMs = BigInt(testNowMs + 1000);
+    expect((await tollgate(gateway, ['key', 'show', id])).stdout).toContain('old secret until');
+    const revoked = await tollgate(gateway, ['key', 'revoke', id]);
+    expect(revoked.stdout).toMatch(/state +revoked/);
+    expect(revoked.stdout).not.toContain('old secret until');
     const accountId = gateway.state.accounts[0]!.id;
     expect(await tollgateJson(gateway, ['account', 'suspend', accountId])).toMatchObject([{ state: 'suspended' }]);
     expect(await tollgateJson(gateway, ['account', 'resume', accountId])).toMatchObject([{ state: 'active' }]);

@@ -105,6 +105,10 @@ export const keyView: View<ShownKey> = {
     { title: 'last model', text: ({ activity }) => activity?.lastModelId ?? '' },
     { title: 'last call', text: ({ activity }) => activity?.lastCallId ?? '' },
     { title: 'refusing calls', text: refusing },
-    { title: 'old secret until', text: ({ key }) => instant(key.previousSecretsExpireAtMs) },
+    {
+      title: 'old secret until',
+      // No secret of a revoked key works any more.
+      text: (item) => (keyStateWord(item) === 'revoked' ? '' : instant(item.key.previousSecretsExpireAtMs)),
+    },
   ],
 };
