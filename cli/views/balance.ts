@@ -75,7 +75,7 @@ export const entryView: View<Entry> = {
     { title: 'amount', text: (entry) => usd(signedAmount(entry)), align: 'right' },
     { title: 'balance after', text: (entry) => usd(entry.creditedAfterNanoUsd - entry.spentAfterNanoUsd), align: 'right' },
     { title: 'entry', text: (entry) => entry.id },
-    { title: 'reference', text: (entry) => entry.reference },
+    { title: 'call or idempotency key', text: (entry) => entry.reference },
     { title: 'reason', text: (entry) => entry.reason },
   ],
 };
