@@ -64,9 +64,14 @@ describe('the doctor', () => {
       'certificates',
       'disks',
     ]);
-    expect((await tollgate(gateway, ['doctor'])).stdout).toMatch(
-      /ledger +serving; version 1\.2\.3 on Node 24\.0\.0 and SQLite 3\.50\.0[^]*holds +2 open, the oldest for 5 s/,
-    );
+    const { stdout } = await tollgate(gateway, ['doctor']);
+    expect(stdout).toMatch(/ledger +serving; version 1\.2\.3 on Node 24\.0\.0 and SQLite 3\.50\.0[^]*holds +2 open, the oldest for 5 s/);
+    // The lines are printed one by one, and are aligned all the same.
+    const starts = stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => /^.{4}  .*?  +/.exec(line)![0].length);
+    expect(new Set(starts.slice(1)).size).toBe(1);
   });
 
   it('prints the fix for each fault, and fails', async () => {

@@ -6,7 +6,7 @@ import { CliError } from '../errors.js';
 import type { View } from '../output.js';
 
 // The findings are printed as they arrive, so the column width cannot depend on the longest name.
-const checkWidth = 'configuration'.length;
+const checkWidth = 'notification outbox'.length;
 
 const findingView: View<Finding> = {
   json: (finding) => ({ check: finding.check, ok: finding.ok, detail: finding.detail, fix: finding.fix }),
