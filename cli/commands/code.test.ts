@@ -71,7 +71,7 @@ describe('a statement', () => {
       );
     }
     const listed = await tollgate(gateway, ['statement', 'list']);
-    expect(listed.stdout).toMatch(/2026-12 +\$0\.000000001 .*-\$2 .*\$0\.000000003 +4 +still open\n2026-11 .*\n2026-10 /);
+    expect(listed.stdout).toMatch(/2026-12 +\$0\.000000001 .*-\$2 .*\$0\.000000003 +4 +still open\n2026-11 .* closed\n2026-10 /);
     expect(await tollgateJson(gateway, ['statement', 'show', '2026-11'])).toMatchObject([
       { month: '2026-11', adjustments_usd: '-2', closing_nano_usd: '3', lines: 4, is_closed: true },
     ]);

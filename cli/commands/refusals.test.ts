@@ -56,9 +56,10 @@ describe('refusals', () => {
   });
 
   it('are counted by reason, or by other groups', async () => {
-    expect((await tollgate(gateway, ['refusals', 'totals'])).stdout).toMatch(/balance_empty +key_1 +7/);
+    expect((await tollgate(gateway, ['refusals', 'totals'])).stdout).toMatch(/^reason +calls\nbalance_empty +7\n$/);
     expect(gateway.state.lastRefusalTotalsRequest).toMatchObject({ groupBy: RefusalGroupBy.REFUSAL_GROUP_BY_REASON });
-    await tollgate(gateway, ['refusals', 'totals', '--by', 'hour', '--then-by', 'model', '--tz-offset', '+05:45']);
+    const nested = await tollgate(gateway, ['refusals', 'totals', '--by', 'hour', '--then-by', 'model', '--tz-offset', '+05:45']);
+    expect(nested.stdout).toMatch(/^hour +model +calls\n/);
     expect(gateway.state.lastRefusalTotalsRequest).toMatchObject({
       groupBy: RefusalGroupBy.REFUSAL_GROUP_BY_HOUR,
       thenBy: RefusalGroupBy.REFUSAL_GROUP_BY_MODEL,

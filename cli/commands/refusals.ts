@@ -54,16 +54,9 @@ export function refusalsCommand(cli: Cli): Command {
     .action((options: FilterOptions & { by: RefusalGroupBy; thenBy?: RefusalGroupBy; tzOffset?: number }) =>
       cli.withServices(async ({ auth, metering }) => {
         await assertAccount(auth, options.account);
-        const { groups } = await metering.getRefusalTotals(
-          {
-            filter: filterOf(options),
-            groupBy: options.by,
-            thenBy: options.thenBy ?? RefusalGroupBy.REFUSAL_GROUP_BY_UNSPECIFIED,
-            offsetMinutes: options.tzOffset ?? 0,
-          },
-          operatorCall(),
-        );
-        cli.out.list(refusalTotalView, groups);
+        const { by: groupBy, thenBy = RefusalGroupBy.REFUSAL_GROUP_BY_UNSPECIFIED, tzOffset: offsetMinutes = 0 } = options;
+        const request = { filter: filterOf(options), groupBy, thenBy, offsetMinutes };
+        cli.out.list(refusalTotalView(groupBy, thenBy), (await metering.getRefusalTotals(request, operatorCall())).groups);
       }),
     );
 

@@ -126,7 +126,9 @@ describe('usage', () => {
   });
 
   it('is summed in nested groups, with days in the given time zone', async () => {
+    expect((await tollgate(gateway, ['usage', 'totals'])).stdout).toMatch(/^calls /);
     const summed = await tollgate(gateway, ['usage', 'totals', '--by', 'day', '--then-by', 'model', '--tz-offset', '-08:00']);
+    expect(summed.stdout).toMatch(/^day +model +calls /);
     expect(summed.stdout).toMatch(/2027-01-15 +sandbox\/echo +2 +0 +\$0\.000012/);
     expect(gateway.state.lastTotalsRequest).toMatchObject({
       groupBy: GroupBy.GROUP_BY_DAY,

@@ -10,7 +10,7 @@ import { usd, usdJson } from '../output.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { parseOffset } from '../options/parse.js';
 import { withTraceLink } from '../views/trace-link.js';
-import { nestedTotalView, recordView, totalView, usageWords } from '../views/usage.js';
+import { recordView, totalView, usageWords } from '../views/usage.js';
 import { addUnsettledCommands } from './unsettled.js';
 
 // Sums over long periods read many records.
@@ -68,7 +68,7 @@ export function usageCommand(cli: Cli): Command {
           offsetMinutes: options.tzOffset ?? 0,
         };
         cli.out.list(
-          request.thenBy === GroupBy.GROUP_BY_UNSPECIFIED ? totalView : nestedTotalView,
+          totalView(request.groupBy, request.thenBy),
           (await metering.getUsageTotals(request, operatorCall(totalsTimeoutMs))).groups,
         );
       }),

@@ -65,12 +65,15 @@ export const refusalView: View<Refusal> = {
   ],
 };
 
-/** The count of one group of refused calls. */
-export const refusalTotalView: View<GetRefusalTotalsResponse_Group> = {
-  json: ({ name, thenName, calls }) => ({ name, then_name: thenName || null, calls: Number(calls) }),
-  columns: [
-    { title: 'group', text: ({ name }) => name || '-' },
-    { title: 'then', text: ({ thenName }) => thenName },
-    { title: 'calls', text: ({ calls }) => calls.toString(), align: 'right' },
-  ],
-};
+/** Returns the view of counts of refused calls by groups, and by groups within each of them. */
+export function refusalTotalView(by: RefusalGroupBy, thenBy: RefusalGroupBy): View<GetRefusalTotalsResponse_Group> {
+  const nested = { title: refusalGroups.of(thenBy), text: ({ thenName }: GetRefusalTotalsResponse_Group) => thenName || '-' };
+  return {
+    json: ({ name, thenName, calls }) => ({ name, then_name: thenName || null, calls: Number(calls) }),
+    columns: [
+      { title: refusalGroups.of(by), text: ({ name }) => name || '-' },
+      ...(thenBy === RefusalGroupBy.REFUSAL_GROUP_BY_UNSPECIFIED ? [] : [nested]),
+      { title: 'calls', text: ({ calls }) => calls.toString(), align: 'right' },
+    ],
+  };
+}

@@ -31,9 +31,8 @@ export const statementView: View<Statement> = {
     { title: 'closing', text: (statement) => usd(statement.closingNanoUsd), align: 'right' },
     { title: 'lines', text: (statement) => statement.entries.toString(), align: 'right' },
     {
-      title: '',
-      text: ({ hasArchivedEntries, isClosed }) =>
-        [isClosed ? '' : 'still open', hasArchivedEntries ? 'partly archived' : ''].filter(Boolean).join(', '),
+      title: 'state',
+      text: ({ hasArchivedEntries, isClosed }) => `${isClosed ? 'closed' : 'still open'}${hasArchivedEntries ? ', partly archived' : ''}`,
     },
   ],
 };

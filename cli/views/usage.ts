@@ -196,8 +196,16 @@ export const recordView: View<UsageRecord> = {
   ],
 };
 
-/** Totals of one group of calls. */
-export const totalView: View<GetUsageTotalsResponse_Group> = {
+/** Returns the view of totals by groups, and by groups within each of them. */
+export function totalView(by: GroupBy, thenBy: GroupBy): View<GetUsageTotalsResponse_Group> {
+  const columns: Column<GetUsageTotalsResponse_Group>[] = [];
+  if (by !== GroupBy.GROUP_BY_UNSPECIFIED) columns.push({ title: usageWords.groupBy.of(by), text: ({ name }) => name || '-' });
+  if (thenBy !== GroupBy.GROUP_BY_UNSPECIFIED)
+    columns.push({ title: usageWords.groupBy.of(thenBy), text: ({ thenName }) => thenName || '-' });
+  return { ...ungroupedView, columns: [...columns, ...ungroupedView.columns] };
+}
+
+const ungroupedView: View<GetUsageTotalsResponse_Group> = {
   json: (group) => ({
     name: group.name,
     then_name: group.thenName || null,
@@ -219,7 +227,6 @@ export const totalView: View<GetUsageTotalsResponse_Group> = {
     })),
   }),
   columns: [
-    { title: 'group', text: (group) => group.name || 'all' },
     { title: 'calls', text: (group) => group.calls.toString(), align: 'right' },
     { title: 'errors', text: (group) => group.errors.toString(), align: 'right' },
     { title: 'charge', text: (group) => usd(group.chargeNanoUsd), align: 'right' },
@@ -230,10 +237,4 @@ export const totalView: View<GetUsageTotalsResponse_Group> = {
     { title: 'reasoning', text: (group) => group.reasoningTokens.toString(), align: 'right' },
     { title: 'units', text: ({ units }) => units.map(({ unit, quantity }) => `${unit} ${quantity}`).join(', ') },
   ],
-};
-
-/** Totals of a group within another group. */
-export const nestedTotalView: View<GetUsageTotalsResponse_Group> = {
-  ...totalView,
-  columns: [totalView.columns[0]!, { title: 'then', text: (group) => group.thenName }, ...totalView.columns.slice(1)],
 };
