@@ -8,7 +8,7 @@ import { type ServiceName, serviceNames } from '#rules/services.js';
 import { type CliConfig, parseCliConfig } from '../config.js';
 import { operatorCall } from '../connect.js';
 import { CliError } from '../errors.js';
-import type { View } from '../output.js';
+import { instant, type View } from '../output.js';
 import { parseInstant } from '../options/parse.js';
 import { reportedKeys } from '../secret-keys.js';
 import { agrees, driftView, verificationView } from '../views/reconcile.js';
@@ -28,7 +28,7 @@ const backupView: View<Manifest & { folder: string }> = {
   }),
   columns: [
     { title: 'backup', text: ({ folder }) => folder },
-    { title: 'calls answered before', text: (backup) => backup.started_at },
+    { title: 'calls answered before', text: (backup) => instant(startOf(backup)) },
     { title: 'size', text: (backup) => `${(sizeOf(backup) / 1e6).toFixed(1)} MB` },
     {
       title: 'needs secret key',
@@ -36,6 +36,10 @@ const backupView: View<Manifest & { folder: string }> = {
     },
   ],
 };
+
+function startOf({ started_at: startedAt }: Manifest): bigint {
+  return BigInt(Date.parse(startedAt));
+}
 
 function sizeOf({ files }: Manifest): number {
   return files.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -161,7 +165,7 @@ function report(cli: Cli, restored: Restored, deliver: boolean): void {
     spool_left: spoolLeft,
   });
   if (isOpen) {
-    cli.out.note(`It has every call that was answered before ${manifest.started_at}.`);
+    cli.out.note(`It has every call that was answered before ${instant(startOf(manifest))}.`);
     if (callsInFlight > 0)
       cli.out.note(`${callsInFlight} calls were in flight; they are charged up to their last checkpoint soon after the start.`);
     if (!deliver) {

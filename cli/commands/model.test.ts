@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Capability, Modality, Model, ModelState, PriceVersion, Tokenizer } from '#proto/catalog/v1/catalog.js';
-import { type FakeGateway, startFakeGateway } from '../testing/fake-gateway.js';
+import { type FakeGateway, startFakeGateway, testNowMs } from '../testing/fake-gateway.js';
 import { tollgate, tollgateJson } from '../testing/tollgate.js';
 
 let gateway: FakeGateway;
@@ -60,6 +60,18 @@ describe('models', () => {
     expect(await tollgateJson(gateway, ['model', 'import', '-', '--dry-run'], { stdin })).toEqual([
       { id: 'acme/one', fields: 'same', price: 'same' },
     ]);
+  });
+
+  it('show until when and why they are paused', async () => {
+    const [model] = gateway.state.models as [Model];
+    const shown = async (pause: Model['pause']): Promise<string> => {
+      model.pause = pause;
+      return (await tollgate(gateway, ['model', 'show', 'acme/one'])).stdout;
+    };
+    expect(await shown({ sinceMs: 1n, untilMs: BigInt(testNowMs + 123), reason: 'Maintenance' })).toMatch(
+      /^paused +until 2027-01-15 08:00:00Z: Maintenance$/m,
+    );
+    expect(await shown({ sinceMs: 1n, untilMs: 0n, reason: '' })).toMatch(/^paused +until resumed$/m);
   });
 
   it('name every fault of a model file', async () => {

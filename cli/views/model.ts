@@ -65,6 +65,11 @@ function untilOf({ untilMs }: ModelPause): string | null {
   return untilMs === 0n ? null : instantJson(untilMs);
 }
 
+function pauseText({ untilMs, reason }: ModelPause): string {
+  const until = untilMs === 0n ? 'resumed' : instant(untilMs);
+  return `until ${until}${reason === '' ? '' : `: ${reason}`}`;
+}
+
 function modelJson(model: Model): JsonObject {
   return {
     id: model.id,
@@ -112,7 +117,7 @@ export const modelView: View<Model> = {
     { title: 'description', text: (model) => model.description },
     { title: 'provider', text: (model) => model.provider },
     { title: 'state', text: (model) => modelWords.state.of(model.state) },
-    { title: 'paused', text: ({ pause }) => (pause === undefined ? '' : `until ${untilOf(pause) ?? 'resumed'} ${pause.reason}`.trim()) },
+    { title: 'paused', text: ({ pause }) => (pause === undefined ? '' : pauseText(pause)) },
     { title: 'aliases', text: (model) => model.aliases.join(', ') },
     { title: 'context', text: (model) => `${model.contextLimitTokens} tokens` },
     { title: 'max output', text: (model) => `${model.outputLimitTokens} tokens` },
