@@ -32,7 +32,7 @@ export function keyCommand(cli: Cli): Command {
   const key = new Command('key').description('Platform keys, with their models, limits and expiry.');
   const parseExpiry = (text: string): bigint => parseInstant(text, cli.world.nowMs(), 'ahead');
 
-  withBudgets(withRateLimits(withAccount(key.command('create'))))
+  withBudgets(withRateLimits(withAccount(key.command('create'))), true)
     .description('Create a key. Its secret is shown only once.')
     .requiredOption('--name <name>', 'a name to recognise the key')
     .option('--project <id>', 'the project of the key, or default; the default project unless given', parseProject)

@@ -36,7 +36,7 @@ export function projectCommand(cli: Cli): Command {
     'Projects, which group the keys of an account, with models, limits and budgets of their own.',
   );
 
-  withBudgets(withRateLimits(withAccount(project.command('create <name>'))))
+  withBudgets(withRateLimits(withAccount(project.command('create <name>'))), true)
     .description('Create a project.')
     .option(...modelsOption)
     .option(...fallbackOption)

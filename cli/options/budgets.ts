@@ -25,17 +25,17 @@ export interface BudgetOptions {
   readonly alertAt?: readonly number[];
 }
 
-/** Adds the options to a command. */
-export function withBudgets(command: Command): Command {
+/** Adds the options to a command; `isNew` if it creates what has the budgets, so that there are none to remove. */
+export function withBudgets(command: Command, isNew = false): Command {
   return command
     .option(
       '--budget <period:usd>',
-      `what may be spent per period, such as month:25, also for ${periods.all.join(', ')}; month:25:soft only sends alerts, month:none removes the budget; repeatable, at most two`,
+      `what may be spent per period, such as month:25, also for ${periods.all.join(', ')}; month:25:soft only sends alerts${isNew ? '' : ', month:none removes the budget'}; repeatable, at most two`,
       (text: string, before: readonly Given[] = []) => [...before, parseBudget(text)],
     )
     .option(
       '--alert-at <percents>',
-      `the shares of these budgets at which alerts are sent, or none; ${alertPercentsDefault.join(',')} for a new budget`,
+      `the shares of these budgets at which alerts are sent, or none; ${alertPercentsDefault.join(',')} ${isNew ? 'by default' : 'for a new budget'}`,
       parsePercents,
     );
 }
