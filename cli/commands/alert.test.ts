@@ -30,6 +30,9 @@ describe('alerts', () => {
       emails: [],
     });
     expect((await tollgate(gateway, ['alert', 'get'])).stdout).toContain('off');
+    expect((await tollgate(gateway, ['alert', 'set', '5'])).stdout).toMatch(
+      /mail +no addresses, so only the console and webhooks report it/,
+    );
   });
 
   it('reject amounts that are not a valid threshold', async () => {

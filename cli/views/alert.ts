@@ -44,8 +44,11 @@ export const alertView: View<AlertNow> = {
     },
     {
       title: 'mail',
-      text: ({ alert, mailConfigured }) =>
-        `${alert!.emails.join(', ')}${alert!.emails.length > 0 && !mailConfigured ? ' (no mail server: TOLLGATE_SMTP_URL)' : ''}`,
+      text({ alert, mailConfigured }) {
+        const { emails, enabled } = alert!;
+        if (emails.length === 0) return enabled ? 'no addresses, so only the console and webhooks report it' : '';
+        return `${emails.join(', ')}${mailConfigured ? '' : ' (no mail server: TOLLGATE_SMTP_URL)'}`;
+      },
     },
   ],
 };
