@@ -310,6 +310,21 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect([typeof first.secret, second.secret]).toEqual(['string', null]);
   });
 
+  it('runs every call from the playground, also one that says that it is a retry: without a platform key it could be that of another user', async () => {
+    const prompt = { model: 'sandbox/story', messages: [{ role: 'user', content: '[delay=30ms] [tokens=30] Tell' }] };
+    const paths: string[] = [];
+    for (const name of ['left', 'retried']) {
+      const { key } = await owner.must<{ key: KeyView }>('POST', `${account}/keys`, { name }, 201);
+      paths.push(`${account}/keys/${key.id}/chat/completions`);
+    }
+    const retry = (count: number) => ({ 'x-stainless-retry-count': String(count) });
+    await expect(owner.ask('POST', paths[0]!, prompt, retry(0), AbortSignal.timeout(300))).rejects.toThrow();
+    const response = await owner.ask('POST', paths[1]!, prompt, retry(1));
+    expect([response.status, response.headers.get('idempotency-replayed')]).toEqual([200, null]);
+    expect(Number(response.headers.get('x-tollgate-charge-usd'))).toBeGreaterThan(0);
+    await response.body?.cancel();
+  });
+
   it('permits each role what it may do, and other users nothing', async () => {
     await addUser(system, 'stranger@example.com', password);
     const made = async (name: string): Promise<number> => (await (await browserOf(name)).ask('POST', `${account}/keys`, { name })).status;

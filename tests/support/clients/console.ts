@@ -13,7 +13,13 @@ export class Browser {
   ) {}
 
   /** Sends a request with a JSON body. Every response is checked against the document of the console's API. */
-  async ask(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
+  async ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+    signal: AbortSignal | null = null,
+  ): Promise<Response> {
     const response = await fetch(`${this.system.baseUrl}/console/api${path}`, {
       method,
       headers: {
@@ -25,6 +31,7 @@ export class Browser {
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       redirect: 'manual',
+      signal,
     });
     this.keep(response);
     await (
