@@ -51,6 +51,12 @@ describe('a balance', () => {
     expect(gateway.state.entries).toEqual([]);
   });
 
+  it('can be changed while auth is unavailable', async () => {
+    const { id } = gateway.state.accounts[0]!;
+    gateway.state.accountFault = new AppError('service_unavailable', 'Away.');
+    expect(await tollgateJson(gateway, ['balance', 'deposit', '5', '--account', id])).toMatchObject([{ available_usd: '5' }]);
+  });
+
   it('is reversed once per entry, without an idempotency key', async () => {
     await tollgate(gateway, ['balance', 'deposit', '5']);
     const [entry] = await tollgateJson(gateway, ['balance', 'entries']);

@@ -1,6 +1,7 @@
 // Determines which account a command applies to.
 import type { Command } from 'commander';
 import { ListAccountsRequest } from '#proto/auth/v1/auth.js';
+import { hasReason } from '#client/errors/app-error.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
 
@@ -9,9 +10,19 @@ export function withAccount(command: Command): Command {
   return command.option('--account <id>', 'the account; optional when there is only one');
 }
 
-/** Raises not_found if a given account does not exist: the ledger and metering know accounts only by their ids, and would take any. */
+const checkTimeoutMs = 2000;
+
+/**
+ * Raises not_found if a given account does not exist: the ledger and metering know accounts only by their ids, and would take any. While auth
+ * is unavailable it is not checked, because money must not depend on auth.
+ */
 export async function assertAccount(auth: Services['auth'], given: string | undefined): Promise<void> {
-  if (given !== undefined) await auth.getAccount({ accountId: given }, operatorCall());
+  if (given === undefined) return;
+  try {
+    await auth.getAccount({ accountId: given }, operatorCall(checkTimeoutMs));
+  } catch (error) {
+    if (!hasReason(error, 'service_unavailable', 'deadline_exceeded', 'overloaded')) throw error;
+  }
 }
 
 /** Returns the given account id, or that of the only account. Raises not_found, and a CliError when there is no account or more than one. */

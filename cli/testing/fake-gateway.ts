@@ -121,6 +121,8 @@ class FakeState {
   balancesFault: AppError | undefined;
   /** Thrown by the next deposit after it was booked. */
   depositFault: AppError | undefined;
+  /** The error that auth raises when it is asked for an account. */
+  accountFault?: AppError;
   /** The fault in the audit log. */
   auditDrift = '';
   auditLast = { number: 0n, hash: Buffer.alloc(0) };
@@ -253,7 +255,10 @@ function auth(state: FakeState): object {
       state.accounts.push(account);
       return { account };
     },
-    getAccount: async ({ accountId }: { accountId: string }) => ({ account: find(state.accounts, accountId, 'account') }),
+    getAccount: async ({ accountId }: { accountId: string }) => {
+      if (state.accountFault !== undefined) throw state.accountFault;
+      return { account: find(state.accounts, accountId, 'account') };
+    },
     listAccounts: async ({ pageSize, pageToken }: { pageSize: number; pageToken: string }) => {
       const { page, nextPageToken } = pageOf(state.accounts, pageSize, pageToken);
       return {

@@ -141,7 +141,7 @@ const faults: Readonly<Record<string, Script>> = {
   'slow-headers': { fault: { kind: 'slow-headers', delayMs: 60_000 } },
   stall: { blocks: [text], fault: { kind: 'stall', afterFrames: 4 } },
   drip: { blocks: [text], fault: { kind: 'drip' } },
-  cut: { blocks: [text], fault: { kind: 'cut', afterBytes: 700 } },
+  cut: { blocks: [text], fault: { kind: 'cut', afterBytes: 900 } },
   reset: { blocks: [text], fault: { kind: 'reset', afterBytes: 700 } },
   gzip: { blocks: [text], fault: { kind: 'gzip' } },
   'whole-answer': { blocks: [text], fault: { kind: 'whole-answer' } },
