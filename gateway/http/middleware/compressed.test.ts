@@ -11,6 +11,8 @@ const line = `${'0123456789'.repeat(20)}\n`;
 describe('the compression of a route', () => {
   let server: Server;
   let address: string;
+  /** Resolves when the client has received the head of a response that fails later. */
+  let clientHasHead: Promise<void>;
   beforeAll(async () => {
     const app = new Koa();
     app.on('error', () => undefined);
@@ -32,7 +34,10 @@ describe('the compression of a route', () => {
 
   async function* lines(isFailing: boolean): AsyncGenerator<string, void, void> {
     for (let index = 0; index < 100; index += 1) {
-      if (isFailing && index === 50) throw new Error('The database is away.');
+      if (isFailing && index === 50) {
+        await clientHasHead;
+        throw new Error('The database is away.');
+      }
       if (index % 10 === 0) await pause(1);
       yield line;
     }
@@ -55,6 +60,10 @@ describe('the compression of a route', () => {
   });
 
   it.each(['gzip', 'identity'])('breaks the connection when a stream fails, as %s', async (encoding) => {
-    await expect(read('/failing', encoding).then((response) => response.text())).rejects.toThrow('terminated');
+    let fail = (): void => undefined;
+    clientHasHead = new Promise((resolve) => (fail = resolve));
+    const response = await read('/failing', encoding);
+    fail();
+    await expect(response.text()).rejects.toThrow('terminated');
   });
 });
