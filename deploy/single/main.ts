@@ -200,7 +200,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   const operatorSocket = grpcPart({ address: `unix:${socketPath}`, offers, access, tls: undefined }, host);
   const listeners = await networkListener(config.grpc, dataDir, { offers, access }, host);
 
-  // Only now, since an operator who fixes what prevented a start still needs the link and the key.
+  // The first run comes last: an operator who fixes what prevented a start still needs the link and the key.
   const welcomePart: Part = {
     name: 'welcome',
     async start() {

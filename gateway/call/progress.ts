@@ -24,8 +24,6 @@ export class Progress implements Readable {
   /** The usage that would be charged now. Output read after the client disconnected counts only by the upstream's own total figures. */
   tokens: TokenCounts = noTokens;
   outputTokensRead = 0;
-  /** Whether an upstream may be at work on the call. */
-  isAsked = false;
   /** Reports whether the current attempt has begun to answer. */
   hasBegun = false;
   /** Reports whether the client disconnected before the model finished. */
@@ -36,6 +34,8 @@ export class Progress implements Readable {
   #areReported = { input: false, output: false };
   #reportedOutput: ReportedOutput | undefined;
   #delivered = new AnswerText();
+  /** Whether an upstream may be working on the call. */
+  #isAtUpstream = false;
   /** The upstreams that accepted the call, by target. A hedged call has two attempts at the same time. */
   readonly #accepted = new Set<string>();
 
@@ -54,9 +54,9 @@ export class Progress implements Readable {
   }
 
   get isExpected(): boolean {
-    // Until one has begun to answer, another upstream may be called.
+    // Until an upstream has begun to answer, another one may be called.
     if (this.mayBeHedged && !this.hasBegun) return false;
-    return this.isAccepted || (this.isAsked && !this.call.streaming);
+    return this.isAccepted || (this.#isAtUpstream && !this.call.streaming);
   }
 
   /** Returns the usage that is charged if the gateway is lost now: nothing before output, then also the request where it has a price. */
@@ -66,7 +66,7 @@ export class Progress implements Readable {
 
   /** Notes that the targets are called from now on. */
   ask(nowMs: number): void {
-    this.isAsked = true;
+    this.#isAtUpstream = true;
     this.attempts.ask(nowMs - this.startedAtMs);
   }
 
@@ -78,7 +78,7 @@ export class Progress implements Readable {
   /** Notes what the model sent. */
   take(batch: GenerateResponse, nowMs: number): void {
     const { failedAttempt, accepted, usageSoFar, events, waits } = batch;
-    if (waits !== undefined) this.isAsked = !waits;
+    if (waits !== undefined) this.#isAtUpstream = !waits;
     if (failedAttempt !== undefined) this.#fail(failedAttempt);
     if (accepted !== undefined) this.#accept(accepted.target);
     if (usageSoFar !== undefined) {

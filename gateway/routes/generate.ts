@@ -109,8 +109,8 @@ function fallbackHeaders(modelId: string, { requestedModelId, budgetId, spentPer
 }
 
 /**
- * Begins a call without an idempotency key. If its client library retries, the call may be one that it sent before. A call from the playground cannot:
- * it has no platform key, without which the calls of different users could not be told apart.
+ * Begins a call without an idempotency key. If its client library retries, the call may be one that it sent before. Calls from the playground
+ * are never joined: they carry no platform key, so the calls of different users could not be told apart.
  */
 function beginUnkeyed(
   ctx: Context,

@@ -310,7 +310,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect([typeof first.secret, second.secret]).toEqual(['string', null]);
   });
 
-  it('runs every call from the playground, also one that says that it is a retry: without a platform key it could be that of another user', async () => {
+  it('runs every call from the playground, even one that is marked as a retry: without a platform key, it could repeat the call of another user', async () => {
     const prompt = { model: 'sandbox/story', messages: [{ role: 'user', content: '[delay=30ms] [tokens=30] Tell' }] };
     const paths: string[] = [];
     for (const name of ['left', 'retried']) {

@@ -285,7 +285,7 @@ export const schema: Migration = {
     'CREATE INDEX notification_by_endpoint ON notification (endpoint_id, state, id)',
 
     // event_types is a JSON list. States are the numbers of the protobuf enum. failing_since_ms is NULL after an attempt that succeeded;
-    // last_failed_at_ms remains.
+    // last_failed_at_ms does not change then.
     `CREATE TABLE webhook_endpoint (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
       account_id ${sql.bytes(16)} NOT NULL,

@@ -19,8 +19,8 @@ import type { AttemptedAddress, WebhookEndpointStore } from './endpoint-store.js
 export const failingMsMax = 3 * dayMs;
 
 /**
- * The longest time between two failures of the same outage. Nothing is known about an endpoint that no request was sent to, so two failures further apart
- * than this show nothing about the time between them. A request is retried sooner than this.
+ * The longest time between two failures of the same outage. While no request is sent to an endpoint, nothing is known about it, so two failures
+ * that are further apart are not one outage. Requests are retried sooner than this.
  */
 export const failurePauseMsMax = dayMs;
 

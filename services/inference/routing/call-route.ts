@@ -116,7 +116,8 @@ export class CallRoute {
   }
 
   /**
-   * Waits until the vendor of the target that was chosen last admits the call by its requests and tokens per minute; undefined if it does now. Raises upstream_rate_limited if that takes too long, and the signal's reason if it aborts first.
+   * Waits until the vendor of the target that was chosen last admits the call by its requests and tokens per minute; undefined if the vendor
+   * admits it at once. Raises upstream_rate_limited if that takes too long, and the signal's reason if it aborts first.
    */
   admit(signal: AbortSignal): Promise<void> | undefined {
     const paced = this.#paced(this.#current, this.#credential);
@@ -132,7 +133,7 @@ export class CallRoute {
     countPaced(paced.upstreamId, true);
   }
 
-  /** Takes the call from the vendor's allowance. Returns how long to wait before the next attempt to, if it is used up. */
+  /** Takes the call from the vendor's allowance. If that is used up, returns how long to wait before trying again. */
   #takeAllowance(paced: Paced): number | undefined {
     const taken = this.router.deps.pace.take(paced, this.#tokens);
     if (typeof taken !== 'number') {
@@ -235,7 +236,7 @@ export class CallRoute {
     const attempt = this.#attempt;
     if (attempt === undefined) return;
     this.#attempt = undefined;
-    // A vendor counts no tokens of a call that it refuses, and nothing of one that was not sent.
+    // Vendors do not count the tokens of a call that they refuse. A call that was not sent does not count at all.
     const isCounted = verdict === 'success' || verdict === 'none';
     if (isUnsent(error)) this.#pacedCall?.cancel();
     else this.#pacedCall?.end(this.#usage === undefined ? (isCounted ? undefined : 0) : sumOf(this.#usage));

@@ -15,11 +15,11 @@ export interface Paced {
   readonly allowance: Allowance;
 }
 
-/** A call that was counted. One of the methods must be called once. */
+/** A call that was counted. Exactly one of the methods must be called, once. */
 export interface PacedCall {
   /** Ends the call with the tokens that it used; undefined keeps the estimate. */
   end(usedTokens: number | undefined): void;
-  /** Ends a call that was not sent to the vendor, so that it counts no longer. */
+  /** Ends a call that was not sent to the vendor, so that it no longer counts. */
   cancel(): void;
 }
 

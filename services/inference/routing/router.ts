@@ -66,7 +66,7 @@ export interface KnownTarget extends Judged {
   credentialList: readonly UpstreamCredential[] | undefined;
   /** The retry budget of the models whose first target it is. */
   readonly budget: RetryBudget;
-  /** The overrides that there are: its own by an empty id, and those of its credentials by theirs. Some of the credentials may not be known yet. */
+  /** The overrides that were read last, by credential id; that of the target itself has an empty id. Some of the credentials may not be known yet. */
   readonly decided: Map<string, TargetOverride>;
 }
 

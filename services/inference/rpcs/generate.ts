@@ -121,7 +121,7 @@ class AttemptRun implements Run {
   }
 
   /**
-   * Waits until its vendor's allowance admits the attempt; undefined if it has none. Raises unsupported_field if the format cannot express
+   * Waits until its vendor's allowance admits the attempt; undefined if it does at once. Raises unsupported_field if the format cannot express
    * the request.
    */
   admit(): Promise<void> | undefined {

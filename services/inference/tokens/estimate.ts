@@ -10,7 +10,7 @@ import { countTexts } from './tokenizer.js';
 export interface Readable {
   readonly prompt: Prompt;
   readonly responseFormat: ResponseFormat | undefined;
-  /** Set if the messages are texts to turn into vectors, each by itself, around which models have no tokens. */
+  /** Set for embeddings: each message is a text of its own, and models add no tokens around it. */
   readonly isEmbedding?: boolean;
 }
 

@@ -231,7 +231,7 @@ function unknownNames(known: readonly string[], env: Environment, ownPrefixes: r
 
 /**
  * Returns the candidate that was probably meant: the one with the smallest edit distance, if that is at most `distanceMax` and at most a third
- * of the longer name. Of anything less similar a suggestion would only be confusing.
+ * of the longer name. A suggestion that is less similar would only confuse.
  */
 export function nearMatch(name: string, candidates: readonly string[], distanceMax = Number.POSITIVE_INFINITY): string | undefined {
   let best: string | undefined;

@@ -173,7 +173,7 @@ export class WindowTable {
     this.#end(subjects, counted, { requests: 1, tokens: usedTokens }, nowMs);
   }
 
-  /** Ends a call that was counted but not made, so that neither a request nor tokens remain of it. */
+  /** Ends a call that was counted but not made, so that neither its request nor its tokens count. */
   cancel(subjects: readonly WindowSubject[], counted: Counted, nowMs: number): void {
     this.#end(subjects, counted, { requests: 0, tokens: 0 }, nowMs);
   }
