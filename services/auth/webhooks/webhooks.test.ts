@@ -211,6 +211,11 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     for (let passed = 0; passed < failingMsMax; passed += dayMs / 2) {
       await publish();
       await eventually(async () => ((await log()).every(({ lastResult }) => lastResult !== '') ? true : undefined));
+      // The failure of the endpoint is recorded after the result of the request.
+      await eventually(async () => {
+        const row: Record<string, unknown> | undefined = await auth.db.knex('webhook_endpoint').first().max('last_failed_at_ms as ms');
+        return Number(row?.['ms']) === auth.clock.nowMs() ? true : undefined;
+      });
       auth.clock.advance(dayMs / 2);
     }
     await publish();
