@@ -39,6 +39,8 @@ export async function readJsonBody(ctx: Context, bytesMax: number, check?: (outl
   } catch (error) {
     throw new AppError('invalid_request', 'The body is not valid UTF-8.', { cause: error });
   }
+  // The request keeps its listeners until the response has ended, and would keep the body with them.
+  chunks.length = 0;
   const outline = outlineOf(text);
   check?.(outline);
   let value: unknown;
@@ -72,7 +74,7 @@ function unpacked(ctx: Context, unpacker: Gunzip | Inflate): Readable {
 
 /** A body as it arrived. */
 interface Chunks {
-  readonly chunks: readonly Buffer[];
+  readonly chunks: Buffer[];
   readonly bytes: number;
 }
 
@@ -113,8 +115,7 @@ async function readChunks(ctx: Context, bytesMax: number): Promise<Chunks> {
     });
     body.once('end', () => {
       guarded?.end();
-      // The stream keeps its listeners until the response has ended, and would keep the body with them.
-      resolve({ chunks: chunks.splice(0), bytes: total });
+      resolve({ chunks, bytes: total });
     });
     body.on('error', (error) => reject(broken(error)));
     body.once('close', () => {
