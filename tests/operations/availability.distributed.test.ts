@@ -11,7 +11,8 @@ import { killOne, pidsOf, type ProcessName, startedSince } from '../support/syst
 import { startSystem, type System } from '../support/systems/system.js';
 import { observe, type SeenCall, startTraffic } from '../support/clients/traffic.js';
 
-const restartMs = 3000;
+// Long enough for a run of the operator's command on a busy machine.
+const restartMs = 5000;
 // Generous, because starting a process takes long on a busy machine.
 const restartedMsMax = 30_000;
 const foundMsMax = 4000;
@@ -41,11 +42,11 @@ describe('a distributed system that loses a process', () => {
       ...receiver.env,
       TOLLGATE_DISTRIBUTED_RESTART_DELAY: `${restartMs}ms`,
       // Short, so that the calls of a lost gateway are closed within the test, yet longer than any outage here.
-      TOLLGATE_METERING_LEASE: '10s',
+      TOLLGATE_METERING_LEASE: '14s',
       TOLLGATE_METERING_SWEEP_INTERVAL: '200ms',
       TOLLGATE_METERING_LOST_GRACE: '0ms',
-      TOLLGATE_METERING_HOLD_TTL: '12s',
-      TOLLGATE_GATEWAY_HOLD_TTL: '12s',
+      TOLLGATE_METERING_HOLD_TTL: '16s',
+      TOLLGATE_GATEWAY_HOLD_TTL: '16s',
     });
     accountId = (await system.json<{ id: string }>('account', 'list')).id;
     await system.cli('balance', 'deposit', '50');
