@@ -1,5 +1,5 @@
 // Books payments as journal entries, each once: the idempotency key contains the provider's own id.
-import { AppError, hasReason } from '#client/errors/app-error.js';
+import { hasReason } from '#client/errors/app-error.js';
 import { formatUsd } from '#rules/money.js';
 import type { Logger } from '#kit/log.js';
 import type { CallContext } from '#client/call-context.js';
@@ -8,7 +8,7 @@ import type { Paid, PaymentEvent } from './provider.js';
 
 /** Holds the dependencies of booking. */
 export interface BookingDeps {
-  readonly ledger: Pick<LedgerService, 'deposit' | 'adjust' | 'getBalance'>;
+  readonly ledger: Pick<LedgerService, 'deposit' | 'adjust' | 'getBalance' | 'getEntryByIdempotencyKey'>;
   readonly log: Logger;
 }
 
@@ -72,15 +72,10 @@ async function bookRefund(
   const { accountId } = payment;
   // A refund's event may arrive before that of its payment.
   const { id: linkedEntryId } = await bookPaid(provider, payment, context, deps);
+  const idempotencyKey = paymentKey(provider, refundId);
   const take = (takenNanoUsd: bigint) =>
     ledger.adjust(
-      {
-        idempotencyKey: paymentKey(provider, refundId),
-        accountId,
-        amountNanoUsd: -takenNanoUsd,
-        reason: `refund of ${provider} ${payment.paymentId}`,
-        linkedEntryId,
-      },
+      { idempotencyKey, accountId, amountNanoUsd: -takenNanoUsd, reason: `refund of ${provider} ${payment.paymentId}`, linkedEntryId },
       inNameOf(provider, context),
     );
   const facts = { provider, payment_id: payment.paymentId, account_id: accountId, refunded_usd: formatUsd(amountNanoUsd) };
@@ -88,19 +83,35 @@ async function bookRefund(
     const { replayed } = await take(amountNanoUsd);
     if (!replayed) log.info(facts, 'a refund was deducted from the balance');
   } catch (error) {
-    // An earlier attempt has deducted a smaller amount, because less was available.
-    if (hasReason(error, 'idempotency_mismatch')) return;
-    if (!hasReason(error, 'balance_empty')) throw error;
-    const { balance } = await ledger.getBalance({ accountId }, context);
-    const leftNanoUsd = balance!.availableNanoUsd < amountNanoUsd ? balance!.availableNanoUsd : amountNanoUsd;
-    if (leftNanoUsd > 0n) await take(leftNanoUsd).catch(mismatchIsDone);
+    if (hasReason(error, 'balance_empty')) {
+      const { balance } = await ledger.getBalance({ accountId }, context);
+      const leftNanoUsd = balance!.availableNanoUsd < amountNanoUsd ? balance!.availableNanoUsd : amountNanoUsd;
+      if (leftNanoUsd > 0n) await take(leftNanoUsd).catch(mismatchIsDone);
+    } else mismatchIsDone(error);
+    // An earlier attempt may have deducted another amount, and ended before it could report the rest.
+    const taken = await entryOf(accountId, idempotencyKey, context, deps);
     log.error(
-      { ...facts, missing_usd: formatUsd(amountNanoUsd - leftNanoUsd) },
+      { ...facts, missing_usd: formatUsd(amountNanoUsd - (taken?.amountNanoUsd ?? 0n)) },
       'a refund was larger than the available balance; the rest was spent or is held, and an operator must decide about it',
     );
   }
 }
 
 function mismatchIsDone(error: unknown): void {
-  if (!(error instanceof AppError) || error.reason !== 'idempotency_mismatch') throw error;
+  if (!hasReason(error, 'idempotency_mismatch')) throw error;
+}
+
+/** Returns the entry with this idempotency key; undefined if there is none. */
+export async function entryOf(
+  accountId: string,
+  idempotencyKey: string,
+  context: CallContext,
+  { ledger }: Pick<BookingDeps, 'ledger'>,
+): Promise<Entry | undefined> {
+  try {
+    return (await ledger.getEntryByIdempotencyKey({ accountId, idempotencyKey }, context)).entry;
+  } catch (error) {
+    if (hasReason(error, 'not_found')) return undefined;
+    throw error;
+  }
 }

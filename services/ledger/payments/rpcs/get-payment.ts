@@ -1,12 +1,12 @@
 // GetPayment: whether a payment has been credited.
 import { fault } from '#client/errors/fault.js';
-import { AppError, hasReason } from '#client/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { type CallContext, callContext } from '#client/call-context.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
 import type { GetPaymentRequest, GetPaymentResponse } from '#proto/ledger/v1/payments.js';
 import { checkedId } from '../../requests/fields.js';
 import { Allowance } from '../allowance.js';
-import { bookPaid, paymentKey } from '../booking.js';
+import { bookPaid, entryOf, paymentKey } from '../booking.js';
 import { type PaymentDeps, providerOf } from '../deps.js';
 import type { PaymentProvider } from '../provider.js';
 
@@ -25,7 +25,7 @@ export function getPayment(deps: PaymentDeps): (request: GetPaymentRequest, cont
     const provider = providerOf(deps);
     const accountId = checkedId('account_id', 'acct', account);
     if (!paymentForm.test(paymentId)) throw fault('no_such_id', { what: 'payment' });
-    const credited = await getEntryByIdempotencyKey(accountId, paymentKey(provider.name, paymentId), context, deps);
+    const credited = await entryOf(accountId, paymentKey(provider.name, paymentId), context, deps);
     if (credited !== undefined) return { entry: credited };
     const nowMs = deps.clock.monotonicMs();
     // A caller that invents ids uses up only the allowance of its own account; the event of a real payment arrives anyway.
@@ -55,18 +55,4 @@ function isTimeToAsk(asked: Map<string, number>, paymentId: string, nowMs: numbe
   asked.delete(paymentId);
   asked.set(paymentId, nowMs);
   return true;
-}
-
-async function getEntryByIdempotencyKey(
-  accountId: string,
-  idempotencyKey: string,
-  context: CallContext,
-  { ledger }: PaymentDeps,
-): Promise<Entry | undefined> {
-  try {
-    return (await ledger.getEntryByIdempotencyKey({ accountId, idempotencyKey }, context)).entry;
-  } catch (error) {
-    if (hasReason(error, 'not_found')) return undefined;
-    throw error;
-  }
 }
