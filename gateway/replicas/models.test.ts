@@ -1,5 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Model, ModelState, PriceVersion, WatchCatalogResponse } from '#proto/catalog/v1/catalog.js';
+import {
+  Model,
+  ModelState,
+  PriceVersion,
+  WatchCatalogResponse,
+  type WatchCatalogResponse_Snapshot as Snapshot,
+} from '#proto/catalog/v1/catalog.js';
 import { Upstream } from '#proto/inference/v1/inference.js';
 import { ManualClock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
@@ -18,6 +24,7 @@ describe('the model replica', () => {
   let upstreams: Upstream[];
   let failure: AppError | undefined;
   let create: () => ModelReplica;
+  let push: (changes: Partial<Snapshot>) => void;
 
   beforeEach(async () => {
     failure = undefined;
@@ -51,8 +58,12 @@ describe('the model replica', () => {
     const peers = {
       catalog: {
         async *watchCatalog(_request: object, { signal }: { signal: AbortSignal }) {
-          yield WatchCatalogResponse.fromPartial({ snapshot, heartbeatIntervalMs: 1000 });
-          await new Promise((resolve) => signal.addEventListener('abort', resolve));
+          const ended = new Promise<undefined>((resolve) => signal.addEventListener('abort', () => resolve(undefined)));
+          for (let next: Snapshot | undefined = snapshot; next !== undefined;) {
+            const pushed = new Promise<Snapshot>((resolve) => (push = (changes) => resolve({ ...snapshot, ...changes })));
+            yield WatchCatalogResponse.fromPartial({ snapshot: next, heartbeatIntervalMs: 1000 });
+            next = await Promise.race([pushed, ended]);
+          }
         },
       },
       inference: {
@@ -129,6 +140,22 @@ describe('the model replica', () => {
     clock.advance(1);
     expect(models.resolve('a/echo').price.inputNanoUsdPerMtok).toBe(2n);
     expect(models.list().find((model) => model.id === 'a/echo')!.price!.inputNanoUsdPerMtok).toBe(2n);
+  });
+
+  it('keeps the previous price until the next one starts by its own clock, which may be behind that of the catalog', async () => {
+    const before = models.resolve('a/echo').price;
+    const started = ['a/echo', 'a/unpriced'].map((modelId) => price(modelId, clock.nowMs() + 5, 3n));
+    const changed = models.list().map((model) => ({ ...model, price: started.find(({ modelId }) => modelId === model.id) ?? model.price }));
+    for (const displayName of ['once', 'again']) {
+      push({ models: changed.map((model) => ({ ...model, displayName })), scheduledPrices: [] });
+      await untilTrue(() => models.find('a/echo').displayName === displayName);
+      clock.advance(2);
+      expect(models.resolve('a/echo').price).toEqual(before);
+      expect(models.list().find(({ id }) => id === 'a/echo')!.price).toEqual(before);
+      expect(reasonOf('a/unpriced')).toBe('model_unpriced');
+    }
+    clock.advance(1);
+    expect(['a/echo', 'a/unpriced'].map((name) => models.resolve(name).price)).toEqual(started);
   });
 
   it('refuses a paused model with its end and reason, lists it, and serves it again at the end', () => {

@@ -72,6 +72,8 @@ export function createModelReplica(deps: {
   let models: Model[] = [];
   let byName = new Map<string, Model>();
   let scheduled: PriceVersion[] = [];
+  /** The prices that were in force when the snapshot arrived, by model. */
+  let previous = new Map<string, PriceVersion | undefined>();
   let hasSnapshot = false;
   let upstreamIds: Set<string> | undefined;
   let inferenceAnswered = false;
@@ -79,6 +81,8 @@ export function createModelReplica(deps: {
   let stopPolling = (): void => {};
 
   function take(snapshot: WatchCatalogResponse_Snapshot): void {
+    const nowMs = clock.nowMs();
+    previous = new Map(models.map((model) => [model.id, priceAt(model, nowMs)]));
     models = snapshot.models;
     byName = new Map();
     // Ids are entered last: where an alias equals another model's id, the id wins.
@@ -105,6 +109,8 @@ export function createModelReplica(deps: {
   function priceAt(model: Model, atMs: number): PriceVersion | undefined {
     const nowMs = BigInt(atMs);
     let inForce = model.price;
+    // The catalog's clock may be ahead of ours, and a price must not apply to a call that began before it.
+    if (inForce !== undefined && inForce.effectiveFromMs > nowMs && previous.has(model.id)) inForce = previous.get(model.id);
     for (const price of scheduled) {
       if (price.modelId !== model.id || price.effectiveFromMs > nowMs) continue;
       if (inForce === undefined || price.effectiveFromMs >= inForce.effectiveFromMs) inForce = price;
