@@ -101,16 +101,16 @@ describe('Settle', () => {
     for (const costNanoUsd of [70n, 76n, 0n]) expectRefused(touched(settled), settleOperation(costNanoUsd), 'idempotency_mismatch');
   });
 
-  row('S8', 'accepts a zero cost for a released call', () => {
-    for (const stored of [tombstone, hold({ state: HOLD_STATE_RELEASED, capturedNanoUsd: 3n })]) {
+  row('S8', 'accepts a zero cost for a released call that paid nothing', () => {
+    for (const stored of [tombstone, hold({ state: HOLD_STATE_RELEASED })]) {
       expect(apply(touched(stored), settleOperation(0n), nowMs)).toEqual({ reply: { hold: stored, replayed: true }, changes: {} });
     }
   });
 
-  row('S9', 'charges nothing for a released call', () => {
-    for (const stored of [tombstone, hold({ state: HOLD_STATE_RELEASED, capturedNanoUsd: 3n })]) {
-      expectRefused(touched(stored), settleOperation(3n), 'hold_closed');
-    }
+  row('S9', 'charges nothing for a released call, and does not take what it paid for the price of a free one', () => {
+    const released = hold({ state: HOLD_STATE_RELEASED, capturedNanoUsd: 3n });
+    for (const stored of [tombstone, released]) expectRefused(touched(stored), settleOperation(3n), 'hold_closed');
+    expectRefused(touched(released), settleOperation(0n), 'hold_closed');
   });
 
   row('S10', 'charges an unknown hold from what is free in the account and the key', () => {

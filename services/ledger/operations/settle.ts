@@ -24,7 +24,7 @@ export function applySettle(touched: Touched, operation: SettleOperation, nowMs:
         ? done({ hold, replayed: true })
         : refused(mismatch(hold.id));
     case HoldState.HOLD_STATE_RELEASED:
-      return operation.costNanoUsd === 0n ? done({ hold, replayed: true }) : refused(holdClosed(hold.id));
+      return operation.costNanoUsd === 0n && hold.capturedNanoUsd === 0n ? done({ hold, replayed: true }) : refused(holdClosed(hold.id));
     default:
       throw new assert.AssertionError({ message: `A hold has no state ${hold.state}.` });
   }

@@ -239,7 +239,8 @@ export class ReferenceLedger {
     const found = this.holds.get(name);
     if (found === undefined && keyId === undefined) return { refused: 'invalid_request' };
     if (found?.keyId !== undefined && keyId !== undefined && found.keyId !== keyId) return { refused: 'idempotency_mismatch' };
-    if (found?.state === 'released') return cost === 0n ? { ...outcome(found), replayed: true } : { refused: 'hold_closed' };
+    if (found?.state === 'released')
+      return cost === 0n && found.captured === 0n ? { ...outcome(found), replayed: true } : { refused: 'hold_closed' };
     if (found?.state === 'settled') {
       return found.captured + found.shortfall === cost ? { ...outcome(found), replayed: true } : { refused: 'idempotency_mismatch' };
     }

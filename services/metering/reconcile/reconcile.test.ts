@@ -354,6 +354,20 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
     await expect(money.metering.retrySettlement({ callId: open })).rejects.toMatchObject({ reason: 'not_found' });
   });
 
+  it('does not settle a free call with what was captured when its hold was released', async () => {
+    const open = await money.hold(customer);
+    const names = { holdId: open, accountId: customer.accountId };
+    await money.ledger.checkpoint({ items: [{ ...names, costSoFarNanoUsd: 7n, ttlMs: 60_000 }] });
+    await money.ledger.release(names);
+    const free = report({ call: call({ ...customer, id: open, heldNanoUsd, price: money.catalog[0]! }), free: true });
+    await money.metering.recordUsage(free);
+    await until(async () => (await money.metering.getOutbox({})).failed === 1n);
+    expect((await find(money.metering, open))?.settlement).toBeUndefined();
+    await money.ledger.refund({ ...names, idempotencyKey: 'back', amountNanoUsd: undefined, reason: 'free' });
+    await money.metering.closeSettlement({ callId: open, reason: 'refunded' });
+    expect((await money.reconcile()).drifts).toEqual([]);
+  });
+
   it('settles what was refused once its cause is gone', async () => {
     const open = await money.hold(customer);
     await money.ledgerDb

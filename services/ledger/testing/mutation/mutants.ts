@@ -128,7 +128,8 @@ export const mutants: readonly Mutant[] = [
       'freeInAllNanoUsd(account, key, bucketsOfHold(hold, touched.budgets))',
       'freeInAllNanoUsd(account, key, [])',
     ],
-    ['the cost of a released call is accepted', 'return operation.costNanoUsd === 0n ? done', 'return operation.costNanoUsd >= 0n ? done'],
+    ['the cost of a released call is accepted', 'return operation.costNanoUsd === 0n &&', 'return operation.costNanoUsd >= 0n &&'],
+    ['a free call pays for its release', ' && hold.capturedNanoUsd === 0n', ''],
     ['the key of another hold is accepted', ' && hold.keyId !== operation.keyId) {', ' && hold.keyId === undefined) {'],
   ]),
   ...of('operations/close-hold.ts', 'model', [
