@@ -8,6 +8,7 @@ import { operatorCall } from '../connect.js';
 import { CliError, isOutcomeUnknown } from '../errors.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { parseAmount, parseCount, parsePositiveAmount } from '../options/parse.js';
+import { refundOfCharge } from '#rules/reversal.js';
 import { balanceView, depositSources, driftView, entryView, holdView, isRight, signedAmount, verificationView } from '../views/balance.js';
 
 // Rebuilding all balances reads the whole journal.
@@ -104,11 +105,14 @@ export function balanceCommand(cli: Cli): Command {
         if (effect === 0n) throw new CliError('This entry did not change the balance of the account, so there is nothing to reverse.');
         // The entry is part of the idempotency key, as in the console, so that the command can be repeated as it is.
         const idempotencyKey = `reverse ${entry!.id}`;
-        await post(cli, idempotencyKey, 'repeat the command', () =>
-          entry!.kind === EntryKind.ENTRY_KIND_CHARGE
-            ? ledger.refund({ idempotencyKey, accountId, holdId: entry!.reference, amountNanoUsd: undefined, reason }, operatorCall())
-            : ledger.adjust({ idempotencyKey, accountId, amountNanoUsd: -effect, reason, linkedEntryId: entry!.id }, operatorCall()),
-        );
+        const request = { idempotencyKey, accountId, reason };
+        await post(cli, idempotencyKey, 'repeat the command', async () => {
+          if (entry!.kind !== EntryKind.ENTRY_KIND_CHARGE)
+            return ledger.adjust({ ...request, amountNanoUsd: -effect, linkedEntryId: entry!.id }, operatorCall());
+          const holdId = entry!.reference;
+          const { hold } = await ledger.getHold({ holdId, accountId }, operatorCall());
+          return ledger.refund({ ...request, holdId, amountNanoUsd: refundOfCharge(entry!, hold!) }, operatorCall());
+        });
       }),
     );
 

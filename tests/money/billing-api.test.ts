@@ -1,5 +1,11 @@
 // Billing in the console's API: consecutive months that match the ledger, receipts, and codes that credit once.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { callContext } from '#client/call-context.js';
+import { newId } from '#kit/id.js';
+import { HoldState } from '#proto/ledger/v1/ledger.js';
+import { parseCliConfig } from '../../cli/config.js';
+import { connect } from '../../cli/connect.js';
+import { holdRequest } from '../../services/ledger/testing/requests.js';
 import { chat, nanoUsd, settled } from '../support/clients/calls.js';
 import { addMember, addUser, type Browser, password, signedIn } from '../support/clients/console.js';
 import { eventually } from '../support/systems/process.js';
@@ -227,6 +233,35 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
     );
     expect(data).toHaveLength(401);
     expect(await operator.must('POST', `/operator/codes/${batch_id}/void`, {}, 200)).toEqual({ voided: 401 });
+  });
+
+  it('reverses each charge of a call that was settled after its hold had expired', async () => {
+    const { ledger, close } = await connect(parseCliConfig(system.operatorEnv()));
+    const context = () => callContext({ caller: 'operator', timeoutMs: 15_000 });
+    try {
+      const names = { holdId: newId('req'), accountId };
+      const keyId = newId('key');
+      await ledger.hold(holdRequest({ accountId, keyId }, 1_000_000_000n, { ...names, ttlMs: 1000 }), context());
+      await ledger.checkpoint({ items: [{ ...names, costSoFarNanoUsd: 300_000_000n, ttlMs: 1000 }] }, context());
+      await eventually(async () =>
+        (await ledger.getHold(names, context())).hold!.state === HoldState.HOLD_STATE_EXPIRED ? true : undefined,
+      );
+      await ledger.settle({ ...names, keyId, costNanoUsd: 800_000_000n }, context());
+      const charges = (await billing.get<{ data: Line[] }>(`${account}/entries`)).data.filter(({ request_id: id }) => id === names.holdId);
+      expect(charges.map(({ kind, amount_usd }) => [kind, amount_usd])).toEqual([
+        ['charge', '0.5'],
+        ['charge', '0.3'],
+      ]);
+      const reverse = (id: string) => operator.ask('POST', `/operator/accounts/${accountId}/entries/${id}/reverse`, { reason: 'cut off' });
+      for (const status of [201, 200]) {
+        const response = await reverse(charges[1]!.id);
+        expect([response.status, await response.json()]).toMatchObject([status, { entry: { kind: 'refund', amount_usd: '0.3' } }]);
+      }
+      const refund = await system.cli('balance', 'reverse', charges[0]!.id, '--account', accountId, '--reason', 'cut off', '--json');
+      expect(JSON.parse(refund)).toMatchObject({ entry: { kind: 'refund', amount_usd: '0.5' }, replayed: false });
+    } finally {
+      close();
+    }
   });
 
   it('refuses void codes, and blocks users who guess codes for a while', async () => {

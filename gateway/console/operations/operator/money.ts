@@ -2,6 +2,7 @@
 import { fault, fieldFault } from '#client/errors/fault.js';
 import { DepositSource, EntryKind, type RefundResponse } from '#proto/ledger/v1/ledger.js';
 import { amountNanoUsdMax, formatUsd } from '#rules/money.js';
+import { refundOfCharge } from '#rules/reversal.js';
 import type { OperationDeps } from '../../deps.js';
 import { effectNanoUsd, renderBalance, renderEntry } from '../../render/billing.js';
 import { nanoUsdOf } from '../../render/values.js';
@@ -81,11 +82,12 @@ export const money: Area = {
         const { reason } = body;
         // The id of the reversed entry is the idempotency key, so that no entry can be reversed twice.
         const idempotencyKey = `reverse ${entry!.id}`;
-        const posted =
-          entry!.kind === EntryKind.ENTRY_KIND_CHARGE
-            ? await ledger.refund({ idempotencyKey, accountId, holdId: entry!.reference, amountNanoUsd: undefined, reason }, context())
-            : await ledger.adjust({ idempotencyKey, accountId, amountNanoUsd: -effect, reason, linkedEntryId: entry!.id }, context());
-        return answer(call, posted);
+        const request = { idempotencyKey, accountId, reason };
+        if (entry!.kind !== EntryKind.ENTRY_KIND_CHARGE)
+          return answer(call, await ledger.adjust({ ...request, amountNanoUsd: -effect, linkedEntryId: entry!.id }, context()));
+        const holdId = entry!.reference;
+        const { hold } = await ledger.getHold({ holdId, accountId }, context());
+        return answer(call, await ledger.refund({ ...request, holdId, amountNanoUsd: refundOfCharge(entry!, hold!) }, context()));
       },
     }),
     operation({
