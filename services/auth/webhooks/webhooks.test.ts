@@ -177,7 +177,8 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     await create(other.url);
     for (let count = 0; count < 60; count += 1) await publish();
     await eventually(() => (other.received.length === 60 ? true : undefined));
-    expect(receiver.received.length).toBeLessThanOrEqual(4);
+    // On a busy machine the first ones have run into their time limit by now.
+    expect(hanging.filter(({ closed }) => !closed).length).toBeLessThanOrEqual(4);
     const rows = Array.from({ length: pendingMax }, () => ({
       id: Buffer.from(newId('ntf', auth.clock.nowMs()).slice(4), 'hex'),
       account_id: Buffer.from(account.id.slice(5), 'hex'),
