@@ -29,26 +29,31 @@ export async function beginSessionOrChallenge(
   return { signedIn: await beginSession(user, client, method, context, deps), challenge: undefined };
 }
 
-/** Creates a session and its tokens. Raises sign_in_refused for a disabled user. */
+/**
+ * Creates a session and its tokens. If it continues the `present` session of the user, it ends no later, and the user has not authenticated again.
+ * Raises sign_in_refused for a disabled user.
+ */
 export async function beginSession(
   user: User,
   client: Client,
   method: SignInMethod,
   { caller }: CallContext,
   { sessions, members, actorTokens, lifetimes, config, clock, log }: UserDeps,
+  present?: Session,
 ): Promise<SignedIn> {
   if (user.isDisabled) throw signInRefused();
   const nowMs = clock.nowMs();
+  const { createdAtMs = BigInt(nowMs), authenticatedAtMs = BigInt(nowMs) } = present ?? {};
   const { token, hash } = mintToken();
   const session = {
     id: newId('sess', nowMs),
     userId: user.id,
-    createdAtMs: BigInt(nowMs),
+    createdAtMs,
     lastUsedAtMs: BigInt(nowMs),
-    expiresAtMs: BigInt(nowMs + Math.min(lifetimes.sessionIdleMs, lifetimes.sessionMs)),
+    expiresAtMs: BigInt(Math.min(nowMs + lifetimes.sessionIdleMs, Number(createdAtMs) + lifetimes.sessionMs)),
     client,
     method,
-    authenticatedAtMs: BigInt(nowMs),
+    authenticatedAtMs,
   };
   await sessions.add(session, hash);
   log.info({ session_id: session.id, user_id: user.id, method: SignInMethod[method] }, 'signed in');

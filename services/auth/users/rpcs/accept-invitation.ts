@@ -59,7 +59,7 @@ export async function acceptInvitation(
     });
   });
   if (newPassword !== undefined) log.info({ user_id: user.id }, 'user added by invitation');
-  return { signedIn: await beginSession(user, client, method, context, deps), challenge: undefined };
+  return { signedIn: await beginSession(user, client, method, context, deps, session), challenge: undefined };
 }
 
 /**

@@ -369,6 +369,34 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     expect(byProvider.signedIn!.session!.method).toBe(SignInMethod.SIGN_IN_METHOD_IDENTITY);
   });
 
+  it('cannot be changed by an older session after it has accepted an invitation', async () => {
+    const person = await newPerson({ hasPassword: true });
+    const { id } = await addApp(person);
+    const { id: accountId } = await newAccount(auth.service);
+    const invitation = {
+      accountId,
+      email: person.email,
+      role: Role.ROLE_OWNER,
+      invitedByUserId: person.userId,
+      projectRoles: [],
+      language: '',
+    };
+    const { token } = await auth.users.createInvitation(invitation, operator);
+    auth.clock.advance(recentMs);
+    const { client, signedIn, sessionId: presentId } = person;
+    const request = { token, name: '', password: '', client, sessionId: presentId };
+    const { session } = (await auth.users.acceptInvitation(request, actingAs(signedIn))).signedIn!;
+    const sessionId = session!.id;
+    const { createdAtMs, authenticatedAtMs } = signedIn.session!;
+    expect(session).toMatchObject({ createdAtMs, authenticatedAtMs });
+    await expect(auth.users.removeSecondFactor({ sessionId, factorId: id, language: '' }, operator)).rejects.toMatchObject({
+      reason: 'failed_precondition',
+    });
+    // Only a sign-in with a link permits this, and for a short time.
+    const change = { sessionId, currentPassword: '', newPassword: `${password} 2` };
+    await expect(auth.users.setPassword(change, operator)).rejects.toMatchObject(refused);
+  });
+
   it('are removed by an operator when the user has lost them, and the user is notified', async () => {
     const person = await newPerson({ hasPassword: true });
     await addApp(person);
