@@ -42,7 +42,7 @@ const unaudited: Readonly<Record<string, string>> = {
   'auth.v1.UserService/SignIn': 'A session is shown by ListSessions.',
   'auth.v1.UserService/RedeemSignInLink': 'A session is shown by ListSessions; CreateSignInLink creates an event.',
   'auth.v1.UserService/BeginIdentitySignIn': 'It changes nothing.',
-  'auth.v1.UserService/ConfirmPassword': 'It changes nothing.',
+  'auth.v1.UserService/ConfirmPassword': 'It changes nothing but the time of the last authentication.',
   'auth.v1.UserService/FinishSignIn': 'A session is shown by ListSessions; a used recovery code creates an event.',
   'auth.v1.UserService/BeginPasskeySignIn': 'It changes nothing.',
   'auth.v1.UserService/BeginReauthentication': 'It changes nothing.',

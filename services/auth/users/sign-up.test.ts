@@ -13,6 +13,7 @@ import {
 import type { CallContext } from '#client/call-context.js';
 import type { IdentityClaims } from './identity-claims.js';
 import { actingAs, identityResponse, newAccount, newClient, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
+import { recentMs } from './second-factor/recent.js';
 import { attemptsMax, failureWindowMs } from './throttle.js';
 import { maskOf } from '../testing/mask-of.js';
 
@@ -273,6 +274,18 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
     await disconnect(user!.id);
     await expect(byIdentity(given)).rejects.toEqual(refused('unknown_user'));
     await expect(disconnect(other.signedIn!.user!.id)).rejects.toMatchObject({ reason: 'failed_precondition' });
+  });
+
+  it('connect identities only shortly after they have entered their password, if they have one', async () => {
+    const { session } = await signIn((await add('unattended@example.com')).email);
+    const { signedIn: without } = await byIdentity(claims('passwordless@example.com'), true);
+    const connect = (sessionId: string) =>
+      auth.users.connectIdentity({ sessionId, response: identityResponse(claims('mallory@example.com')) }, operator);
+    auth.clock.advance(recentMs + 1);
+    await expect(connect(session!.id)).rejects.toMatchObject({ reason: 'failed_precondition', details: { rule: 'reauthenticate' } });
+    await auth.users.confirmPassword({ sessionId: session!.id, currentPassword: password }, operator);
+    await connect(session!.id);
+    await connect(without!.session!.id);
   });
 
   it('change their name freely, but their address only with the current password', async () => {

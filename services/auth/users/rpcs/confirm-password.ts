@@ -1,4 +1,5 @@
 // ConfirmPassword: checks the current password before a sensitive action, in case the user has left the screen unattended.
+import { idToBytes } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { ConfirmPasswordRequest, ConfirmPasswordResponse } from '#proto/auth/v1/users.js';
 import type { UserDeps } from '../deps.js';
@@ -6,10 +7,12 @@ import { assertCurrentPassword, userOfSession } from '../current-password.js';
 
 /** Raises invalid_request, not_found, sign_in_refused, sign_in_throttled and overloaded. */
 export async function confirmPassword(
-  request: ConfirmPasswordRequest,
+  { sessionId, currentPassword }: ConfirmPasswordRequest,
   _context: CallContext,
   deps: UserDeps,
 ): Promise<ConfirmPasswordResponse> {
-  await assertCurrentPassword(await userOfSession(request.sessionId, deps), request.currentPassword, deps);
+  const who = await userOfSession(sessionId, deps);
+  await assertCurrentPassword(who, currentPassword, deps);
+  if (who.stored.password !== undefined) await deps.sessions.noteAuthentication(idToBytes('sess', sessionId)!, deps.clock.nowMs());
   return {};
 }

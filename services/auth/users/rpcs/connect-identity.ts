@@ -6,9 +6,13 @@ import { sessionActor } from '../audit-details.js';
 import { claimsOfResponse, newIdentity } from '../claims.js';
 import type { UserDeps } from '../deps.js';
 import { userOfSession } from '../current-password.js';
+import { assertRecentlyAuthenticated } from '../second-factor/recent.js';
 import { identitiesMax, unlessDuplicate } from '../store/identities.js';
 
-/** Raises invalid_request, not_found, failed_precondition for too many identities, and already_exists for another user's. A repeat changes nothing. */
+/**
+ * Raises invalid_request, not_found, failed_precondition for too many identities and for a user who has a password but no recent authentication, and
+ * already_exists for another user's identity. A repeat changes nothing.
+ */
 export async function connectIdentity(
   request: ConnectIdentityRequest,
   context: CallContext,
@@ -18,6 +22,8 @@ export async function connectIdentity(
   const claims = await claimsOfResponse(request.response, deps.identityProvider);
   const who = await userOfSession(request.sessionId, deps);
   const { userId, stored } = who;
+  // The gateway confirms the password before the redirect to the provider, but keeps the session in a cookie that the client can forge.
+  if (stored.password !== undefined) assertRecentlyAuthenticated(who.session, clock);
   const before = await identities.list(userId);
   if (before.length >= identitiesMax) throw fault('identities_full', { max: identitiesMax });
   const identity = newIdentity(claims, clock.nowMs());

@@ -1,4 +1,4 @@
-// Whether the user of a session has authenticated recently enough to change second factors, so that a passer-by cannot change them at an unattended screen.
+// Whether the user of a session has authenticated recently enough to change how they sign in, so that a passer-by cannot do so at an unattended screen.
 import { fault } from '#client/errors/fault.js';
 import type { Clock } from '#kit/clock.js';
 import type { Session } from '#proto/auth/v1/users.js';
