@@ -54,8 +54,9 @@ export async function checkPassword(
   deps: Pick<UserDeps, 'failures' | 'sessions' | 'clock'>,
 ): Promise<boolean> {
   const scopes: Scope[] = [
-    [pairScope(who.email, who.address), failuresMax.email],
+    // First, so that a network that must wait cannot fill the table with email addresses.
     [addressScope('address', who.address), failuresMax.address],
+    [pairScope(who.email, who.address), failuresMax.email],
   ];
   if (!(await isKnownNetwork(who, deps))) scopes.push([`unknown ${who.email}`, failuresMax.emailFromUnknown]);
   const isRight = await limited(scopes, 'failures_throttled', () => isPassword(password, stored), deps);

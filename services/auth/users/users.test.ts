@@ -7,7 +7,7 @@ import { newAccount, newClient, newKey, operator, password, startTestAuth, type 
 import { maskOf } from '../testing/mask-of.js';
 import { hashPassword, isPassword } from './password.js';
 import { scopeHash } from './store/failures.js';
-import { failuresMax, failureWindowMs } from './throttle.js';
+import { addressScope, failuresMax, failureWindowMs } from './throttle.js';
 
 // Hashing a password takes a core a fifth of a second, and longer when the core is shared.
 jest.setTimeout(60_000);
@@ -116,6 +116,19 @@ describe.each(testEngines)('users on %s', (engine) => {
     await auth.db.knex('sign_in_failure').insert(row);
     await expect(signIn('guessed@example.com')).rejects.toMatchObject({ reason: 'sign_in_throttled' });
     await signIn('guessed@example.com', password, home);
+  });
+
+  it('leave no rows with invented email addresses from a network that must wait', async () => {
+    const from = newClient();
+    const scope = scopeHash(addressScope('address', from.address));
+    await auth.db.knex('sign_in_failure').where({ scope_hash: scope }).delete();
+    await auth.db.knex('sign_in_failure').insert({ scope_hash: scope, since_ms: auth.clock.nowMs(), failures: failuresMax.address });
+    const rows = () => auth.db.knex('sign_in_failure').count();
+    const before = await rows();
+    for (let number = 0; number < 3; number += 1)
+      await expect(signIn(`invented${number}@example.com`, password, from)).rejects.toMatchObject({ reason: 'sign_in_throttled' });
+    expect(await rows()).toEqual(before);
+    auth.clock.advance(failureWindowMs);
   });
 
   it('start with no failures after a successful sign-in', async () => {
