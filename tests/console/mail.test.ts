@@ -85,6 +85,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     await reset.getByLabel('New password').fill('a phrase of their own');
     await reset.keyboard.press('Enter');
     await reset.getByText('Password set').waitFor();
+    await reset.getByRole('heading', { level: 1, name: 'You are not a member of any account' }).waitFor();
     const again = await person.open(`/reset#${token}`);
     await again.getByLabel('New password').fill('a phrase of their own');
     await again.keyboard.press('Enter');
