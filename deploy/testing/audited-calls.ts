@@ -436,7 +436,7 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
         );
         const mail = await eventually(() => services.mails.find(({ to }) => to === 'zoe@example.com'));
         const token = /\/sign-up#(\S+)/.exec(mail.text)![1]!;
-        await users.signUp({ email: '', name: '', password: '', accountName: '', client, token, language: '' }, operator);
+        await users.signUp({ email: '', name: '', password, accountName: '', client, token, language: '' }, operator);
       },
       { by: 'zoe@example.com' },
     ),

@@ -28,6 +28,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
         PORT: String(port),
         // The only address without TLS at which browsers use passkeys.
         TOLLGATE_GATEWAY_PUBLIC_URL: origin,
+        TOLLGATE_AUTH_SIGN_UP: 'true',
         TOLLGATE_AUTH_NOTIFICATION_RETRY: '100ms',
         TOLLGATE_AUTH_NOTIFICATION_INTERVAL: '50ms',
       }),
@@ -121,6 +122,31 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     await settledPage(page);
     expect(await accessibilityFaults(page)).toEqual([]);
     await eventually(() => (mail.mails.some(({ to }) => to.includes('busy@example.com')) ? true : undefined));
+  });
+
+  it('finishes a sign-up with the emailed link and the password of the sign-up', async () => {
+    const person = await newPerson(chromium, origin);
+    const page = await person.open('/sign-up');
+    const email = 'nora@example.com';
+    await page.getByLabel('Your name').fill('Nora');
+    await page.getByLabel('Email address').fill(email);
+    await page.getByLabel('Name of the account').fill('Nora’s');
+    await page.getByLabel('Password').fill(who.password);
+    await page.getByRole('button', { name: 'Create account' }).click();
+    await page.getByText('Check your email').waitFor();
+    const { raw } = await eventually(() => mail.mails.find(({ to }) => to.includes(email)));
+    const [, link] = /console(\/sign-up#\S+)/.exec(raw.replaceAll('=\r\n', ''))!;
+    const finish = await person.open(link!);
+    expect(await accessibilityFaults(finish)).toEqual([]);
+    const enter = async (text: string): Promise<void> => {
+      await finish.getByLabel('Password').fill(text);
+      await finish.getByRole('button', { name: 'Create account' }).click();
+    };
+    await enter('chosen by another client');
+    await finish.getByText('This is not the password of the sign-up').waitFor();
+    await enter(who.password);
+    await finish.waitForURL(/\/console\/accounts\/acct_\w+$/);
+    await person.close();
   });
 
   it('adds a passkey, which is then the second step, the only step, and what a reset of the password asks for', async () => {

@@ -34,7 +34,8 @@ export const requestPasswordReset = (email: string): Promise<void> => api.post('
 export const resetPassword = (body: { token: string; new_password: string }): Promise<Asked> =>
   api.post('/password-reset/finish', { body });
 export const signUp = (body: SignUp): Promise<{ account_id: string | null }> => api.post('/sign-up', { body });
-export const finishSignUp = (token: string): Promise<{ account_id: string }> => api.post('/sign-up/finish', { body: { token } });
+export const finishSignUp = (body: { token: string; password: string }): Promise<{ account_id: string }> =>
+  api.post('/sign-up/finish', { body });
 
 /** Returns the address at which a browser starts signing in with the identity provider. `page` is where it returns to, for example `/settings`. */
 export const oidcUrl = (page: string): string => apiUrl('/oidc/start', { to: page.replace(/^\/+/, '') });

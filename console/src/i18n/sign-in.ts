@@ -43,7 +43,10 @@ export const signInText = dictionary(
     signUpMailed: 'Check your email',
     signUpMailedHint: ({ email }: { email: string }) => `An email was sent to ${email}. Open its link to finish signing up.`,
     signUpFinish: 'Finish signing up',
-    signUpFinishHint: 'Press the button to create your account and sign in.',
+    signUpFinishHint:
+      'Enter the password that you chose when you signed up. If you did not sign up, close this page: no account is created.',
+    signUpRefused:
+      'This is not the password of the sign-up, or the link was already used or has expired. To choose another password, sign up again.',
 
     linkTitle: 'Sign in with a link',
     linkHint: 'This link works once. Press the button to use it in this browser.',
@@ -108,7 +111,8 @@ export const signInText = dictionary(
     signUpMailed: '请查收邮件',
     signUpMailedHint: ({ email }) => `已向 ${email} 发送邮件。请点击其中的链接完成注册。`,
     signUpFinish: '完成注册',
-    signUpFinishHint: '点击按钮即可创建账户并登录。',
+    signUpFinishHint: '请输入您注册时设置的密码。如果不是您本人注册，请关闭此页面，不会创建任何账户。',
+    signUpRefused: '密码与注册时设置的不一致，或链接已被使用或已过期。如需设置其他密码，请重新注册。',
 
     linkTitle: '通过链接登录',
     linkHint: '此链接只能使用一次。点击按钮即可在此浏览器中登录。',

@@ -136,13 +136,16 @@ export const signIn: Area = {
       method: 'POST',
       path: '/sign-up/finish',
       summary:
-        'Finish a sign-up with the token of the emailed link, which works once. Creates a user, an account that the user owns, and a session.',
+        'Finish a sign-up with the token of the emailed link, which works once, and the password of the sign-up. Creates a user, an account that the user owns, and a session.',
       who: 'anyone',
       body: FinishSignUp,
       answers: [created(SignedUp, signedInAnswer)],
-      errors: { sign_in_refused: 'The link was used, has expired or never existed.' },
+      errors: {
+        sign_in_refused: 'The link was used, has expired or never existed, or the password is not that of the sign-up.',
+        sign_in_throttled: 'Too many attempts failed; wait for `retry-after`.',
+      },
       handle: async ({ ctx, body, context }, deps) => {
-        const request = SignUpRequest.fromPartial({ token: body.token, client: clientOf(ctx) });
+        const request = SignUpRequest.fromPartial({ ...body, client: clientOf(ctx) });
         const { signedIn, account } = await deps.peers.users.signUp(request, context('patient'));
         begin(ctx, signedIn);
         return { account_id: account!.id };

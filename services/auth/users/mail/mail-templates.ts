@@ -135,7 +135,7 @@ export function signUpLetter({ link, expiresAtMs }: { link: string; expiresAtMs:
     en: {
       subject: 'Complete your sign-up',
       text: lines(
-        `To complete your sign-up with this address, open this link before ${until}:`,
+        `To complete your sign-up with this address, open this link before ${until} and enter the password that you chose:`,
         link,
         '',
         'The link can be used once. If you did not sign up, ignore this email; no account is created.',
@@ -144,7 +144,7 @@ export function signUpLetter({ link, expiresAtMs }: { link: string; expiresAtMs:
     'zh-CN': {
       subject: '完成注册',
       text: lines(
-        `请在 ${until} 之前打开以下链接，用此邮箱完成注册：`,
+        `请在 ${until} 之前打开以下链接，并输入您设置的密码，用此邮箱完成注册：`,
         link,
         '',
         '此链接只能使用一次。如果不是您本人注册，请忽略此邮件，不会创建任何账户。',

@@ -26,7 +26,8 @@ describe.each(testEngines)('a sign-up that is finished by mail on %s', (engine) 
 
   const signUp = (email: string) =>
     auth.users.signUp(SignUpRequest.fromPartial({ email, name: 'Eve', password, accountName: 'Eve’s', client: newClient() }), operator);
-  const finish = (token: string) => auth.users.signUp(SignUpRequest.fromPartial({ token, client: newClient() }), operator);
+  const finish = (token: string, entered = password) =>
+    auth.users.signUp(SignUpRequest.fromPartial({ token, password: entered, client: newClient() }), operator);
   const mailTo = (email: string): Promise<Mail> =>
     eventually(() => {
       auth.clock.advance(500);
@@ -58,6 +59,16 @@ describe.each(testEngines)('a sign-up that is finished by mail on %s', (engine) 
     expect(session.memberships).toMatchObject([{ account: { id: account!.id, name: 'Eve’s' }, role: Role.ROLE_OWNER }]);
     await expect(finish(token)).rejects.toMatchObject(refused);
     await auth.users.signIn({ email: 'ida@example.com', password, client: newClient() }, operator);
+  });
+
+  it('creates no user with a password that another client chose for the address', async () => {
+    await signUp('victim@example.com');
+    const token = tokenIn(await mailTo('victim@example.com'));
+    for (const entered of ['', 'their own password']) await expect(finish(token, entered)).rejects.toMatchObject(refused);
+    await expect(auth.users.signIn({ email: 'victim@example.com', password, client: newClient() }, operator)).rejects.toMatchObject(
+      refused,
+    );
+    await finish(token);
   });
 
   it('ends after a day, and no link can be forged', async () => {

@@ -13,7 +13,7 @@ import { newAccountOf } from '../../new-account.js';
 import { hashPassword } from '../password.js';
 import { unlessDuplicate } from '../store/identities.js';
 import { emailTaken } from '../store/users.js';
-import { addressScope, attemptsMax, takeAttempt } from '../throttle.js';
+import { addressScope, attemptsMax, checkPassword, takeAttempt } from '../throttle.js';
 
 /** How long a mailed link can be used, in milliseconds. */
 export const signUpLifeMs = 24 * 3_600_000;
@@ -31,13 +31,16 @@ interface Wanted {
   readonly expiresAtMs: number;
 }
 
-/** Raises not_found where sign-up is disabled, invalid_request, sign_in_refused for a token that cannot be used, sign_in_throttled, overloaded, and, where no mail can be sent, already_exists. */
+/** Raises not_found where sign-up is disabled, invalid_request, sign_in_refused for a token that cannot be used or another password, sign_in_throttled, overloaded, and, where no mail can be sent, already_exists. */
 export async function signUp(request: SignUpRequest, context: CallContext, deps: UserDeps): Promise<SignUpResponse> {
   const { config, clock, mails } = deps;
   if (!config.signUp) throw fault('no_sign_up', {}, { details: { what: 'path' } });
   const client = checkedClient(request.client);
   if (request.token !== '') {
-    const signedUp = await add(opened(request.token, deps), true, client, context, deps);
+    const wanted = opened(request.token, deps);
+    // Anyone can sign up with any address. If the link were enough, its recipient would get a user whose password another client knows.
+    const isTheirs = await checkPassword({ email: wanted.email, address: client.address }, request.password, wanted.password, deps);
+    const signedUp = isTheirs ? await add(wanted, true, client, context, deps) : undefined;
     if (signedUp === undefined) throw signInRefused();
     return signedUp;
   }

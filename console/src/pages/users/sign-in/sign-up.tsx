@@ -39,10 +39,11 @@ export default function SignUp() {
   );
 }
 
-/** What the mailed link opens. A button finishes the sign-up, so that programs that follow the links of mails do not. */
+/** What the mailed link opens. The password shows that the user who opens it is the one who signed up. */
 function Finish({ token }: { token: string }) {
   const t = useText(signInText);
   const [, go] = useLocation();
+  const [password, setPassword] = useState('');
   const finish = useMutation({
     mutationFn: finishSignUp,
     async onSuccess() {
@@ -53,10 +54,18 @@ function Finish({ token }: { token: string }) {
   return (
     <>
       <PageHeader title={t.signUpFinish} description={t.signUpFinishHint} />
-      <SignInFault error={finish.error} refused={t.linkEnded} />
-      <Button look="primary" className="w-full" busy={finish.isPending} onClick={() => finish.mutate(token)}>
-        {t.signUp}
-      </Button>
+      <SignInFault error={finish.error} refused={t.signUpRefused} />
+      <Form onSubmit={() => finish.mutate({ token, password })}>
+        <PasswordField
+          label={t.password}
+          autoComplete="current-password"
+          value={password}
+          onChange={(event) => setPassword(event.target.value)}
+        />
+        <Button type="submit" look="primary" busy={finish.isPending}>
+          {t.signUp}
+        </Button>
+      </Form>
     </>
   );
 }
