@@ -59,7 +59,10 @@ describe.each(modes)('the console’s API, %s', (mode) => {
       'sign_in_refused',
     ]);
     const response = await browser.ask('POST', '/session', { email: 'viewer@example.com', password });
-    expect(response.headers.getSetCookie()[0]).toMatch(/^tollgate_session=[\w-]{43}; path=\/; expires=[^;]+; samesite=lax; httponly$/i);
+    const [cookie] = response.headers.getSetCookie();
+    expect(cookie).toMatch(/^tollgate_session=[\w-]{43}; path=\/; expires=[^;]+; samesite=lax; httponly$/i);
+    // A session that is used lasts for a month, and only the server knows that it is used.
+    expect(Date.parse(/expires=([^;]+)/.exec(cookie!)![1]!)).toBeGreaterThan(Date.now() + 30 * 86_400_000);
     expect(await browser.get('/me')).toMatchObject({
       user: { email: 'viewer@example.com' },
       accounts: [{ id: accountId, name: 'Acme', role: 'viewer', permissions: ['look', 'see projects'] }],

@@ -43,7 +43,7 @@ export async function finishOidc({ ctx, context }: Pick<Call, 'ctx' | 'context'>
     const response = { redirectUri: redirectUri(ctx, deps.config), query: ctx.search, challenge: { state, nonce, verifier } };
     if (flow.session !== undefined) return await connect(ctx, deps, flow.session, response);
     const { signedIn } = await deps.peers.users.signInWithIdentity({ response, client: clientOf(ctx) }, context('patient'));
-    setSession(ctx, signedIn!.token, signedIn!.session!.expiresAtMs);
+    setSession(ctx, signedIn!.token);
     // Relative, so that it works behind a proxy with any path; and always a page of the console.
     redirect(ctx, `../../${pagePath(flow.to)}`);
   } catch (error) {

@@ -254,5 +254,5 @@ function beginOrAsk(
 }
 
 function begin(ctx: Context, signedIn: SignedIn | undefined): void {
-  setSession(ctx, signedIn!.token, signedIn!.session!.expiresAtMs);
+  setSession(ctx, signedIn!.token);
 }

@@ -1,5 +1,6 @@
 // The session cookie, and the protection against requests that other sites make with it.
 import type { Context, Middleware, Next } from 'koa';
+import { dayMs } from '#kit/clock.js';
 import { hasReason } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import { type ActorToken, type Client, type GetSessionResponse, type ManagementKey, Session, type User } from '#proto/auth/v1/users.js';
@@ -163,15 +164,18 @@ function hostOf(origin: string): string | undefined {
   return URL.canParse(origin) ? new URL(origin).host : undefined;
 }
 
-/** Sets the session cookie, which scripts cannot read. */
-export function setSession(ctx: Context, token: string, expiresAtMs: bigint): void {
+/** As long as auth lets a session last at most (TOLLGATE_AUTH_SESSION_LIFE). */
+const cookieLifeMs = 365 * dayMs;
+
+/** Sets the session cookie, which scripts cannot read. It outlasts the session, whose end moves ahead with each use. */
+export function setSession(ctx: Context, token: string): void {
   // Without Secure on plain http, where browsers would not return a secure cookie: the gateway may run without TLS in a private network.
   ctx.cookies.set(nameOf(ctx), token, {
     httpOnly: true,
     sameSite: 'lax',
     secure: ctx.protocol === 'https',
     path: '/',
-    expires: new Date(Number(expiresAtMs)),
+    expires: new Date(Date.now() + cookieLifeMs),
     overwrite: true,
   });
 }
