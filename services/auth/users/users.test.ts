@@ -224,6 +224,7 @@ describe.each(testEngines)('users on %s', (engine) => {
   it('are signed out immediately when they are disabled', async () => {
     const user = await add('gone@example.com');
     const { token } = await signIn('gone@example.com');
+    const { token: link } = await auth.users.createSignInLink({ email: user.email, sendMail: false, language: '' }, operator);
     await auth.users.updateUser(
       UpdateUserRequest.fromPartial({ userId: user.id, isDisabled: true, updateMask: ['is_disabled'] }),
       operator,
@@ -231,6 +232,11 @@ describe.each(testEngines)('users on %s', (engine) => {
     await expect(sessionOf(token)).rejects.toMatchObject({ reason: 'session_unknown' });
     await expect(signIn('gone@example.com')).rejects.toMatchObject({ reason: 'sign_in_refused' });
     await auth.users.updateUser(UpdateUserRequest.fromPartial({ userId: user.id, updateMask: ['is_disabled'] }), operator);
+    // The session and the link stay ended.
+    await expect(sessionOf(token)).rejects.toMatchObject({ reason: 'session_unknown' });
+    await expect(auth.users.redeemSignInLink({ token: link, client: newClient() }, operator)).rejects.toMatchObject({
+      reason: 'sign_in_refused',
+    });
     await signIn('gone@example.com');
   });
 

@@ -120,6 +120,8 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
       operator,
     );
     await expect(reset(disabled)).rejects.toMatchObject(refused);
+    await auth.users.updateUser(UpdateUserRequest.fromPartial({ userId: user.id, updateMask: ['is_disabled'] }), operator);
+    await expect(reset(disabled)).rejects.toMatchObject(refused);
   });
 
   it('can be requested three times an hour by anyone, without ending links that were sent before', async () => {

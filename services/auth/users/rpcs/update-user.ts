@@ -16,7 +16,7 @@ const fields = ['name', 'is_disabled', 'is_operator', 'email'] as const;
 export async function updateUser(
   request: UpdateUserRequest,
   context: CallContext,
-  { audit, db, users, members, sessions, log }: UserDeps,
+  { audit, db, users, members, resets, sessions, log }: UserDeps,
 ): Promise<UpdateUserResponse> {
   const id = checkedId('user_id', 'user', request.userId);
   const mask = checkedUpdateMask(request.updateMask, fields);
@@ -28,9 +28,13 @@ export async function updateUser(
   const user = await db.transaction(async (tx) => {
     if (request.keepLastOperator && !(await users.keepsAnOperator(tx, id, change))) throw fault('last_operator', {});
     const { before, after } = found(await users.update(tx, id, change), 'user');
-    // Each use of a session reads its user, so disabling takes effect immediately. The sessions are ended too, so that they stay ended after the
+    // Each use of a session or a link reads its user, so disabling takes effect immediately. They are ended too, so that they stay ended after the
     // user is enabled again.
-    if (isDisabled === true) await sessions.end(tx, id, { butId: undefined });
+    if (isDisabled === true) {
+      await sessions.end(tx, id, { butId: undefined });
+      await sessions.endLink(tx, id);
+      await resets.endAll(tx, id);
+    }
     if (after.isDisabled || (before.isOperator && !after.isOperator)) await members.endInvitationsOf(tx, id, after.isDisabled);
     const changed = changedFields(userDetail(before), userDetail(after));
     if (changed !== undefined)
