@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -52,6 +52,25 @@ describe.each([
     await new Promise((done) => servers.pop()!.close(done));
     expect(await claim(dataDir)).toBe(path);
   });
+});
+
+it.each<[string, (socketDir: string) => void]>([
+  ['is open to other users', (socketDir) => chmodSync(socketDir, 0o777)],
+  [
+    'is a link',
+    (socketDir) => {
+      rmSync(socketDir, { recursive: true });
+      symlinkSync(folder, socketDir);
+    },
+  ],
+])('is not where a folder of the same name %s: another user may have created it after the folder was removed', async (_, replace) => {
+  const dataDir = join(folder, 'ü'.repeat(60));
+  const path = await claim(dataDir);
+  replace(dirname(path));
+  expect(findAdminSocket(dataDir)).toBeUndefined();
+  const next = await claim(dataDir);
+  expect(next).not.toBe(path);
+  expect(findAdminSocket(dataDir)).toBe(next);
 });
 
 it('keeps the socket in the data folder when its path is short enough, counting bytes', () => {

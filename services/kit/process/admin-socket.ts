@@ -1,6 +1,6 @@
 // The Unix socket on which a single-process gateway listens for its operator. The process that listens and the command that connects
 // share this rule.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -21,11 +21,11 @@ export function adminSocketPlace(dataDir: string): AdminSocketPlace {
   return Buffer.byteLength(path) <= socketPathBytesMax ? { path } : { pointerPath: `${path}.path` };
 }
 
-/** For the command: returns the path of the socket, or undefined when no gateway has ever listened for this data folder. */
+/** For the command: returns the path of the socket, or undefined when no gateway has listened for this data folder. */
 export function findAdminSocket(dataDir: string): string | undefined {
   const place = adminSocketPlace(dataDir);
   if ('path' in place) return existsSync(place.path) ? place.path : undefined;
-  return existsSync(place.pointerPath) ? readFileSync(place.pointerPath, 'utf8').trim() : undefined;
+  return knownPath(place.pointerPath);
 }
 
 /**
@@ -57,12 +57,22 @@ export function isListening(path: string): Promise<boolean> {
   });
 }
 
+/**
+ * Returns the path in the file, unless its folder is not private to the user who wrote the file: the folder may have been removed, and anyone can create
+ * another one in its place.
+ */
+function knownPath(pointerPath: string): string | undefined {
+  if (!existsSync(pointerPath)) return undefined;
+  const path = readFileSync(pointerPath, 'utf8').trim();
+  const folder = lstatSync(dirname(path), { throwIfNoEntry: false });
+  const isPrivate = folder?.isDirectory() === true && folder.uid === lstatSync(pointerPath).uid && (folder.mode & 0o077) === 0;
+  return isPrivate ? path : undefined;
+}
+
 // mkdtemp creates the folder, so that only this user can create a socket in it, and the next start reuses it.
 function pointedPath(pointerPath: string): string {
-  if (existsSync(pointerPath)) {
-    const known = readFileSync(pointerPath, 'utf8').trim();
-    if (existsSync(dirname(known))) return known;
-  }
+  const known = knownPath(pointerPath);
+  if (known !== undefined) return known;
   const path = join(mkdtempSync(join(tmpdir(), 'tollgate-')), 'tollgate.sock');
   writeFileSync(pointerPath, `${path}\n`, { mode: 0o600 });
   return path;
