@@ -195,7 +195,11 @@ describe.each(testEngines)('users on %s', (engine) => {
     const set = (currentPassword: string) =>
       auth.users.setPassword({ sessionId: here.session!.id, currentPassword, newPassword: 'another good phrase' }, operator);
     await expect(set('wrong guess')).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    const { token: link } = await auth.users.createSignInLink({ email: 'change@example.com', sendMail: false, language: '' }, operator);
     await set(password);
+    await expect(auth.users.redeemSignInLink({ token: link, client: newClient() }, operator)).rejects.toMatchObject({
+      reason: 'sign_in_refused',
+    });
     await sessionOf(here.token);
     await expect(sessionOf(elsewhere.token)).rejects.toMatchObject({ reason: 'session_unknown' });
     await expect(signIn('change@example.com')).rejects.toMatchObject({ reason: 'sign_in_refused' });

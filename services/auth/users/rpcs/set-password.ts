@@ -25,6 +25,7 @@ export async function setPassword(request: SetPasswordRequest, context: CallCont
   await db.transaction(async (tx) => {
     await users.update(tx, userId, { password: hashed });
     await sessions.end(tx, userId, { butId: sessionId });
+    await sessions.endLink(tx, userId);
     await resets.endAll(tx, userId);
     // The user who first entered the address may not be its owner, and could otherwise still sign in with an identity that they connected. The
     // owner can connect their own identities again.
