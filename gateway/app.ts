@@ -144,6 +144,7 @@ export function createApp(deps: AppDeps): RequestListener {
 
   const app = new Koa({ proxy: deps.config.trustProxy, maxIpsCount: deps.config.proxies });
   const outer = [first({ clock: deps.clock, log: deps.log, bodies: deps.bodies, dialectOf }), errors(deps.log, deps.refusals), oneHost];
+  if (deps.config.trustProxy) outer.push(withoutPort);
   for (const each of outer) app.use(each);
   app.use(noteRoute(routerOf));
   app.use((ctx: Context, next: Next) => routed.get(routerOf(ctx))!(ctx, next));
@@ -206,6 +207,15 @@ function oneHost(ctx: Context, next: Next): Promise<unknown> {
     if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
   }
   if (hosts > 1) throw new AppError('invalid_request', 'The request has several Host headers; send one.', { details: { field: 'host' } });
+  return next();
+}
+
+/**
+ * Removes the port that some proxies write behind the address of the client, Azure Application Gateway for example
+ * (https://azure.microsoft.com/en-us/blog/rewrite-http-headers-with-azure-application-gateway/): with it, every connection would be another client.
+ */
+function withoutPort(ctx: Context, next: Next): Promise<unknown> {
+  ctx.request.ip = ctx.ip.replace(/^(\d[\d.]+):\d+$/, '$1').replace(/^\[(.*)\](:\d+)?$/, '$1');
   return next();
 }
 

@@ -363,6 +363,8 @@ describe('a gateway behind a proxy', () => {
       expect(await called('203.0.113.7, 198.51.100.1')).toBe(403);
       expect(await called('198.51.100.1, 203.0.113.7')).toBe(200);
       expect(await called('2001:db8::1')).toBe(200);
+      for (const withPort of ['203.0.113.7:51234', '[2001:db8::1]:51234', '[2001:db8::1]']) expect(await called(withPort)).toBe(200);
+      expect(await called('198.51.100.1:51234')).toBe(403);
     } finally {
       await system.stop();
     }
