@@ -111,6 +111,15 @@ describe.each(browserModes)('the playground, %s', (mode) => {
     await page.close();
   });
 
+  it('asks to check before a repeat if there is no answer, and not to reload the page', async () => {
+    const page = await person.open(`/accounts/${sample.accountId}/playground`);
+    await page.route('**/chat/completions', (route) => route.abort());
+    await page.getByLabel('Your message').fill('Is anyone there?');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('No response from Tollgate').waitFor();
+    await page.close();
+  });
+
   it('requires a role that may create keys, and an active key of the same account', async () => {
     await addMember(system, sample.accountId, 'viewer@example.com', 'viewer');
     const viewer = await signedIn(system, 'viewer@example.com');

@@ -33,8 +33,16 @@ interface Chunk {
 /** Returns the request body, the same that any client would send to the API. */
 export const bodyOf = (call: PlaygroundCall): object => ({ ...call, stream: true });
 
-/** Makes the call: yields the request id first, then pieces until the answer is complete and recorded. Throws ApiError. */
-export async function* callModel(
+/** Makes the call: yields pieces until the answer is complete and recorded. Throws only ApiError, also when there is no answer or the signal aborts. */
+export async function* callModel(...call: Parameters<typeof pieces>): AsyncGenerator<Piece, void, void> {
+  try {
+    yield* pieces(...call);
+  } catch (error) {
+    throw error instanceof ApiError ? error : new ApiError(0, 'unanswered', 'Tollgate cannot be reached.');
+  }
+}
+
+async function* pieces(
   accountId: string,
   keyId: string,
   call: PlaygroundCall,
