@@ -145,6 +145,20 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await page.close();
   });
 
+  it('does not pause a model without an end when the time of the end is missing', async () => {
+    const page = await operator.open('/operator/models/sandbox/echo');
+    await page.getByRole('button', { name: 'Pause' }).click();
+    const until = popup(page).getByLabel(/^Until/);
+    await until.focus();
+    await page.keyboard.type('12312030');
+    await popup(page).getByRole('button', { name: 'Pause' }).click();
+    expect(await until.evaluate((field: HTMLInputElement) => field.validity.badInput)).toBe(true);
+    await page.keyboard.press('Escape');
+    await popup(page).waitFor({ state: 'detached' });
+    expect(await system.json('model', 'show', 'sandbox/echo')).toMatchObject({ paused: null });
+    await page.close();
+  });
+
   it('repairs an upstream that fails its test, keeps the test result across a reload, and serves a new model’s first call', async () => {
     const page = await operator.open('/operator/upstreams');
     await page.getByText('This upstream is set by ANTHROPIC_API_KEY').waitFor();

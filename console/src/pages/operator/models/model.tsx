@@ -9,7 +9,7 @@ import { useTime, useZone, zoneName } from '../../../format/time.js';
 import { modelsText } from '../../../i18n/operator-models.js';
 import { useText } from '../../../i18n/text.js';
 import { Button, ButtonLink, buttonClass } from '../../../ui/button.js';
-import { ConfirmDialog } from '../../../ui/dialog.js';
+import { ConfirmDialog, FormDialog } from '../../../ui/dialog.js';
 import { TextField } from '../../../ui/field.js';
 import { PageHeader } from '../../../ui/layout.js';
 import { fieldError, FormError, Notice } from '../../../ui/notice.js';
@@ -178,36 +178,36 @@ function Pause({ model }: { model: WholeModel }) {
   return (
     <>
       <Button onClick={() => setAsked(true)}>{t.pause}</Button>
-      <ConfirmDialog
+      {/* The browser refuses a date without a time, which has no value and would otherwise pause the model without an end. */}
+      <FormDialog
         open={isAsked}
         onClose={() => setAsked(false)}
-        onConfirm={() => change.mutate()}
+        onSubmit={() => change.mutate()}
         busy={change.isPending}
         title={t.pauseTitle({ id: model.id })}
         description={t.pauseText}
-        confirm={t.pause}
+        submit={t.pause}
+        danger
       >
-        <div className="flex flex-col gap-4">
-          <FormError error={change.error} fields={['until', 'reason']} />
-          <TextField
-            label={t.pauseUntil({ zone: zoneName(zone, new Date(instantOf(until, zone) ?? Date.now())) })}
-            hint={t.pauseUntilHint}
-            error={fieldError(change.error, 'until')}
-            optional
-            type="datetime-local"
-            value={until}
-            onChange={(event) => setUntil(event.target.value)}
-          />
-          <TextField
-            label={t.pauseReason}
-            error={fieldError(change.error, 'reason')}
-            optional
-            maxLength={200}
-            value={reason}
-            onChange={(event) => setReason(event.target.value)}
-          />
-        </div>
-      </ConfirmDialog>
+        <FormError error={change.error} fields={['until', 'reason']} />
+        <TextField
+          label={t.pauseUntil({ zone: zoneName(zone, new Date(instantOf(until, zone) ?? Date.now())) })}
+          hint={t.pauseUntilHint}
+          error={fieldError(change.error, 'until')}
+          optional
+          type="datetime-local"
+          value={until}
+          onChange={(event) => setUntil(event.target.value)}
+        />
+        <TextField
+          label={t.pauseReason}
+          error={fieldError(change.error, 'reason')}
+          optional
+          maxLength={200}
+          value={reason}
+          onChange={(event) => setReason(event.target.value)}
+        />
+      </FormDialog>
     </>
   );
 }
