@@ -159,6 +159,14 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await page.close();
   });
 
+  it('finds all models again after a search that no model matches', async () => {
+    const page = await operator.open('/operator/models');
+    await page.getByRole('searchbox', { name: 'Search' }).fill('no such model');
+    await page.getByRole('link', { name: 'Show all' }).click();
+    await page.getByRole('link', { name: 'Sandbox Echo', exact: true }).waitFor();
+    await page.close();
+  });
+
   it('repairs an upstream that fails its test, keeps the test result across a reload, and serves a new model’s first call', async () => {
     const page = await operator.open('/operator/upstreams');
     await page.getByText('This upstream is set by ANTHROPIC_API_KEY').waitFor();

@@ -9,7 +9,7 @@ import { commonText } from '../../../i18n/common.js';
 import { modelsText } from '../../../i18n/operator-models.js';
 import { useText } from '../../../i18n/text.js';
 import { Badge } from '../../../ui/badge.js';
-import { Button, buttonClass, CreateButton } from '../../../ui/button.js';
+import { buttonClass, ButtonLink, CreateButton } from '../../../ui/button.js';
 import { SelectField, TextField } from '../../../ui/field.js';
 import { Card, Empty, PageHeader } from '../../../ui/layout.js';
 import { Fetched } from '../../../ui/query.js';
@@ -120,7 +120,7 @@ function ModelList({
         </p>
       </div>
       {shown.length === 0 ? (
-        <Empty title={t.noneFit} action={<Button onClick={() => change('show', 'all')}>{t.showAll}</Button>}>
+        <Empty title={t.noneFit} action={<ButtonLink to="/operator/models?show=all">{t.showAll}</ButtonLink>}>
           {t.noneFitHint}
         </Empty>
       ) : (
