@@ -127,6 +127,9 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     const save = page.getByRole('button', { name: 'Save', exact: true });
     const provider = page.getByLabel('Provider');
     await provider.fill('x'.repeat(101));
+    // What was typed is there again after a look at the prices.
+    await page.getByRole('tab', { name: 'Prices' }).click();
+    await page.getByRole('tab', { name: 'Details and targets' }).click();
     await save.click();
     await page.locator('[aria-invalid=true]').waitFor();
     const model = await system.json<Record<string, unknown>>('model', 'show', 'sandbox/echo');

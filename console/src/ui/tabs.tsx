@@ -34,7 +34,8 @@ export function Tabs({
         ))}
       </Base.List>
       {tabs.map((tab) => (
-        <Base.Panel key={tab.value} value={tab.value}>
+        // A hidden panel keeps what was typed into it.
+        <Base.Panel key={tab.value} value={tab.value} keepMounted>
           {tab.content}
         </Base.Panel>
       ))}
