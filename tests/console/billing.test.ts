@@ -249,6 +249,27 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await page.close();
   });
 
+  it('create codes that expire at the end of a day in the zone of the page', async () => {
+    const person = await newMember(chromium, system, sample.owner, { timeZone: 'Asia/Tokyo' });
+    const page = await person.open('/operator/codes');
+    for (const [zone, shown] of [
+      [/^Local/, 'The end of the day in UTC+09:00.'],
+      ['UTC', 'The end of the day in UTC.'],
+    ] as const) {
+      await page.getByRole('button', { name: 'Settings' }).click();
+      await page.getByRole('dialog').getByRole('radio', { name: zone, exact: true }).check();
+      await page.keyboard.press('Escape');
+      await page.getByRole('button', { name: 'Create codes' }).first().click();
+      await page.getByText(shown).waitFor();
+      await page.getByLabel('Value in USD').fill('1');
+      await page.getByLabel('Valid until').fill('2099-12-31');
+      await page.getByRole('dialog').getByRole('button', { name: 'Create codes' }).click();
+      await page.getByRole('button', { name: 'I have saved them' }).click();
+      await page.getByRole('row').nth(1).getByText('Dec 31, 2099, 23:59').waitFor();
+    }
+    await person.close();
+  });
+
   it('show figures to every role, but the redeem form only to roles that may use it', async () => {
     await addMember(system, sample.accountId, 'viewer@example.com', 'viewer');
     const viewer = await newMember(chromium, system, { email: 'viewer@example.com', password: sample.owner.password });

@@ -14,7 +14,7 @@ export const codesText = dictionary(
     againHint: ({ together, above }: { together: string; above: string }) =>
       `${together} in total. Enter totals above ${above} again to confirm them.`,
     expires: 'Valid until',
-    expiresHint: 'The end of the day in your time zone. Leave it empty for codes that never expire.',
+    expiresHint: ({ zone }: { zone: string }) => `The end of the day in ${zone}. Leave it empty for codes that never expire.`,
     note: 'Note',
     noteHint: 'Shown to operators only.',
     madeTitle: ({ count }: { count: number }) => (count === 1 ? 'Code created' : `${count} codes created`),
@@ -56,7 +56,7 @@ export const codesText = dictionary(
     again: '确认总面值',
     againHint: ({ together, above }) => `共 ${together}。总面值超过 ${above} 时需再次输入以确认。`,
     expires: '有效期至',
-    expiresHint: '至当日结束（您所在的时区）。留空则永久有效。',
+    expiresHint: ({ zone }) => `至当日结束（${zone}）。留空则永久有效。`,
     note: '备注',
     noteHint: '仅运维人员可见。',
     madeTitle: ({ count }) => `已生成 ${count} 个兑换码`,

@@ -4,6 +4,7 @@ import { useRef, useState } from 'react';
 import { createCodes, type CodesCreated } from '../../../api/codes.js';
 import { getOperatorSettings, operatorKeys } from '../../../api/operator.js';
 import { nanoUsdOf, usdOfNano, usdText } from '../../../format/money.js';
+import { useZone, zoneName } from '../../../format/time.js';
 import { codesText } from '../../../i18n/codes.js';
 import { useText } from '../../../i18n/text.js';
 import { Button } from '../../../ui/button.js';
@@ -17,6 +18,7 @@ const amountForm = /^\d{1,10}(\.\d{1,9})?$/;
 
 export function MakeCodesDialog({ open, onClose, onMade }: { open: boolean; onClose: () => void; onMade: (made: CodesCreated) => void }) {
   const t = useText(codesText);
+  const zone = useZone();
   const first = useRef<HTMLInputElement>(null);
   const [fields, setFields] = useState(nothing);
   const change = (name: keyof typeof nothing) => ({
@@ -24,6 +26,7 @@ export function MakeCodesDialog({ open, onClose, onMade }: { open: boolean; onCl
     onChange: (event: { target: { value: string } }) => setFields({ ...fields, [name]: event.target.value }),
   });
   const settings = useQuery({ queryKey: operatorKeys.settings, queryFn: ({ signal }) => getOperatorSettings(signal), staleTime: Infinity });
+  const lastMoment = fields.expires === '' ? undefined : new Date(`${fields.expires}T23:59:59.999${zone === 'utc' ? 'Z' : ''}`);
   const above = settings.data?.confirm_above_usd;
   const together = togetherNano(fields);
   const isLarge = above !== undefined && together !== undefined && together > nanoUsdOf(above);
@@ -32,7 +35,7 @@ export function MakeCodesDialog({ open, onClose, onMade }: { open: boolean; onCl
       createCodes({
         amount_usd: fields.amount.trim(),
         count: Number(fields.count),
-        expires_at: fields.expires === '' ? null : new Date(`${fields.expires}T23:59:59.999`).toISOString(),
+        expires_at: lastMoment?.toISOString() ?? null,
         note: fields.note.trim(),
         ...(isLarge ? { confirm_amount_usd: fields.again.trim() } : {}),
       }),
@@ -87,7 +90,7 @@ export function MakeCodesDialog({ open, onClose, onMade }: { open: boolean; onCl
       )}
       <TextField
         label={t.expires}
-        hint={t.expiresHint}
+        hint={t.expiresHint({ zone: zoneName(zone, lastMoment) })}
         type="date"
         optional
         error={fieldError(make.error, 'expires_at')}
