@@ -536,6 +536,18 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await person.close();
   });
 
+  it('says that the user who created a key is no member any more', async () => {
+    await addMember(system, accountId, 'former@example.com', 'developer');
+    const former = await signedIn(system, 'former@example.com');
+    const { user } = await former.get<{ user: { id: string } }>('/me');
+    const { key } = await former.must<{ key: { id: string } }>('POST', `${account}/keys`, { name: 'left behind' }, 201);
+    await api.must('DELETE', `${account}/members/${user.id}`, undefined, 204);
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open(`${account}/keys/${key.id}`);
+    await page.getByText(`Not a member (user_…${user.id.slice(-8)})`).waitFor();
+    await person.close();
+  });
+
   it('is available in Chinese, with the same figures', async () => {
     const person = await newMember(chromium, system, owner, { language: 'zh-CN' });
     const page = await person.open(`${past}/usage?from=2026-10-20T00:00:00.000Z&until=2026-11-10T00:00:00.000Z`);

@@ -77,8 +77,8 @@ export function useCalledModels(): readonly string[] | undefined {
 }
 
 /**
- * Returns the members, and a function that returns the name for a user id. `noMember` and "" mean no member; for a former member, only the id is
- * known.
+ * Returns the members, and a function that returns the name for a user id. `noMember` and "" mean no member; of a former member, or an operator
+ * who is no member, only the id is known.
  */
 export function useMembers(): { readonly members: readonly Member[]; memberName(userId: string): string } {
   const account = useAccount();
@@ -95,7 +95,8 @@ export function useMembers(): { readonly members: readonly Member[]; memberName(
     memberName(userId) {
       if (userId === noMember || userId === '') return t.noMember;
       const member = members.find(({ id }) => id === userId);
-      return member === undefined ? userId : member.name || member.email;
+      if (member !== undefined) return member.name || member.email;
+      return data === undefined ? shortId(userId) : t.notMember({ id: shortId(userId) });
     },
   };
 }
