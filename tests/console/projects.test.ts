@@ -195,6 +195,20 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     expect(await accessibilityFaults(members)).toEqual([]);
     await popup(members).getByRole('button', { name: 'Change role' }).click();
     await members.getByText('Search: developer').waitFor();
+    // The role is shown even if a change of the projects after it fails.
+    await members.getByRole('button', { name: `Actions for ${guest.email}` }).click();
+    await members.getByRole('menuitem', { name: 'Change role' }).click();
+    await popup(members)
+      .getByRole('radio', { name: /^billing/ })
+      .check();
+    await popup(members).getByText('Project roles').click();
+    await popup(members).getByLabel('Search').selectOption('viewer');
+    await members.route('**/members/*/projects/*', (route) => route.abort());
+    await popup(members).getByRole('button', { name: 'Change role' }).click();
+    await popup(members).getByRole('alert').waitFor();
+    await popup(members).getByRole('button', { name: 'Cancel' }).click();
+    await members.getByRole('row').filter({ hasText: guest.email }).getByText('billing').waitFor();
+    await system.cli('member', 'put', guest.email, '--role', 'member', '--account', accountId);
 
     const person = await signedIn(guest);
     const page = await person.open('/');

@@ -33,11 +33,12 @@ export function RoleDialog({ account, member, onClose }: { account: AccountInUse
       for (const each of added) await putProjectMember(account.id, member.id, each.project_id, each.role);
       for (const each of removed) await deleteProjectMember(account.id, member.id, each.project_id);
     },
-    async onSuccess() {
+    onSuccess() {
       onClose();
       toast(t.roleChanged({ email: member.email, role: t[role] }));
-      await refreshMembers(account.id);
     },
+    // Also after an error, before which some of the roles may have been changed.
+    onSettled: () => refreshMembers(account.id),
   });
   return (
     <ConfirmDialog
