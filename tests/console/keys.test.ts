@@ -442,6 +442,19 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await popup(page).getByRole('button', { name: 'Revoke' }).click();
     await page.getByText('Revoked').waitFor();
     expect((await fetch(list.url, { headers: { authorization: `Bearer ${secret}` } })).status).toBe(401);
+
+    // The sample for a key is a request that this key may send.
+    for (const scope of ['usage:read', 'billing:read', 'projects:write', 'webhooks:read']) {
+      await page.getByRole('button', { name: 'Create management key' }).first().click();
+      await form.getByLabel('Name').fill(scope);
+      await form.getByLabel(scope).check();
+      await form.getByRole('button', { name: 'Create management key' }).click();
+      const sample = await form.getByRole('region', { name: 'Try it in a shell' }).innerText();
+      const [, url, bearer] = /^curl (\S+) [^]*"Authorization: (Bearer \S+)"$/.exec(sample)!;
+      const response = await fetch(url!, { headers: { authorization: bearer! } });
+      expect([scope, response.status]).toEqual([scope, 200]);
+      await page.getByRole('button', { name: 'I have saved it' }).click();
+    }
     await expectNoFaults(person);
   });
 

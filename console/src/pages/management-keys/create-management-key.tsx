@@ -60,7 +60,10 @@ export function CreateManagementKey({ onClose }: { onClose: () => void }) {
   });
   if (creation.data !== undefined) {
     const { key, secret } = creation.data;
-    const code = `curl ${clientBaseUrl}/console/api/accounts/${account.id}/keys \\\n  -H "Authorization: Bearer ${secret}"`;
+    // Something that the key may read.
+    const [what = ''] = key.scopes[0]!.split(':');
+    const path = { usage: 'usage/records', billing: 'balance' }[what] ?? what;
+    const code = `curl ${clientBaseUrl}/console/api/accounts/${account.id}/${path} \\\n  -H "Authorization: Bearer ${secret}"`;
     return (
       <SecretDialog title={t.revealTitle} name={key.name} secret={secret} onClose={onClose}>
         {(onCopied) => (
