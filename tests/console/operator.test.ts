@@ -147,6 +147,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     await popup(page).waitFor({ state: 'detached' });
     await eventually(async () => ((await available(page)) === '$0.00' ? true : undefined));
     expect(await page.getByRole('button', { name: 'Actions for entry 1', exact: true }).count()).toBe(0);
+    await page.getByText('entered for the wrong account · corrects entry 1', { exact: true }).waitFor();
     await system.cli('balance', 'deposit', '5', '--account', accountId, '--reason', 'cash');
     // The page updates without a reload.
     await eventually(async () => ((await available(page)) === '$5.00' ? true : undefined));

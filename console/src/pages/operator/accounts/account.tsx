@@ -25,7 +25,7 @@ import { Card, Empty, Facts, PageHeader, Section, Stat, Stats } from '../../../u
 import { ActionMenu } from '../../../ui/menu.js';
 import { fieldError, FormError, Notice } from '../../../ui/notice.js';
 import { Fetched } from '../../../ui/query.js';
-import { ShortId } from '../../../ui/short-id.js';
+import { ShortId, shortId } from '../../../ui/short-id.js';
 import { DataTable } from '../../../ui/table.js';
 import { Usd, When } from '../../../ui/values.js';
 import { Listed } from '../../billing/parts.js';
@@ -178,6 +178,7 @@ function Journal({ id, onReverse }: { id: string; onReverse: (entry: JournalEntr
       {(pages) => {
         const entries = pages.flatMap(({ data }) => data);
         if (entries.length === 0) return <Empty title={t.noEntries}>{t.noEntriesHint}</Empty>;
+        const numbers = new Map(entries.map((entry) => [entry.id, entry.number]));
         const corrected = new Set(entries.map(({ corrects_entry_id }) => corrects_entry_id));
         return (
           <Card flush>
@@ -193,7 +194,7 @@ function Journal({ id, onReverse }: { id: string; onReverse: (entry: JournalEntr
                 { name: t.kind, className: 'line-2', cell: ({ kind }) => t[kind] },
                 { name: t.effect, className: 'line-1', usd: ({ effect_usd }) => effect_usd },
                 { name: t.after, usd: ({ balance_after_usd }) => balance_after_usd },
-                { name: t.about, className: 'cut line-2', cell: (entry) => <About id={id} entry={entry} /> },
+                { name: t.about, className: 'cut line-2', cell: (entry) => <About id={id} entry={entry} numbers={numbers} /> },
                 {
                   name: common.actions,
                   hideName: true,
@@ -216,9 +217,18 @@ function Journal({ id, onReverse }: { id: string; onReverse: (entry: JournalEntr
   );
 }
 
-function About({ id, entry: { request_id, reason, corrects_entry_id } }: { id: string; entry: JournalEntry }) {
+function About({
+  id,
+  entry: { request_id, reason, corrects_entry_id: corrects },
+  numbers,
+}: {
+  id: string;
+  entry: JournalEntry;
+  /** Of the entries that are loaded, by their ids. */
+  numbers: ReadonlyMap<string, number>;
+}) {
   const t = useText(accountsText);
-  const words = [reason, corrects_entry_id === null ? null : t.reverses({ id: corrects_entry_id })]
+  const words = [reason, corrects === null ? null : t.reverses({ entry: numbers.get(corrects) ?? shortId(corrects) })]
     .filter((each) => each !== null)
     .join(' · ');
   return (
