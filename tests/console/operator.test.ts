@@ -98,6 +98,20 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     await page.close();
   });
 
+  it('sees all accounts again after a search, and the way back from an account that does not exist', async () => {
+    const page = await operator.open('/operator/accounts');
+    await page.getByRole('searchbox', { name: 'Search by name or ID' }).fill('nothing like it');
+    await page.getByText('No accounts match').waitFor();
+    await page.getByRole('navigation').first().getByRole('link', { name: 'Accounts' }).click();
+    await page.getByRole('link', { name: 'Acme Ltd' }).waitFor();
+    expect(await page.getByRole('searchbox', { name: 'Search by name or ID' }).inputValue()).toBe('');
+    await page.goto(`console/operator/accounts/${accountId.slice(0, -8)}00000000`);
+    await page.getByRole('alert').getByText('Not found').waitFor();
+    expect(await page.title()).toContain(accountId.slice(0, -8));
+    await page.locator('main').getByRole('link', { name: 'Accounts' }).click();
+    await page.getByRole('link', { name: 'Acme Ltd' }).waitFor();
+  });
+
   it('finds and opens an account while the ledger is unavailable, and sees why there is no balance', async () => {
     const page = await operator.open('/operator/accounts');
     const back = suspendLedger(system);

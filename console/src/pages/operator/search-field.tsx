@@ -5,9 +5,18 @@ const pauseMs = 250;
 
 export function SearchField({ label, value, onChange }: { label: string; value: string; onChange: (value: string) => void }) {
   const [text, setText] = useState(value);
+  // The field follows the address when that changes by itself, for example to the page without a search.
+  const [known, setKnown] = useState(value);
+  if (value !== known) {
+    setKnown(value);
+    setText(value);
+  }
   useEffect(() => {
     if (text === value) return undefined;
-    const timer = setTimeout(() => onChange(text), pauseMs);
+    const timer = setTimeout(() => {
+      setKnown(text);
+      onChange(text);
+    }, pauseMs);
     return () => clearTimeout(timer);
   }, [text, value, onChange]);
   return (

@@ -39,7 +39,13 @@ import { MoneyDialog, type MoneyAction } from './money-dialog.js';
 export default function AccountPage() {
   const { id = '' } = useParams<{ id: string }>();
   const query = useQuery({ queryKey: operatorKeys.account(id), queryFn: ({ signal }) => getAccount(id, signal), refetchInterval: liveMs });
-  return <Fetched query={query}>{(account) => <Shown account={account} />}</Fetched>;
+  const t = useText(accountsText);
+  return (
+    <>
+      {query.data === undefined && <PageHeader title={id} back={['/operator/accounts', t.back]} />}
+      <Fetched query={query}>{(account) => <Shown account={account} />}</Fetched>
+    </>
+  );
 }
 
 function Shown({ account }: { account: OperatorAccountDetail }) {
