@@ -274,6 +274,13 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     await system.cli('upstream', 'drain', 'sandbox', 'stall');
     await sandbox.getByText(/^1 of \d+$/).waitFor();
     await system.cli('upstream', 'return', 'sandbox', 'stall');
+    const address = ['--base-url', 'http://127.0.0.1:9/v1', '--allow-private-network'];
+    await system.cli('upstream', 'add', 'unreachable', '--format', 'chat-completions', '--no-secret', ...address);
+    await system.tryCli('upstream', 'test', 'unreachable');
+    await page
+      .getByRole('row', { name: /^unreachable/ })
+      .getByText('Failed', { exact: true })
+      .waitFor();
     // A busy button is paler for a moment, which is not an accessibility fault.
     await page.locator('button:enabled', { hasText: 'Verify now' }).waitFor();
     await settledPage(page);

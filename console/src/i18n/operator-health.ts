@@ -59,7 +59,7 @@ export const healthText = dictionary(
     lastTest: 'Last test',
     neverTested: 'Never tested',
     passed: 'Passed',
-    failedAt: ({ step }: { step: string }) => `Failed at ${step}`,
+    failed: 'Failed',
     unknown: 'Unknown',
   },
   {
@@ -117,7 +117,7 @@ export const healthText = dictionary(
     lastTest: '最近测试',
     neverTested: '从未测试',
     passed: '通过',
-    failedAt: ({ step }) => `在 ${step} 失败`,
+    failed: '失败',
     unknown: '未知',
   },
 );

@@ -268,8 +268,7 @@ function Upstreams({ health: { upstreams } }: { health: Health }) {
                   t.neverTested
                 ) : (
                   <>
-                    <Verdict good={last_test.ok}>{last_test.ok ? t.passed : t.failedAt({ step: last_test.failed_step ?? '' })}</Verdict>{' '}
-                    <When at={last_test.at} style="relative" />
+                    <Verdict good={last_test.ok}>{last_test.ok ? t.passed : t.failed}</Verdict> <When at={last_test.at} style="relative" />
                   </>
                 ),
             },
