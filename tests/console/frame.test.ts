@@ -1,7 +1,7 @@
 // The frame of the console: users who are not signed in are asked to, appearance settings are remembered, and pages are reachable by keyboard.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { newMember, newPerson, type Page, startChromium } from '../support/clients/chromium.js';
+import { newMember, newPerson, type Page, sidewaysScroll, startChromium } from '../support/clients/chromium.js';
 import { addUser, password } from '../support/clients/console.js';
 import { browserModes, startSystem, type System } from '../support/systems/system.js';
 
@@ -188,6 +188,11 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     const person = await newMember(chromium, system, { email: 'operator@example.com', password: owner.password });
     const page = await person.open(`/accounts/${id}/keys`);
     await page.getByRole('navigation').getByText('Somebody else').first().waitFor();
+    // A name without a space is broken too.
+    await system.cli('account', 'rename', id, 'A'.repeat(200));
+    await page.goto(`console/accounts/${id}`);
+    await page.locator('main').getByText('A'.repeat(200)).waitFor();
+    expect(await sidewaysScroll(page)).toBe(0);
     await page.goto('console/accounts/acct_00000000000000000000000000000000/keys');
     await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
     await person.close();

@@ -79,7 +79,7 @@ export function PageHeader({
         <h1 ref={heading} tabIndex={-1} className="scroll-mt-24 wrap-anywhere outline-none">
           {title}
         </h1>
-        {description !== undefined && <p className="mt-1 max-w-2xl text-soft">{description}</p>}
+        {description !== undefined && <p className="mt-1 max-w-2xl text-soft wrap-anywhere">{description}</p>}
       </div>
       {actions !== undefined && <div className="no-print flex flex-wrap gap-2">{actions}</div>}
     </header>

@@ -138,7 +138,7 @@ function Figures({ statement }: { statement: Statement }) {
   const lastDay = new Date(Date.parse(statement.until) - 1).toISOString().slice(0, 10);
   return (
     <>
-      <p className="mb-3 text-soft">
+      <p className="mb-3 text-soft wrap-anywhere">
         {account.name} · {t.statementAbout({ from: statement.from.slice(0, 10), to: lastDay, lines: number(statement.lines) })}
       </p>
       {!statement.is_closed && <Notice>{t.openMonth}</Notice>}
