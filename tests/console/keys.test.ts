@@ -396,6 +396,15 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await expectNoFaults(person);
   });
 
+  it('show how far away an expiry is, without the name of a day that may be another', async () => {
+    const { key } = await api.must<{ key: { id: string } }>('POST', keysPath, { name: 'to be rotated' }, 201);
+    await api.must('POST', `${keysPath}/${key.id}/rotate`, { overlap_seconds: 47 * 3600 }, 200);
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open(`${keysPath}/${key.id}`);
+    await page.getByText('The old secret stops working in 1 day.').waitFor();
+    await expectNoFaults(person);
+  });
+
   it('can be found by name, state and address, and loaded page by page', async () => {
     for (let index = 0; index < 60; index += 1) await api.must('POST', keysPath, { name: `many ${index}` }, 201);
     const person = await newMember(chromium, system, owner, { width: 375 });

@@ -75,7 +75,6 @@ function timeWriter(language: string, zone: Zone): TimeWriter {
   });
   const year = write({ year: 'numeric' });
   const ofThisYear = write({ month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', hourCycle });
-  const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
   return {
     zone,
     day,
@@ -87,7 +86,9 @@ function timeWriter(language: string, zone: Zone): TimeWriter {
     relative(instant) {
       const seconds = (new Date(instant).getTime() - Date.now()) / 1000;
       const [unit, size] = unitOf(Math.abs(seconds));
-      return relative.format(Math.trunc(seconds / size), unit);
+      // "yesterday" would name a day, but 47 hours ago may be the day before.
+      const numeric = unit === 'second' ? 'auto' : 'always';
+      return new Intl.RelativeTimeFormat(language, { numeric }).format(Math.trunc(seconds / size), unit);
     },
   };
 }
