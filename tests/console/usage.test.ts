@@ -548,6 +548,22 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await person.close();
   });
 
+  it('shows the year of calls of last year, in the chosen zone', async () => {
+    const { id } = await system.json<{ id: string }>('account', 'create', 'Older');
+    await system.cli('balance', 'deposit', '5', '--account', id, '--reason', 'invoice 3');
+    await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', id);
+    const { key } = await api.must<{ key: { id: string } }>('POST', `/accounts/${id}/keys`, { name: 'old' }, 201);
+    const year = new Date().getUTCFullYear() - 1;
+    // In Tokyo, it is already this year.
+    await recordPastCalls(system, { accountId: id, keyId: key.id }, [Date.UTC(year, 11, 31, 20)]);
+    const person = await newMember(chromium, system, owner, { timeZone: 'Asia/Tokyo' });
+    const page = await person.open(`/accounts/${id}/usage/records`);
+    await page.getByText('Jan 1, 05:00:00').waitFor();
+    await page.getByRole('radio', { name: 'UTC', exact: true }).check();
+    await page.getByText(`Dec 31, ${year}, 20:00:00`).waitFor();
+    await person.close();
+  });
+
   it('is available in Chinese, with the same figures', async () => {
     const person = await newMember(chromium, system, owner, { language: 'zh-CN' });
     const page = await person.open(`${past}/usage?from=2026-10-20T00:00:00.000Z&until=2026-11-10T00:00:00.000Z`);

@@ -45,6 +45,8 @@ export interface TimeWriter {
   minute(instant: string | number | Date): string;
   /** Formats date and time to the minute, with the year unless it is the current one: for the lines of a table. */
   line(instant: string | number | Date): string;
+  /** The same to the second. */
+  lineToSecond(instant: string | number | Date): string;
   /** Formats the time to the minute, with the date unless it is today. */
   short(instant: string | number | Date): string;
   /** Formats the date. */
@@ -56,31 +58,28 @@ export interface TimeWriter {
 /** Returns a formatter for this language and zone. */
 function timeWriter(language: string, zone: Zone): TimeWriter {
   const timeZone = zone === 'utc' ? { timeZone: 'UTC' } : {};
-  const hourCycle = 'h23' as const;
+  const date = { month: 'short', day: 'numeric' } as const;
+  const toMinute = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+  const toSecond = { ...toMinute, second: '2-digit' } as const;
   const write = (options: Intl.DateTimeFormatOptions) => {
     const format = new Intl.DateTimeFormat(language, { ...options, ...timeZone });
     return (instant: string | number | Date) => format.format(new Date(instant));
   };
-  const day = write({ year: 'numeric', month: 'short', day: 'numeric' });
-  const clock = write({ hour: '2-digit', minute: '2-digit', hourCycle });
-  const minute = write({ year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', hourCycle });
-  const second = write({
-    year: 'numeric',
-    month: 'short',
-    day: 'numeric',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-    hourCycle,
-  });
   const year = write({ year: 'numeric' });
-  const ofThisYear = write({ month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', hourCycle });
+  const day = write({ year: 'numeric', ...date });
+  const minute = write({ year: 'numeric', ...date, ...toMinute });
+  const second = write({ year: 'numeric', ...date, ...toSecond });
+  const line = (time: typeof toMinute, far: typeof minute) => {
+    const near = write({ ...date, ...time });
+    return (instant: string | number | Date) => (year(instant) === year(Date.now()) ? near : far)(instant);
+  };
   return {
     zone,
     day,
     minute,
-    line: (instant) => (year(instant) === year(Date.now()) ? ofThisYear : minute)(instant),
-    short: (instant) => (day(instant) === day(Date.now()) ? clock(instant) : minute(instant)),
+    line: line(toMinute, minute),
+    lineToSecond: line(toSecond, second),
+    short: (instant) => (day(instant) === day(Date.now()) ? write(toMinute) : minute)(instant),
     second,
     full: (instant) => `${second(instant)} ${zoneName(zone, new Date(instant))}`,
     relative(instant) {

@@ -3,9 +3,9 @@ import { Link } from 'wouter';
 import type { UsageRecord } from '../../api/usage.js';
 import { durationText } from '../../format/duration.js';
 import { useNumber } from '../../format/number.js';
-import { useTime, useZone } from '../../format/time.js';
+import { useTime } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
-import { useLanguage, useText } from '../../i18n/text.js';
+import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { ShortId } from '../../ui/short-id.js';
 import { type Column, DataTable } from '../../ui/table.js';
@@ -32,14 +32,13 @@ export function RecordTable({ rows }: { rows: readonly UsageRecord[] }) {
   const [view, change] = useView();
   const shown = useColumns();
   const time = useTime();
-  const short = useShortTime();
   const columns: Readonly<Record<RecordColumn, Omit<Column<UsageRecord>, 'name' | 'sort'>>> = {
     time: {
       className: 'line-1',
       cell: ({ request_id, started_at }) => (
         <Link to={account.path(`/usage/records/${request_id}${writeView(view)}`)} state={fromList} className="link">
           <time dateTime={started_at} title={`${time.full(started_at)}\n${request_id}`}>
-            {short(started_at)}
+            {time.lineToSecond(started_at)}
           </time>
         </Link>
       ),
@@ -104,23 +103,4 @@ export function RecordTable({ rows }: { rows: readonly UsageRecord[] }) {
 /** Returns the tokens that were read from the vendor's cache or written to it. */
 function cachedOf(tokens: UsageRecord['tokens']): number {
   return tokens.cache_read + tokens.cache_write_5m + tokens.cache_write_1h;
-}
-
-/** Returns a function that formats date and time to the second, with the year if it is not the current one. */
-function useShortTime(): (instant: string) => string {
-  const language = useLanguage();
-  const zone = useZone();
-  const options = {
-    month: 'short',
-    day: 'numeric',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-    hourCycle: 'h23',
-    ...(zone === 'utc' ? { timeZone: 'UTC' } : {}),
-  } as const;
-  const near = new Intl.DateTimeFormat(language, options);
-  const far = new Intl.DateTimeFormat(language, { ...options, year: 'numeric' });
-  const thisYear = new Date().getFullYear();
-  return (instant) => (new Date(instant).getFullYear() === thisYear ? near : far).format(new Date(instant));
 }
