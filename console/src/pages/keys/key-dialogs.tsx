@@ -91,6 +91,10 @@ function RotateKeyDialog({
 }
 
 const dayMs = 86_400_000;
+
+/** A name as the browser shows it, which is all that the user can type again. */
+const asShown = (name: string): string => name.trim().replaceAll(/\s+/g, ' ');
+
 function RevokeKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const account = useAccount();
   const t = useText(keysText);
@@ -106,7 +110,7 @@ function RevokeKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => v
       onClose();
     },
   });
-  const isReady = !isInUse || typed.trim() === apiKey.name.trim();
+  const isReady = !isInUse || asShown(typed) === asShown(apiKey.name);
 
   function submit(): void {
     if (isReady && !revocation.isPending) revocation.mutate();
