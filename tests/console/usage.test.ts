@@ -220,6 +220,16 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await person.close();
   });
 
+  it('distinguishes the first hour of a day of refused calls from the last one', async () => {
+    await (await chat(system, keys[0]!.secret, { model: 'acme/unknown', messages: [{ role: 'user', content: 'Hello' }] })).text();
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open(`${account}/usage/refusals?range=24h`);
+    const hours = (await chartRows(page, 'Refused calls per hour, by reason')).map(([hour]) => hour);
+    expect(hours.length).toBeGreaterThan(24);
+    expect(new Set(hours).size).toBe(hours.length);
+    await person.close();
+  });
+
   it('loads further pages of records on request, each once', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open(`${past}/usage/records`);

@@ -182,12 +182,13 @@ function OverTime({ filter, hourly }: { filter: Partial<RefusalFilter>; hourly: 
       .reduce((sum, { calls }) => sum + calls, 0);
   const series = [...shown.map(reasonName), ...(reasons.length > seriesMax ? [t.other] : [])];
   const values = ids.map((id) => series.map((_, at) => callsOf(id, at)));
-  const format = new Intl.DateTimeFormat(
-    language,
-    hourly
-      ? { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', ...(zone === 'utc' ? { timeZone: 'UTC' } : {}) }
-      : { month: 'short', day: 'numeric', timeZone: 'UTC' },
-  );
+  const format = new Intl.DateTimeFormat(language, {
+    month: 'short',
+    day: 'numeric',
+    // With the day, because the range begins with the same hour as it ends.
+    ...(hourly ? { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } : {}),
+    ...(hourly && zone === 'local' ? {} : { timeZone: 'UTC' }),
+  });
   return (
     <Card className="mb-4">
       <StackedBars
