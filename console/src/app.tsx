@@ -17,7 +17,7 @@ import {
   useMeQuery,
 } from './session/account.js';
 import { useIsPageKept } from './session/kept-page.js';
-import { queryClient } from './session/queries.js';
+import { fetchMe, meKey, queryClient } from './session/queries.js';
 import { serverFile } from './session/server-file.js';
 import { FaultBoundary } from './shell/fault-boundary.js';
 import { Frame } from './shell/frame.js';
@@ -96,6 +96,8 @@ const here = location.pathname.slice(consolePath.length);
 const [, ofAccount] = /^\/accounts\/[^/]+(.*)$/.exec(here) ?? [];
 const [first] = ofAccount === undefined ? matching({ ...publicPages, ...operatorPages }, here) : matching(accountPages, ofAccount);
 void first?.load().catch(() => undefined);
+// Uses the answer that index.html preloads, which the first request after sign-in would otherwise get, however old it is.
+void queryClient.prefetchQuery({ queryKey: meKey, queryFn: fetchMe });
 
 /** Returns the pages whose pattern the path fits; a part of a pattern that begins with a colon is any name. */
 function matching(pages: Readonly<Record<string, Page>>, path: string): Page[] {

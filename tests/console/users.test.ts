@@ -274,9 +274,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
 
   it('sign up with an account of their own', async () => {
     const person = await nobody();
-    const page = await person.open('/sign-in');
-    await page.getByRole('link', { name: 'Create an account' }).click();
-    await heading(page, 'Create an account');
+    const page = await person.open('/sign-up');
     await page.getByLabel('Your name').fill('Nora');
     await page.getByLabel('Email address').fill(owner.email);
     await page.getByLabel('Name of the account').fill('Nora’s');
