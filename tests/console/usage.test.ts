@@ -558,6 +558,19 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await person.close();
   });
 
+  it('counts cached input as input of a key, as its records do', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.context.newPage();
+    await page.route('**/usage/totals?*', async (route) => {
+      const { data } = (await (await route.fetch()).json()) as { data: { tokens: object }[] };
+      const tokens = { input: 1, cache_read: 20, cache_write: 300, output: 4000, reasoning: 0 };
+      await route.fulfill({ json: { data: data.map((each) => ({ ...each, tokens })) } });
+    });
+    await page.goto(`console${account}/keys/${keys[0]!.id}`);
+    await eventually(async () => ((await tile(page, 'Input tokens').innerText()) === '321' ? true : undefined));
+    await person.close();
+  });
+
   it('shows the year of calls of last year, in the chosen zone', async () => {
     const { id } = await system.json<{ id: string }>('account', 'create', 'Older');
     await system.cli('balance', 'deposit', '5', '--account', id, '--reason', 'invoice 3');

@@ -13,7 +13,7 @@ import { Section, Stat, Stats } from '../../ui/layout.js';
 import { Fetched } from '../../ui/query.js';
 import { StackedBars } from '../../ui/stacked-bars.js';
 import { Usd } from '../../ui/values.js';
-import { sumOf } from '../usage/figures.js';
+import { allTokens, sumOf } from '../usage/figures.js';
 import { NewestRecords } from '../usage/newest-records.js';
 import { fetchOverview, type OverviewSlots } from '../usage/overview-query.js';
 import { useZoneName } from '../usage/use-view.js';
@@ -54,7 +54,7 @@ export function UsageOf({ filter }: { filter: Filter }) {
               <Stats>
                 <Stat label={t.spend} value={<Usd value={total.charge_usd} />} />
                 <Stat label={t.calls} value={count(total.calls)} />
-                <Stat label={t.inputTokens} value={count(total.tokens.input)} />
+                <Stat label={t.inputTokens} value={count(allTokens(total.tokens) - total.tokens.output)} />
                 <Stat label={t.outputTokens} value={count(total.tokens.output)} />
               </Stats>
               {total.calls > 0 && chart !== undefined && <SpendByDay chart={chart} />}
