@@ -100,6 +100,18 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('Sends a notification below $10.00.').waitFor();
 
+    // The form shows what was saved in another window, and does not offer to undo it.
+    const other = await open();
+    await other.getByLabel('Below this amount in USD').fill('12');
+    await other.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Sends a notification below $12.00.').waitFor();
+    expect(await page.getByLabel('Below this amount in USD').inputValue()).toBe('12');
+    expect(await page.getByRole('button', { name: 'Save', exact: true }).isDisabled()).toBe(true);
+    await page.getByLabel('Below this amount in USD').fill('10');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Sends a notification below $10.00.').waitFor();
+    await other.close();
+
     mail.refused.set('ada@example.com', { code: 550, words: 'no such mailbox' });
     await page.getByRole('button', { name: 'Send a test' }).click();
     const outcome = page.getByRole('status').filter({ hasText: 'Test result' });

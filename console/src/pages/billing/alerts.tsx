@@ -113,8 +113,15 @@ function AlertForm({ alert }: { alert: AlertNow }) {
   const account = useAccount();
   const client = useQueryClient();
   const [fields, setFields] = useState(() => fieldsOf(alert));
+  // A form without changes follows those that are made elsewhere, and does not offer to undo them.
+  const [known, setKnown] = useState(alert);
   const set = (changes: Partial<Fields>): void => setFields((before) => ({ ...before, ...changes }));
-  const isSaved = JSON.stringify(fields) === JSON.stringify(fieldsOf(alert));
+  const isSameAs = (other: Alert): boolean => JSON.stringify(fields) === JSON.stringify(fieldsOf(other));
+  if (alert !== known) {
+    setKnown(alert);
+    if (isSameAs(known)) setFields(fieldsOf(alert));
+  }
+  const isSaved = isSameAs(alert);
   const refresh = () =>
     Promise.all([
       client.invalidateQueries({ queryKey: alertKey(account.id) }),
