@@ -111,6 +111,21 @@ describe.each(browserModes)('the playground, %s', (mode) => {
     await page.close();
   });
 
+  it('stops both models, even if the second is no longer compared with', async () => {
+    const page = await person.open(`/accounts/${sample.accountId}/playground`);
+    const compare = page.getByLabel('Compare with a second model');
+    await page.getByLabel('Model', { exact: true }).selectOption('sandbox/stall');
+    await compare.check();
+    await page.getByLabel('Second model', { exact: true }).selectOption('sandbox/stall');
+    await page.getByLabel('Your message').fill('Wait for me');
+    await page.keyboard.press('Enter');
+    await compare.uncheck();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await compare.check();
+    await page.getByText('You stopped the response').nth(1).waitFor();
+    await page.close();
+  });
+
   it('asks to check before a repeat if there is no answer, and not to reload the page', async () => {
     const page = await person.open(`/accounts/${sample.accountId}/playground`);
     await page.route('**/chat/completions', (route) => route.abort());

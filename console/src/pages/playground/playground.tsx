@@ -96,7 +96,8 @@ function Table({ keys, models }: { keys: readonly CallableKey[]; models: readonl
   const [isWide] = useState(() => matchMedia('(min-width: 64rem)').matches);
   const sides = [useConversation(accountId), useConversation(accountId)] as const;
   const shown = isComparing ? sides : sides.slice(0, 1);
-  const isRunning = shown.some((side) => side.isRunning);
+  // Also of the second model when it is no longer compared with.
+  const isRunning = sides.some((side) => side.isRunning);
   const ids = callable.map(({ id }) => id);
   const first = ids.find((id) => id === wanted) ?? suggestedModel(ids) ?? '';
   // The second side begins with a different model than the first, if there is one.
@@ -181,11 +182,11 @@ function Table({ keys, models }: { keys: readonly CallableKey[]; models: readonl
             onKeyDown={onKey}
           />
           <div className="mt-2 flex flex-wrap justify-end gap-2">
-            <Button onClick={() => shown.forEach((side) => side.clear())} disabled={shown.every((side) => side.exchanges.length === 0)}>
+            <Button onClick={() => sides.forEach((side) => side.clear())} disabled={sides.every((side) => side.exchanges.length === 0)}>
               {t.clear}
             </Button>
             {isRunning ? (
-              <Button onClick={() => shown.forEach((side) => side.stop())}>{t.stop}</Button>
+              <Button onClick={() => sides.forEach((side) => side.stop())}>{t.stop}</Button>
             ) : (
               <Button look="primary" type="submit" disabled={message.trim() === ''}>
                 {t.send}
