@@ -230,6 +230,14 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await operator.close();
   });
 
+  it('name the time zone of the lines of a month in UTC', async () => {
+    const [month] = await tellsLines<StatementFigures>('statement', 'list');
+    const person = await newMember(chromium, system, sample.owner, { timeZone: 'Asia/Tokyo' });
+    const page = await person.open(`/accounts/${sample.accountId}/billing/statements/${month!.month}`);
+    await page.getByText('Times are in Asia/Tokyo.').waitFor();
+    await person.close();
+  });
+
   it('void a code', async () => {
     const [code] = (await system.cli('code', 'create', '2', '--json'))
       .trim()

@@ -53,6 +53,7 @@ export const billingText = dictionary(
     back: 'Balance and billing',
 
     statementOf: ({ month }: { month: string }) => `Statement for ${month}`,
+    timesIn: ({ zone }: { zone: string }) => `Times are in ${zone}.`,
     statementAbout: ({ from, to, lines }: { from: string; to: string; lines: string }) =>
       `${from} to ${to} (UTC) · ${lines === '1' ? '1 line' : `${lines} lines`}`,
     openMonth: 'This month is still open; figures may change.',
@@ -140,6 +141,7 @@ export const billingText = dictionary(
     back: '余额与账单',
 
     statementOf: ({ month }) => `${month}对账单`,
+    timesIn: ({ zone }) => `时间按 ${zone} 显示。`,
     statementAbout: ({ from, to, lines }) => `${from} 至 ${to}（UTC）· ${lines} 行`,
     openMonth: '本月尚未结束，数字和明细仍会变化。',
     archived: '本月的部分明细已由运维人员归档。合计包含全部明细。',

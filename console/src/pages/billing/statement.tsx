@@ -5,6 +5,7 @@ import { Link, useParams, useSearchParams } from 'wouter';
 import { getStatement, type Line, lineKinds, type Statement, statementCsvUrl } from '../../api/billing.js';
 import { getTotals } from '../../api/usage.js';
 import { digitsOf, usdText } from '../../format/money.js';
+import { useZone } from '../../format/time.js';
 import { billingText } from '../../i18n/billing.js';
 import { commonText } from '../../i18n/common.js';
 import { useText } from '../../i18n/text.js';
@@ -27,6 +28,8 @@ export default function StatementPage() {
   const account = useAccount();
   const { month = '' } = useParams<{ month: string }>();
   const inWords = useMonth();
+  // By its name, because its offset may change within the month.
+  const zone = useZone() === 'utc' ? 'UTC' : Intl.DateTimeFormat().resolvedOptions().timeZone;
   const isMonth = /^\d{4}-(0[1-9]|1[0-2])$/.test(month);
   const [params, setParams] = useSearchParams();
   const kind = lineKinds.find((each) => each === params.get('kind')) ?? 'all';
@@ -61,6 +64,7 @@ export default function StatementPage() {
             <ByProject statement={pages[0]!.statement} />
             <Section
               title={t.lines}
+              description={t.timesIn({ zone })}
               actions={
                 <Segmented
                   label={t.kind}
