@@ -7,7 +7,7 @@ import type { Browser } from 'playwright-core';
 import { usdText } from '../../console/src/format/money.js';
 import { chat, settled } from '../support/clients/calls.js';
 import { newMember, type Page, type Person, settledPage, startChromium } from '../support/clients/chromium.js';
-import { addMember } from '../support/clients/console.js';
+import { addMember, signedIn } from '../support/clients/console.js';
 import { eventually } from '../support/systems/process.js';
 import { browserModes, startSystem, type System } from '../support/systems/system.js';
 import { type SampleAccount, createSampleAccount } from './sample-account.js';
@@ -236,6 +236,16 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     const page = await person.open(`/accounts/${sample.accountId}/billing/statements/${month!.month}`);
     await page.getByText('Times are in Asia/Tokyo.').waitFor();
     await person.close();
+  });
+
+  it('name a key that is not among the newest 200', async () => {
+    const api = await signedIn(system, sample.owner.email);
+    for (let index = 0; index < 200; index += 1)
+      await api.must('POST', `/accounts/${sample.accountId}/keys`, { name: `newer ${index}` }, 201);
+    const [month] = await tellsLines<StatementFigures>('statement', 'list');
+    const page = await open(`/billing/statements/${month!.month}`);
+    await page.getByRole('table', { name: 'Lines' }).getByRole('link', { name: 'production server' }).first().waitFor();
+    await page.close();
   });
 
   it('void a code', async () => {

@@ -51,12 +51,3 @@ export const getReceipt = (accountId: string, entryId: string, signal?: AbortSig
 /** Credits the account; a repeat changes nothing. */
 export const redeemCode = (accountId: string, code: string): Promise<Redemption> =>
   api.post(`${of(accountId)}/redemptions`, { body: { code } });
-
-/** The names of the account's newest keys by their ids. */
-export async function keyNames(accountId: string, signal?: AbortSignal): Promise<Readonly<Record<string, string>>> {
-  const { data } = await api.get<Page<{ readonly id: string; readonly name: string }>>(`${of(accountId)}/keys`, {
-    query: { limit: 200 },
-    signal,
-  });
-  return Object.fromEntries(data.map(({ id, name }) => [id, name]));
-}

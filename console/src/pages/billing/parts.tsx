@@ -1,9 +1,8 @@
 // Components that the billing pages share: months, changes of the balance, pages of a list, links to keys.
-import { type InfiniteData, type QueryKey, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { type InfiniteData, type QueryKey, useInfiniteQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link } from 'wouter';
 import type { Page } from '../../api/client.js';
-import { keyNames } from '../../api/billing.js';
 import { nanoUsdOf } from '../../format/money.js';
 import { commonText } from '../../i18n/common.js';
 import { useLanguage, useText } from '../../i18n/text.js';
@@ -13,6 +12,7 @@ import { Loading } from '../../ui/notice.js';
 import { QueryFault } from '../../ui/query.js';
 import { ShortId } from '../../ui/short-id.js';
 import { Usd } from '../../ui/values.js';
+import { useKeyNames } from '../keys/key-names.js';
 
 /** The beginning of the query keys of an account's billing. */
 export const billingKey = (accountId: string, ...rest: readonly (string | null)[]): QueryKey => ['billing', accountId, ...rest];
@@ -83,14 +83,10 @@ export function Listed<P extends Page<unknown>>({
 /** A link to a key by its name. */
 export function KeyLink({ keyId }: { keyId: string }) {
   const account = useAccount();
-  const { data } = useQuery({
-    queryKey: billingKey(account.id, 'key-names'),
-    queryFn: ({ signal }) => keyNames(account.id, signal),
-    staleTime: 60_000,
-  });
+  const { nameOf } = useKeyNames();
   return (
     <Link to={account.path(`/keys/${keyId}`)} className="link wrap-anywhere">
-      {data?.[keyId] ?? `key_…${keyId.slice(-6)}`}
+      {nameOf(keyId)}
     </Link>
   );
 }

@@ -24,7 +24,7 @@ import { Listed } from '../billing/parts.js';
 import { StackedBars } from '../../ui/stacked-bars.js';
 import { useCatalog } from '../keys/queries.js';
 import { useProjectName, useProjects } from '../projects/queries.js';
-import { useKeyNames } from '../usage/use-view.js';
+import { useKeyNames } from '../keys/key-names.js';
 import { refusalReasons, useReasonName } from './reasons.js';
 import { RefusalTable } from './refusal-table.js';
 

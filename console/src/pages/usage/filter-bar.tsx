@@ -14,7 +14,8 @@ import { LazyDialog } from '../../ui/lazy-dialog.js';
 import { Segmented } from '../../ui/segmented.js';
 import { useProjectName } from '../projects/queries.js';
 import { useOutcomeName } from './outcome.js';
-import { useKeyNames, useMembers, useView } from './use-view.js';
+import { useKeyNames } from '../keys/key-names.js';
+import { useMembers, useView } from './use-view.js';
 import { type FilterPart, filterParts, noFilter, type Range } from './view.js';
 
 const FilterDialog = lazy(() => serverFile(() => import('./filter-dialog.js')));

@@ -9,7 +9,8 @@ import { FormDialog } from '../../ui/dialog.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { useProjectName, useProjects } from '../projects/queries.js';
 import { useOutcomeName } from './outcome.js';
-import { useCalledModels, useKeyNames, useMembers, useView, useZoneName } from './use-view.js';
+import { useKeyNames } from '../keys/key-names.js';
+import { useCalledModels, useMembers, useView, useZoneName } from './use-view.js';
 import { boundsOf, daysOfBounds, noMember, type Range, rangeOfDays } from './view.js';
 
 export default function FilterDialog({ shown, widest, onClose }: { shown: Range; widest: Range; onClose: () => void }) {

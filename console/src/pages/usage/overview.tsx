@@ -26,7 +26,8 @@ import { FilterBar } from './filter-bar.js';
 import { NoCalls } from './no-calls.js';
 import { fetchOverview, type Overview as OverviewData } from './overview-query.js';
 import { UsageChart } from './usage-chart.js';
-import { useKeyNames, useMembers, useView, useZoneName } from './use-view.js';
+import { useKeyNames } from '../keys/key-names.js';
+import { useMembers, useView, useZoneName } from './use-view.js';
 import { type Grouping, groupings, noMember, presets, type Range, type UsageView, writeView } from './view.js';
 
 const Performance = lazy(() => serverFile(() => import('./performance.js')));

@@ -13,7 +13,8 @@ import { Usd } from '../../ui/values.js';
 import { useProjectName } from '../projects/queries.js';
 import { OutcomeDot } from './outcome.js';
 import { columnSorts, type RecordColumn, useColumns } from './record-columns.js';
-import { useKeyNames, useView } from './use-view.js';
+import { useKeyNames } from '../keys/key-names.js';
+import { useView } from './use-view.js';
 import { writeView } from './view.js';
 
 /** The history state of a record that was opened from the list. */

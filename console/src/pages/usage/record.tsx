@@ -25,7 +25,7 @@ import { RecordAttempts } from './record-attempts.js';
 import { RecordCharge } from './record-charge.js';
 import { RecordMoney } from './record-money.js';
 import { RecordPrompt } from './record-prompt.js';
-import { useKeyNames } from './use-view.js';
+import { useKeyNames } from '../keys/key-names.js';
 
 /** The call as a page, for a user who opens its address. */
 export function RecordPage({ requestId }: { requestId: string }) {

@@ -12,7 +12,8 @@ import { useProjectName } from '../projects/queries.js';
 import { useOutcomeName } from './outcome.js';
 import { chartOf, drawn, type Figures, figureText, runningSums, sumOf } from './figures.js';
 import type { Overview, OverviewSlots } from './overview-query.js';
-import { useKeyNames, useMembers, useView } from './use-view.js';
+import { useKeyNames } from '../keys/key-names.js';
+import { useMembers, useView } from './use-view.js';
 import { type Grain, type Measure, measures, type UsageView } from './view.js';
 
 export function UsageChart({ overview: { chart, groups, parts, possibleGrains, previous } }: { overview: Overview }) {

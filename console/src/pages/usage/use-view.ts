@@ -2,8 +2,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useLocation, useSearch } from 'wouter';
-import type { Page } from '../../api/client.js';
-import { type ApiKey, listKeys } from '../../api/keys.js';
 import { getTotals } from '../../api/usage.js';
 import { listMembers, type Member } from '../../api/users.js';
 import { useZone, zoneName } from '../../format/time.js';
@@ -32,37 +30,6 @@ export function useZoneName(): (atMs?: number) => string {
     const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
     return timeZone === offset ? offset : t.localName({ name: timeZone, offset });
   };
-}
-
-const pagesMax = 5;
-
-async function fetchKeyNames(accountId: string, signal: AbortSignal): Promise<ApiKey[]> {
-  const keys: ApiKey[] = [];
-  let cursor: string | null = null;
-  for (let page = 0; page < pagesMax; page += 1) {
-    const { data, next }: Page<ApiKey> = await listKeys(accountId, { limit: 200, cursor }, signal);
-    keys.push(...data);
-    if (next === null) break;
-    cursor = next;
-  }
-  return keys;
-}
-
-/** Returns the names of the account's keys, newest first. Keys with the same name are distinguished by their last characters. */
-export function useKeyNames(): { readonly keys: readonly ApiKey[]; nameOf(keyId: string): string } {
-  const account = useAccount();
-  const { data: keys = [] } = useQuery({
-    queryKey: ['keys', account.id, 'names'],
-    queryFn: ({ signal }) => fetchKeyNames(account.id, signal),
-    staleTime: 30_000,
-  });
-  return useMemo(() => {
-    const counts = new Map<string, number>();
-    for (const { name } of keys) counts.set(name, (counts.get(name) ?? 0) + 1);
-    const names = new Map(keys.map(({ id, name, last_four }) => [id, counts.get(name) === 1 ? name : `${name} …${last_four}`]));
-    // If there are very many keys, the oldest are not fetched and are shown by the ends of their ids.
-    return { keys, nameOf: (keyId) => names.get(keyId) ?? shortId(keyId) };
-  }, [keys]);
 }
 
 /** Returns the models that were ever called, highest cost first, or undefined while loading. */
