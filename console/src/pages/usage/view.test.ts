@@ -1,6 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import type { OffsetAt } from '../../format/calendar.js';
-import { boundsOf, daysOfBounds, filterOf, grainOf, grainsOf, rangeOfDays, readView, searchOf, type UsageView, writeView } from './view.js';
+import {
+  boundsOf,
+  daysOfBounds,
+  filterOf,
+  grainOf,
+  grainsOf,
+  previousStart,
+  rangeOfDays,
+  readView,
+  searchOf,
+  type UsageView,
+  writeView,
+} from './view.js';
 
 const utc: OffsetAt = () => 0;
 const kolkata: OffsetAt = () => 330;
@@ -34,6 +46,18 @@ describe('the view of the usage pages', () => {
     // Midnight was in summer time.
     expect(startOf('7d', now, newYork)).toBe('2026-10-28T04:00:00.000Z');
     expect(startOf('month', now, newYork)).toBe('2026-11-01T04:00:00.000Z');
+  });
+
+  it('compares with as many days before, at any time of the day, or with the previous month', () => {
+    const before = (range: '7d' | 'month', instant: string, offsetAt = utc): string => {
+      const [nowMs, untilMs] = [Date.parse(instant), Date.parse(instant) + 1];
+      return new Date(previousStart(boundsOf(range, nowMs, offsetAt).fromMs!, untilMs, offsetAt)).toISOString();
+    };
+    for (const time of ['00:00', '05:00', '12:00', '23:59'])
+      expect([time, before('7d', `2026-11-27T${time}Z`)]).toEqual([time, '2026-11-14T00:00:00.000Z']);
+    // With a day of 25 hours.
+    expect(before('7d', '2026-11-05T04:30Z', newYork)).toBe('2026-10-22T04:00:00.000Z');
+    expect(before('month', '2026-11-27T05:00Z')).toBe('2026-10-01T00:00:00.000Z');
   });
 
   it('converts days to instants and back, including both days', () => {

@@ -1,5 +1,5 @@
 // The view of the usage pages: filter, range and grouping. It is in the address and shared by both pages. Pure.
-import { addDays, dayOf, hoursIn, type OffsetAt, startOfDay, startOfDayAgo } from '../../format/calendar.js';
+import { addDays, dayOf, daysIn, hoursIn, type OffsetAt, startOfDay, startOfDayAgo } from '../../format/calendar.js';
 
 /** Ranges that end now. */
 export const presets = ['24h', '7d', '30d', '90d', 'month'] as const;
@@ -188,7 +188,7 @@ export function grainOf(wanted: Grain | undefined, lengthMs: number): Grain | un
  */
 export function previousStart(fromMs: number, untilMs: number, offsetAt: OffsetAt): number {
   const first = dayOf(fromMs, offsetAt);
-  const days = Math.max(1, Math.round((untilMs - fromMs) / dayMs));
+  const days = daysIn(fromMs, untilMs, offsetAt).length;
   if (!first.endsWith('-01') || days > 31) {
     return untilMs - fromMs < 2 * dayMs ? fromMs - (untilMs - fromMs) : startOfDay(addDays(first, -days), offsetAt);
   }
