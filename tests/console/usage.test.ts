@@ -571,6 +571,18 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await person.close();
   });
 
+  it('shows the previous period in the table of the chart too', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open(
+      `${past}/usage?from=2026-11-02T00:00:00.000Z&until=2026-11-04T00:00:00.000Z&by=day&measure=calls&compare=1`,
+    );
+    const days = await chartRows(page, 'Calls by model and day');
+    const previous = pastCalls.filter((ms) => ms >= Date.UTC(2026, 9, 31) && ms < Date.UTC(2026, 10, 1)).length;
+    expect(days[0]!.at(-1)).toBe(String(previous));
+    await page.getByRole('columnheader', { name: 'Previous period' }).waitFor();
+    await person.close();
+  });
+
   it('shows the year of calls of last year, in the chosen zone', async () => {
     const { id } = await system.json<{ id: string }>('account', 'create', 'Older');
     await system.cli('balance', 'deposit', '5', '--account', id, '--reason', 'invoice 3');

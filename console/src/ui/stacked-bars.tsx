@@ -301,6 +301,11 @@ export function StackedBars(props: Props) {
                     <th role="columnheader" scope="col" className="num">
                       {totalName}
                     </th>
+                    {lines.map(({ name }) => (
+                      <th key={name} role="columnheader" scope="col" className="num">
+                        {name}
+                      </th>
+                    ))}
                   </tr>
                 </thead>
                 <tbody role="rowgroup">
@@ -317,6 +322,11 @@ export function StackedBars(props: Props) {
                       <td role="cell" data-label={totalName} className="num">
                         {totalText(index)}
                       </td>
+                      {lines.map(({ name, text: textOf }) => (
+                        <td key={name} role="cell" data-label={name} className="num">
+                          {textOf(index)}
+                        </td>
+                      ))}
                     </tr>
                   ))}
                 </tbody>
