@@ -138,7 +138,7 @@ export function restoreCommand(cli: Cli): Command {
         env: cli.world.env,
         log: createLogger({ name: 'restore', level: 'warn' }, { write: (line) => cli.world.stderr(line) }),
       });
-      report(cli, restored, options.deliver === true);
+      report(cli, restored, options);
     });
 }
 
@@ -156,7 +156,7 @@ export function binaryLogsOf({ binaryLogs: files, until }: BinaryLogOptions): Re
   });
 }
 
-function report(cli: Cli, restored: Restored, deliver: boolean): void {
+function report(cli: Cli, restored: Restored, { deliver, binaryLogs, until }: RestoreOptions): void {
   const { verification, settledAgain, callsInFlight, spoolLeft, manifest, isOpen } = restored;
   cli.out.show(verificationView, verification, {
     backup_started_at: manifest.started_at,
@@ -165,10 +165,11 @@ function report(cli: Cli, restored: Restored, deliver: boolean): void {
     spool_left: spoolLeft,
   });
   if (isOpen) {
-    cli.out.note(`It has every call that was answered before ${instant(startOf(manifest))}.`);
+    if (binaryLogs === undefined) cli.out.note(`It has every call that was answered before ${instant(startOf(manifest))}.`);
+    else cli.out.note(`It has everything in the binary logs${until === undefined ? '' : ` before ${instant(until)}`}.`);
     if (callsInFlight > 0)
-      cli.out.note(`${callsInFlight} calls were in flight; they are charged up to their last checkpoint soon after the start.`);
-    if (!deliver) {
+      cli.out.note(`Calls in flight: ${callsInFlight}. They are charged up to their last checkpoint soon after the start.`);
+    if (deliver !== true) {
       cli.out.note(
         'No emails and no webhooks are sent until you run `tollgate notifications resume`: do so once you are sure that the original installation will not run again.',
       );

@@ -1,11 +1,11 @@
 // What a restore refuses before it writes anything.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { newSecretKey, writeSecretKeys } from '#kit/secrets/secret-key.js';
 import { recordingLogger } from '#kit/testing/log.js';
-import { isNewer, manifestName, writeManifest } from './manifest.js';
+import { isNewer, type Manifest, manifestName, writeManifest } from './manifest.js';
 import { restore, type RestoreRequest } from './restore.js';
 import { refuseUnfinished, unfinishedName } from './unfinished.js';
 
@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const make = (fields: { tollgate_version?: string }) =>
+const make = (fields: Partial<Manifest>) =>
   writeManifest(source, ['auth.db'], {
     tollgate_version: '0.1.0',
     mode: 'single',
@@ -85,6 +85,24 @@ describe('a restore is refused', () => {
     writeSecretKeys(other, [newSecretKey()]);
     await expect(restoring({ secretKeyFiles: [other] })).rejects.toThrow(key.id);
     await expect(restoring({ secretKeyFiles: [join(folder, 'nowhere')] })).rejects.toThrow('does not exist');
+  });
+
+  it.each([
+    ['the first is missing', ['binlog.000010'], undefined, 'it has binlog.000010 where binlog.000009 is expected'],
+    ['one in between is missing', ['binlog.000009', 'binlog.000011'], undefined, 'it has binlog.000011 where binlog.000010 is expected'],
+    ['a file does not exist', ['binlog.000009', 'binlog.000010'], undefined, 'binlog.000010 does not exist'],
+    ['they end before the backup', ['binlog.000009'], '2026-11-22 23:59:59', '--until must not be before 2026-11-23T00:00:00.000Z'],
+  ])('with binary logs if %s', async (_, names, until, why) => {
+    await make({ mode: 'distributed', engine: 'mysql', binary_logs: [{ file: 'binlog.000009', position: 4 }] });
+    writeFileSync(join(folder, 'binlog.000009'), '');
+    await expect(restoring({ binaryLogs: { files: names.map((name) => join(folder, name)), until } })).rejects.toThrow(why);
+    expect(existsSync(join(folder, 'data'))).toBe(false);
+  });
+
+  it('with binary logs of a backup that names none', async () => {
+    await expect(restoring({ binaryLogs: { files: ['binlog.000009'], until: undefined } })).rejects.toThrow(
+      'only to a backup of one server',
+    );
   });
 });
 

@@ -1,6 +1,6 @@
 // Restores a backup into an empty place, and opens it only if its books are right.
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { AppError } from '#client/errors/app-error.js';
 import type { Environment } from '#kit/config/settings.js';
 import { lockFolder } from '#kit/db/sqlite/folder-lock.js';
@@ -18,6 +18,12 @@ import { type BillDatabases, type Replay, replay } from './replay.js';
 import { assertEmptyServer, loadServer, replayBinaryLogs, schemasOn, type ServiceUrls } from './server-schemas.js';
 import { markUnfinished, unfinishedName } from './unfinished.js';
 
+/** Binary logs in their order, and the instant up to which they are applied, in UTC ("2026-11-23 10:00:00"); undefined: to their end. */
+interface BinaryLogs {
+  readonly files: readonly string[];
+  readonly until: string | undefined;
+}
+
 /** What to restore, and how. */
 export interface RestoreRequest {
   /** The folder of the backup. */
@@ -32,8 +38,8 @@ export interface RestoreRequest {
   readonly withoutSecretKey: boolean;
   /** Sends mails and webhook requests after the start. Otherwise they wait until an operator resumes them. */
   readonly deliver: boolean;
-  /** Binary logs to apply after the copy, and the instant up to which; absent: none. */
-  readonly binaryLogs?: { readonly files: readonly string[]; readonly until: string | undefined };
+  /** Binary logs to apply after the copy; absent: none. */
+  readonly binaryLogs?: BinaryLogs;
   /** The settings of metering, if they differ from the defaults. */
   readonly env: Environment;
   readonly log: Logger;
@@ -48,18 +54,13 @@ export interface Restored extends Replay {
 
 /**
  * Restores a backup into an empty place. Raises failed_precondition when the place is not empty, the backup is damaged or from a newer version, or
- * a secret key is missing. If the books disagree, the result says how, and nothing starts on the data folder.
+ * a secret key or a binary log is missing. If the books disagree, the result says how, and nothing starts on the data folder.
  */
 export async function restore(request: RestoreRequest): Promise<Restored> {
   const { source, dataDir, log } = request;
   assertEmpty(dataDir);
   const manifest = await readManifest(source, tollgateVersion);
-  if (request.binaryLogs !== undefined && manifest.binary_logs.length !== 1) {
-    throw new AppError(
-      'failed_precondition',
-      'Binary logs can be applied only to a backup of one server that wrote them at that time (binary_logs in its manifest).',
-    );
-  }
+  if (request.binaryLogs !== undefined) assertContinues(manifest, request.binaryLogs);
   const keys = request.withoutSecretKey ? new Map<string, SecretKey>() : findKeys(manifest, request.secretKeyFiles);
   // Before anything is written, so that the same command can be repeated.
   if (manifest.mode === 'distributed' && request.serverUrl !== undefined) await assertEmptyServer(schemasOn(request.serverUrl));
@@ -140,6 +141,27 @@ function assertEmpty(dataDir: string): void {
     'failed_precondition',
     `${dataDir} is not empty (it has ${present.slice(0, 3).join(', ')}), and a restore never overwrites data. Set TOLLGATE_DATA_DIR to a new folder, or move the old one away.`,
   );
+}
+
+/**
+ * Raises failed_precondition unless the binary logs continue the backup without a gap and end after it. The verification cannot notice that,
+ * because the books agree at every instant.
+ */
+function assertContinues({ started_at: startedAt, binary_logs: [position, ...others] }: Manifest, { files, until }: BinaryLogs): void {
+  const refuse = (message: string): never => {
+    throw new AppError('failed_precondition', message);
+  };
+  if (position === undefined || others.length > 0)
+    return refuse('Binary logs can be applied only to a backup of one server that wrote them at that time (binary_logs in its manifest).');
+  if (until !== undefined && Date.parse(`${until}Z`) < Date.parse(startedAt))
+    refuse(`--until must not be before ${startedAt}, when the backup was made. Restore an earlier backup to get to that time.`);
+  const [, stem, number = ''] = /^(.*\.)(\d+)$/.exec(position.file) ?? [];
+  for (const [index, path] of files.entries()) {
+    const name = `${stem}${String(Number(number) + index).padStart(number.length, '0')}`;
+    if (basename(path) !== name)
+      refuse(`--binary-logs must name every log from ${position.file} on, in order: it has ${basename(path)} where ${name} is expected.`);
+    if (!existsSync(path)) refuse(`${path} does not exist; --binary-logs names files on this machine.`);
+  }
 }
 
 function copyFiles(source: string, dataDir: string, files: Manifest['files']): void {
