@@ -79,7 +79,7 @@ export function passedOn(env: Environment, name: string): Record<string, string>
   return Object.fromEntries(
     Object.entries(env).filter(
       (entry): entry is [string, string] =>
-        entry[1] !== undefined &&
+        Boolean(entry[1]) &&
         (entry[0].startsWith(own) ||
           libraries.test(entry[0]) ||
           common.includes(entry[0]) ||

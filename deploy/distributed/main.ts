@@ -103,13 +103,20 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
     const { ca, cert, key } = certificates.get(name)!;
     return { TOLLGATE_TLS_CA: ca, TOLLGATE_TLS_CERT: cert, TOLLGATE_TLS_KEY: key };
   };
+  // Unless the operator sets others.
+  const files: Record<string, Record<string, string>> = {
+    auth: { TOLLGATE_AUTH_SECRET_KEY_FILE: join(dataDir, 'auth-secret-key') },
+    metering: { TOLLGATE_METERING_SECRET_KEY_FILE: join(dataDir, 'metering-secret-key') },
+    inference: { TOLLGATE_INFERENCE_SECRET_KEY_FILE: join(dataDir, 'secret-key') },
+    gateway: { TOLLGATE_GATEWAY_SPOOL_DIR: join(dataDir, 'spool') },
+  };
   const child = (name: string, script: string, own: () => Record<string, string>): Supervised =>
     supervise(
       {
         name,
         script: fileURLToPath(new URL(script, import.meta.url)),
         // The launcher stops one process after the other, and no other replica takes their calls meanwhile.
-        env: () => ({ TOLLGATE_LAME_DUCK: '0s', ...passedOn(env, name), ...tlsEnv(name), ...own() }),
+        env: () => ({ TOLLGATE_LAME_DUCK: '0s', ...files[name], ...passedOn(env, name), ...tlsEnv(name), ...own() }),
         logPath: join(logFolder, `${name}.log`),
         restartDelayMs,
         stopMsMax: common.lameDuckMs + common.drainTimeoutMs + stopMsBeyondDraining,
@@ -124,28 +131,27 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
       [`TOLLGATE_${name.toUpperCase()}_MIGRATION_DATABASE_URL`]: store.migrationUrl(`tollgate_${name}`),
       ...(name === 'auth' ? {} : { TOLLGATE_AUTH_ADDRESS: addresses.auth }),
       ...(name === 'metering' ? { TOLLGATE_LEDGER_ADDRESS: addresses.ledger, TOLLGATE_CATALOG_ADDRESS: addresses.catalog } : {}),
-      ...(name === 'auth' ? { TOLLGATE_AUTH_SECRET_KEY_FILE: join(dataDir, 'auth-secret-key') } : {}),
-      ...(name === 'metering' ? { TOLLGATE_METERING_SECRET_KEY_FILE: join(dataDir, 'metering-secret-key') } : {}),
-      ...(name === 'inference' ? { TOLLGATE_INFERENCE_SECRET_KEY_FILE: join(dataDir, 'secret-key') } : {}),
     })),
   );
   const gateway = child('gateway', '../../gateway/main.js', () => ({
     ...addressEnv,
     PORT: String(publicPort),
-    TOLLGATE_GATEWAY_SPOOL_DIR: join(dataDir, 'spool'),
     ...(redis === undefined ? {} : { TOLLGATE_GATEWAY_REDIS_URL: redis.url }),
   }));
 
-  const address = `http://127.0.0.1:${publicPort}`;
+  const host = env['TOLLGATE_GATEWAY_HOST'] || '127.0.0.1';
+  const reachable = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host;
+  const address = `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${publicPort}`;
+  const publicUrl = env['TOLLGATE_GATEWAY_PUBLIC_URL']?.replace(/\/+$/, '') || address;
   const operator: Part = {
     name: 'operator',
     async start() {
-      const traceUrl = env['TOLLGATE_GATEWAY_TRACE_URL'];
+      const ofGateway = ['TOLLGATE_GATEWAY_TRACE_URL', 'TOLLGATE_GATEWAY_PUBLIC_URL', 'TOLLGATE_GATEWAY_SPOOL_DIR'];
       const operatorEnv = {
         ...addressEnv,
         ...tlsEnv('operator'),
         TOLLGATE_GATEWAY_URL: address,
-        ...(traceUrl === undefined ? {} : { TOLLGATE_GATEWAY_TRACE_URL: traceUrl }),
+        ...Object.fromEntries(ofGateway.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
         TOLLGATE_DATA_DIR: dataDir,
         TOLLGATE_BACKUP_DATABASE_URL: store.backupUrl(),
       };
@@ -167,7 +173,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
       };
       const print = (firstRun?: Welcome['firstRun']): void =>
         void process.stdout.write(welcomeText({ ...welcome, startedInMs: Date.now() - startedAtMs, ...(firstRun && { firstRun }) }));
-      const isFirst = await firstRunOver(addresses, certificates.get('operator')!, { ...config.launcher, dataDir }, address, print);
+      const isFirst = await firstRunOver(addresses, certificates.get('operator')!, { ...config.launcher, dataDir }, publicUrl, print);
       if (!isFirst) print();
     },
     stop: async () => undefined,

@@ -107,6 +107,27 @@ describe.each(modes)('the first start, %s', (mode) => {
   });
 });
 
+it.each(modes)('The gateway uses the address, the public address and the spool that are set, %s.', async (mode) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-e2e-'));
+  const spool = join(folder, 'elsewhere');
+  const system = await startSystem(
+    mode,
+    {
+      TOLLGATE_GATEWAY_HOST: '127.0.0.2',
+      TOLLGATE_GATEWAY_PUBLIC_URL: 'https://ai.example.com/tollgate/',
+      TOLLGATE_GATEWAY_SPOOL_DIR: spool,
+    },
+    folder,
+  );
+  expect(system.output()).toContain(`at ${system.baseUrl}\n`);
+  const link = /^https:\/\/ai\.example\.com\/tollgate\/console\/link#/;
+  expect(readFileSync(join(system.dataDir, 'first-console-link'), 'utf8')).toMatch(link);
+  expect(await system.json('console', 'link')).toMatchObject({ url: expect.stringMatching(link) });
+  expect(readdirSync(spool)).not.toEqual([]);
+  await system.stop();
+  rmSync(folder, { recursive: true });
+});
+
 describe('a first start on a port that is in use', () => {
   let dataDir: string;
   let port: number;

@@ -67,7 +67,7 @@ export async function startSystem(mode: Mode, env: Record<string, string> = {}, 
 /** Starts a Tollgate on this data folder, for example a restored one, and waits until it serves calls. */
 export async function startSystemOn(dataDir: string, mode: Mode, env: Record<string, string> = {}): Promise<System> {
   const port = Number(env['PORT'] ?? (await freePort()));
-  const baseUrl = `http://127.0.0.1:${port}`;
+  const baseUrl = `http://${env['TOLLGATE_GATEWAY_HOST'] ?? '127.0.0.1'}:${port}`;
   const settings = {
     PORT: String(port),
     TOLLGATE_DATA_DIR: dataDir,
