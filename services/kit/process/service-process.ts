@@ -130,7 +130,7 @@ export function grpcPart(
         log,
       });
       server = running;
-      const follow = followReadiness(offers, (isReady) => running.setServing(isReady && !isLeaving), log);
+      const follow = followReadiness(offers, (unready) => running.setServing(!isLeaving, unready), log);
       await follow();
       stopPolling = everyAbout(readyPollMs, () => void follow());
       log.info({ address: running.address, tls: tls !== undefined }, 'serving gRPC');
@@ -146,8 +146,8 @@ export function grpcPart(
   };
 }
 
-/** Checks at each call whether the modules are ready, reports it, and logs when it changes. */
-function followReadiness(offers: readonly Offer[], report: (isReady: boolean) => void, log: Logger): () => Promise<void> {
+/** Checks at each call whether the modules are ready, reports the services of those that are not, and logs when it changes. */
+function followReadiness(offers: readonly Offer[], report: (unready: readonly string[]) => void, log: Logger): () => Promise<void> {
   let wasReady = true;
   return async () => {
     const faults = await Promise.all(
@@ -158,6 +158,6 @@ function followReadiness(offers: readonly Offer[], report: (isReady: boolean) =>
     if (wasReady && !isReady) log.warn({ why }, 'not ready');
     if (!wasReady && isReady) log.info('ready again');
     wasReady = isReady;
-    report(isReady);
+    report(offers.filter((_, index) => faults[index] !== undefined).map(({ serviceName }) => serviceName));
   };
 }

@@ -70,6 +70,11 @@ describe('health', () => {
     ]);
     server.setServing(false);
     expect(await health(server.address, 'tollgate.test.v1.ProbeService')).toBe('NOT_SERVING');
+    server.setServing(true, ['tollgate.test.v1.OtherService']);
+    expect([await health(server.address, ''), await health(server.address, 'tollgate.test.v1.ProbeService')]).toEqual([
+      'NOT_SERVING',
+      'SERVING',
+    ]);
   });
 
   it('is sent to watchers at every change, and ends with the server', async () => {

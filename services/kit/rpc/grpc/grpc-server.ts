@@ -63,8 +63,8 @@ export interface GrpcServer {
   readonly address: string;
   /** 0 on a Unix socket. */
   readonly port: number;
-  /** Sets the health of every service. It is false until this is called, and stays false once the server stops. */
-  setServing(serving: boolean): void;
+  /** Sets the health of every service, as `Health` does. It is false until this is called, and stays false once the server stops. */
+  setServing(serving: boolean, unready?: readonly string[]): void;
   /**
    * Reports NOT_SERVING to health checks, ends watches, stops reading requests of calls that stream them, lets calls in flight
    * finish for at most `graceMs`, then aborts them.
@@ -102,7 +102,7 @@ export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> 
   return {
     address: socketPath === undefined ? `${address.slice(0, address.lastIndexOf(':'))}:${port}` : address,
     port: socketPath === undefined ? port : 0,
-    setServing: (serving) => health.setServing(serving && !isStopping),
+    setServing: (serving, unready) => health.setServing(serving && !isStopping, unready),
     async stop(graceMs) {
       isStopping = true;
       health.setServing(false);

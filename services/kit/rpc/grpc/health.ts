@@ -8,7 +8,8 @@ import type { ServedService } from '../served-service.js';
 /** The health of a server. */
 export interface Health {
   readonly served: ServedService;
-  setServing(serving: boolean): void;
+  /** Sets the health of every service. With `unready`, these services, and so the server as a whole, do not serve. */
+  setServing(serving: boolean, unready?: readonly string[]): void;
 }
 
 /** The service name for liveness probes. It is healthy while the process responds, because a restart would not bring a database back. */
@@ -16,12 +17,15 @@ const liveness = 'liveness';
 
 /** Returns the health of these services and, under the empty name, of the server as a whole. Not serving before `setServing`. */
 export function createHealth(serviceNames: readonly string[]): Health {
-  const names = new Set(['', ...serviceNames]);
-  const statusOf = (name: string): Status => (name === liveness ? Status.SERVING : names.has(name) ? status : Status.SERVICE_UNKNOWN);
+  const names = ['', ...serviceNames];
+  let serving = new Set<string>();
+  const statusOf = (name: string): Status => {
+    if (name === liveness || serving.has(name)) return Status.SERVING;
+    return names.includes(name) ? Status.NOT_SERVING : Status.SERVICE_UNKNOWN;
+  };
   const changes = new EventTarget();
   // There may be any number of watchers.
   setMaxListeners(0, changes);
-  let status = Status.NOT_SERVING;
 
   const service: HealthService = {
     async check({ service: name }) {
@@ -38,15 +42,13 @@ export function createHealth(serviceNames: readonly string[]): Health {
       }
     },
     async list() {
-      return { statuses: Object.fromEntries([...names].map((name) => [name, { status }])) };
+      return { statuses: Object.fromEntries(names.map((name) => [name, { status: statusOf(name) }])) };
     },
   };
   return {
     served: { definition: HealthDefinition, service },
-    setServing(serving) {
-      const next = serving ? Status.SERVING : Status.NOT_SERVING;
-      if (next === status) return;
-      status = next;
+    setServing(isServing, unready = []) {
+      serving = new Set(isServing ? names.filter((name) => (name === '' ? unready.length === 0 : !unready.includes(name))) : []);
       changes.dispatchEvent(new Event('change'));
     },
   };
