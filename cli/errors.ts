@@ -50,8 +50,11 @@ export function explain(error: unknown): Failure {
   }
   const fileFault = faultOfFile(error);
   if (fileFault !== undefined) return { lines: [`error: ${fileFault}`], exitCode: 2 };
+  const message = error instanceof Error ? error.message : String(error);
+  if (['ENOSPC', 'SQLITE_FULL'].includes((error as NodeJS.ErrnoException | undefined)?.code ?? ''))
+    return { lines: [`error: A disk is full: ${message}.`, 'Make room on it, or write to a folder on another disk.'], exitCode: 1 };
   return {
-    lines: [`error: ${error instanceof Error ? error.message : String(error)}`, 'This is a bug in the CLI; please report it.'],
+    lines: [`error: ${message}`, 'This is a bug in the CLI; please report it.'],
     exitCode: 1,
   };
 }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { explain } from './errors.js';
 import { type FakeGateway, startFakeGateway } from './testing/fake-gateway.js';
 import { tollgate, tollgateJson } from './testing/tollgate.js';
 
@@ -44,6 +45,13 @@ describe('faults', () => {
     const { code, stderr } = await tollgate(gateway, ['account', 'list'], { env: { TOLLGATE_LEDGER_ADDRESS: '127.0.0.1:1' } });
     expect(code).toBe(2);
     for (const name of ['AUTH', 'CATALOG', 'METERING', 'INFERENCE']) expect(stderr).toContain(`TOLLGATE_${name}_ADDRESS is required`);
+  });
+
+  it.each(['ENOSPC', 'SQLITE_FULL'])('of a disk without space are no bug: %s', (code) => {
+    expect(explain(Object.assign(new Error('database or disk is full'), { code }))).toEqual({
+      lines: ['error: A disk is full: database or disk is full.', 'Make room on it, or write to a folder on another disk.'],
+      exitCode: 1,
+    });
   });
 
   it('do not include help and version', async () => {
