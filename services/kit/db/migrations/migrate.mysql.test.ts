@@ -55,7 +55,7 @@ it('waits for a server that does not run yet, but not for a login that is refuse
   await listen(port);
   expect(await applied).toEqual(['0002-later']);
   expect(lines.map(({ msg }) => msg)).toEqual(['the database cannot be reached; waiting for it']);
-  await expect(migrate(stranger, [later], log)).rejects.toThrow('Access denied');
+  await expect(migrate(stranger, [later], log)).rejects.toThrow(/Access denied.*check TOLLGATE_<SERVICE>_DATABASE_URL/);
   await Promise.all([db.close(), stranger.close()]);
   await new Promise((done) => proxy.close(done));
 });

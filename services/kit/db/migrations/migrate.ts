@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import { type Dialect, dialects } from './dialect.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '../../log.js';
-import { isAlreadyThere, isNotPermitted, isTableMissing } from '../errors.js';
+import { isAlreadyThere, isConnectionLost, isLoginRefused, isNotPermitted, isTableMissing } from '../errors.js';
 import { holdingLease } from './migration-lease.js';
 import { type Database, openDatabase } from '../open.js';
 import { whenReachable } from '../when-reachable.js';
@@ -21,10 +21,20 @@ export interface Migration {
 
 /**
  * Applies pending migrations in order. Replicas that start together wait for each other. Returns the names that it applied. Waits for a
- * server that cannot be reached (when-reachable.ts). Raises failed_precondition when the user of the database may not change the schema.
+ * server that cannot be reached (when-reachable.ts). Raises failed_precondition when it stays unreachable or refuses the login, or when the user of the
+ * database may not change the schema.
  */
 export async function migrate(db: Database, migrations: readonly Migration[], log?: Pick<Logger, 'warn'>): Promise<string[]> {
-  return whenReachable(log, () => migrateOnce(db, migrations));
+  try {
+    return await whenReachable(log, () => migrateOnce(db, migrations));
+  } catch (error) {
+    if (!isConnectionLost(error) && !isLoginRefused(error)) throw error;
+    throw new AppError(
+      'failed_precondition',
+      `The database cannot be used (${(error as Error).message}); check TOLLGATE_<SERVICE>_DATABASE_URL and TOLLGATE_<SERVICE>_MIGRATION_DATABASE_URL.`,
+      { cause: error },
+    );
+  }
 }
 
 async function migrateOnce(db: Database, migrations: readonly Migration[]): Promise<string[]> {
