@@ -1,7 +1,18 @@
 // Settings of the gateway.
 import { addressOf } from '#kit/config/addresses.js';
 import { promptLogging } from '#kit/config/prompt-logging.js';
-import { duration, flag, integer, oneOf, optionalText, type Settings, text, type Values } from '#kit/config/settings.js';
+import {
+  checkTogether,
+  ConfigError,
+  duration,
+  flag,
+  integer,
+  oneOf,
+  optionalText,
+  type Settings,
+  text,
+  type Values,
+} from '#kit/config/settings.js';
 import { traceUrl } from '#kit/config/trace-url.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
 import { limitSettings } from './limits/settings.js';
@@ -266,6 +277,14 @@ function baseUrl(value: string): string {
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
+
+/** What is checked of them together: a hold that expires while its call runs lets other calls spend the same money. */
+export const holdCheck = checkTogether(gatewaySettings, ({ checkpointIntervalMs, holdTtlMs }) => {
+  if (checkpointIntervalMs < holdTtlMs) return;
+  throw new ConfigError([
+    'TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL must be shorter than TOLLGATE_GATEWAY_HOLD_TTL, so that holds outlive their calls',
+  ]);
+});
 
 /** The parsed settings of the gateway. */
 export type GatewayConfig = Values<typeof gatewaySettings>;

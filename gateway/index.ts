@@ -38,7 +38,7 @@ import { createRecorder } from './call/recorder.js';
 import { createSpool } from './call/spool/spool.js';
 import { createUnknownHolds } from './call/unknown-holds.js';
 
-export { gatewaySettings, type GatewayConfig } from './config.js';
+export { gatewaySettings, holdCheck, type GatewayConfig } from './config.js';
 export { clearOccupancy, occupancyMemory, sharedOccupancy } from './http/occupancy.js';
 export { clearWindows, type WindowMemory, windowMemory, WindowTable } from '#kit/limits/window-table.js';
 export { adoptSpools } from './call/spool/adopt.js';
