@@ -15,6 +15,7 @@ import {
   type SettingGroups,
   type SettingsCheck,
 } from '../config/settings.js';
+import { isUnwritable } from '../db/errors.js';
 import { type Part, startInOrder } from '../lifecycle.js';
 import { createLogger, type Logger } from '../log.js';
 import { dialGrpc, type DialGrpcOptions, type GrpcConnection } from '#client/grpc/grpc-client.js';
@@ -147,8 +148,13 @@ function reportFailedStart(error: unknown, log: Logger): void {
     return;
   }
   log.fatal({ err: error }, 'could not start');
-  // In addition to the log line, for a user who started it by hand.
-  process.stderr.write(`Could not start: ${error instanceof Error ? error.message : String(error)}\n`);
+  // In addition to the log line, for a user who started it by hand. The driver's message may be a whole statement, or "disk I/O error" if the disk is full.
+  const why = isUnwritable(error)
+    ? `A database cannot be written to (${(error as { code?: string }).code}); make room on its disk, and check that this user may write to its files.`
+    : error instanceof Error
+      ? error.message
+      : String(error);
+  process.stderr.write(`Could not start: ${why}\n`);
 }
 
 /** Ends the process at an uncaught error; in a worker thread, ends only the thread. */

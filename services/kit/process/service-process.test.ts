@@ -44,14 +44,14 @@ afterEach(() => {
 /** Runs a probe service as a process and records the events of its module. */
 async function run(
   service: Partial<ProbeService>,
-  options: { env?: Record<string, string>; ready?: ServiceModule<ProbeService>['ready'] } = {},
+  options: { env?: Record<string, string>; ready?: ServiceModule<ProbeService>['ready']; start?: () => Promise<void> } = {},
 ): Promise<string[]> {
   const events: string[] = [];
   const module: ServiceModule<ProbeService> = {
     name: 'probe',
     service: probeService(service),
     ready: options.ready ?? (async () => ({ ok: true })),
-    start: async () => void events.push('started'),
+    start: options.start ?? (async () => void events.push('started')),
     stop: async () => void events.push('stopped'),
   };
   const database = { name: 'database', start: async () => void events.push('opened'), stop: async () => void events.push('closed') };
@@ -151,6 +151,13 @@ describe('a service process', () => {
     expect(printed).toMatch(
       /^Could not start: Metrics cannot be served at 192\.0\.2\.1:9464, the address of TOLLGATE_<PROCESS>_METRICS_LISTEN: /,
     );
+  });
+
+  it('does not start if a database cannot be written to, and says what to do', async () => {
+    const full = Object.assign(new Error('insert into `thing` - disk I/O error'), { code: 'SQLITE_IOERR_WRITE' });
+    expect(await run({}, { start: () => Promise.reject(full) })).toEqual(['opened', 'closed']);
+    expect(await exited.promise).toBe(1);
+    expect(printed).toMatch(/^Could not start: A database cannot be written to \(SQLITE_IOERR_WRITE\); make room on its disk/);
   });
 
   it('reports settings that depend on each other together with all others', async () => {
