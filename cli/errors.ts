@@ -37,6 +37,17 @@ const fixes: Partial<Record<Reason, string>> = {
   account_suspended: 'Run `tollgate account resume <account>` first.',
 };
 
+const diskIsFull = ['A disk is full', 'Make room on it, or write to a folder on another disk.'];
+const noAccess = ['A database cannot be used', 'Check that you may write to its folder, and that its file system is not read-only.'];
+
+/** What is wrong, and the fix, by the code of an error of the system or of SQLite. */
+const systemFaults: Readonly<Record<string, readonly string[]>> = {
+  ENOSPC: diskIsFull,
+  SQLITE_FULL: diskIsFull,
+  SQLITE_CANTOPEN: noAccess,
+  SQLITE_READONLY: noAccess,
+};
+
 /** Describes any thrown value without a stack trace. */
 export function explain(error: unknown): Failure {
   // Commander has printed its own message; help and version are not failures.
@@ -51,8 +62,8 @@ export function explain(error: unknown): Failure {
   const fileFault = faultOfFile(error);
   if (fileFault !== undefined) return { lines: [`error: ${fileFault}`], exitCode: 2 };
   const message = error instanceof Error ? error.message : String(error);
-  if (['ENOSPC', 'SQLITE_FULL'].includes((error as NodeJS.ErrnoException | undefined)?.code ?? ''))
-    return { lines: [`error: A disk is full: ${message}.`, 'Make room on it, or write to a folder on another disk.'], exitCode: 1 };
+  const [fault, fix] = systemFaults[(error as NodeJS.ErrnoException | undefined)?.code ?? ''] ?? [];
+  if (fault !== undefined) return { lines: [`error: ${fault}: ${message}.`, fix!], exitCode: 1 };
   return {
     lines: [`error: ${message}`, 'This is a bug in the CLI; please report it.'],
     exitCode: 1,

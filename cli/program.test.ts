@@ -47,9 +47,13 @@ describe('faults', () => {
     for (const name of ['AUTH', 'CATALOG', 'METERING', 'INFERENCE']) expect(stderr).toContain(`TOLLGATE_${name}_ADDRESS is required`);
   });
 
-  it.each(['ENOSPC', 'SQLITE_FULL'])('of a disk without space are no bug: %s', (code) => {
-    expect(explain(Object.assign(new Error('database or disk is full'), { code }))).toEqual({
-      lines: ['error: A disk is full: database or disk is full.', 'Make room on it, or write to a folder on another disk.'],
+  it.each([
+    ['ENOSPC', 'A disk is full: why.', 'Make room on it'],
+    ['SQLITE_FULL', 'A disk is full: why.', 'Make room on it'],
+    ['SQLITE_CANTOPEN', 'A database cannot be used: why.', 'not read-only'],
+  ])('of disks and databases are no bug: %s', (code, fault, fix) => {
+    expect(explain(Object.assign(new Error('why'), { code }))).toEqual({
+      lines: [`error: ${fault}`, expect.stringContaining(fix)],
       exitCode: 1,
     });
   });
