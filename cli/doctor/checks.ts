@@ -216,8 +216,9 @@ async function checkService(services: Services, name: ServiceName, seen: SeenPro
   }
   const serving = replicas.length === 1 ? 'serving' : `${replicas.length} replicas serving`;
   if (running === undefined) return serving;
-  const { version, nodeVersion, databaseEngine, databaseVersion, startedAtMs } = running;
-  return `${serving}; version ${version} on Node ${nodeVersion} and ${databaseEngine} ${databaseVersion}, since ${instant(startedAtMs)}`;
+  const { version, nodeVersion, databaseEngine, databaseVersion, databaseLatencyUs, startedAtMs } = running;
+  const database = `${databaseEngine} ${databaseVersion} (${(databaseLatencyUs / 1000).toFixed(1)} ms)`;
+  return `${serving}; version ${version} on Node ${nodeVersion} and ${database}, since ${instant(startedAtMs)}`;
 }
 
 interface FurtherCheck {
@@ -400,7 +401,7 @@ async function lookAtReconciliation({ metering }: Services, nowMs: number): Prom
   if (drifts.length > 0) {
     const [first] = drifts;
     throw new CliError(
-      `Records and ledger disagree in ${drifts.length} places: ${first!.subject}${first!.callId === '' ? '' : ` of ${first!.callId}`}.`,
+      `Records and ledger disagree in ${counted(drifts.length, 'place')}: ${first!.subject}${first!.callId === '' ? '' : ` of ${first!.callId}`}.`,
       {
         fix: 'Run `tollgate ledger verify`; docs/reconciling.md explains each one.',
       },

@@ -210,6 +210,7 @@ const running = ProcessInfo.fromPartial({
   startedAtMs: BigInt(testNowMs),
   databaseEngine: 'SQLite',
   databaseVersion: '3.50.0',
+  databaseLatencyUs: 420,
   nowMs: BigInt(testNowMs),
   diskFreeBytes: 90_000_000_000n,
   diskTotalBytes: 100_000_000_000n,
