@@ -36,8 +36,8 @@ const processes = [...serviceNames, 'gateway', 'operator'] as const satisfies re
 /** The environment of a container when `.env` has these variables, as compose fills them in. */
 function environment(name: string, given: Readonly<Record<string, string>> = {}): Record<string, string> {
   const filled = (value: string): string =>
-    value.replaceAll(/\$\{(\w+)(?:(:?[-?])([^}]*))?\}/g, (_, variable: string, kind = '', standard = '') =>
-      kind.endsWith('?') ? (given[variable] ?? 'secret') : (given[variable] ?? standard),
+    value.replaceAll(/\$\{(\w+)(?:(:?[-?])((?:\$\{[^}]*\}|[^}])*))?\}/g, (_, variable: string, kind = '', standard = '') =>
+      kind.endsWith('?') ? (given[variable] ?? 'secret') : (given[variable] ?? filled(standard)),
     );
   return Object.fromEntries(Object.entries(compose.services[name]!.environment ?? {}).map(([key, value]) => [key, filled(String(value))]));
 }
@@ -66,6 +66,7 @@ describe('compose.yaml', () => {
         'https://ai.example.com',
       ]);
     }
+    expect(environment('operator', { PORT: '9000' })['TOLLGATE_GATEWAY_PUBLIC_URL']).toBe('http://127.0.0.1:9000');
     expect(environment('gateway', { TRUST_PROXY: 'true' })['TOLLGATE_GATEWAY_TRUST_PROXY']).toBe('true');
   });
 
