@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { CommanderError } from 'commander';
 import { ConfigError } from '#kit/config/settings.js';
+import { isLoginRefused, isUnreachable } from '#kit/db/errors.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Reason } from '#rules/reasons.js';
 
@@ -37,6 +38,8 @@ const fixes: Partial<Record<Reason, string>> = {
   account_suspended: 'Run `tollgate account resume <account>` first.',
 };
 
+const databaseFix =
+  'Check the address, user and password in TOLLGATE_BACKUP_DATABASE_URL, TOLLGATE_RESTORE_DATABASE_URL or TOLLGATE_<SERVICE>_DATABASE_URL.';
 const diskIsFull = ['A disk is full', 'Make room on it, or write to a folder on another disk.'];
 const noAccess = ['A database cannot be used', 'Check that you may write to its folder, and that its file system is not read-only.'];
 
@@ -62,6 +65,8 @@ export function explain(error: unknown): Failure {
   const fileFault = faultOfFile(error);
   if (fileFault !== undefined) return { lines: [`error: ${fileFault}`], exitCode: 2 };
   const message = error instanceof Error ? error.message : String(error);
+  if (isUnreachable(error) || isLoginRefused(error))
+    return { lines: [`error: The database cannot be used: ${message}.`, databaseFix], exitCode: 1 };
   const [fault, fix] = systemFaults[(error as NodeJS.ErrnoException | undefined)?.code ?? ''] ?? [];
   if (fault !== undefined) return { lines: [`error: ${fault}: ${message}.`, fix!], exitCode: 1 };
   return {

@@ -58,6 +58,16 @@ describe('faults', () => {
     });
   });
 
+  it.each([{ code: 'ECONNREFUSED', syscall: 'connect' }, { errno: 1045 }])(
+    'of a database that refuses the command name its settings: %p',
+    (fields) => {
+      expect(explain(Object.assign(new Error('why'), fields)).lines).toEqual([
+        'error: The database cannot be used: why.',
+        expect.stringContaining('TOLLGATE_BACKUP_DATABASE_URL'),
+      ]);
+    },
+  );
+
   it('do not include help and version', async () => {
     expect(await tollgate(gateway, ['--version'])).toEqual({ code: 0, stdout: '1.2.3\n', stderr: '' });
     const help = await tollgate(gateway, ['key', 'create', '--help']);
