@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { AppError } from '#client/errors/app-error.js';
 import { Model, ModelState, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { Upstream, ApiFormat } from '#proto/inference/v1/inference.js';
 import { VerifyResponse } from '#proto/ledger/v1/ledger.js';
@@ -166,6 +167,15 @@ describe('the doctor', () => {
   it('names the service that is not ready', async () => {
     gateway.grpc.setServing(false);
     expect(Object.keys((await examine()).fixes)).toEqual(['auth', 'catalog', 'ledger', 'metering', 'inference']);
+  });
+
+  it('does not advise running itself when a check needs a service that is unavailable', async () => {
+    Object.defineProperty(gateway.state, 'verification', {
+      get() {
+        throw new AppError('service_unavailable', 'The ledger cannot reach its database.');
+      },
+    });
+    expect((await examine()).fixes).toEqual({ books: expect.stringMatching(/^This check needs a service/) });
   });
 
   it('reports that nothing is running', async () => {

@@ -1,6 +1,7 @@
 // The checks of `tollgate doctor`: each checks one thing and returns its finding, or the fix.
 import { ModelState } from '#proto/catalog/v1/catalog.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Cli } from '../cli.js';
 import { TlsFiles } from '#client/tls-files.js';
 import type { ProcessInfo } from '#proto/process/v1/process.js';
@@ -152,12 +153,16 @@ function checkSpool({ waiting, refused, damaged_files: damagedFiles }: SpoolView
   );
 }
 
+// The fix for other commands is to run `tollgate doctor`.
+const unavailableFix = 'This check needs a service that does not answer: first make every service serve.';
+
 async function check(name: string, look: () => Promise<string>): Promise<Finding> {
   try {
     return { check: name, ok: true, detail: await look(), fix: '' };
   } catch (error) {
     const [fault = '', ...fix] = explain(error).lines;
-    return { check: name, ok: false, detail: fault.replace(/^error: /, ''), fix: fix.join(' ') };
+    const isUnavailable = error instanceof AppError && ['service_unavailable', 'deadline_exceeded', 'overloaded'].includes(error.reason);
+    return { check: name, ok: false, detail: fault.replace(/^error: /, ''), fix: isUnavailable ? unavailableFix : fix.join(' ') };
   }
 }
 
