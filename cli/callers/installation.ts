@@ -2,7 +2,7 @@
 // Kubernetes Secret.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { namesAll, writePair } from '#kit/tls/certificate-files.js';
+import { namesAll, namesOf, writePair } from '#kit/tls/certificate-files.js';
 import { serviceNames } from '#rules/services.js';
 
 /** What a certificate is needed for. */
@@ -24,8 +24,8 @@ export interface ProcessCertificate {
 }
 
 /**
- * Creates the authority if there is none, and a certificate for each process that has none with all of its names. Each folder then holds
- * tls.crt, tls.key and ca.crt.
+ * Creates the authority if there is none, and a certificate for each process that has none with all of its names; it has those of the previous one
+ * too. Each folder then holds tls.crt, tls.key and ca.crt.
  */
 export async function createInstallationCertificates({ folder, hosts, days, renew }: InstallationOptions): Promise<ProcessCertificate[]> {
   const { createAuthority, issueCertificate } = await import('#kit/tls/authority.js');
@@ -38,9 +38,12 @@ export async function createInstallationCertificates({ folder, hosts, days, rene
     const names = isService ? ['localhost', '127.0.0.1', ...hosts.map((host) => host.replaceAll('{service}', process))] : [];
     const own = join(folder, process);
     const paths = { cert: join(own, 'tls.crt'), key: join(own, 'tls.key') };
-    const isNew = renew || !existsSync(paths.cert) || !namesAll(readFileSync(paths.cert), names);
+    const present = existsSync(paths.cert) ? readFileSync(paths.cert) : undefined;
+    const isNew = renew || present === undefined || !namesAll(present, names);
     if (isNew) {
-      writePair(paths, await issueCertificate(authority, { commonName: process, days, isClient: true, hosts: names }));
+      // Callers that use a previous name would refuse a certificate without it.
+      const all = [...new Set([...names, ...(present === undefined ? [] : namesOf(present))])];
+      writePair(paths, await issueCertificate(authority, { commonName: process, days, isClient: true, hosts: all }));
       writeFileSync(join(own, 'ca.crt'), authority.cert, { mode: 0o644 });
     }
     created.push({ process, folder: own, isNew });

@@ -43,4 +43,5 @@ it('keeps certificates that are still right, and replaces them for a new name or
   const authority = readFileSync(join(out, 'authority', 'ca.crt'), 'utf8');
   expect(await create('--renew')).toHaveLength(7);
   expect(readFileSync(join(out, 'authority', 'ca.crt'), 'utf8')).toBe(authority);
+  expect(certificate('ledger').subjectAltName).toContain('DNS:tollgate-ledger');
 });

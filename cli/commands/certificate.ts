@@ -25,7 +25,7 @@ export function certificateCommand(cli: Cli): Command {
     .command('create')
     .description(
       'Create the authority of an installation, and a certificate for each service, the gateway and the operator, each in a folder with ' +
-        'tls.crt, tls.key and ca.crt. Existing files are kept, except for services that have a new name.',
+        'tls.crt, tls.key and ca.crt. Existing files are kept, except for services that have a new name; their previous names remain.',
     )
     .option('--out <folder>', 'the folder for the folders', './tls')
     .option('--host <name...>', 'where services are found besides localhost, with {service} for the name of each', ['{service}'])

@@ -62,6 +62,12 @@ function replaceFile(path: string, text: string, mode: number): void {
   renameSync(written, path);
 }
 
+/** Returns the host names and addresses in a certificate. */
+export function namesOf(pem: Buffer): string[] {
+  const { subjectAltName = '' } = new X509Certificate(pem);
+  return [...subjectAltName.matchAll(/(?:DNS|IP Address):([^,]+)/g)].map(([, name]) => name!);
+}
+
 /** Reports whether a certificate names all of these hosts. */
 export function namesAll(pem: Buffer, hosts: readonly string[]): boolean {
   const certificate = new X509Certificate(pem);
