@@ -78,14 +78,22 @@ export class Notifier {
       dueAtMs: clock.nowMs() + (isBegun ? claimMs(channel) : 0),
     };
     await notifications.add(tx, notification);
-    if (!isBegun) return;
-    this.follow(
-      notification,
-      tx.executionPromise.then(
-        () => this.attempt(notification),
-        () => undefined,
-      ),
-    );
+    if (isBegun) this.attemptAfter(tx, notification);
+  }
+
+  /**
+   * Attempts a request once more, to `destination`, unless it has changed since it was read. Begins after the transaction, or with the next due ones if
+   * deliveries may be paused. It is claimed within the transaction: a process that found it due would not let this one know the result.
+   */
+  async restart(tx: Knex.Transaction, before: StoredNotification, destination: string): Promise<void> {
+    const { notifications, clock } = this.deps;
+    const isBegun = !this.mayBePaused;
+    const restarted = await notifications.restart(tx, before, {
+      destination,
+      attempts: before.attempts + (isBegun ? 1 : 0),
+      dueAtMs: clock.nowMs() + (isBegun ? claimMs(before.channel) : 0),
+    });
+    if (restarted !== undefined && isBegun) this.attemptAfter(tx, restarted);
   }
 
   /** Returns the notifications after the attempts that this process has begun, or after `waitMs` at the latest, in the order of the ids. */
@@ -111,10 +119,8 @@ export class Notifier {
     }
   }
 
-  /** Attempts a notification now, unless another process does or deliveries are paused. */
-  async claim(due: StoredNotification): Promise<void> {
+  private async claim(due: StoredNotification): Promise<void> {
     const { notifications, clock } = this.deps;
-    if (await this.isPaused()) return;
     const nowMs = clock.nowMs();
     const claimed = await notifications.claim(due, nowMs, nowMs + claimMs(due.channel));
     if (claimed !== undefined) this.follow(claimed, this.attempt(claimed));
@@ -133,6 +139,16 @@ export class Notifier {
 
   private get busyEndpoints(): string[] {
     return [...this.perEndpoint].filter(([, count]) => count >= atATimePerEndpointMax).map(([id]) => id);
+  }
+
+  private attemptAfter(tx: Knex.Transaction, notification: StoredNotification): void {
+    this.follow(
+      notification,
+      tx.executionPromise.then(
+        () => this.attempt(notification),
+        () => undefined,
+      ),
+    );
   }
 
   private follow({ id, endpointId }: StoredNotification, work: Promise<void>): void {

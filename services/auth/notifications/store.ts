@@ -97,16 +97,24 @@ export class NotificationStore {
     return happenedAtMs(this.db.knex, 'deliveries_paused');
   }
 
-  /** Makes a request due for one more attempt, unless it has changed since it was read. */
+  /** Makes a request pending for one more attempt. Returns it as it is now; undefined if it has changed since it was read. */
   async restart(
     tx: Knex.Transaction,
-    { id, state, attempts, attemptsMax }: StoredNotification,
-    nowMs: number,
-    destination: string,
-  ): Promise<void> {
-    await tx('notification')
+    before: StoredNotification,
+    change: Pick<StoredNotification, 'attempts' | 'dueAtMs' | 'destination'>,
+  ): Promise<StoredNotification | undefined> {
+    const { id, state, attempts, attemptsMax } = before;
+    const after = { ...before, ...change, state: pending, attemptsMax: state === pending ? attemptsMax : attempts + 1 };
+    const restarted = await tx('notification')
       .where({ id: bytesOf(id), state, attempts })
-      .update({ state: pending, attempts_max: state === pending ? attemptsMax : attempts + 1, due_at_ms: nowMs, destination });
+      .update({
+        state: pending,
+        attempts: after.attempts,
+        attempts_max: after.attemptsMax,
+        due_at_ms: after.dueAtMs,
+        destination: after.destination,
+      });
+    return restarted === 1 ? after : undefined;
   }
 
   /** Sends the pending requests of an endpoint to another address. */

@@ -13,22 +13,19 @@ export async function resendWebhookDelivery(
   context: CallContext,
   deps: WebhookDeps,
 ): Promise<ResendWebhookDeliveryResponse> {
-  const { db, endpoints, notifications, notifier, audit, clock } = deps;
+  const { db, endpoints, notifications, notifier, audit } = deps;
   accountIdBytes(accountId);
   deliveryIdBytes(deliveryId);
   await countManual(deps, accountId);
-  const nowMs = clock.nowMs();
   await db.transaction(async (tx) => {
     const [found] = await notifications.find([deliveryId], tx);
     if (found?.accountId !== accountId || found.endpointId === undefined) throw fault('no_such_id', { what: 'delivery' });
     const endpoint = await endpoints.locked(tx, accountId, endpointIdBytes(found.endpointId));
     if (endpoint.state !== WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_ENABLED) throw fault('webhook_disabled', {});
-    await notifications.restart(tx, found, nowMs, endpoint.url);
+    await notifier.restart(tx, found, endpoint.url);
     const detail = { endpoint_id: endpoint.id };
     await audit.append(tx, context, { action: 'webhook.resend', accountId, targetId: deliveryId, detail });
   });
-  const [due] = await notifications.find([deliveryId]);
-  await notifier.claim(due!);
   const [delivery] = await notifier.after([deliveryId], webhookTimeoutMs + 1000);
   return { delivery: toNotificationMessage(delivery!) };
 }
