@@ -58,8 +58,8 @@ export interface ProcessOptions<G extends SettingGroups> {
 const stopMsExtraDefault = 10_000;
 
 /**
- * Starts the process; resolves when every part has started. SIGTERM stops it after the lame-duck time and SIGINT without delay; a second signal
- * ends it immediately. An invalid configuration is printed and ends it with status 1, as does a part that cannot start or an uncaught error.
+ * Starts the process; resolves when every part has started. SIGTERM stops it after the lame-duck time and SIGINT without delay; a later
+ * signal ends it immediately. An invalid configuration is printed and ends it with status 1, as does a part that cannot start or an uncaught error.
  */
 export async function runProcess<G extends SettingGroups>(options: ProcessOptions<G>, env: Environment = process.env): Promise<void> {
   const { common, groups, tls } = readConfig(options, env);
@@ -167,6 +167,12 @@ export function endOnUncaught(log: Logger): void {
   process.on('unhandledRejection', end);
 }
 
+/**
+ * Signals this soon after the first are part of the same request: a terminal and npm both forward Ctrl-C, and when a launcher is killed, the kernel
+ * sends the signal of `setpriv --pdeathsig` (supervisor.ts) again for each of its threads that has adopted the process.
+ */
+const duplicateMsMax = 500;
+
 interface StopOptions {
   readonly stopMsMax: number;
   /** The part that is stopping. */
@@ -174,13 +180,14 @@ interface StopOptions {
 }
 
 function stopOnSignal(stop: (signal: NodeJS.Signals) => Promise<void>, { stopMsMax, partInProgress }: StopOptions, log: Logger): void {
-  let isStopping = false;
+  let startedMs: number | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
-    if (isStopping) {
+    if (startedMs !== undefined) {
+      if (performance.now() - startedMs <= duplicateMsMax) return;
       log.warn({ signal }, 'stopping immediately');
       process.exit(1);
     }
-    isStopping = true;
+    startedMs = performance.now();
     log.info({ signal }, 'stopping');
     const timer = setTimeout(() => {
       log.error({ part: partInProgress() }, 'did not stop in time');

@@ -123,6 +123,16 @@ describe('a service process', () => {
     expect(await exited.promise).toBe(0);
   });
 
+  it('drains although the signal is repeated at once, and stops immediately at a later one', async () => {
+    await run({}, { env: { TOLLGATE_LAME_DUCK: '10m' } });
+    process.emit('SIGTERM', 'SIGTERM');
+    process.emit('SIGTERM', 'SIGTERM');
+    expect(process.exit).not.toHaveBeenCalled();
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    process.emit('SIGTERM', 'SIGTERM');
+    expect(await exited.promise).toBe(1);
+  });
+
   it('does not start with an invalid configuration, and prints every fault', async () => {
     await expect(run({}, { env: { TOLLGATE_PROBE_SIZE: '12', TOLLGATE_PROBE_LISTNE: 'x', TOLLGATE_TLS_CA: '' } })).rejects.toThrow();
     expect(await exited.promise).toBe(1);
