@@ -1,4 +1,6 @@
 // How a process starts and stops, observed from outside: by its exit status, its health and its peers.
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -152,6 +154,20 @@ describe('a service process', () => {
     await expect(run({}, { env })).rejects.toThrow();
     expect(await exited.promise).toBe(1);
     expect(printed).toContain('A file of TOLLGATE_TLS_CA, TOLLGATE_TLS_CERT or TOLLGATE_TLS_KEY cannot be used: ');
+  });
+
+  it.each(['LISTEN', 'HEALTH_LISTEN'])('does not start if the address of %s is in use, and names the setting', async (name) => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const address = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const env = { [`TOLLGATE_PROBE_${name}`]: address };
+    expect(await run({}, { env })).toEqual(['opened', 'started', 'stopped', 'closed']);
+    other.close();
+    expect(await exited.promise).toBe(1);
+    expect(printed).toBe(
+      `Could not start: gRPC cannot be served at ${address}: listen EADDRINUSE: address already in use ${address}. ` +
+        `Set TOLLGATE_PROBE_${name} to another address.\n`,
+    );
   });
 
   it('does not start if it cannot serve its metrics', async () => {

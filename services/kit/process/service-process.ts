@@ -79,6 +79,7 @@ export async function runService<S extends Settings>(options: ServiceProcessOpti
               address: config.server.listen,
               setting: server.listen.env,
               healthAddress: config.server.healthListen,
+              healthSetting: server.healthListen.env,
               offers,
               access,
               tls: host.tls,
@@ -103,6 +104,8 @@ export interface GrpcPartOptions {
   setting?: string;
   /** host:port for probes without certificates. */
   healthAddress?: string | undefined;
+  /** The setting that names it, for messages. */
+  healthSetting?: string;
   offers: readonly Offer[];
   access: Access;
   /** Undefined: callers are trusted to be who they say they are. */
@@ -111,7 +114,7 @@ export interface GrpcPartOptions {
 
 /** Returns a gRPC server as a part: its health follows the modules' readiness from the start, and when it stops, calls in flight drain first. */
 export function grpcPart(
-  { address, setting, healthAddress, offers, access, tls }: GrpcPartOptions,
+  { address, setting, healthAddress, healthSetting, offers, access, tls }: GrpcPartOptions,
   { log, common }: Pick<ProcessHost, 'log' | 'common'>,
 ): Part {
   let server: GrpcServer | undefined;
@@ -125,6 +128,7 @@ export function grpcPart(
         address,
         setting,
         healthAddress,
+        healthSetting,
         tls,
         trustNetwork: common.trustNetwork,
         log,

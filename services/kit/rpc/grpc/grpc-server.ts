@@ -5,6 +5,7 @@ import {
   experimental,
   Server,
   ServerCredentials,
+  setLogger,
   type sendUnaryData,
   type ServerDuplexStream,
   type ServerUnaryCall,
@@ -52,6 +53,8 @@ export interface ServeGrpcOptions {
   trustNetwork?: boolean;
   /** "host:port" where health checks, and nothing else, are answered without TLS, for probes that have no certificate. */
   healthAddress?: string | undefined;
+  /** The setting that names it, for messages. */
+  healthSetting?: string | undefined;
   /** How often connections are tested, and how long a test may take; 5 s and 10 s by default. */
   keepaliveMs?: readonly [everyMs: number, timeoutMs: number];
   log: Logger;
@@ -94,7 +97,8 @@ export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> 
   const socketPath = address.startsWith('unix:') ? address.slice('unix:'.length) : undefined;
   if (socketPath !== undefined) await removeStaleSocket(socketPath);
   const port = await bind(server, address, credentialsFor(tls), options.setting);
-  if (options.healthAddress !== undefined) await bind(healthServer, options.healthAddress, ServerCredentials.createInsecure());
+  if (options.healthAddress !== undefined)
+    await bind(healthServer, options.healthAddress, ServerCredentials.createInsecure(), options.healthSetting);
   // Only the operator can open the socket. Processes have an umask that creates it with this mode, so that it is never open to others.
   if (socketPath !== undefined) chmodSync(socketPath, 0o600);
 
@@ -116,14 +120,21 @@ export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> 
   };
 }
 
+// Without the line that grpc-js prints when it cannot listen: `bind` raises the same fault with its cause.
+setLogger({
+  error(line: string) {
+    if (!line.startsWith('No address added')) process.stderr.write(`${line}\n`);
+  },
+});
+
 function bind(server: Server, address: string, credentials: ServerCredentials, setting?: string): Promise<number> {
   return new Promise((resolve, reject) => {
-    const of = setting === undefined ? '' : `, the address of ${setting}`;
-    server.bindAsync(address, credentials, (error, port) =>
-      error === null
-        ? resolve(port)
-        : reject(new AppError('failed_precondition', `gRPC cannot be served at ${address}${of}: ${error.message}`)),
-    );
+    server.bindAsync(address, credentials, (error, port) => {
+      if (error === null) return resolve(port);
+      const cause = /errors: \[(.*)\]$/.exec(error.message)?.[1] ?? error.message;
+      const fix = setting === undefined ? '' : ` Set ${setting} to another address.`;
+      reject(new AppError('failed_precondition', `gRPC cannot be served at ${address}: ${cause}.${fix}`));
+    });
   });
 }
 
