@@ -18,6 +18,7 @@ import {
 import { isUnwritable } from '../db/errors.js';
 import { type Part, startInOrder } from '../lifecycle.js';
 import { createLogger, type Logger } from '../log.js';
+import { AppError } from '#client/errors/app-error.js';
 import { dialGrpc, type DialGrpcOptions, type GrpcConnection } from '#client/grpc/grpc-client.js';
 import type { Tls } from '#client/tls.js';
 import { timed } from '../rpc/chain/rpc-metrics.js';
@@ -78,7 +79,8 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
       log,
     });
   } catch (error) {
-    reportFailedStart(error, log);
+    const isAddress = error instanceof AppError;
+    reportFailedStart(error, log, isAddress ? ` Set ${commonSettings(options.name).metricsListen.env} to another address.` : '');
     return process.exit(1);
   }
   const unused = unusedOtelNames(env);
@@ -142,7 +144,7 @@ function readConfig<G extends SettingGroups>(options: ProcessOptions<G>, env: En
   }
 }
 
-function reportFailedStart(error: unknown, log: Logger): void {
+function reportFailedStart(error: unknown, log: Logger, fix = ''): void {
   if (error instanceof ConfigError) {
     process.stderr.write(`${error.message}\n`);
     return;
@@ -154,7 +156,7 @@ function reportFailedStart(error: unknown, log: Logger): void {
     : error instanceof Error
       ? error.message
       : String(error);
-  process.stderr.write(`Could not start: ${why}\n`);
+  process.stderr.write(`Could not start: ${why}${fix}\n`);
 }
 
 /** Ends the process at an uncaught error; in a worker thread, ends only the thread. */

@@ -175,7 +175,7 @@ describe('a service process', () => {
     expect(await run({}, { env: { TOLLGATE_PROBE_METRICS_LISTEN: '192.0.2.1:9464' } })).toEqual([]);
     expect(await exited.promise).toBe(1);
     expect(printed).toMatch(
-      /^Could not start: Metrics cannot be served at 192\.0\.2\.1:9464, the address of TOLLGATE_<PROCESS>_METRICS_LISTEN: /,
+      /^Could not start: Metrics cannot be served at 192\.0\.2\.1:9464: .*\. Set TOLLGATE_PROBE_METRICS_LISTEN to another address\.\n$/,
     );
   });
 

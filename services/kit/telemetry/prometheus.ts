@@ -70,12 +70,7 @@ function listening(server: Server, listen: string): Promise<void> {
     throw new AppError('failed_precondition', `"${listen}" is no address to show metrics at; write host:port, such as 127.0.0.1:9464.`);
   return new Promise((resolve, reject) => {
     server.once('error', (error) =>
-      reject(
-        new AppError(
-          'failed_precondition',
-          `Metrics cannot be served at ${listen}, the address of TOLLGATE_<PROCESS>_METRICS_LISTEN: ${error.message}`,
-        ),
-      ),
+      reject(new AppError('failed_precondition', `Metrics cannot be served at ${listen}: ${error.message}.`)),
     );
     server.listen(Number(port), host, () => resolve());
   });
