@@ -1,7 +1,7 @@
 // Reads certificate files again when they change, for a process that runs for longer than its certificate is valid.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { readTls, type Tls, type TlsPaths } from './tls.js';
+import { ofFile, readTls, type Tls, type TlsPaths } from './tls.js';
 
 /** Where changes of certificates are logged. */
 export interface TlsLog {
@@ -32,7 +32,7 @@ export class TlsFiles implements Tls {
   /** Reads the files. Throws when one cannot be used. */
   constructor(private readonly paths: TlsPaths) {
     this.current = readTls(paths);
-    assertMatching(this.current);
+    assertMatching(this.current, paths);
   }
 
   get ca(): Buffer {
@@ -74,7 +74,7 @@ export class TlsFiles implements Tls {
         this.isFaulty = false;
         return;
       }
-      assertMatching(next);
+      assertMatching(next, this.paths);
     } catch (error) {
       if (!this.isFaulty)
         log.warn({ err: error, ...this.paths }, 'changed certificate files cannot be used; the previous ones stay in use');
@@ -106,7 +106,9 @@ export class TlsFiles implements Tls {
 }
 
 /** Throws when the key is not that of the certificate, or OpenSSL cannot use a file. */
-function assertMatching({ ca, cert, key }: Tls): void {
-  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) throw new Error('The key does not belong to the certificate.');
+function assertMatching({ ca, cert, key }: Tls, paths: TlsPaths): void {
+  const certificate = ofFile(paths.cert, () => new X509Certificate(cert));
+  const privateKey = ofFile(paths.key, () => createPrivateKey(key));
+  if (!certificate.checkPrivateKey(privateKey)) throw new Error('The key does not belong to the certificate.');
   createSecureContext({ ca, cert, key });
 }

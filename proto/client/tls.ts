@@ -20,5 +20,15 @@ export interface TlsPaths {
 
 /** Reads the three files. Throws when one cannot be read. */
 export function readTls(paths: TlsPaths): Tls {
-  return { ca: readFileSync(paths.ca), cert: readFileSync(paths.cert), key: readFileSync(paths.key) };
+  const read = (path: string): Buffer => ofFile(path, () => readFileSync(path));
+  return { ca: read(paths.ca), cert: read(paths.cert), key: read(paths.key) };
+}
+
+/** Returns the result of `use`. The messages of errors that it throws are prefixed with the path of the file. */
+export function ofFile<T>(path: string, use: () => T): T {
+  try {
+    return use();
+  } catch (error) {
+    throw new Error(`${path}: ${(error as Error).message}`, { cause: error });
+  }
 }

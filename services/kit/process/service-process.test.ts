@@ -148,12 +148,15 @@ describe('a service process', () => {
     expect(printed).toContain('must be set together');
   });
 
-  it('does not start with certificate files that cannot be used', async () => {
-    const file = fileURLToPath(import.meta.url);
-    const env = { TOLLGATE_TLS_CA: file, TOLLGATE_TLS_CERT: file, TOLLGATE_TLS_KEY: file };
+  const file = fileURLToPath(import.meta.url);
+  it.each([
+    ['a folder', tmpdir(), 'EISDIR'],
+    ['not a certificate', file, ''],
+  ])('does not start with a certificate file that is %s, and names it', async (_, path, why) => {
+    const env = { TOLLGATE_TLS_CA: file, TOLLGATE_TLS_CERT: path, TOLLGATE_TLS_KEY: file };
     await expect(run({}, { env })).rejects.toThrow();
     expect(await exited.promise).toBe(1);
-    expect(printed).toContain('A file of TOLLGATE_TLS_CA, TOLLGATE_TLS_CERT or TOLLGATE_TLS_KEY cannot be used: ');
+    expect(printed).toContain(`A file of TOLLGATE_TLS_CA, TOLLGATE_TLS_CERT or TOLLGATE_TLS_KEY cannot be used: ${path}: ${why}`);
   });
 
   it.each(['LISTEN', 'HEALTH_LISTEN'])('does not start if the address of %s is in use, and names the setting', async (name) => {
