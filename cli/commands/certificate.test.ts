@@ -32,6 +32,12 @@ it('gives every process a folder with its certificate, its key and the authority
   expect(certificate('gateway').subjectAltName).toBeUndefined();
 });
 
+it.each(['bad host', '', '{service}:7103', 'https://{service}'])('refuses the invalid host name "%s"', async (host) => {
+  const { code, stderr } = await tollgate(gateway, ['certificate', 'create', '--out', out, '--host', 'ok.example', host]);
+  expect([code, stderr]).toEqual([2, `error: --host "${host}" must be a DNS name or an IP address.\n`]);
+  expect(readdirSync(out)).toEqual([]);
+});
+
 it('keeps certificates that are still right, and replaces them for a new name or on request', async () => {
   const create = async (...args: string[]) =>
     jsonLines((await tollgate(gateway, ['--json', 'certificate', 'create', '--out', out, ...args])).stdout)

@@ -1,7 +1,9 @@
 // tollgate certificate: the certificates by which the processes of an installation know each other.
 import { Command } from 'commander';
+import { isHost } from '#kit/config/forms.js';
 import { createInstallationCertificates, type ProcessCertificate } from '../callers/installation.js';
 import type { Cli } from '../cli.js';
+import { CliError } from '../errors.js';
 import type { View } from '../output.js';
 import { parseCount } from '../options/parse.js';
 
@@ -37,6 +39,8 @@ export function certificateCommand(cli: Cli): Command {
     )
     .option('--renew', 'replace the certificates, but not the authority')
     .action(async ({ out, host, days, renew }: { out: string; host: string[]; days: number; renew?: boolean }) => {
+      const invalid = host.find((name) => !isHost(name.replaceAll('{service}', 'service')));
+      if (invalid !== undefined) throw new CliError(`--host "${invalid}" must be a DNS name or an IP address.`, { exitCode: 2 });
       cli.out.list(certificateView, await createInstallationCertificates({ folder: out, hosts: host, days, renew: renew === true }));
       cli.out.note(`Keep ${out}/authority/ca.key secret and away from the machines of the processes: it can create any caller.`);
     });

@@ -1,5 +1,5 @@
 // Settings of the single process, in addition to those of its parts.
-import { hostAndPort, isEmailAddress, optionalForm } from '#kit/config/forms.js';
+import { hostAndPort, isEmailAddress, isHost, optionalForm } from '#kit/config/forms.js';
 import { type Environment, integer, oneOf, type Setting, type Settings, text, type Values } from '#kit/config/settings.js';
 import { lostSecretKey } from '#kit/secrets/secret-keeper.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
@@ -63,8 +63,7 @@ export const grpcSettings = {
     show: (hosts) => hosts.join(','),
     parse(value) {
       const hosts = value.split(',').map((host) => host.trim());
-      if (hosts.length > 20 || !hosts.every((host) => /^[A-Za-z0-9._:-]{1,253}$/.test(host)))
-        throw new Error('must be at most 20 names or addresses, separated by commas');
+      if (hosts.length > 20 || !hosts.every(isHost)) throw new Error('must be at most 20 names or addresses, separated by commas');
       return hosts;
     },
   } satisfies Setting<readonly string[]>,

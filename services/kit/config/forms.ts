@@ -1,5 +1,6 @@
 // The forms of settings: addresses to listen on, email addresses and files. A mistake is found while the settings are parsed, and so reported with all others.
 import { accessSync, constants } from 'node:fs';
+import { isIP } from 'node:net';
 import type { Setting } from './settings.js';
 
 const portMax = 65_535;
@@ -40,6 +41,11 @@ export function optionalForm(
   options: { secret?: boolean } = {},
 ): Setting<string | undefined> {
   return { env, description, ...options, default: undefined, parse };
+}
+
+/** Reports whether a certificate can name this host: a DNS name, of which the first label may be `*`, or an IP address. */
+export function isHost(text: string): boolean {
+  return isIP(text) !== 0 || (text.length <= 253 && /^(\*\.)?[\w-]{1,63}(\.[\w-]{1,63})*$/.test(text));
 }
 
 /** Reports whether a text looks like an email address. */
