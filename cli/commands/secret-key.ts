@@ -40,7 +40,9 @@ export function secretKeyCommand(cli: Cli): Command {
 
   secretKey
     .command('prune')
-    .description('Remove old keys that no longer encrypt anything from the key files on this machine.')
+    .description(
+      'Remove old keys that no longer encrypt anything from the key files on this machine, and wait until the services have dropped them.',
+    )
     .option('--file <path...>', 'the key files; by default those in TOLLGATE_DATA_DIR')
     .action((options: { file?: string[] }) => prune(cli, options.file));
 
@@ -83,7 +85,8 @@ async function rotate(cli: Cli, given: readonly string[] | undefined): Promise<v
 async function prune(cli: Cli, given: readonly string[] | undefined): Promise<void> {
   const files = pathsOf(cli, given);
   await cli.withServices(async (services) => {
-    const reported = await reportedKeys(services);
+    let reported = await reportedKeys(services);
+    const removed = new Set<string>();
     for (const [path, keys] of files) {
       const [current, ...old] = keys;
       const used = old.filter(({ id }) => reported.some((key) => key.id === id && (key.current || key.sealed > 0n)));
@@ -93,12 +96,12 @@ async function prune(cli: Cli, given: readonly string[] | undefined): Promise<vo
         });
       }
       writeSecretKeys(path, [current!]);
+      for (const { id } of old) removed.add(id);
       cli.out.note(`${path}: ${old.length === 0 ? 'no old keys' : `removed ${old.map(({ id }) => id).join(', ')}`}`);
     }
-    cli.out.list(
-      keyView,
-      reported.filter(({ current }) => current),
-    );
+    for (const untilMs = Date.now() + waitMsMax; reported.some(({ id }) => removed.has(id)) && Date.now() < untilMs; await pause(pollMs))
+      reported = await reportedKeys(services);
+    cli.out.list(keyView, reported);
   });
 }
 

@@ -128,7 +128,8 @@ describe('processes started one by one', () => {
     expect(await cli('secret-key', 'prune')).toMatchObject({ code: 0 });
     const file = join(folder, 'auth-secret-key');
     expect(readFileSync(file, 'utf8').trim().split('\n')).toHaveLength(1);
-    const after = await eventually(async () => ((await shown()).length === 3 ? shown() : undefined));
+    const after = await shown();
+    expect(after).toHaveLength(3);
     expect(after[0]).toMatchObject({ service: 'auth', current: true, sealed_secrets: 1 });
     expect(after.filter(({ id }) => before.some((key) => key.id === id))).toEqual([]);
 
