@@ -1,6 +1,8 @@
 // Where the CLI finds the gateway. The only place in the CLI that reads environment variables.
 import { commonSettings, tlsOf } from '#kit/config/common.js';
+import { optionalForm } from '#kit/config/forms.js';
 import { traceUrl } from '#kit/config/trace-url.js';
+import { mysqlUrl } from '#kit/db/mysql/address.js';
 import { findHttpAddress } from '#kit/process/http-address.js';
 import { ConfigError, integer, optionalText, parseSettings, type Setting, text, type Settings } from '#kit/config/settings.js';
 import type { Tls } from '#client/tls.js';
@@ -55,9 +57,10 @@ export const cliSettings = {
     'TOLLGATE_GATEWAY_SPOOL_DIR',
     'folder of the spool of a gateway on this machine, for `tollgate backup`; if unset, spool in TOLLGATE_DATA_DIR',
   ),
-  backupDatabaseUrl: optionalText(
+  backupDatabaseUrl: optionalForm(
     'TOLLGATE_BACKUP_DATABASE_URL',
     'server with the databases of a distributed gateway, for `tollgate backup`: mysql://user:password@host:port/, with a user that may read them',
+    mysqlUrl,
     { secret: true },
   ),
   authDatabaseUrl: ownDatabase('auth'),
@@ -65,9 +68,10 @@ export const cliSettings = {
   ledgerDatabaseUrl: ownDatabase('ledger'),
   meteringDatabaseUrl: ownDatabase('metering'),
   inferenceDatabaseUrl: ownDatabase('inference'),
-  restoreDatabaseUrl: optionalText(
+  restoreDatabaseUrl: optionalForm(
     'TOLLGATE_RESTORE_DATABASE_URL',
     'server to which `tollgate restore` restores a distributed gateway, with a user that may create databases; if unset, a private MariaDB in TOLLGATE_DATA_DIR',
+    mysqlUrl,
     { secret: true },
   ),
   tlsCaKey: optionalText(

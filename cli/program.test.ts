@@ -47,6 +47,14 @@ describe('faults', () => {
     for (const name of ['AUTH', 'CATALOG', 'METERING', 'INFERENCE']) expect(stderr).toContain(`TOLLGATE_${name}_ADDRESS is required`);
   });
 
+  it.each(['BACKUP', 'RESTORE'])('of the configuration name TOLLGATE_%s_DATABASE_URL without quoting it', async (name) => {
+    const env = { ...gateway.env, [`TOLLGATE_${name}_DATABASE_URL`]: 'mysql:/root:secret@db' };
+    const { code, stderr } = await tollgate(gateway, ['account', 'list'], { env });
+    expect(code).toBe(2);
+    expect(stderr).toContain(`TOLLGATE_${name}_DATABASE_URL is not valid: A MySQL address is mysql://user:password@host:port/`);
+    expect(stderr).not.toContain('secret');
+  });
+
   it.each([
     ['ENOSPC', 'A disk is full: why.', 'Make room on it'],
     ['SQLITE_FULL', 'A disk is full: why.', 'Make room on it'],

@@ -2,7 +2,7 @@
 import type { Setting } from '../config/settings.js';
 import type { Part } from '../lifecycle.js';
 import type { Logger } from '../log.js';
-import { parseMysqlUrl } from './mysql/address.js';
+import { mysqlUrl } from './mysql/address.js';
 import { type Database, openDatabase } from './open.js';
 
 /** Returns the setting for the url of a service's database. */
@@ -14,8 +14,7 @@ export function databaseUrl(env: string): Setting<string> {
     secret: true,
     parse(value) {
       if (!/^(mysql|sqlite):/.test(value)) throw new Error('must begin with "mysql:" or "sqlite:"');
-      if (value.startsWith('mysql:')) parseMysqlUrl(value);
-      return value;
+      return value.startsWith('mysql:') ? mysqlUrl(value) : value;
     },
   };
 }

@@ -65,6 +65,16 @@ export function parseMysqlUrl(url: string): MysqlAddress {
   };
 }
 
+/** Returns the url. Throws an Error whose message completes "NAME …" when `parseMysqlUrl` raises. */
+export function mysqlUrl(url: string): string {
+  try {
+    parseMysqlUrl(url);
+  } catch (error) {
+    throw new Error(`is not valid: ${(error as Error).message}`, { cause: error });
+  }
+  return url;
+}
+
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
