@@ -38,6 +38,9 @@ const fixes: Partial<Record<Reason, string>> = {
   account_suspended: 'Run `tollgate account resume <account>` first.',
 };
 
+/** The option of the CLI, by the field of a request that a service refuses. */
+const options: Readonly<Record<string, string>> = { 'price.effective_from_ms': '--from', 'upstream.base_url': '--base-url' };
+
 const databaseFix =
   'Check the address, user and password in TOLLGATE_BACKUP_DATABASE_URL, TOLLGATE_RESTORE_DATABASE_URL or TOLLGATE_<SERVICE>_DATABASE_URL.';
 const diskIsFull = ['A disk is full', 'Make room on it, or write to a folder on another disk.'];
@@ -59,8 +62,10 @@ export function explain(error: unknown): Failure {
     return { lines: [`error: ${error.message}`, ...(error.fix === undefined ? [] : [error.fix])], exitCode: error.exitCode };
   if (error instanceof ConfigError) return { lines: [`error: ${error.message}`], exitCode: 2 };
   if (error instanceof AppError) {
-    const fix = fixes[error.reason];
-    return { lines: [`error: ${error.message}`, ...(fix === undefined ? [] : [fix])], exitCode: 1 };
+    const { field = '', rule } = error.details;
+    const message = error.message.replace(field, options[field] ?? field);
+    const fix = rule === 'private_address' ? 'Add --allow-private-network if the upstream is in your own network.' : fixes[error.reason];
+    return { lines: [`error: ${message}`, ...(fix === undefined ? [] : [fix])], exitCode: 1 };
   }
   const fileFault = faultOfFile(error);
   if (fileFault !== undefined) return { lines: [`error: ${fileFault}`], exitCode: 2 };

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { fieldFault } from '#client/errors/fault.js';
 import { explain } from './errors.js';
 import { type FakeGateway, startFakeGateway } from './testing/fake-gateway.js';
 import { tollgate, tollgateJson } from './testing/tollgate.js';
@@ -30,6 +31,7 @@ describe('faults', () => {
   it.each([
     [['balance', 'deposit', '1,50'], 'Specify an amount in USD such as 5 or 0.25'],
     [['balance', 'deposit', '-5'], 'above zero'],
+    [['balance', 'deposit', '2000000000'], 'at most 1,000,000,000 USD'],
     [['key', 'create'], "required option '--name <name>' not specified"],
     [['key', 'create', '--name', 'x', '--expires', 'soon'], 'Specify a date or time'],
     [['kye', 'list'], '(Did you mean key?)'],
@@ -75,6 +77,16 @@ describe('faults', () => {
       ]);
     },
   );
+
+  it('of a service name the option, not the field of the request', () => {
+    expect(explain(fieldFault('price.effective_from_ms', 'future_start')).lines).toEqual([
+      'error: --from must be in the future; leave it out for a price that takes effect when it is published.',
+    ]);
+    expect(explain(fieldFault('upstream.base_url', 'private_address', { address: '10.0.0.1' })).lines).toEqual([
+      'error: --base-url resolves to the private address 10.0.0.1; allow private addresses to use it.',
+      'Add --allow-private-network if the upstream is in your own network.',
+    ]);
+  });
 
   it('do not include help and version', async () => {
     expect(await tollgate(gateway, ['--version'])).toEqual({ code: 0, stdout: '1.2.3\n', stderr: '' });

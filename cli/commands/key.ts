@@ -9,7 +9,7 @@ import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
 import { instant } from '../output.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
-import { parseAddresses, parseInstant, parseLimit, parseModels, parseOverlap, parsePositiveAmount } from '../options/parse.js';
+import { parseAddresses, parseInstant, parseLimit, parseModels, parseOverlap, parsePositiveLimit } from '../options/parse.js';
 import { changedRateLimits, hasRateLimits, newRateLimits, type RateLimitOptions, withRateLimits } from '../options/rate-limits.js';
 import { keyView, type ShownKey } from '../views/key.js';
 
@@ -36,7 +36,7 @@ export function keyCommand(cli: Cli): Command {
     .description('Create a key. Its secret is shown only once.')
     .requiredOption('--name <name>', 'a name to recognise the key')
     .option('--project <id>', 'the project of the key, or default; the default project unless given', parseProject)
-    .option('--limit <usd>', 'the lifetime spending limit, the same as --budget lifetime:<usd>', parsePositiveAmount)
+    .option('--limit <usd>', 'the lifetime spending limit, the same as --budget lifetime:<usd>', parsePositiveLimit)
     .option('--expires <when>', 'when it expires, for example 30d or 2027-01-31', parseExpiry)
     .option('--models <ids>', 'only these models, separated by commas; all current and future models by default', parseModels)
     .option(

@@ -6,7 +6,7 @@ import type { BudgetSpend } from '#proto/ledger/v1/ledger.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
 import { instant, instantJson, type Json, usd, usdJson } from '../output.js';
-import { parseCount, parseList, parsePositiveAmount, wordsOf } from './parse.js';
+import { parseCount, parseLimit, parseList, wordsOf } from './parse.js';
 
 const periods = wordsOf<BudgetPeriod>(BudgetPeriod, 'BUDGET_PERIOD_');
 const alertPercentsDefault = [50, 80, 100];
@@ -46,7 +46,7 @@ function parseBudget(text: string): Given {
     throw new InvalidArgumentError('Specify a period and an amount in USD such as month:25, month:25:soft or month:none.');
   return {
     period: periods.parse(word),
-    limitNanoUsd: amount === 'none' ? undefined : parsePositiveAmount(amount),
+    limitNanoUsd: parseLimit(amount),
     soft: mode === 'soft',
   };
 }

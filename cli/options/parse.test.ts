@@ -32,7 +32,8 @@ describe('amounts', () => {
     expect(() => parsePositiveAmount('0')).toThrow('above zero');
     expect(() => parsePrice('-1')).toThrow('negative');
     expect(() => parseLimit('0')).toThrow('above zero');
-    for (const text of ['9000000000.000000001', '-9999999999']) expect(() => parseAmount(text)).toThrow('at most 9,000,000,000');
+    for (const text of ['1000000000.000000001', '-9999999999']) expect(() => parseAmount(text)).toThrow('at most 1,000,000,000 USD');
+    expect(() => parseLimit('9000000000.000000001')).toThrow('at most 9,000,000,000 USD');
   });
 });
 

@@ -4,24 +4,31 @@ import { InvalidArgumentError } from 'commander';
 import { dayMs } from '#kit/clock.js';
 import { nearMatch } from '#kit/config/settings.js';
 import type { ModelPermission } from '#proto/auth/v1/auth.js';
-import { limitNanoUsdMax, parseUsd } from '#rules/money.js';
+import { amountNanoUsdMax, formatUsd, limitNanoUsdMax, parseUsd } from '#rules/money.js';
 
 const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs };
 
 /** Returns the nano-USD of an amount such as "5" or "-0.25". */
 export function parseAmount(text: string): bigint {
+  return parseUpTo(text, amountNanoUsdMax);
+}
+
+function parseUpTo(text: string, maxNanoUsd: bigint): bigint {
   const amount = parseUsd(text);
   // An amount with more digits than any valid one has is not parsed either.
   if (amount === undefined && !/^-?\d{11,}(\.\d{1,9})?$/.test(text))
     throw new InvalidArgumentError('Specify an amount in USD such as 5 or 0.25, with at most 9 decimals.');
-  if (amount === undefined || amount > limitNanoUsdMax || -amount > limitNanoUsdMax)
-    throw new InvalidArgumentError('The amount must be at most 9,000,000,000 USD.');
+  if (amount === undefined || amount > maxNanoUsd || -amount > maxNanoUsd)
+    throw new InvalidArgumentError(`The amount must be at most ${Number(formatUsd(maxNanoUsd)).toLocaleString('en')} USD.`);
   return amount;
 }
 
 /** Returns the nano-USD of an amount above zero. */
 export function parsePositiveAmount(text: string): bigint {
-  const amount = parseAmount(text);
+  return aboveZero(parseAmount(text));
+}
+
+function aboveZero(amount: bigint): bigint {
   if (amount <= 0n) throw new InvalidArgumentError('The amount must be above zero.');
   return amount;
 }
@@ -33,9 +40,14 @@ export function parsePrice(text: string): bigint {
   return price;
 }
 
+/** Returns the nano-USD of a limit above zero. */
+export function parsePositiveLimit(text: string): bigint {
+  return aboveZero(parseUpTo(text, limitNanoUsdMax));
+}
+
 /** Returns the nano-USD of a limit above zero, or undefined for "none". */
 export function parseLimit(text: string): bigint | undefined {
-  return text === 'none' ? undefined : parsePositiveAmount(text);
+  return text === 'none' ? undefined : parsePositiveLimit(text);
 }
 
 /**
