@@ -32,6 +32,7 @@ describe('faults', () => {
     [['balance', 'deposit', '1,50'], 'Specify an amount in USD such as 5 or 0.25'],
     [['balance', 'deposit', '-5'], 'above zero'],
     [['balance', 'deposit', '2000000000'], 'at most 1,000,000,000 USD'],
+    [['model', 'put', '/'], 'error: / is a folder; specify a file.'],
     [['key', 'create'], "required option '--name <name>' not specified"],
     [['key', 'create', '--name', 'x', '--expires', 'soon'], 'Specify a date or time'],
     [['kye', 'list'], '(Did you mean key?)'],

@@ -181,10 +181,9 @@ function put(cli: Cli, wanted: (catalog: Services['catalog']) => Promise<Model>)
   });
 }
 
-async function readText(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    throw new CliError(`The file ${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`, { exitCode: 2, cause: error });
-  }
+/** Returns the text of a file. Errors of folders, which Node reports without their path, name it too. */
+function readText(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((error: object) => {
+    throw Object.assign(error, { path: file });
+  });
 }
