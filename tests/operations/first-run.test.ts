@@ -228,6 +228,8 @@ describe('a start with invalid settings', () => {
   it.each([
     ['TOLLGATE_DATA_DIR', join(root, 'package.json')],
     ['TOLLGATE_GATEWAY_SPOOL_DIR', join(root, 'package.json', 'spool')],
+    ['TOLLGATE_LEDGER_ARCHIVE_DIR', join(root, 'package.json')],
+    ['TOLLGATE_METERING_ARCHIVE_DIR', join(root, 'package.json')],
     ['TOLLGATE_GATEWAY_HOST', '192.0.2.1'],
     ['TOLLGATE_GRPC_LISTEN', '192.0.2.1:7443'],
     ['TOLLGATE_SINGLE_METRICS_LISTEN', '192.0.2.1:9464'],

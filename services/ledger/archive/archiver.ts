@@ -1,11 +1,12 @@
 // The background job that moves the oldest entries of journals into files: written and synced first, removed afterwards.
 import { isId } from '#kit/id.js';
 import { writeArchive } from '#kit/archive.js';
+import { createFolder } from '#kit/config/folder.js';
 import { type Clock, dayMs } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import { repeat } from '#kit/repeat.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
-import type { LedgerConfig } from '../config.js';
+import { type LedgerConfig, ledgerSettings } from '../config.js';
 import { entryLine } from './entry-line.js';
 import type { RebuildSums } from '../books/model.js';
 import { Rebuild } from '../verify/rebuild.js';
@@ -45,6 +46,7 @@ export class Archiver {
     const { config, log } = this.deps;
     if (config.archiveDir === undefined) return;
     const folder = config.archiveDir;
+    createFolder(ledgerSettings.archiveDir.env, folder);
     this.stopRepeating = repeat(
       config.archiveIntervalMs,
       () => this.archive(folder),

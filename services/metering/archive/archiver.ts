@@ -1,10 +1,11 @@
 // The background job that moves old usage records into files: written and synced first, removed afterwards.
 import { writeArchive } from '#kit/archive.js';
+import { createFolder } from '#kit/config/folder.js';
 import { type Clock, dayMs } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { repeat } from '#kit/repeat.js';
-import type { MeteringConfig } from '../config.js';
+import { type MeteringConfig, meteringSettings } from '../config.js';
 import { recordLine } from './record-line.js';
 import { noteArchivedUntil, oldSettledRecords } from '../store/archive.js';
 import { removeRecords } from '../store/sums/rollup-steps.js';
@@ -33,6 +34,7 @@ export class Archiver {
     const { config, log } = this.deps;
     if (config.archiveDir === undefined) return;
     const folder = config.archiveDir;
+    createFolder(meteringSettings.archiveDir.env, folder);
     this.stopRepeating = repeat(
       config.archiveIntervalMs,
       () => this.archive(folder),
