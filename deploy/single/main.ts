@@ -16,7 +16,7 @@ import { noteHttpAddress } from '#kit/process/http-address.js';
 import { lockFolder } from '#kit/db/sqlite/folder-lock.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import { createFolder } from '#kit/config/folder.js';
-import type { GroupValues } from '#kit/config/settings.js';
+import { checkTogether, ConfigError, type GroupValues } from '#kit/config/settings.js';
 import type { Part } from '#kit/lifecycle.js';
 import { createMailer } from '#kit/mail/mailer.js';
 import { mailCheck, mailSettings } from '#kit/mail/settings.js';
@@ -60,7 +60,16 @@ const settings = {
   mail: mailSettings,
 };
 
-const checks = [mailCheck, signInCheck, paymentCheck, holdCheck];
+// The processes of a distributed gateway cannot check this, because each knows only one of the two.
+const checkpointSettings = { intervalMs: gatewaySettings.checkpointIntervalMs, holdTtlMs: meteringSettings.holdTtlMs };
+const checkpointCheck = checkTogether(checkpointSettings, ({ intervalMs, holdTtlMs }) => {
+  if (intervalMs < holdTtlMs) return;
+  throw new ConfigError([
+    'TOLLGATE_METERING_HOLD_TTL must be longer than TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL, so that holds outlive their calls',
+  ]);
+});
+
+const checks = [mailCheck, signInCheck, paymentCheck, holdCheck, checkpointCheck];
 
 await runProcess({ name: 'single', settings, checks, ownPrefixes: ['TOLLGATE_'], build }, singleEnvironment(isTerminal));
 

@@ -26,11 +26,15 @@ export const meteringSettings = {
     maxMs: 600_000,
     default: 1000,
   }),
-  holdTtlMs: duration('TOLLGATE_METERING_HOLD_TTL', 'how long a checkpoint extends the hold of a call in the ledger', {
-    minMs: 1000,
-    maxMs: 3_600_000,
-    default: 120_000,
-  }),
+  holdTtlMs: duration(
+    'TOLLGATE_METERING_HOLD_TTL',
+    'how long a checkpoint extends the hold of a call in the ledger; longer than TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL',
+    {
+      minMs: 1000,
+      maxMs: 3_600_000,
+      default: 120_000,
+    },
+  ),
   checkpointTimeoutMs: duration('TOLLGATE_METERING_CHECKPOINT_TIMEOUT', 'timeout of a batch of checkpoints at the ledger', {
     minMs: 10,
     maxMs: 60_000,
