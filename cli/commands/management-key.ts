@@ -22,7 +22,7 @@ interface CreateOptions {
 /** The noun `management-key`. */
 export function managementKeyCommand(cli: Cli): Command {
   const managementKey = new Command('management-key').description(
-    'Keys with which programs create platform keys and read usage through the console’s API.',
+    "Keys with which programs create platform keys and read usage through the console's API.",
   );
 
   withAccount(managementKey.command('create'))

@@ -84,7 +84,7 @@ export const UsageRecordView = Type.Object(
     project_id: Type.String({ description: 'The project to which the key belonged at that time.' }),
     key_id: Type.String(),
     model: Type.String({ description: 'The model that was used; the price is that of this model.' }),
-    requested_model: Type.String({ description: 'Differs from `model` if the project’s cheaper model was used.' }),
+    requested_model: Type.String({ description: "Differs from `model` if the project's cheaper model was used." }),
     fallback_reason: nullable(
       Type.Object(
         { budget_id: Type.String(), spent_percent: Count },

@@ -50,7 +50,7 @@ export const ModelView = Type.Object(
       Type.Object({
         unit: Type.String({
           description:
-            '`request`: each call that is charged. `web_search`: a search that the vendor runs for the model. Other names are the operator’s.',
+            "`request`: each call that is charged. `web_search`: a search that the vendor runs for the model. Other names are the operator's.",
           examples: ['request'],
         }),
         usd: ExactUsd,

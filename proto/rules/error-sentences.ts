@@ -29,7 +29,7 @@ export const fieldRules = {
   date: 'must be a date or a timestamp, for example 2026-11-20 or 2026-11-20T12:00:00Z',
   email: 'must be an email address such as ada@example.com',
   totp_code: 'must be the code that the authenticator app shows now; check that the clock of your phone is correct',
-  passkey: 'must be the browser’s response to these options; try again',
+  passkey: "must be the browser's response to these options; try again",
   http_url: 'must be a URL that begins with https:// or http://',
   no_credentials: 'must not contain a user name or password',
   no_query: 'must have neither a query nor a fragment',

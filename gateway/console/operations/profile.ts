@@ -39,7 +39,7 @@ export const profile: Area = {
     operation({
       method: 'PATCH',
       path: '/me',
-      summary: 'Change the user’s name or email address. The address can be changed only with the current password.',
+      summary: "Change the user's name or email address. The address can be changed only with the current password.",
       who: 'signed in',
       body: UpdateMe,
       answers: [ok(User)],
@@ -59,7 +59,7 @@ export const profile: Area = {
     operation({
       method: 'PUT',
       path: '/me/password',
-      summary: 'Change the user’s password.',
+      summary: "Change the user's password.",
       who: 'signed in',
       body: SetPassword,
       answers: [done()],
@@ -109,7 +109,7 @@ export const profile: Area = {
     operation({
       method: 'GET',
       path: '/me/sessions',
-      summary: 'List the user’s sessions.',
+      summary: "List the user's sessions.",
       who: 'signed in',
       answers: [ok(SessionList)],
       handle: async ({ visitor, context }, { peers }) => {

@@ -82,7 +82,7 @@ export const signIn: Area = {
       path: '/session/passkey',
       summary: 'Start a sign-in with a passkey alone.',
       who: 'anyone',
-      answers: [ok(SecondFactorAsked, 'Send the browser’s response to /session/second-factor.')],
+      answers: [ok(SecondFactorAsked, "Send the browser's response to /session/second-factor.")],
       errors: { failed_precondition: 'Passkeys cannot be used at the public address.' },
       handle: async ({ context }, { peers }) => {
         const { challenge } = await peers.users.beginPasskeySignIn({}, context('patient'));

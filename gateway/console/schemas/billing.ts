@@ -79,7 +79,7 @@ export const GetStatement = Type.Object({
   order: choice(['newest', 'oldest'], 'Which lines come first; newest when absent.'),
   format: choice(
     ['json', 'csv', 'projects-csv'],
-    'csv: a file of all lines. projects-csv: a file of the cost of each project’s calls that began in the month. json when absent.',
+    "csv: a file of all lines. projects-csv: a file of the cost of each project's calls that began in the month. json when absent.",
   ),
 });
 

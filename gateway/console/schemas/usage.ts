@@ -13,11 +13,11 @@ const AttemptView = view('Attempt', {
   http_status: Type.Optional(
     nullable(
       Type.Integer(),
-      'The status of the upstream’s response. Null if there was no response, or it was successful. For operators only.',
+      "The status of the upstream's response. Null if there was no response, or it was successful. For operators only.",
     ),
   ),
   upstream_request_id: Type.Optional(
-    nullable(Text, 'The upstream’s own id of the request. It is not kept if a call’s only attempt succeeded. For operators only.'),
+    nullable(Text, "The upstream's own id of the request. It is not kept if a call's only attempt succeeded. For operators only."),
   ),
   chosen_by: Type.Optional(
     Type.Enum(['weight', 'prefix', 'hedge'], {
@@ -152,7 +152,7 @@ export const UsagePerformance = Type.Object({
       duration: nullable(Percentiles, 'The duration of calls without an error. Null if there were none.'),
       first_output: nullable(Percentiles, 'The time to the first output of calls that had output. Null if none had.'),
       input_tokens: Type.Integer({ minimum: 0, description: 'Input tokens of every class.' }),
-      cache_read_tokens: Type.Integer({ minimum: 0, description: 'Those input tokens that were read from the upstream’s cache.' }),
+      cache_read_tokens: Type.Integer({ minimum: 0, description: "Those input tokens that were read from the upstream's cache." }),
     }),
     { description: 'The one with the most calls first.' },
   ),

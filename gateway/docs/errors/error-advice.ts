@@ -66,7 +66,7 @@ const caller = {
     todo: 'Send it as `Authorization: Bearer` or as `x-api-key`; [clients](clients.md) shows where to set it in each library.',
   },
   key_malformed: {
-    means: 'The value is not a well-formed platform key. It may be truncated, or it may be a vendor’s key.',
+    means: "The value is not a well-formed platform key. It may be truncated, or it may be a vendor's key.",
     todo: 'Copy the whole key.',
   },
   key_unknown: {
@@ -79,7 +79,7 @@ const caller = {
   account_suspended: { means: 'The operator has suspended the account.', todo: 'Contact the operator.' },
   model_not_permitted: {
     means: 'The key may not use this model.',
-    todo: 'Use a model that `GET /v1/models` lists, or change the key’s models.',
+    todo: "Use a model that `GET /v1/models` lists, or change the key's models.",
   },
   address_not_permitted: {
     means:
@@ -117,7 +117,7 @@ const money = {
     todo: 'Retry after `retry-after`: what those calls do not use is released when they end.',
   },
   key_limit_reached: {
-    means: 'This call can cost more than what is left of the key’s limit (`limit`); `spent` and `held` are what is used of it.',
+    means: "This call can cost more than what is left of the key's limit (`limit`); `spent` and `held` are what is used of it.",
     todo: 'With `retry-after`, calls in flight hold the missing amount: retry then. Otherwise raise the limit, or request less.',
   },
   budget_reached: {
@@ -146,7 +146,7 @@ const upstreams = {
   },
   upstream_overloaded: { means: 'The upstream is overloaded.', todo: 'Retry with exponential backoff.' },
   upstream_unavailable: {
-    means: 'The upstream could not be reached, or rejected the operator’s credentials.',
+    means: "The upstream could not be reached, or rejected the operator's credentials.",
     todo: 'Retry with exponential backoff; if the problem persists, give the request id to the operator.',
   },
   upstream_failed: {
@@ -206,7 +206,7 @@ const users = {
     todo: 'Compare it with the code that you received, or ask its sender.',
   },
   code_throttled: { means: 'Too many redemption codes of this account were refused.', todo: 'Wait for `retry-after`.' },
-  role_not_permitted: { means: 'The user’s role does not allow this.', todo: 'Ask an owner or admin of the account.' },
+  role_not_permitted: { means: "The user's role does not allow this.", todo: 'Ask an owner or admin of the account.' },
 };
 
 /** The advice by reason. A reason without advice does not compile. */

@@ -31,7 +31,7 @@ function errorPage(reason: Reason, isOfCallers: boolean): string {
   const text = [`# ${reason}`, means, `**What to do:** ${todo}`].join('\n\n').replace(/\]\((?!https?:)/g, '](../');
   if (!isOfCallers) {
     const { status } = renderConsoleError(new AppError(reason, ''), '');
-    return `${text}\n\nThe console’s API returns it with status ${status}; calls to models never do. [All errors](../errors.md)\n`;
+    return `${text}\n\nThe console's API returns it with status ${status}; calls to models never do. [All errors](../errors.md)\n`;
   }
   const error = new AppError(reason, '…');
   const rows = [

@@ -44,7 +44,7 @@ const Usage = Type.Object(
   { description: 'As recorded; prompt and completion include their parts.' },
 );
 
-const FinishReason = Type.String({ description: 'stop, length, tool_calls, content_filter, or an upstream’s own value.' });
+const FinishReason = Type.String({ description: "stop, length, tool_calls, content_filter, or an upstream's own value." });
 const Logprobs = nullable(Type.Object({}));
 
 /** The answer as a whole. */

@@ -34,7 +34,7 @@ export type Usage = ValueOf<typeof Usage>;
 const endFields = {
   stop_reason: nullable(
     Type.String({
-      description: 'end_turn, max_tokens, stop_sequence, tool_use, refusal, model_context_window_exceeded, or an upstream’s own value.',
+      description: "end_turn, max_tokens, stop_sequence, tool_use, refusal, model_context_window_exceeded, or an upstream's own value.",
     }),
   ),
   stop_sequence: nullable(Type.String()),

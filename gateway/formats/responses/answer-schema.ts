@@ -59,7 +59,7 @@ export const ResponseAnswer = Type.Object(
     model: Type.String(),
     error: nullable(Type.Object({ code: Type.String(), message: Type.String() })),
     incomplete_details: nullable(
-      Type.Object({ reason: Type.String({ description: 'max_output_tokens, content_filter, or an upstream’s own value.' }) }),
+      Type.Object({ reason: Type.String({ description: "max_output_tokens, content_filter, or an upstream's own value." }) }),
     ),
     instructions: nullable(Type.String()),
     metadata: Type.Object({}),

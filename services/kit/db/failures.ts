@@ -13,7 +13,7 @@ export function fromDatabase(error: unknown): unknown {
   if (isConnectionLost(error))
     return new AppError('service_unavailable', 'A service cannot reach its database. Try again.', { cause: error, retryAfterMs });
   if (isUnwritable(error))
-    return new AppError('service_unavailable', 'A service’s database cannot write; its operator must make room. Try again.', {
+    return new AppError('service_unavailable', "A service's database cannot write; its operator must make room. Try again.", {
       cause: error,
       retryAfterMs,
     });

@@ -61,7 +61,7 @@ export function createAlerts(
       await outbox.stop();
     },
     async ready() {
-      return (await db.isWritable()) ? { ok: true } : { ok: false, why: 'alerts cannot write to the ledger’s database' };
+      return (await db.isWritable()) ? { ok: true } : { ok: false, why: "alerts cannot write to the ledger's database" };
     },
   };
 }

@@ -92,7 +92,7 @@ export class MysqlNodes {
         faults.push(`${host.host}:${host.port}: ${fault}`);
       }
       if (performance.now() < untilMs) continue;
-      throw Object.assign(new Error(`None of the database’s hosts can be written to (${faults.join('; ')}).`), {
+      throw Object.assign(new Error(`None of the database's hosts can be written to (${faults.join('; ')}).`), {
         code: 'ECONNREFUSED',
         syscall: 'connect',
       });
