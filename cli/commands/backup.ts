@@ -117,7 +117,7 @@ export function restoreCommand(cli: Cli): Command {
     )
     .argument('<folder>', 'the folder of the backup')
     .option('--secret-key <file...>', 'files, or folders of files, with the secret keys that the backup needs')
-    .option('--without-secret-key', 'restore although the secret key is lost: the secrets of upstreams and webhooks must be set again')
+    .option('--without-secret-key', 'restore without the lost secret key: the secrets of upstreams and webhooks must then be set again')
     .option('--deliver', 'send emails and webhooks after the start; only if the original installation will not run again')
     .option('--binary-logs <file...>', 'apply these binary logs of MariaDB, in order, from the one that manifest.json names')
     .option('--until <time>', 'the end of the binary logs that are applied, as ISO 8601 in UTC; everything by default', (text) =>

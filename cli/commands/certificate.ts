@@ -29,8 +29,8 @@ export function certificateCommand(cli: Cli): Command {
       'Create the authority of an installation, and a certificate for each service, the gateway and the operator, each in a folder with ' +
         'tls.crt, tls.key and ca.crt. Existing files are kept, except for services that have a new name; their previous names remain.',
     )
-    .option('--out <folder>', 'the folder for the folders', './tls')
-    .option('--host <name...>', 'where services are found besides localhost, with {service} for the name of each', ['{service}'])
+    .option('--out <folder>', 'the folder that will contain these folders', './tls')
+    .option('--host <name...>', 'the host names of services besides localhost; {service} stands for the name of each', ['{service}'])
     .option(
       '--days <count>',
       'the number of days for which certificates are valid',

@@ -15,7 +15,7 @@ export function consoleCommand(cli: Cli): Command {
   const console = new Command('console').description('Sign-in links to the console.');
   console
     .command('link [email]')
-    .description('Create a link that signs a user in once. Without an email address: the operator, if there is only one.')
+    .description('Create a link that signs a user in once; without an email address, the operator, if there is only one.')
     .action((email?: string) =>
       cli.withServices(async ({ users }) =>
         showLink(cli, users, email === undefined ? await onlyOperator(users) : await userByEmail(users, email)),

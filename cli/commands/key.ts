@@ -71,7 +71,7 @@ export function keyCommand(cli: Cli): Command {
 
   withBudgets(withRateLimits(key.command('update <key>')))
     .description(
-      'Change the limits, the budgets or the project of a key, everywhere within a second. Options that are not specified stay as they are.',
+      'Change the limits, the budgets or the project of a key, everywhere within a second. Settings without an option do not change.',
     )
     .option('--project <id>', 'move the key to this project, or to the default project; its past usage remains where it is', parseProject)
     .action((keyId: string, options: UpdateOptions) =>

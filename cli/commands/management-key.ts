@@ -30,7 +30,7 @@ export function managementKeyCommand(cli: Cli): Command {
     .requiredOption('--name <name>', 'a name to recognise the key')
     .requiredOption(
       '--user <email>',
-      'the member for whom it acts: it may do what the scopes and the present role of this member both permit',
+      'the member for whom it acts: it may do what both the scopes and the current role of this member permit',
     )
     .requiredOption('--scopes <list>', `separated by commas: ${scopes.join(', ')}`, parseScopes)
     .option('--project <id>', 'only this project')
@@ -69,7 +69,7 @@ export function managementKeyCommand(cli: Cli): Command {
     );
 
   withAccount(managementKey.command('revoke <key>'))
-    .description('Revoke a management key permanently, immediately.')
+    .description('Revoke a management key immediately and permanently.')
     .action((keyId: string, options: { account?: string }) =>
       cli.withServices(async ({ auth, users }) => {
         const request = { accountId: await chooseAccount(auth, options.account), keyId };

@@ -35,7 +35,7 @@ export function modelCommand(cli: Cli): Command {
   model
     .command('put <file>')
     .description(
-      'Create a model, or replace everything but its prices, from a JSON file ("-" for standard input) in the format of `model show --json`.',
+      'Create a model, or replace all of it except its prices, from a JSON file ("-" for standard input) in the format of `model show --json`.',
     )
     .action(async (file: string) => {
       // Loaded only here: the schema library would double the start-up time of every other command.
@@ -88,7 +88,7 @@ export function modelCommand(cli: Cli): Command {
 
   withFigures(cli, model.command('import [file]'))
     .description(
-      'Import the models of a document that `model export` wrote, whose prices become drafts if they differ; or those that an upstream lists, with the given prices.',
+      'Import the models of a document that `model export` wrote (prices that differ become drafts), or the models that an upstream lists, with the given prices.',
     )
     .option('--dry-run', 'only show what would change')
     .option(
@@ -105,7 +105,7 @@ export function modelCommand(cli: Cli): Command {
     )
     .option(
       '--max-output <tokens>',
-      'with --from-upstream: the most output of one answer; by default what the upstream reports, or the context limit',
+      'with --from-upstream: the maximum output of one answer; by default what the upstream reports, or the context limit',
       parseTokens,
     )
     .option('--capabilities <words>', `with --from-upstream: ${modelWords.capability.all.join(', ')}`, (text) =>

@@ -36,7 +36,7 @@ export function priceCommand(cli: Cli): Command {
 
   withFigures(cli, price.command('draft <model>'))
     .description(
-      'Prepare a price and show what it would change. Figures that are not specified are taken from the existing draft, otherwise from the current price.',
+      'Prepare a price and show what it would change. Prices without an option are taken from the existing draft, otherwise from the current price.',
     )
     .option('--author <name>', 'the author of the draft', 'CLI')
     .action((modelId: string, { author, ...figures }: Figures & { author: string }) =>

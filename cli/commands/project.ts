@@ -25,7 +25,7 @@ interface SettingOptions extends RateLimitOptions, BudgetOptions {
 
 const fallbackOption = [
   '--budget-fallback <model:percent>',
-  'use this model for more expensive ones once a budget of the project is spent to this share, or none',
+  'use this model instead of more expensive ones once this share of a budget of the project is spent; or none',
   parseFallback,
 ] as const;
 const modelsOption = ['--models <ids>', 'only these models, separated by commas, or all', parseModels] as const;
@@ -75,7 +75,7 @@ export function projectCommand(cli: Cli): Command {
 
   project
     .command('show <project>')
-    .description('Show a project with what is spent of its budgets.')
+    .description('Show a project with the spend of its budgets.')
     .action((projectId: string) =>
       cli.withServices(async (services) => {
         const { project: found, keyCount } = await services.auth.getProject({ projectId, accountId: '' }, operatorCall());
@@ -84,13 +84,13 @@ export function projectCommand(cli: Cli): Command {
     );
 
   withBudgets(withRateLimits(project.command('update <project>')))
-    .description('Change a project, everywhere within a second. Options that are not specified stay as they are.')
+    .description('Change a project, everywhere within a second. Settings without an option do not change.')
     .option('--name <name>', 'a new name')
     .option(...modelsOption)
     .option(...fallbackOption)
     .option(
       '--prompt-log <days>',
-      'log prompts and answers for this many days at most, or none; only admins of the account can log them for longer, in the console',
+      'shorten the log of prompts and answers to this many days, or none; only admins of the account can extend it, in the console',
       parsePromptLogDays,
     )
     .action((projectId: string, options: SettingOptions & { name?: string; promptLog?: number }) =>

@@ -33,7 +33,7 @@ export function secretKeyCommand(cli: Cli): Command {
   secretKey
     .command('rotate')
     .description(
-      'Add a new key to the key files on this machine, and wait until every secret is encrypted with it. The old keys stay until `prune`.',
+      'Add a new key to the key files on this machine, and wait until every secret is encrypted with it. The old keys remain until `prune`.',
     )
     .option('--file <path...>', 'the key files; by default those in TOLLGATE_DATA_DIR')
     .action((options: { file?: string[] }) => rotate(cli, options.file));

@@ -11,7 +11,10 @@ export function addHealthCommands(upstream: Command, cli: Cli): void {
   upstream
     .command('health')
     .description('List the targets of models that are ejected, cooling down or drained, in each process.')
-    .option('--all', 'include those in service, which processes begin to report at the first request: repeat it after a few seconds')
+    .option(
+      '--all',
+      'include those in service; processes report them only after the first request, so repeat the command after a few seconds',
+    )
     .action(({ all }: { all?: boolean }) =>
       cli.withServices(async ({ inference }) =>
         cli.out.list(targetHealthView, targetStandings(await inference.listTargetHealth({ withAvailable: all }, operatorCall()))),
@@ -37,7 +40,7 @@ export function addHealthCommands(upstream: Command, cli: Cli): void {
   override(
     'eject',
     OverrideMode.OVERRIDE_MODE_EJECT,
-    "Eject an upstream's model for a time: it is called only when no other target is left.",
+    "Eject an upstream's model for a while: it is called only if no other target is left.",
   ).requiredOption('--for <time>', 'for example 10m', parseTimeLimit);
   override('return', OverrideMode.OVERRIDE_MODE_RETURN, "Return an upstream's model to service at once, in every process.");
 }

@@ -69,7 +69,7 @@ export function upstreamCommand(cli: Cli): Command {
     )
     .option(
       '--model <name>',
-      "also make a call of at most 16 output tokens with this model (the vendor's name for it), and one of at most 1024 for each capability that the catalog says it has; the vendor bills you for them, no account is charged",
+      "also make a call of at most 16 output tokens with this model (the vendor's name for it), and one of at most 1024 for each capability that the catalog lists for it; the vendor bills you for them, and no account is charged",
     )
     .action((id: string, options: { model?: string }) => cli.withServices((services) => test(cli, services, id, options.model)));
 
@@ -94,7 +94,7 @@ export function upstreamCommand(cli: Cli): Command {
     )
     .option(
       '--slow-first-token <time>',
-      'an answer that begins later than this counts like a failure in the share of failures (half of the first-token timeout)',
+      'an answer that begins later than this counts as a failure in the failure rate (half of the first-token timeout)',
       parseTimeLimit,
     )
     .option('--idle-timeout <time>', 'idle timeout within a response', parseTimeLimit)
@@ -102,7 +102,7 @@ export function upstreamCommand(cli: Cli): Command {
     .option('--calls-max <n>', 'maximum number of calls in flight from one process', (text) => parseCount(text, 1, 100_000))
     .option(
       '--probe-interval <time>',
-      'request its list of models about this often while a target is ejected, to learn when it works again (never)',
+      'how often to request its list of models while a target is ejected, to detect when it works again (never)',
       parseTimeLimit,
     )
     .option('--rpm <n>', 'requests per minute that the vendor allows each credential', (text) => parseCount(text, 1, 1_000_000))

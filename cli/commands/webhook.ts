@@ -54,7 +54,7 @@ export function webhookCommand(cli: Cli): Command {
     );
 
   withAccount(webhook.command('update'))
-    .description('Change an endpoint. Settings without an option stay as they are.')
+    .description('Change an endpoint. Settings without an option do not change.')
     .argument('<endpoint>', 'the id of the endpoint')
     .option('--url <url>', 'the address that receives the requests')
     .option('--event <type...>', 'the events to receive instead of the current ones')

@@ -45,7 +45,7 @@ export const KeyView = Type.Object(
         models: nullable(Type.Array(Type.String(), { description: 'null: all current and future models.' })),
         rate_limits: KeyRateLimits,
       },
-      { description: 'A call needs the permission of both the key and its project, and counts against the limits of both.' },
+      { description: 'A call must be permitted by both the key and its project, and counts towards the limits of both.' },
     ),
     state: Type.Enum(keyStateWords, {
       description: 'Calls are served while it is active or rotating (previous secrets remain valid).',
@@ -88,7 +88,7 @@ export const UsageRecordView = Type.Object(
     fallback_reason: nullable(
       Type.Object(
         { budget_id: Type.String(), spent_percent: Count },
-        { description: 'The budget of the project because of which the cheaper model was used, and how much of it was spent.' },
+        { description: "The project's budget that caused the switch to the cheaper model, and how much of it was spent." },
       ),
     ),
     format: Type.String({
@@ -147,7 +147,7 @@ export const attemptFields = {
   duration_ms: Type.Integer({ minimum: 0, description: 'For the last attempt, the time until the call ended.' }),
   outcome: Type.Enum(attemptOutcomes, {
     description:
-      'In this order: the answer came from it; its answer broke off; it failed before it answered; the call ended before any of these.',
+      'In this order: it returned the answer; its answer broke off; it failed before it answered; the call ended before any of these.',
   }),
   reason: nullable(Type.String({ description: 'Why the attempt failed: a reason from the list of errors.' })),
 };

@@ -24,7 +24,7 @@ export const ModelView = Type.Object(
     features: Type.Array(
       Type.String({
         description:
-          'What the model can do besides text, for example `tools` or `structured_output`; a request that needs more is refused.',
+          'What the model can do besides text, for example `tools` or `structured_output`; requests that require more are refused.',
       }),
     ),
     max_image_tokens: Type.Optional(

@@ -100,7 +100,7 @@ export const notOffered: readonly NotOffered[] = [
     'Use the API of the console, which /docs/console-api describes.',
   ),
   one(
-    'The balance at the path that old clients use',
+    'The balance, at the path that old clients use',
     ['dashboard/billing'],
     'GET /v1/key',
     'Use GET /v1/key for what the key can still spend.',

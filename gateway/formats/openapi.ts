@@ -114,7 +114,7 @@ const generatedHeaders = {
   'x-tollgate-model': { description: 'The model that was used, if it is not the requested one.', schema: { type: 'string' } },
   'x-tollgate-requested-model': { description: 'The requested model, if another one was used.', schema: { type: 'string' } },
   'x-tollgate-fallback-reason': {
-    description: 'Why another model was used: the budget of the project because of which it was chosen, and how much of it is spent.',
+    description: "Why a different model was used: the project's budget that caused the switch, and how much of it is spent.",
     schema: { type: 'string' },
   },
   'x-tollgate-charge-usd': {

@@ -221,7 +221,7 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await dialog.getByLabel('Upstream', { exact: true }).selectOption('acme');
     await dialog.getByLabel('Model name at the upstream').fill('text');
     await dialog.getByRole('button', { name: 'Create' }).click();
-    await dialog.getByText('must not be more than context_limit_tokens').waitFor();
+    await dialog.getByText('must not exceed context_limit_tokens').waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
     await dialog.getByLabel('Output limit (tokens)').fill('4000');
     await dialog.getByRole('button', { name: 'Create' }).click();

@@ -133,7 +133,7 @@ export const keys: Area = {
     operation({
       method: 'POST',
       path: '/accounts/{account}/keys/{key}/rotate',
-      summary: 'Rotate the secret of a key; the old one remains valid for `overlap_seconds`, 0 when absent.',
+      summary: 'Rotate the secret of a key. The old one remains valid for `overlap_seconds`, 0 by default.',
       who: 'change keys',
       scope: 'keys:write',
       body: RotateKey,

@@ -45,7 +45,7 @@ export const managementKeys: Area = {
     operation({
       method: 'POST',
       path: '/accounts/{account}/management-keys/{key}/revoke',
-      summary: 'Revoke a management key permanently, immediately.',
+      summary: 'Revoke a management key immediately and permanently.',
       who: 'change members',
       answers: [ok(ManagementKey)],
       handle: async ({ accountId, params, context }, { peers, clock }) => {

@@ -71,7 +71,7 @@ export const members: Area = {
     operation({
       method: 'DELETE',
       path: '/accounts/{account}/members/{user}/projects/{project}',
-      summary: 'Remove the role of a member in one project.',
+      summary: "Remove a member's role in one project.",
       who: 'change members',
       answers: [ok(Member)],
       handle: (call, deps) => putProjectMember(call, deps, Role.ROLE_UNSPECIFIED),
@@ -112,7 +112,7 @@ export const members: Area = {
       answers: [
         created(
           InvitationCreated,
-          'The token of the link is only in this answer and, where mail can be sent, in an email to the invited user.',
+          'The token of the link is only in this response and, if mail can be sent, in an email to the invited user.',
         ),
       ],
       errors: {

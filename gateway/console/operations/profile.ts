@@ -31,7 +31,7 @@ export const profile: Area = {
     operation({
       method: 'GET',
       path: '/me',
-      summary: 'Show the signed-in user and the accounts of that user.',
+      summary: "Show the signed-in user and the user's accounts.",
       who: 'signed in',
       answers: [ok(Me)],
       handle: ({ visitor }) => renderMe(visitor),

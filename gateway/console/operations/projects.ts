@@ -24,7 +24,7 @@ export const projects: Area = {
     operation({
       method: 'GET',
       path: '/accounts/{account}/projects',
-      summary: 'List the projects in order of creation, deleted ones included.',
+      summary: 'List the projects in order of creation, including deleted ones.',
       who: 'see projects',
       scope: 'projects:read',
       paged: true,
@@ -168,7 +168,7 @@ export const projects: Area = {
     operation({
       method: 'PATCH',
       path: '/accounts/{account}/privacy',
-      summary: 'Forbid projects to log prompts and answers, which also deletes what they have logged, or permit it again. Only for owners.',
+      summary: 'Forbid projects to log prompts and answers, which also deletes existing logs, or permit it again. Only for owners.',
       who: 'change projects',
       body: UpdatePrivacy,
       answers: [ok(Privacy)],

@@ -83,7 +83,7 @@ export const secondFactor: Area = {
     operation({
       method: 'DELETE',
       path: '/me/second-factors/{id}',
-      summary: 'Remove a second factor; with the last one, the recovery codes too.',
+      summary: 'Remove a second factor, and with the last one also the recovery codes.',
       who: 'signed in',
       answers: [done()],
       errors: { failed_precondition: needsRecent },

@@ -80,7 +80,7 @@ export const signIn: Area = {
     operation({
       method: 'POST',
       path: '/session/passkey',
-      summary: 'Start a sign-in with a passkey alone.',
+      summary: 'Start a sign-in with only a passkey.',
       who: 'anyone',
       answers: [ok(SecondFactorAsked, "Send the browser's response to /session/second-factor.")],
       errors: { failed_precondition: 'Passkeys cannot be used at the public address.' },
@@ -92,7 +92,7 @@ export const signIn: Area = {
     operation({
       method: 'POST',
       path: '/session/second-factor',
-      summary: 'Finish a sign-in with a second factor, or with a passkey alone.',
+      summary: 'Finish a sign-in with a second factor, or with only a passkey.',
       who: 'anyone',
       body: ProveSecondFactor,
       answers: [done(signedInAnswer)],

@@ -64,7 +64,7 @@ export const usage: Area = {
     operation({
       method: 'GET',
       path: '/accounts/{account}/usage/records/{id}',
-      summary: 'Show one record, with its attempts and the arithmetic of its charge.',
+      summary: 'Show one record with its attempts and the calculation of its charge.',
       who: 'see projects',
       scope: 'usage:read',
       answers: [ok(UsageRecordDetail)],

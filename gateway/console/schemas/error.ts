@@ -8,9 +8,11 @@ export const ConsoleError = Type.Object(
       code: Type.String({ description: 'One of a closed list.' }),
       rule: nullable(
         Type.String(),
-        'What exactly is wrong, where one code has many causes. With `params`, a client can word the error in its own language.',
+        'The exact cause, if the code has several. With `params`, a client can show the error in its own language.',
       ),
-      params: Type.Record(Type.String(), Type.String(), { description: 'The facts of the error, such as `max` or `needed_nano_usd`.' }),
+      params: Type.Record(Type.String(), Type.String(), {
+        description: 'The parameters of the message, such as `max` or `needed_nano_usd`.',
+      }),
       message: Type.String({ description: 'What is wrong and how to fix it, in English; safe to show.' }),
       field: nullable(Type.String(), 'The field of the body, the parameter or the header that is wrong.'),
       request_id: Type.String(),

@@ -34,7 +34,7 @@ const invitationFields = {
 
 /** The state of the mail with a link. */
 export const LinkMail = view('LinkMail', {
-  state: Type.Enum(['none', 'pending', 'sent', 'failed'], { description: 'None where no mail can be sent.' }),
+  state: Type.Enum(['none', 'pending', 'sent', 'failed'], { description: 'None if no mail can be sent.' }),
   words: nullable(Text, 'Why it failed, in words for users.'),
 });
 export type LinkMail = Static<typeof LinkMail>;

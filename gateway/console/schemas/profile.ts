@@ -20,7 +20,7 @@ export const Me = view('Me', {
       name: Text,
       suspended: Flag,
       role: Role,
-      projects: Type.Array(ProjectRole, { description: 'The roles in single projects, in addition to the role in the account.' }),
+      projects: Type.Array(ProjectRole, { description: 'The roles in individual projects, in addition to the role in the account.' }),
       permissions: Type.Array(Type.Enum(permissions)),
     }),
   ),
@@ -58,8 +58,7 @@ export const GatewaySettings = Type.Object({
   default_rate_limits: Type.Object(
     { key: RateLimits, project: RateLimits, account: RateLimits, account_model: RateLimits },
     {
-      description:
-        'The limits that apply where a key, a project, an account or a model within an account has none of its own. Null or 0: no limit.',
+      description: 'The limits of keys, projects, accounts and models within accounts that have none of their own. Null or 0: no limit.',
     },
   ),
 });

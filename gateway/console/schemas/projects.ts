@@ -42,7 +42,7 @@ export const UpdateProject = Type.Object({ name: Type.Optional(Name), ...setting
 export type UpdateProject = Static<typeof UpdateProject>;
 
 export const Privacy = view('Privacy', {
-  never_log_prompts: Type.Boolean({ description: 'Prompts and answers are not logged, whatever the projects of the account say.' }),
+  never_log_prompts: Type.Boolean({ description: "Prompts and answers are not logged, whatever the settings of the account's projects." }),
   prompt_logging: Type.Boolean({ description: 'Whether the installation lets projects log prompts and answers.' }),
 });
 export type Privacy = Static<typeof Privacy>;

@@ -16,7 +16,7 @@ const modelsMax = 100;
 export const AccountRateLimits = view('AccountRateLimits', {
   ...fields,
   models: Type.Array(Type.Object({ model_id: Text, ...fields }), {
-    description: 'Limits of single models within the account, in addition to those of all models together.',
+    description: 'Limits of individual models within the account, in addition to those of all models together.',
   }),
 });
 export type AccountRateLimits = Static<typeof AccountRateLimits>;

@@ -29,10 +29,7 @@ export const SecondFactorChallenge = view('SecondFactorChallenge', {
   expires_at: Time,
   totp: Type.Boolean({ description: 'Whether a code of an authenticator app is accepted.' }),
   recovery_codes: Type.Boolean({ description: 'Whether a recovery code is accepted.' }),
-  passkey: nullable(
-    webAuthnJson('PublicKeyCredentialRequestOptionsJSON'),
-    'The options for the browser; null where no passkey can be used.',
-  ),
+  passkey: nullable(webAuthnJson('PublicKeyCredentialRequestOptionsJSON'), 'The options for the browser; null if no passkey can be used.'),
 });
 export type SecondFactorChallenge = Static<typeof SecondFactorChallenge>;
 
@@ -83,7 +80,7 @@ export type AddSecondFactor = Static<typeof AddSecondFactor>;
 export const RenameSecondFactor = Type.Object({ name: textOf(0, 200) });
 
 const RecoveryCodeList = Type.Array(Text, {
-  description: 'Each code can be used once in place of a second factor. They are only in this answer.',
+  description: 'Each code can be used once instead of a second factor. They are returned only here.',
 });
 export const SecondFactorAdded = Type.Object({
   factor: SecondFactor,

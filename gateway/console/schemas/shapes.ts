@@ -84,7 +84,7 @@ export function choice<const W extends string[]>(words: readonly [...W], descrip
   return Type.Optional(Type.Enum(words, { description }));
 }
 
-export const Limit = Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Maximum number of items; 50 when absent.' }));
+export const Limit = Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Maximum number of items; 50 by default.' }));
 
 /** Returns a reference to a schema of the document at /openapi.json. */
 export function publicSchema(name: string) {

@@ -7,7 +7,7 @@ export const SignInOptions = view('SignInOptions', {
   password_reset: Type.Boolean({ description: 'Whether users who have forgotten their password can get a link by email.' }),
   passkey_origin: nullable(
     Text,
-    'The origin at which passkeys can be used, such as https://ai.example.com; null where the public address has no HTTPS or is an IP address.',
+    'The origin at which passkeys can be used, such as https://ai.example.com; null if the public address has no HTTPS or is an IP address.',
   ),
   oidc: nullable(Type.Object({ name: Text }), 'The identity provider.'),
 });

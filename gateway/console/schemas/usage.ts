@@ -42,7 +42,7 @@ export type UsageRecord = Static<typeof UsageRecordView>;
 export type Outcome = UsageRecord['outcome'];
 export const RecordList = Type.Object({
   ...listOf(UsageRecordView).properties,
-  newest_only: Type.Boolean({ description: 'Whether more calls match than the newest 20,000, which are the only ones that were ordered.' }),
+  newest_only: Type.Boolean({ description: 'Whether more than 20,000 calls match, of which only the newest 20,000 were sorted.' }),
 });
 export type RecordList = Static<typeof RecordList>;
 export const ErrorList = allOf(UsageRecordView);
@@ -113,7 +113,7 @@ export const ListRecords = Type.Object({
   sort: Type.Optional(
     Type.Enum(recordOrders, {
       description:
-        'The highest first. Newest first when absent. If more than 20,000 calls match, only the newest are ordered: see `newest_only`.',
+        'Highest first; newest first by default. If more than 20,000 calls match, only the newest are sorted: see `newest_only`.',
     }),
   ),
 });
@@ -156,7 +156,7 @@ export const UsagePerformance = Type.Object({
     }),
     { description: 'The one with the most calls first.' },
   ),
-  newest_only: Type.Boolean({ description: 'Whether more calls match than the newest 5,000, which the figures are of.' }),
+  newest_only: Type.Boolean({ description: 'Whether more than 5,000 calls match. The figures are those of the newest 5,000.' }),
 });
 export type UsagePerformance = Static<typeof UsagePerformance>;
 export const GetUsagePerformance = Type.Object({

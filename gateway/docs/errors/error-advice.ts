@@ -117,27 +117,28 @@ const money = {
     todo: 'Retry after `retry-after`: what those calls do not use is released when they end.',
   },
   key_limit_reached: {
-    means: "This call can cost more than what is left of the key's limit (`limit`); `spent` and `held` are what is used of it.",
+    means: "This call can cost more than what is left of the key's limit (`limit`); `spent` and `held` show how much of it is used.",
     todo: 'With `retry-after`, calls in flight hold the missing amount: retry then. Otherwise raise the limit, or request less.',
   },
   budget_reached: {
     means:
-      'This call can cost more than what is left of a budget (`limit`) of the key, its project or its account (`scope`) for this `period`; `spent` and `held` are what is used of it.',
+      'This call can cost more than what is left of a budget (`limit`) of the key, its project or its account (`scope`) for this `period`; `spent` and `held` show how much of it is used.',
     todo: 'With `retry-after`, calls in flight hold the missing amount: retry then. Otherwise wait until `resets_at`, raise the budget, or request less.',
   },
 };
 
 const limits = {
   rate_limited: {
-    means: 'The key, its account, or the model within the account has reached a limit of requests, tokens or concurrent calls.',
-    todo: 'Wait for `retry-after`; client libraries do so. `scope`, `limit`, `max` and `used` name the limit. Without `retry-after`, the request alone exceeds the limit of tokens.',
+    means:
+      'The key, its project, its account, or the model within the account has reached a limit of requests, tokens or concurrent calls.',
+    todo: 'Wait for `retry-after`, as client libraries do. `scope`, `limit`, `max` and `used` describe the limit. Without `retry-after`, the request alone exceeds the token limit.',
   },
 };
 
 const upstreams = {
   upstream_rejected: {
     means:
-      'The upstream rejected the request itself. The message is that of the upstream, and so is `code` if it sent one, for example `content_filter`.',
+      'The upstream rejected the request itself. The message is from the upstream, and so is `code` if it sent one, for example `content_filter`.',
     todo: 'Change the request as described in the message.',
   },
   upstream_rate_limited: {
@@ -180,11 +181,11 @@ const ours = {
 
 const hidden = {
   peer_not_permitted: {
-    means: 'A process of this installation called another one that does not permit it.',
+    means: 'A process of this installation called an RPC that it is not permitted to call.',
     todo: 'The operator finds the cause in the log, by the request id.',
   },
   actor_refused: {
-    means: 'A process of this installation called another one without a valid proof of the user on whose behalf it acts.',
+    means: 'A process of this installation made a call on behalf of a user without valid proof of who the user is.',
     todo: 'Sign in again. If that does not help, the operator finds the cause in the log, by the request id.',
   },
   hold_closed: { means: 'The hold of the call had ended before it was used.', todo: 'Retry.' },
@@ -202,8 +203,8 @@ const users = {
   sign_in_throttled: { means: 'Too many attempts failed.', todo: 'Wait for `retry-after`.' },
   session_unknown: { means: 'The session has ended.', todo: 'Sign in again.' },
   code_refused: {
-    means: 'There is no such redemption code, or it is used, void or expired. The error never says which.',
-    todo: 'Compare it with the code that you received, or ask its sender.',
+    means: 'The redemption code does not exist, or is used, void or expired. The error never says which.',
+    todo: 'Compare it with the code that you received, or ask the sender.',
   },
   code_throttled: { means: 'Too many redemption codes of this account were refused.', todo: 'Wait for `retry-after`.' },
   role_not_permitted: { means: "The user's role does not allow this.", todo: 'Ask an owner or admin of the account.' },

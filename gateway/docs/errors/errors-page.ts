@@ -65,11 +65,11 @@ const example = new AppError('balance_held', exampleMessage, {
 
 const head = `# Errors
 
-Every error states the problem and the fix in \`message\`, and has one of the reasons below in \`error.reason\`. The reasons are a closed list
-and the same in all formats; status, \`type\` and \`code\` are those that each format's client libraries know. Programs should
+Every error states the problem and the fix in \`message\`, and has one of the reasons below in \`error.reason\`. The reasons are a closed list,
+the same in all formats; status, \`type\` and \`code\` are those that the client libraries of each format expect. Programs should
 branch on \`reason\`.
 
-A refused call costs nothing. [Charges](charging.md) describes, for each outcome, what a call costs that failed after it began.
+A refused call costs nothing. [Charges](charging.md) describes what a call costs that failed after it began, by outcome.
 
 In the chat-completions and responses formats, and for embeddings:
 
@@ -79,12 +79,12 @@ In the messages format:
 
 ${shown(asMessage(example, 'req_…'))}
 
-Amounts are decimal USD. \`request_id\` is also in the headers \`x-request-id\` and \`request-id\`. An error after a stream has begun is sent as a
+Amounts are decimal USD. \`request_id\` is also in the headers \`x-request-id\` and \`request-id\`. After a stream has begun, an error is sent as a
 frame of the stream with the same object (\`data:\` in the chat-completions format, \`event: error\` in the others); the status is then already 200.
 
 ## Whether to retry
 
-The official client libraries do what this column says by default, because they follow the status and the headers \`x-should-retry\` and \`retry-after\`.
+By default, the official client libraries behave as this column says, because they follow the status and the headers \`x-should-retry\` and \`retry-after\`.
 
 | Retry | Meaning | Headers |
 |---|---|---|
@@ -130,7 +130,7 @@ function hiddenText(): string {
   const { title, reasons } = hiddenGroup;
   return `## ${title}
 
-These say what happened inside. Callers get the status below with \`internal\` as the reason and a fixed message; the log has the rest.
+These reasons describe internal failures. Callers get the status below with the reason \`internal\` and a fixed message; the details are in the log.
 
 ${overview(reasons)}
 `;

@@ -3,8 +3,8 @@ import { notOffered } from '../../formats/not-offered.js';
 
 const head = `# Not offered
 
-Client libraries of the two vendors can do more than Tollgate offers. A request to one of the paths below is answered with 404 and the reason
-[\`not_offered\`](errors.md#not_offered), in the vendor's error format; the message says what to use in its place, and \`nearest\` in the error object names it.
+Client libraries of the two vendors can do more than Tollgate offers. A request to one of the paths below gets a 404 with the reason
+[\`not_offered\`](errors.md#not_offered), in the vendor's error format. The message says what to use instead, and \`nearest\` in the error object names it.
 Such a request costs nothing. The paths also work without \`/v1\`, and include everything below them.
 
 | Paths | What it is | What to do |
@@ -12,7 +12,7 @@ Such a request costs nothing. The paths also work without \`/v1\`, and include e
 `;
 
 const tail = `
-Within the routes that are offered, some fields of the vendors are not supported. They are refused by name with \`unsupported_field\`, or named in the
+Within the routes that are offered, some fields of the vendors are not supported. They are rejected with \`unsupported_field\`, or dropped and named in the
 header \`x-tollgate-dropped-params\`; the [API reference](api.md) lists the fields that are supported.
 `;
 

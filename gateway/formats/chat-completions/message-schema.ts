@@ -27,7 +27,7 @@ const AudioPart = Type.Object({
 const FilePart = Type.Object({
   type: Type.Literal('file'),
   file: Type.Object({
-    file_data: optional(Type.String({ description: 'A data URI, mostly of a PDF or of text.' })),
+    file_data: optional(Type.String({ description: 'A data URI, usually of a PDF or text.' })),
     filename: optional(Type.String()),
     ...noFileIds,
   }),
@@ -81,8 +81,8 @@ const AssistantMessage = Type.Object({
   refusal: optional(Type.String()),
   tool_calls: optional(Type.Array(ToolCall)),
   function_call: optional(FunctionCall, { description: 'Deprecated; becomes one of tool_calls.' }),
-  reasoning_content: optional(Type.String({ description: 'Reasoning of an earlier answer, for upstreams that require it back.' })),
-  reasoning: optional(Type.String({ description: 'The same by another name.' })),
+  reasoning_content: optional(Type.String({ description: 'Reasoning from an earlier answer, for upstreams that require it.' })),
+  reasoning: optional(Type.String({ description: 'Another name for reasoning_content.' })),
   reasoning_details: optional(Type.Array(ReasoningDetail)),
   thinking_blocks: optional(Type.Array(ThinkingBlock)),
   ...refused({ audio: 'it refers to an answer that is stored in a vendor account; send its transcript as content' }),

@@ -63,24 +63,27 @@ export const ChatCompletionRequest = Type.Object(
     thinking: Type.Optional(
       Type.Unknown({ description: '{type, budget_tokens}; used if there is neither reasoning_effort nor reasoning.' }),
     ),
-    user: optional(Type.String({ description: 'Passed on as a SHA-256 only.' })),
-    safety_identifier: optional(Type.String({ description: 'Passed on as a SHA-256 only, unless user is given.' })),
-    n: optional(Type.Integer({ minimum: 1, maximum: 128, description: 'More than 1 requires a model behind an upstream of this format.' })),
-    logprobs: optional(Type.Boolean({ description: 'Requires a model behind an upstream of this format.' })),
-    top_logprobs: optional(Type.Integer({ minimum: 0, maximum: 20, description: 'Needs logprobs.' })),
+    user: optional(Type.String({ description: 'Sent upstream only as a SHA-256.' })),
+    safety_identifier: optional(Type.String({ description: 'Sent upstream only as a SHA-256; ignored if user is set.' })),
+    n: optional(
+      Type.Integer({ minimum: 1, maximum: 128, description: 'Values above 1 require a model that an upstream of this format serves.' }),
+    ),
+    logprobs: optional(Type.Boolean({ description: 'Requires a model that an upstream of this format serves.' })),
+    top_logprobs: optional(Type.Integer({ minimum: 0, maximum: 20, description: 'Requires logprobs.' })),
     logit_bias: optional(Type.Record(Type.String(), Type.Number({ minimum: -100, maximum: 100 })), nativeOnly),
     metadata: optional(
       Type.Record(Type.String(), Type.String({ maxLength: 512 }), { maxProperties: 16, propertyNames: { maxLength: 64 } }),
       nativeOnly,
     ),
-    prompt_cache_key: optional(Type.String({ description: 'Passed on as a SHA-256 only.' }), nativeOnly),
+    prompt_cache_key: optional(Type.String({ description: 'Sent upstream only as a SHA-256.' }), nativeOnly),
     modalities: optional(Type.Array(Type.Literal('text', elseUnsupported('only text output is supported')))),
     moderation: optional(Moderation, ignoredAs),
     web_search_options: optional(
       Type.Object(
         {},
         {
-          description: 'A search by the vendor. Requires a model with a price for the unit web_search, behind an upstream of this format.',
+          description:
+            'A search by the vendor. Requires a model with a price for the unit web_search, served by an upstream of this format.',
         },
       ),
     ),

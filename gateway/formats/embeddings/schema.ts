@@ -31,7 +31,7 @@ export const EmbeddingsRequest = Type.Object(
     encoding_format: optional(
       Type.Enum(['float', 'base64'], { description: 'base64: the numbers as float32, little-endian. float when absent.' }),
     ),
-    user: optional(Type.String({ description: 'Passed on as a SHA-256 only.' })),
+    user: optional(Type.String({ description: 'Sent upstream only as a SHA-256.' })),
     ...ignored(...redirecting),
   },
   { title: 'EmbeddingsRequest' },
@@ -47,7 +47,7 @@ export const EmbeddingList = Type.Object(
         object: Type.Literal('embedding'),
         index: Type.Integer({ description: 'The input, from 0.' }),
         embedding: Type.Union([Type.Array(Type.Number()), Type.String()], {
-          description: 'Numbers, or base64 of them as float32, little-endian.',
+          description: 'Numbers, or base64 of float32 numbers, little-endian.',
         }),
       }),
     ),

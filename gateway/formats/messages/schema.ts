@@ -68,7 +68,7 @@ export const MessagesRequest = Type.Object(
     temperature: optional(Type.Number({ minimum: 0, maximum: 1 })),
     top_p: optional(Type.Number({ minimum: 0, maximum: 1 })),
     top_k: optional(Type.Integer({ minimum: 0, maximum: 0xffff_ffff })),
-    metadata: optional(Type.Object({ user_id: optional(Type.String({ description: 'Passed on as a SHA-256 only.' })) })),
+    metadata: optional(Type.Object({ user_id: optional(Type.String({ description: 'Sent upstream only as a SHA-256.' })) })),
   },
   { title: 'MessagesRequest' },
 );

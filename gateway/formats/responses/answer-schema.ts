@@ -65,11 +65,13 @@ export const ResponseAnswer = Type.Object(
     metadata: Type.Object({}),
     output: Type.Array(Item),
     parallel_tool_calls: Type.Boolean(),
-    store: Type.Boolean({ description: 'Whether the answer is stored. Known at the end of a stream; until then, whether it is to be.' }),
+    store: Type.Boolean({
+      description: 'Whether the answer is stored. In a stream, this is final only in the last event; before that, it is the intention.',
+    }),
     store_failure: Type.Optional(
       Type.Object(
         { code: Type.Enum(['limit_reached', 'too_large', 'unavailable', 'expired']), message: Type.String() },
-        { description: 'Why the answer is not stored although its request did not rule that out.' },
+        { description: 'Why the answer is not stored, although the request permitted it.' },
       ),
     ),
     temperature: nullable(Type.Number()),

@@ -18,7 +18,7 @@ const ImagePart = Type.Object({
 });
 const FilePart = Type.Object({
   type: Type.Literal('input_file'),
-  file_data: optional(Type.String({ description: 'A data URI, mostly of a PDF or of text.' })),
+  file_data: optional(Type.String({ description: 'A data URI, usually of a PDF or text.' })),
   file_url: optional(Type.String({ description: 'An https url, which the vendor fetches.' })),
   filename: optional(Type.String()),
   ...noFileIds,

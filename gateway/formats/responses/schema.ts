@@ -70,10 +70,12 @@ export const ResponseRequest = Type.Object(
     text: optional(TextConfig),
     reasoning: optional(ReasoningConfig),
     include: optional(
-      Type.Array(Type.String(), { description: 'reasoning.encrypted_content; others require a model behind an upstream of this format.' }),
+      Type.Array(Type.String(), {
+        description: 'reasoning.encrypted_content; other values require a model that an upstream of this format serves.',
+      }),
     ),
     top_logprobs: optional(
-      Type.Integer({ minimum: 0, maximum: 20, description: 'Requires a model behind an upstream of this format.' }),
+      Type.Integer({ minimum: 0, maximum: 20, description: 'Requires a model that an upstream of this format serves.' }),
       nativeOnly,
     ),
     truncation: optional(Type.String({ description: 'auto or disabled.' }), nativeOnly),
@@ -81,13 +83,13 @@ export const ResponseRequest = Type.Object(
       Type.Record(Type.String(), Type.String({ maxLength: 512 }), { maxProperties: 16, propertyNames: { maxLength: 64 } }),
       nativeOnly,
     ),
-    prompt_cache_key: optional(Type.String({ description: 'Passed on as a SHA-256 only.' }), nativeOnly),
-    user: optional(Type.String({ description: 'Passed on as a SHA-256 only.' })),
-    safety_identifier: optional(Type.String({ description: 'Passed on as a SHA-256 only, unless user is given.' })),
+    prompt_cache_key: optional(Type.String({ description: 'Sent upstream only as a SHA-256.' }), nativeOnly),
+    user: optional(Type.String({ description: 'Sent upstream only as a SHA-256.' })),
+    safety_identifier: optional(Type.String({ description: 'Sent upstream only as a SHA-256; ignored if user is set.' })),
     store: optional(
       Type.Boolean({
         description:
-          'Default true: the answer is stored for a time, as far as this gateway stores answers. "store" in the answer says whether it is.',
+          'True by default: the answer is stored for a time, if this gateway stores answers. "store" in the answer says whether it is stored.',
       }),
     ),
     previous_response_id: optional(Type.String({ minLength: 1, description: 'A stored answer that this request continues.' })),

@@ -65,7 +65,7 @@ describe('a seed file', () => {
       'file.models[0].display_name must be a text',
       'file.models[0].tokenizer must be of sandbox, o200k, anthropic',
       'file.models[1].usd_per_mtok.input must be a decimal USD amount as a string, such as "0.125"',
-      'file.models[2].output_limit_tokens must not be more than context_limit_tokens',
+      'file.models[2].output_limit_tokens must not exceed context_limit_tokens',
     ]);
   });
 

@@ -83,7 +83,7 @@ export const audit: Area = {
     operation({
       method: 'POST',
       path: '/operator/audit/verify',
-      summary: 'Verify the chain of hashes and, given the number and hash of an event, that the event is still there.',
+      summary: 'Verify the hash chain and, if the number and hash of an event are given, that the event is still there.',
       who: 'operator',
       body: VerifyAudit,
       answers: [ok(AuditCheck)],

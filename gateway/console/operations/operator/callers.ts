@@ -10,7 +10,7 @@ export const callers: Area = {
     operation({
       method: 'GET',
       path: '/operator/callers',
-      summary: 'List all callers by name, revoked ones included.',
+      summary: 'List all callers by name, including revoked ones.',
       who: 'operator',
       answers: [ok(CallerList)],
       handle: async ({ context }, { peers }) => {

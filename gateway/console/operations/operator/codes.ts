@@ -35,7 +35,7 @@ export const codes: Area = {
     operation({
       method: 'POST',
       path: '/operator/codes',
-      summary: 'Create a batch of codes, one when `count` is absent.',
+      summary: 'Create a batch of codes; one code if `count` is absent.',
       who: 'operator',
       body: CreateCodes,
       answers: [created(CodesCreated, 'This is the only answer that contains the codes.')],
@@ -64,7 +64,7 @@ export const codes: Area = {
     operation({
       method: 'POST',
       path: '/operator/codes/{id}/void',
-      summary: 'Void a code or, given the id of a batch, all of its unredeemed codes.',
+      summary: 'Void a code, or all unredeemed codes of a batch.',
       who: 'operator',
       answers: [ok(Voided)],
       errors: { failed_precondition: 'The code has been redeemed.' },

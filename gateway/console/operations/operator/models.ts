@@ -15,7 +15,7 @@ type Rpc = Pick<Call, 'context'>;
 
 export const models: Area = {
   title: 'Operators: models',
-  description: 'The models of the catalog, and whether they are served.',
+  description: 'The models in the catalog, and whether they are served.',
   operations: [
     operation({
       method: 'GET',

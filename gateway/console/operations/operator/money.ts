@@ -19,7 +19,7 @@ const sources = { cash: DepositSource.DEPOSIT_SOURCE_CASH, promotion: DepositSou
 
 export const money: Area = {
   title: 'Operators: money',
-  description: 'Money into and out of accounts, always as new entries of the journal.',
+  description: 'Credits and debits of accounts, always as new journal entries.',
   operations: [
     operation({
       method: 'POST',
@@ -66,7 +66,7 @@ export const money: Area = {
     operation({
       method: 'POST',
       path: '/operator/accounts/{account}/entries/{entry}/reverse',
-      summary: 'Reverse an entry, which is possible once. For a charge, the amount not yet refunded is refunded.',
+      summary: 'Reverse an entry, which is possible once. For a charge, this refunds the amount not yet refunded.',
       who: 'operator',
       body: Reverse,
       answers,
@@ -93,7 +93,7 @@ export const money: Area = {
     operation({
       method: 'GET',
       path: '/operator/settings',
-      summary: 'Show the settings that a client needs before it moves money.',
+      summary: 'Show the settings that a client needs before it credits or debits an account.',
       who: 'operator',
       answers: [ok(OperatorSettings)],
       handle: (_call, { config }) => ({ confirm_above_usd: formatUsd(config.confirmAboveNanoUsd) }),

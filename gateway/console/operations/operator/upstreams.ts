@@ -153,7 +153,7 @@ export const upstreams: Area = {
       method: 'POST',
       path: '/operator/upstreams/{id}/test',
       summary:
-        'Test an upstream step by step; with `upstream_model`, also with a call, and one for each capability that the catalog says the model has.',
+        'Test an upstream step by step. With `upstream_model`, also make a call, and one for each capability that the catalog lists for the model.',
       who: 'operator',
       fieldPaths: 'brackets',
       body: TestUpstream,

@@ -80,7 +80,7 @@ export const users: Area = {
     operation({
       method: 'POST',
       path: '/operator/users/{user}/link',
-      summary: 'Create a link that signs a user in once, and email it where mail can be sent; earlier links stop working.',
+      summary: 'Create a link that signs a user in once, and email it if mail can be sent; earlier links stop working.',
       who: 'operator',
       answers: [ok(SignInLink)],
       handle: async (call, deps) => createLink(call, await userInPath(call, deps), deps),

@@ -68,7 +68,7 @@ export const PriceDifference = view('PriceDifference', {
       before_usd: nullable(Usd),
       after_usd: nullable(Usd),
     }),
-    { description: 'What they cost before and after, computed by the function that charges calls.' },
+    { description: 'What they cost before and after, computed by the code that charges calls.' },
   ),
 });
 export const ComparedDraft = view('DraftWithDifference', { ...draftFields, diff: PriceDifference });

@@ -10,7 +10,7 @@ const TargetHealth = Type.Object({
   cause: nullable(Type.Enum(ejectionCauses), 'Why it is ejected.'),
   since: nullable(Time, 'When this state began. Null: it has never changed.'),
   until: nullable(Time, 'When it may be called again. An ejected target is then tried with one call.'),
-  failures: Type.Integer({ minimum: 0, description: 'Failures in a row.' }),
+  failures: Type.Integer({ minimum: 0, description: 'Consecutive failures.' }),
   reason: nullable(Text, 'The reason of the last failure.'),
   latency_ms: nullable(Count, 'The recent time to the first token.'),
   recent_calls: Count,

@@ -18,7 +18,7 @@ const UpstreamLimits = Type.Object(
     first_token_timeout_ms: own('The time limit from sending the request to the first event, or to the end of a whole answer.'),
     slow_first_token_ms: nullable(
       Type.Integer({ minimum: 1 }),
-      'An answer that begins later than this counts like a failure in the share of failures. Null: half of the time limit of the first token.',
+      'An answer that begins later than this counts as a failure in the failure rate. Null: half of the first-token timeout.',
     ),
     idle_timeout_ms: own('The time limit between two reads of a response.'),
     total_timeout_ms: own('The time limit of one attempt.'),
@@ -29,7 +29,7 @@ const UpstreamLimits = Type.Object(
     ),
     probe_interval_ms: nullable(
       Type.Integer({ minimum: 1 }),
-      'How often its list of models is requested while a target is ejected, to find out when it works again. Null: never.',
+      'How often to request its list of models while a target is ejected, to detect when it works again. Null: never.',
     ),
     tokens_per_minute: nullable(Type.Integer({ minimum: 1 }), 'The same for input and output tokens. Null: not counted.'),
   },
@@ -58,7 +58,7 @@ export const Upstream = view('Upstream', {
   created_at: nullable(Time),
   last_test: nullable(UpstreamTest),
   models: Type.Array(Type.Object({ id: Text, upstream_model: Text, retired: Flag, trial_cost_usd: nullable(Usd) }), {
-    description: 'The models that are routed to it. `trial_cost_usd` is the most that a test with the model can cost.',
+    description: 'The models routed to it. `trial_cost_usd` is the most that a test with the model can cost.',
   }),
 });
 
