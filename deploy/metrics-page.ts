@@ -35,10 +35,10 @@ Every process reports metrics. \`TOLLGATE_<PROCESS>_METRICS_LISTEN\` serves them
 over OTLP/HTTP ([configuration](configuration.md#every-process)). [deploy/observability](../deploy/observability/README.md) has a scrape configuration, alerts and
 dashboards; [service level objectives](slos.md) lists the objectives.
 
-- Names are those of Prometheus. Over OTLP they have dots and no unit: \`http_server_request_duration_seconds\` is \`http.server.request.duration\` there. Where
-  OpenTelemetry's [semantic conventions](https://opentelemetry.io/docs/specs/semconv/) have a metric, it has their name and labels; those that begin with \`tollgate\` are ours.
+- Names are those of Prometheus. Over OTLP they have dots and no unit: \`http_server_request_duration_seconds\` is \`http.server.request.duration\` there. Metrics that
+  OpenTelemetry's [semantic conventions](https://opentelemetry.io/docs/specs/semconv/) define have the names and labels defined there; those that begin with \`tollgate\` are ours.
 - Labels never contain accounts, keys or calls. Each metric has at most 2,000 series per thread; further ones are counted together, with the label
-  \`otel_metric_overflow="true"\`. Labels without a value are left out, such as \`error_type\` of successful requests.
+  \`otel_metric_overflow="true"\`. Labels without a value are omitted, such as \`error_type\` of successful requests.
 - The threads of a process are reported together: counters, histograms and most gauges as their sum, ages as the oldest, space as the smallest. Metrics of the runtime
   have the label \`thread\`.
 - \`target_info\` has the resource attributes of the process: \`service_name\`, \`service_instance_id\`.

@@ -103,7 +103,7 @@ export const gatewaySettings = {
   ),
   spoolDir: optionalText(
     'TOLLGATE_GATEWAY_SPOOL_DIR',
-    'folder of the spool, used by this gateway only and on a disk that outlives it; if unset, spool in TOLLGATE_DATA_DIR, or ./data/spool for a gateway process',
+    'folder of the spool, used by this gateway only and on a disk that survives it; if unset, spool in TOLLGATE_DATA_DIR, or ./data/spool for a gateway process',
   ),
   spoolBytesMax: integer('TOLLGATE_GATEWAY_SPOOL_BYTES_MAX', 'size of the spool beyond which ended calls wait for metering in memory', {
     min: 1024,
@@ -153,7 +153,7 @@ export const gatewaySettings = {
   ),
   readOnTokensMax: integer(
     'TOLLGATE_GATEWAY_READ_ON_TOKENS_MAX',
-    'maximum number of output tokens that are read, and so charged, after a client disconnected',
+    'maximum number of output tokens that are read, and therefore charged, after a client disconnected',
     {
       min: 0,
       max: 1_000_000,
@@ -199,7 +199,7 @@ export const gatewaySettings = {
   ),
   storedResponseTtlMs: duration(
     'TOLLGATE_GATEWAY_STORED_RESPONSE_TTL',
-    'how long an answer of /v1/responses is stored, encrypted, for previous_response_id and item_reference, since it was last referred to; 0 stores none',
+    'how long an answer of /v1/responses is stored after its last use, encrypted, for previous_response_id and item_reference; 0 stores none',
     { minMs: 0, maxMs: 30 * 86_400_000, default: 86_400_000 },
   ),
   upstreamsIntervalMs: duration('TOLLGATE_GATEWAY_UPSTREAMS_INTERVAL', 'how often the list of upstreams is read', {
@@ -243,7 +243,7 @@ export const gatewaySettings = {
   promptLogging,
   promptLogQueueCharsMax: integer(
     'TOLLGATE_GATEWAY_PROMPT_LOG_QUEUE_CHARS_MAX',
-    'characters of prompts and answers that may wait to be logged; beyond it, those of further calls are not kept',
+    'characters of prompts and answers that may wait to be logged; beyond that, those of further calls are not kept',
     { min: 0, max: 1_073_741_824, default: 16_777_216 },
   ),
   confirmAboveNanoUsd: {

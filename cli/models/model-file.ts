@@ -12,11 +12,11 @@ const words = Type.Array(Type.String());
 const TargetFields = Type.Object(
   {
     upstream_id: Type.String({ minLength: 1, description: 'The upstream, as in `tollgate upstream list`.' }),
-    upstream_model: Type.String({ minLength: 1, description: "The upstream's name of the model." }),
+    upstream_model: Type.String({ minLength: 1, description: "The upstream's name for the model." }),
     priority: Type.Optional(
       Type.Integer({
         minimum: 0,
-        description: 'Targets of a lower number are used first. 0 to 100. Absent: the position in the list, from 0.',
+        description: 'Targets with a lower number are used first. 0 to 100. Absent: the position in the list, from 0.',
       }),
     ),
     weight: Type.Optional(
@@ -36,15 +36,15 @@ export const ModelFile = Type.Object(
     context_limit_tokens: Type.Integer({
       minimum: 1,
       description:
-        'The most input and output together. A request that cannot fit is refused, and money is held for at most this much input.',
+        'The maximum of input and output together. A request that cannot fit is refused, and money is held for at most this much input.',
     }),
     output_limit_tokens: Type.Integer({
       minimum: 0,
-      description: 'The most output of one answer; the cap of calls without `max_tokens`. 0 for models that return vectors.',
+      description: 'The maximum output of one answer; also the cap of calls without `max_tokens`. 0 for models that return vectors.',
     }),
     input_modalities: Type.Optional({ ...words, description: 'What it reads; a request with anything else is refused. Absent: `text`.' }),
     output_modalities: Type.Optional({ ...words, description: 'What it returns. Absent: `text`.' }),
-    capabilities: Type.Optional({ ...words, description: 'What it can do in addition to text in, text out. Absent: nothing.' }),
+    capabilities: Type.Optional({ ...words, description: 'What it can do besides text in, text out. Absent: nothing else.' }),
     targets: Type.Array(TargetFields, {
       description:
         'The upstreams that serve it, at most 16 ([routing](routing.md)). Empty for a [product of an internal service](grpc.md#charge-for-a-product-of-your-own).',
@@ -52,7 +52,7 @@ export const ModelFile = Type.Object(
     image_tokens_max: Type.Optional(
       Type.Integer({
         minimum: 0,
-        description: 'The most input tokens that the upstream counts for one image, for the hold. Absent or 0: 16,384.',
+        description: 'The most input tokens that the upstream counts for one image, which calls hold. Absent or 0: 16,384.',
       }),
     ),
     prefix_affinity: Type.Optional(
@@ -70,13 +70,13 @@ export const ModelFile = Type.Object(
     aliases: Type.Optional(Type.Array(Type.String(), { description: 'Other ids for the same model, at most 16.' })),
     price: Type.Optional(
       Type.Unknown({
-        description: 'Written by `model show`, and ignored when read: prices have [commands of their own](own-server.md#price).',
+        description: 'Written by `model show` and ignored when read: prices have [commands of their own](own-server.md#price).',
       }),
     ),
     paused: Type.Optional(
-      Type.Unknown({ description: 'Written by `model show`, and ignored when read: `tollgate model pause` and `resume` change it.' }),
+      Type.Unknown({ description: 'Written by `model show` and ignored when read: `tollgate model pause` and `resume` change it.' }),
     ),
-    created_at: Type.Optional(Type.Unknown({ description: 'Written by `model show`, and ignored when read.' })),
+    created_at: Type.Optional(Type.Unknown({ description: 'Written by `model show` and ignored when read.' })),
   },
   strict,
 );

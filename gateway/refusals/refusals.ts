@@ -29,7 +29,7 @@ const lost = counter({
   name: 'tollgate.calls.refused.lost',
   unit: '{call}',
   description:
-    'Refused calls that are missing from the counts of accounts, because there was no room for them or metering was unavailable at a stop.',
+    'Refused calls that are missing from the counts of accounts, because there was no room for them, or metering was unavailable at shutdown.',
   by: 'gateway',
 });
 

@@ -22,7 +22,7 @@ const lookups = counter({
   unit: '{lookup}',
   description: 'Lookups of platform keys in the local copy.',
   by: 'gateway',
-  labels: { result: 'hit, miss (auth was asked) or unknown (a secret that auth has refused a moment ago)' },
+  labels: { result: 'hit, miss (auth was queried) or unknown (a secret that auth has just refused)' },
 });
 const [hits, misses, knownUnknowns] = [lookups.of({ result: 'hit' }), lookups.of({ result: 'miss' }), lookups.of({ result: 'unknown' })];
 /** How long an unknown secret is remembered. */

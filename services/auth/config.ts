@@ -11,7 +11,7 @@ export const authSettings = {
   // Registered callers are refused after a second of silence, so that one late message must not be noticed.
   heartbeatIntervalMs: duration(
     'TOLLGATE_AUTH_HEARTBEAT_INTERVAL',
-    'longest time without a message on a stream of key updates; 625ms by default in a single process, where changes are pushed at once',
+    'longest time without a message on a stream of key updates; 625ms by default in a single process, where changes are pushed immediately',
     { minMs: 10, maxMs: 625, default: 320 },
   ),
   sessionIdleMs: duration('TOLLGATE_AUTH_SESSION_IDLE', 'how long an unused console session lasts', {
@@ -48,7 +48,7 @@ export const authSettings = {
   ),
   notificationIntervalMs: duration(
     'TOLLGATE_AUTH_NOTIFICATION_INTERVAL',
-    'how often auth looks for emails and webhook requests that are due for another attempt',
+    'how often auth looks for emails and webhook requests that are due for a retry',
     { minMs: 20, maxMs: 3_600_000, default: 1000 },
   ),
   notificationRetryMs: duration(

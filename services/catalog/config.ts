@@ -23,7 +23,7 @@ export const catalogSettings = {
       default: 1000,
     },
   ),
-  seed: flag('TOLLGATE_CATALOG_SEED', 'add missing models from the seed file at the start', { default: true }),
+  seed: flag('TOLLGATE_CATALOG_SEED', 'add missing models from the seed file at startup', { default: true }),
 } satisfies Settings;
 
 /** Settings of the catalog as a process of its own. */

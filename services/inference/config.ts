@@ -62,7 +62,7 @@ export const inferenceSettings = {
   ),
   failureCallsMin: integer(
     'TOLLGATE_INFERENCE_FAILURE_CALLS_MIN',
-    'minimum number of calls within the window before a target can be ejected for its share of failures',
+    'minimum number of calls within the window before a target can be ejected for its failure rate',
     { min: 2, max: 1_000_000, default: 20 },
   ),
   failureWindowMs: duration('TOLLGATE_INFERENCE_FAILURE_WINDOW', 'the window in which the share of failed and slow calls is judged', {

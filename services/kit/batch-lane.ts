@@ -8,7 +8,7 @@ import type { Span } from '@opentelemetry/api';
 import { inBatchSpan } from './telemetry/traces/batch-span.js';
 import { recordedSpan } from './telemetry/traces/recorded-trace.js';
 
-const labels = { lane: 'What waits.' };
+const labels = { lane: 'The kind of items.' };
 const batchSize = histogram(
   { name: 'tollgate.batch.size', unit: '{item}', description: 'Items that shared a transaction or a write.', by: 'services', labels },
   [1, 2, 5, 10, 20, 50, 100, 200],

@@ -168,7 +168,7 @@ export const meteringSettings = {
   }),
   refusalsPerAccountMax: integer(
     'TOLLGATE_METERING_REFUSALS_PER_ACCOUNT_MAX',
-    'refused calls of one account that are stored one by one; beyond it the oldest are deleted, and only their counts remain',
+    'refused calls of one account that are stored individually; beyond that, the oldest are deleted, and only their counts remain',
     {
       min: 100,
       max: 10_000_000,
@@ -178,12 +178,12 @@ export const meteringSettings = {
   promptLogging,
   promptLogBytesPerAccountMax: integer(
     'TOLLGATE_METERING_PROMPT_LOG_BYTES_PER_ACCOUNT_MAX',
-    'total size of the logged prompts and answers of one account, in bytes after compression; beyond it the oldest are removed',
+    'total size of the logged prompts and answers of one account, in bytes after compression; beyond that, the oldest are removed',
     { min: 1_048_576, max: 1_099_511_627_776, default: 1_073_741_824 },
   ),
   promptLogBytesMax: integer(
     'TOLLGATE_METERING_PROMPT_LOG_BYTES_MAX',
-    'total size of the logged prompts and answers of all accounts, in bytes after compression; beyond it no more are kept',
+    'total size of the logged prompts and answers of all accounts, in bytes after compression; beyond that, no more are kept',
     { min: 1_048_576, max: 1_125_899_906_842_624, default: 10_737_418_240 },
   ),
   promptLogSweepIntervalMs: duration(

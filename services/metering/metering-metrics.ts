@@ -48,7 +48,7 @@ const settlementLag = histogram(
   {
     name: 'tollgate.settlement.lag',
     unit: 's',
-    description: 'Time from a record to its settlement in the ledger; 0 where both are in one transaction.',
+    description: 'Time from a record to its settlement in the ledger; 0 if both are in one transaction.',
     by,
   },
   [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600],

@@ -10,8 +10,8 @@ import { attribute, operationOf } from './semconv.js';
 const by = 'inference';
 const attempted = {
   [attribute.operationName]: 'chat or embeddings',
-  [attribute.providerName]: 'The vendor, by the name that the conventions give it.',
-  [attribute.requestModel]: "The vendor's name of the model.",
+  [attribute.providerName]: 'The vendor, by its name in the conventions.',
+  [attribute.requestModel]: "The vendor's name for the model.",
   upstream: 'The id of the upstream.',
 };
 const seconds = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84, 327.68];

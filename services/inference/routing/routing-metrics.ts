@@ -10,7 +10,7 @@ const state = 'available, ejected or cooling (after a 429)';
 const failures = counter({
   name: 'tollgate.upstream.failures',
   unit: '{attempt}',
-  description: 'Attempts that failed by a fault or a limit of the upstream.',
+  description: 'Attempts that failed because of a fault or a limit of the upstream.',
   by,
   labels: { upstream, reason: 'Why, as in docs/routing.md.' },
 });
@@ -31,14 +31,14 @@ const slowAnswers = counter({
 const retries = counter({
   name: 'tollgate.upstream.retries',
   unit: '{attempt}',
-  description: 'Further attempts after a failed one, by the upstream that they go to; refused ones by the upstream that failed.',
+  description: 'Retries by the upstream that they go to; refused retries by the upstream that failed.',
   by,
   labels: { upstream, result: 'made, or over_budget' },
 });
 const paced = counter({
   name: 'tollgate.upstream.paced',
   unit: '{attempt}',
-  description: "Attempts that waited for the vendor's allowance of requests and tokens per minute, or were given up because of it.",
+  description: "Attempts that waited for capacity within the vendor's requests and tokens per minute, or were given up.",
   by,
   labels: { upstream, result: 'waited, or refused' },
 });

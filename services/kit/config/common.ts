@@ -41,7 +41,7 @@ export function commonSettings(name: string) {
     }),
     lameDuckMs: duration(
       'TOLLGATE_LAME_DUCK',
-      'how long a process goes on serving after SIGTERM while it reports that it is not ready, so that load balancers find other replicas first; SIGINT skips this',
+      'how long a process continues to serve after SIGTERM while it reports that it is not ready, so that load balancers switch to other replicas first; SIGINT skips this',
       { default: 5000, minMs: 0, maxMs: 600_000 },
     ),
     drainTimeoutMs: duration('TOLLGATE_DRAIN_TIMEOUT', 'how long calls in flight may take to complete at shutdown', {

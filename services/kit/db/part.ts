@@ -10,7 +10,7 @@ export function databaseUrl(env: string): Setting<string> {
   return {
     env,
     description:
-      "where the service's own database is: mysql://user:password@host:port/schema (the nodes of a Galera cluster as host:port,host:port; encrypted with ?ssl-mode=VERIFY_IDENTITY&ssl-ca=/path/of/ca.pem) or sqlite:/path/to/file",
+      "address of the service's own database: mysql://user:password@host:port/schema (the nodes of a Galera cluster as host:port,host:port; encrypted with ?ssl-mode=VERIFY_IDENTITY&ssl-ca=/path/of/ca.pem) or sqlite:/path/to/file",
     secret: true,
     parse(value) {
       if (!/^(mysql|sqlite):/.test(value)) throw new Error('must begin with "mysql:" or "sqlite:"');

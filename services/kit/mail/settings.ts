@@ -24,7 +24,7 @@ export const mailSettings = {
   ),
   ca: optionalForm(
     'TOLLGATE_SMTP_CA',
-    "PEM file of the authority of the mail server's certificate, if it is your own; read again for each email",
+    'PEM file of the certificate authority of the mail server, if it is your own; read again for each email',
     fileOf,
   ),
 } satisfies Settings;

@@ -33,7 +33,7 @@ export interface SecretKeeperOptions {
 /** The setting of every process with secrets. */
 export const lostSecretKey = optionalForm(
   'TOLLGATE_LOST_SECRET_KEY',
-  'id of a secret key that is lost for good; at the start, what is encrypted with it is discarded: credentials of upstreams, secrets of webhooks, signing keys, second factors, undelivered emails, logged prompts and answers',
+  'id of a secret key that is permanently lost; at startup, everything encrypted with it is discarded: credentials of upstreams, secrets of webhooks, signing keys, second factors, undelivered emails, logged prompts and answers',
   (value) => {
     if (!isSecretKeyId(value)) throw new Error('must be the id of a secret key: eight hexadecimal digits');
     return value;

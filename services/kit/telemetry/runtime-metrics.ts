@@ -14,7 +14,7 @@ const buildInfo = gauge(
   {
     name: 'tollgate.build.info',
     unit: '',
-    description: 'Always 1; its labels say what runs.',
+    description: 'Always 1; its labels show the running versions.',
     by,
     labels: { version: 'The version of Tollgate.', node_version: 'The version of Node.' },
   },

@@ -60,7 +60,7 @@ export const otelSettings = {
   otlpTracesEndpoint: address('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'the whole URL for traces; if unset, /v1/traces of the base URL'),
   otlpMetricsEndpoint: address('OTEL_EXPORTER_OTLP_METRICS_ENDPOINT', 'the whole URL for metrics; if unset, /v1/metrics of the base URL'),
   otlpLogsEndpoint: address('OTEL_EXPORTER_OTLP_LOGS_ENDPOINT', 'the whole URL for logs; if unset, /v1/logs of the base URL'),
-  otlpProtocol: oneOf('OTEL_EXPORTER_OTLP_PROTOCOL', 'encoding of what is sent; grpc is not supported', protocols, {
+  otlpProtocol: oneOf('OTEL_EXPORTER_OTLP_PROTOCOL', 'encoding of messages; grpc is not supported', protocols, {
     default: 'http/protobuf',
   }),
   otlpTracesProtocol: protocol('TRACES'),

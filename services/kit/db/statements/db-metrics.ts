@@ -31,7 +31,7 @@ const connections = gauge({
 const connectionsMax = gauge({
   name: 'db.client.connection.max',
   unit: '{connection}',
-  description: 'How many connections there may be.',
+  description: 'The maximum number of connections.',
   by,
   labels: pool,
 });
