@@ -100,7 +100,7 @@ export const webhookEvents: { readonly [T in WebhookEventType]: Described<T> } =
     },
   },
   'key.refused': {
-    when: 'Calls with a key began to be [refused](refusals.md) for a reason that does not pass by itself. Sent at most once per hour for each key and reason.',
+    when: 'Calls with a key began to be [refused](refusals.md) for a reason that a user must resolve. Sent at most once per hour for each key and reason.',
     example: {
       key_id: 'key_019a6b1c2d3e7f008a9bcadbecfd0e1f',
       project_id: 'proj_019a6b1c2d3e7f008a9bcadbecfd0e1f',
@@ -123,7 +123,7 @@ export const webhookEvents: { readonly [T in WebhookEventType]: Described<T> } =
   },
   'model.retired': { when: 'The operator retired a model.', isForAll: true, example: { model: 'sandbox/story' } },
   'price.published': {
-    when: 'The operator published a price. It holds from `effective_from`, which may be in the future.',
+    when: 'The operator published a price. It takes effect at `effective_from`, which may be in the future.',
     isForAll: true,
     example: {
       model: 'sandbox/story',

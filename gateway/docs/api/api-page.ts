@@ -21,12 +21,12 @@ const head = `# API reference
 All routes of the request formats, and those for models, keys and charges. The machine-readable document is
 [openapi.json](../openapi.json) (OpenAPI ${openapi.openapi}). The console's API has [its own reference](console-api.md).
 
-Send a platform key as \`Authorization: Bearer\` or \`x-api-key\` to every route that does not state that it needs none. The routes of the
-formats also work without \`/v1\`, and with a second one: [clients](clients.md) describes what each client library appends to a base address.
+Send a platform key as \`Authorization: Bearer\` or \`x-api-key\`, except to routes that state that they need none. The routes of the
+formats also work without \`/v1\`, or with a second one: [clients](clients.md) shows the base URL for each client library.
 [Errors](errors.md) describes what an error looks like and what to do about it; [charges](charging.md) describes what each call costs.
 
-${inTables} Fields that are not listed here are sent to upstreams of the same format; for other upstreams, they are named in the header
-\`x-tollgate-dropped-params\`.
+${inTables} Of the fields that are not listed here, upstreams of the same format receive those that [cost nothing but
+tokens](charging.md#fields-and-tools-that-could-cost-more-than-tokens). All others are dropped and named in the header \`x-tollgate-dropped-params\`.
 `;
 
 const consoleHead = `# Console API reference
@@ -40,10 +40,10 @@ machine-readable document is [openapi.json](../console/openapi.json) (OpenAPI ${
 - **Changes** (every method but \`GET\`) need the header \`x-tollgate-console: 1\` with a session, which browsers do not let other sites send.
 - **Amounts** are exact USD amounts as decimal strings. Times are RFC 3339, in UTC.
 - **Paginated lists** have \`next\`: the \`cursor\` of the next page, null on the last one. \`{account}\` is the id of an account.
-- **Errors** are an [Error](#error). Its \`code\` is a reason on the page of [errors](errors.md); where a code has many causes, \`rule\` says which one, and
-  \`params\` has its details, so that a program can word the error in any language. Every operation can return \`invalid_request\` (400),
-  \`session_unknown\` (401), \`role_not_permitted\` (403) and \`not_found\` (404), which is also returned for accounts of others and, to everyone
-  but operators, for operators' paths. Other errors are listed with each operation.
+- **Errors** are an [Error](#error). Its \`code\` is a reason on the page of [errors](errors.md); if a code has several causes, \`rule\` says which one, and
+  \`params\` has its details, so that a program can show the error in any language. Every operation can return \`invalid_request\` (400),
+  \`session_unknown\` (401), \`role_not_permitted\` (403) and \`not_found\` (404), which is also returned for accounts of which the user is not a member and, to everyone
+  but operators, for operators' paths. Each operation lists its other errors.
 - **Secrets** are returned only by the operation that creates them.
 - Fields may be added to responses.
 
