@@ -8,7 +8,6 @@ import { operatorCall } from '../connect.js';
 import { CliError, isOutcomeUnknown } from '../errors.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { parseAmount, parseCount, parsePositiveAmount } from '../options/parse.js';
-import { refundOfCharge } from '#rules/reversal.js';
 import { balanceView, depositSources, driftView, entryView, holdView, isRight, signedAmount, verificationView } from '../views/balance.js';
 
 // Rebuilding all balances reads the whole journal.
@@ -109,9 +108,7 @@ export function balanceCommand(cli: Cli): Command {
         await post(cli, idempotencyKey, 'repeat the command', async () => {
           if (entry!.kind !== EntryKind.ENTRY_KIND_CHARGE)
             return ledger.adjust({ ...request, amountNanoUsd: -effect, linkedEntryId: entry!.id }, operatorCall());
-          const holdId = entry!.reference;
-          const { hold } = await ledger.getHold({ holdId, accountId }, operatorCall());
-          return ledger.refund({ ...request, holdId, amountNanoUsd: refundOfCharge(entry!, hold!) }, operatorCall());
+          return ledger.refund({ ...request, holdId: entry!.reference, chargeEntryId: entry!.id }, operatorCall());
         });
       }),
     );

@@ -236,6 +236,28 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     expect((await verify(customer.accountId)).drifts).toEqual([]);
   });
 
+  it('refunds each charge of a call that was settled after its hold had expired, linked to that charge', async () => {
+    const customer = await fundedCustomer(ledger.service, 1_000n);
+    const { hold } = await ledger.service.hold(holdRequest(customer, 500n, { ttlMs: 1_000 }));
+    await ledger.service.checkpoint({ items: [{ holdId: hold!.id, accountId: customer.accountId, costSoFarNanoUsd: 120n, ttlMs: 1_000 }] });
+    ledger.clock.advance(10_000);
+    await ledger.service.expireHolds({ limit: 0 });
+    await ledger.service.settle(settleRequest(customer, hold!.id, 200n));
+    const [second, first, deposit] = await entriesOf(customer.accountId);
+    await ledger.service.refund(refundRequest(customer, hold!.id, 30n));
+    const reversal = refundRequest(customer, hold!.id, undefined, { chargeEntryId: first!.id });
+    const reversed = await ledger.service.refund(reversal);
+    expect(reversed.entry).toMatchObject({ amountNanoUsd: 120n, linkedEntryId: first!.id });
+    expect(await ledger.service.refund(reversal)).toEqual({ ...reversed, replayed: true });
+    const rest = await ledger.service.refund(refundRequest(customer, hold!.id, undefined, { chargeEntryId: second!.id }));
+    expect(rest.entry).toMatchObject({ amountNanoUsd: 50n, linkedEntryId: second!.id });
+    for (const chargeEntryId of [deposit!.id, reversed.entry!.id, 'ent_1'])
+      expect(await refusalOf(ledger.service.refund(refundRequest(customer, hold!.id, 1n, { chargeEntryId })))).toMatchObject({
+        reason: 'not_found',
+      });
+    expect((await verify(customer.accountId)).drifts).toEqual([]);
+  });
+
   it('lists open holds, oldest first, and only those', async () => {
     const customer = await fundedCustomer(ledger.service, 1_000n);
     const ids: string[] = [];

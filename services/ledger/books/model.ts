@@ -251,6 +251,8 @@ export interface RefundOperation extends OfHold {
   readonly fingerprint: string;
   /** Undefined to refund all that is left of the charge. */
   readonly amountNanoUsd: bigint | undefined;
+  /** The charge that is refunded, if the caller named one of the call's charges. */
+  readonly charge?: Pick<Entry, 'id' | 'amountNanoUsd'> | undefined;
   readonly reason: string;
   readonly audit?: OperationAudit;
 }

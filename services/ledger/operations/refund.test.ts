@@ -113,6 +113,17 @@ describe('Refund', () => {
     expectRefused(touched(settled, { record: deposited }), refundOperation(30n), 'idempotency_mismatch');
   });
 
+  row('F10', 'refunds what is left of one charge, linked to it', () => {
+    const charge = { id: entryId(accountId, 5n), amountNanoUsd: 50n };
+    const back = apply(touched(settled), refundOperation(undefined, { charge }), nowMs);
+    expect(back.changes.entries).toMatchObject([{ amountNanoUsd: 50n, linkedEntryId: charge.id }]);
+    const partly = touched({ ...settled, refundedNanoUsd: 30n }, { account: account({ spentNanoUsd: 40n, seq: 9n }) });
+    const rest = apply(partly, refundOperation(undefined, { charge }), nowMs);
+    expect(rest.changes.entries).toMatchObject([{ amountNanoUsd: 40n, linkedEntryId: charge.id }]);
+    const { refusal } = expectRefused(touched(settled), refundOperation(51n, { charge }), 'failed_precondition');
+    expect(refusal?.details).toMatchObject({ rule: 'refund_too_large', refundable_nano_usd: '50' });
+  });
+
   row('F9', 'leaves the settlement as it was: its repeat returns the same outcome', () => {
     const refunded = apply(touched(settled), refundOperation(undefined), nowMs).changes.hold;
     expect(apply(touched(refunded), settleOperation(75n), nowMs)).toEqual({ reply: { hold: refunded, replayed: true }, changes: {} });

@@ -3,13 +3,16 @@ import assert from 'node:assert/strict';
 import type { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
-import { emptyKey } from '../books/buckets.js';
+import { emptyKey, least } from '../books/buckets.js';
 import { bucketsOfHold, budgetChanges, moved } from '../budgets/buckets.js';
 import { balanceAfter, entryId, post, postings } from '../books/journal.js';
 import { type Applied, type CreditReply, done, type HoldRecord, refused, type RefundOperation, type Touched } from '../books/model.js';
 import { repeat } from './credit.js';
 
-/** Credits the account and frees the key's limit, with an entry linked to the charge. Never more than is left of what was captured. */
+/**
+ * Credits the account and frees the key's limit, with an entry linked to the charge. Never more than is left of what was captured, nor more than the
+ * charge that the caller named.
+ */
 export function applyRefund(touched: Touched, operation: RefundOperation, nowMs: number): Applied<CreditReply> {
   const repeated = repeat(touched, operation);
   if (repeated !== undefined) return repeated;
@@ -19,7 +22,9 @@ export function applyRefund(touched: Touched, operation: RefundOperation, nowMs:
   }
   // A call that expired may yet be settled at its true cost, which is calculated from what was captured.
   if (hold.state === HoldState.HOLD_STATE_OPEN || hold.state === HoldState.HOLD_STATE_EXPIRED) return refused(notFinal(hold));
-  const leftNanoUsd = hold.capturedNanoUsd - hold.refundedNanoUsd;
+  const { charge } = operation;
+  const leftOfCallNanoUsd = hold.capturedNanoUsd - hold.refundedNanoUsd;
+  const leftNanoUsd = charge === undefined ? leftOfCallNanoUsd : least(leftOfCallNanoUsd, charge.amountNanoUsd);
   const amountNanoUsd = operation.amountNanoUsd ?? leftNanoUsd;
   if (leftNanoUsd === 0n || amountNanoUsd > leftNanoUsd) return refused(notLeft(hold, leftNanoUsd));
   assert(before !== undefined, 'An account that was charged has a balance.');
@@ -27,7 +32,14 @@ export function applyRefund(touched: Touched, operation: RefundOperation, nowMs:
   const { account, entry } = post(
     before,
     postings.refund,
-    { amountNanoUsd, reference: hold.id, keyId: hold.keyId, idempotencyKey, reason, linkedEntryId: entryId(accountId, hold.chargeSeq) },
+    {
+      amountNanoUsd,
+      reference: hold.id,
+      keyId: hold.keyId,
+      idempotencyKey,
+      reason,
+      linkedEntryId: charge?.id ?? entryId(accountId, hold.chargeSeq),
+    },
     nowMs,
   );
   const key = touched.key ?? emptyKey(accountId, hold.keyId);

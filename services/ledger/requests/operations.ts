@@ -131,6 +131,7 @@ export function refundOperation(request: RefundRequest): RefundOperation {
   const holdId = checkedId('hold_id', 'req', request.holdId);
   const amountNanoUsd = request.amountNanoUsd === undefined ? undefined : checkedAmount('amount_nano_usd', request.amountNanoUsd, 1n);
   const reason = checkedReason(request.reason, { required: true });
-  const fingerprint = fingerprintOf(['refund', holdId, amountNanoUsd ?? 'all', reason]);
+  const charge = request.chargeEntryId === undefined ? [] : [request.chargeEntryId];
+  const fingerprint = fingerprintOf(['refund', holdId, amountNanoUsd ?? 'all', reason, ...charge]);
   return { kind: 'refund', idempotencyKey, accountId, holdId, amountNanoUsd, reason, fingerprint };
 }

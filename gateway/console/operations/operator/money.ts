@@ -2,7 +2,6 @@
 import { fault, fieldFault } from '#client/errors/fault.js';
 import { DepositSource, EntryKind, type RefundResponse } from '#proto/ledger/v1/ledger.js';
 import { amountNanoUsdMax, formatUsd } from '#rules/money.js';
-import { refundOfCharge } from '#rules/reversal.js';
 import type { OperationDeps } from '../../deps.js';
 import { effectNanoUsd, renderBalance, renderEntry } from '../../render/billing.js';
 import { nanoUsdOf } from '../../render/values.js';
@@ -85,9 +84,7 @@ export const money: Area = {
         const request = { idempotencyKey, accountId, reason };
         if (entry!.kind !== EntryKind.ENTRY_KIND_CHARGE)
           return answer(call, await ledger.adjust({ ...request, amountNanoUsd: -effect, linkedEntryId: entry!.id }, context()));
-        const holdId = entry!.reference;
-        const { hold } = await ledger.getHold({ holdId, accountId }, context());
-        return answer(call, await ledger.refund({ ...request, holdId, amountNanoUsd: refundOfCharge(entry!, hold!) }, context()));
+        return answer(call, await ledger.refund({ ...request, holdId: entry!.reference, chargeEntryId: entry!.id }, context()));
       },
     }),
     operation({

@@ -103,7 +103,13 @@ const requests: readonly Ask[] = [
   [
     'refund',
     { ...credit, holdId },
-    [{ holdId: `req_${'e'.repeat(32)}` }, { amountNanoUsd: 4n }, { amountNanoUsd: undefined }, { reason: 'not' }],
+    [
+      { holdId: `req_${'e'.repeat(32)}` },
+      { amountNanoUsd: 4n },
+      { amountNanoUsd: undefined },
+      { reason: 'not' },
+      { chargeEntryId: 'ent_1' },
+    ],
     refundOperation,
   ],
 ];

@@ -183,8 +183,8 @@ export const mutants: readonly Mutant[] = [
     ['more is given back than is left', ' || amountNanoUsd > leftNanoUsd)', ')'],
     [
       'what was given back is given back again',
-      'const leftNanoUsd = hold.capturedNanoUsd - hold.refundedNanoUsd;',
-      'const leftNanoUsd = hold.capturedNanoUsd;',
+      'const leftOfCallNanoUsd = hold.capturedNanoUsd - hold.refundedNanoUsd;',
+      'const leftOfCallNanoUsd = hold.capturedNanoUsd;',
     ],
     [
       'a charge that is not final is given back',
@@ -296,8 +296,13 @@ export const mutants: readonly Mutant[] = [
     ],
     [
       'the refund of another call is taken for a repeat',
+      "['refund', holdId, amountNanoUsd ?? 'all', reason, ...charge]",
+      "['refund', amountNanoUsd ?? 'all', reason, ...charge]",
+    ],
+    [
+      'the refund of another charge is taken for a repeat',
+      "['refund', holdId, amountNanoUsd ?? 'all', reason, ...charge]",
       "['refund', holdId, amountNanoUsd ?? 'all', reason]",
-      "['refund', amountNanoUsd ?? 'all', reason]",
     ],
   ]),
   ...of('store/write.ts', 'store', [
