@@ -85,7 +85,17 @@ export async function retryRefused(
   });
 }
 
-/** Closes a refused charge or refund. Raises not_found, and failed_precondition for one that the ledger has not refused. */
+/** Reports whether the charge of a call is settled or waits for the ledger. */
+export async function isRetried(db: Database, callId: string): Promise<boolean> {
+  const id = bytesOf('req', callId);
+  const settled = db.knex('usage_record').select('id').where({ id }).whereNotNull('settled_at_ms');
+  return (await db.knex('outbox').select('id').where({ id }).unionAll(settled).limit(1)).length > 0;
+}
+
+/**
+ * Closes a refused charge or refund; one that is already closed for the same reason is returned as it is. Raises not_found, and failed_precondition
+ * for one that the ledger has not refused.
+ */
 export async function closeRefused(
   db: Database,
   callId: string,
@@ -102,6 +112,8 @@ export async function closeRefused(
       .first();
     const row =
       charged ?? ((await refunds(tx).where('refund_outbox.id', id).forUpdate().first()) as (CommonRow & { state: unknown }) | undefined);
+    const closed = row === undefined ? ((await tx('closed_settlement').where({ id }).first()) as ListedRow | undefined) : undefined;
+    if (closed !== undefined && asText(closed.reason) === reason) return closedCharge(closed);
     if (row === undefined)
       throw new AppError('not_found', `No charge of the call ${callId} waits for the ledger.`, { details: { what: 'settlement' } });
     if (asNumber(row.state) !== failed) {
@@ -115,10 +127,19 @@ export async function closeRefused(
     await tx('refund_outbox').where({ id }).delete();
     const kept = Object.fromEntries(common.map((column) => [column, row[column]]));
     await tx('closed_settlement').insert({ ...kept, reason, closed_at_ms: nowMs });
-    const charge = { ...chargeOf(row), state: UnsettledState.UNSETTLED_STATE_CLOSED, closedAtMs: BigInt(nowMs), closeReason: reason };
+    const charge = closedCharge({ ...row, reason, closed_at_ms: nowMs });
     await audit(tx, charge);
     return charge;
   });
+}
+
+function closedCharge(row: ListedRow): UnsettledCharge {
+  return {
+    ...chargeOf(row),
+    state: UnsettledState.UNSETTLED_STATE_CLOSED,
+    closedAtMs: asBigInt(row.closed_at_ms),
+    closeReason: asText(row.reason),
+  };
 }
 
 function chargeOf(row: CommonRow): Omit<UnsettledCharge, 'state' | 'closedAtMs' | 'closeReason'> {
