@@ -5,6 +5,7 @@ import { EntryKind } from '#proto/ledger/v1/ledger.js';
 import type { MeteringService, RecordUsageRequest } from '#proto/metering/v1/metering.js';
 import { Outcome, UnsettledState } from '#proto/metering/v1/metering.js';
 import { RefundState } from '../store/settlement/refund-outbox.js';
+import { requeueSettlements } from '../store/settlement/requeue.js';
 import { call, report } from '../testing/calls.js';
 import { aWhile, find, Harness, outboxOf, record, until } from '../testing/harness.js';
 import { heldNanoUsd, type Money, startMoney } from '../testing/with-ledger.js';
@@ -100,6 +101,27 @@ describe.each(testEngines)('the refund of an undelivered answer on %s', (engine)
     await until(isDelivered);
     expect(harness.ledger.refunds.size).toBe(2);
     expect((await outboxOf(service)).failed).toBe(0n);
+  });
+
+  it('is not queued once an operator has closed the charge or its refund', async () => {
+    const { service } = await harness.replica();
+    const [unpaid, paid] = [whole(), whole()];
+    harness.ledger.refused.add(unpaid.call!.id);
+    for (const request of [unpaid, paid]) await record(service, request);
+    await until(async () => (await find(service, paid.call!.id))?.settlement !== undefined && (await outboxOf(service)).failed === 1n);
+    harness.ledger.refused.add(paid.call!.id);
+    await refund(service, paid);
+    await until(async () => (await outboxOf(service)).failed === 2n);
+    for (const request of [unpaid, paid]) {
+      await service.closeSettlement({ callId: request.call!.id, reason: 'adjusted' });
+      await refund(service, request);
+    }
+    expect(await harness.db.knex('refund_outbox').select()).toEqual([]);
+    // After the ledger was restored from a backup, it may refuse the charge whose refund was closed.
+    await requeueSettlements(harness.db, [paid.call!.id], harness.clock.nowMs());
+    await until(async () => (await outboxOf(service)).failed === 1n);
+    const { charge } = await service.closeSettlement({ callId: paid.call!.id, reason: 'lost' });
+    expect(charge).toMatchObject({ chargeNanoUsd: 200_000n, closeReason: 'lost' });
   });
 
   it('is not sent where nothing was captured', async () => {

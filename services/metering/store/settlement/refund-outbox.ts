@@ -40,7 +40,7 @@ export interface PendingRefund {
   readonly attempts: number;
 }
 
-/** Queues the refund of a call, unless it has one, and releases the call's idempotency key with the stored answer. */
+/** Queues the refund of a call, unless it has one or was closed, and releases the call's idempotency key with the stored answer. */
 export async function enqueueRefund(db: Database, answer: UndeliveredAnswer, nowMs: number): Promise<void> {
   try {
     await db.plainTransaction((tx) => enqueue(tx, answer, nowMs));
@@ -54,7 +54,9 @@ async function enqueue(tx: PlainTransaction, { callId, accountId, keyHash }: Und
   const [id, account] = [bytesOf('req', callId), bytesOf('acct', accountId)];
   const key = keyHash.length === 0 ? undefined : await lockKey(tx, account, keyHash);
   if (key?.callId.equals(id) === true) await deleteKey(tx, key);
-  const [queued] = await tx.query('SELECT id FROM refund_outbox WHERE id = ?', [id]);
+  // An operator who closes a charge or its refund has decided that nothing is to be refunded.
+  const known = 'SELECT id FROM refund_outbox WHERE id = ? UNION ALL SELECT id FROM closed_settlement WHERE id = ?';
+  const [queued] = await tx.query(known, [id, id]);
   if (queued !== undefined) return;
   const columns = 'id, account_id, state, attempts, next_attempt_at_ms, created_at_ms, last_error';
   const values = [id, account, RefundState.pending, 0, nowMs, nowMs, ''];

@@ -126,7 +126,11 @@ export async function closeRefused(
     // If the charge was refused, nothing was captured, so nothing is to be refunded.
     await tx('refund_outbox').where({ id }).delete();
     const kept = Object.fromEntries(common.map((column) => [column, row[column]]));
-    await tx('closed_settlement').insert({ ...kept, reason, closed_at_ms: nowMs });
+    // Replaces a refund that was closed before the ledger was restored from a backup and then refused the charge.
+    await tx('closed_settlement')
+      .insert({ ...kept, reason, closed_at_ms: nowMs })
+      .onConflict('id')
+      .merge();
     const charge = closedCharge({ ...row, reason, closed_at_ms: nowMs });
     await audit(tx, charge);
     return charge;
