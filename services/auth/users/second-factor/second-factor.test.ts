@@ -322,6 +322,19 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     ).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'totp_code' } });
   });
 
+  it('end the other sessions of the user when the first one is set up, because they began without one', async () => {
+    const person = await newPerson();
+    const sessionOf = ({ token }: SignedIn) => auth.users.getSession({ token, accountId: '', clientAddress: '' }, operator);
+    const earlier = (await byLink(person)).signedIn!;
+    const { secret } = await addApp(person);
+    await expect(sessionOf(earlier)).rejects.toMatchObject({ reason: 'session_unknown' });
+    // Nor can it stand in for the factor when the password is reset.
+    const { challenge } = await byLink(person);
+    const later = await finish(challenge!, code(codeAt(secret)), person.client);
+    await addPasskey(person, new SoftwareAuthenticator(publicUrl));
+    for (const signedIn of [person.signedIn, later]) expect((await sessionOf(signedIn)).user?.id).toBe(person.userId);
+  });
+
   it('are asked for after a link and a reset of the password, which changes nothing before', async () => {
     const person = await newPerson({ hasPassword: true });
     const { secret } = await addApp(person);

@@ -1,6 +1,6 @@
 // AddSecondFactor: adds a second factor that the user has shown to work.
 import { fault, fieldFault } from '#client/errors/fault.js';
-import { newId } from '#kit/id.js';
+import { idToBytes, newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import { type AddSecondFactorRequest, type AddSecondFactorResponse, SecondFactorKind } from '#proto/auth/v1/users.js';
 import { checkedName } from '../../../requests/fields.js';
@@ -22,7 +22,7 @@ export async function addSecondFactor(
   context: CallContext,
   deps: UserDeps,
 ): Promise<AddSecondFactorResponse> {
-  const { audit, box, db, factors, notifier, clock, log } = deps;
+  const { audit, box, db, factors, notifier, sessions, clock, log } = deps;
   const name = checkedName(request.name);
   const who = await userOfSession(request.sessionId, deps);
   const { user } = who.stored;
@@ -41,7 +41,11 @@ export async function addSecondFactor(
       assertRoom(present, enrolment.kind);
       isFirst = present.length === 0;
       await factors.add(tx, stored, hash);
-      if (isFirst) await factors.replaceCodes(tx, who.userId, hashes);
+      if (isFirst) {
+        await factors.replaceCodes(tx, who.userId, hashes);
+        // They began without a second factor, but would count as sessions of a user who has one.
+        await sessions.end(tx, who.userId, { butId: idToBytes('sess', who.session.id) });
+      }
       if (mail !== undefined) await notifier.add(tx, mail);
       const detail = { user: user.id, kind: kindWord(factor.kind), name };
       await audit.append(tx, context, { action: 'profile.add_factor', targetId: factor.id, detail, actor: sessionActor(who, context) });
