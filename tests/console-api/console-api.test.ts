@@ -69,6 +69,9 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     });
     await browser.must('DELETE', '/session', undefined, 204);
     expect(await browser.refusal('GET', '/me')).toEqual([401, 'session_unknown']);
+    // A request of the ended session may be answered after the browser has received the cookie of a new one, which has the same name.
+    const late = await browser.ask('GET', '/me', undefined, { cookie: cookie!.split(';')[0]! });
+    expect([late.status, late.headers.getSetCookie()]).toEqual([401, []]);
   });
 
   it('rejects changes from other sites', async () => {

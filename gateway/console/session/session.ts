@@ -74,14 +74,8 @@ function withSession(deps: Pick<ConsoleDeps, 'peers' | 'config' | 'clock'>): Mid
     if (token === undefined) throw fault('session_unknown', {});
     const request = { token, clientAddress: ctx.ip, accountId: String(ctx['params']?.account ?? '') };
     const read = (): Promise<GetSessionResponse> => peers.users.getSession(request, contextOf({ config }));
-    let found: GetSessionResponse;
-    try {
-      found = await read();
-    } catch (error) {
-      if (hasReason(error, 'session_unknown')) clearSession(ctx);
-      throw error;
-    }
-    const { session, user, memberships, actorToken, secondFactorMissing, secondFactorAccounts } = found;
+    // The cookie of an ended session is kept: by the time that this response arrives, the browser may have that of a new session.
+    const { session, user, memberships, actorToken, secondFactorMissing, secondFactorAccounts } = await read();
     visitors.set(ctx, { session: session!, user: user!, memberships, secondFactorMissing, secondFactorAccounts });
     const acting = actingBy(actorToken, async () => (await read()).actorToken, deps);
     actings.set(ctx, acting);
