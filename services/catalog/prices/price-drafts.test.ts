@@ -108,6 +108,21 @@ describe.each(testEngines)('price drafts on %s', (engine) => {
     expect(await versions()).toEqual([]);
   });
 
+  it('are put once, however often the request is repeated, also after their start', async () => {
+    const units = [{ unit: 'web_search', nanoUsd: 1n, maxPerCall: 5 }];
+    const fields = { effectiveFromMs: BigInt(clock.nowMs() + 5000), reasoningNanoUsdPerMtok: 7n, units };
+    const draft = await put(fields, 0n);
+    clock.advance(6000);
+    expect(await put(fields, 0n)).toEqual(draft);
+    expect(await drafts()).toEqual([draft]);
+    const other = { ...fields, outputNanoUsdPerMtok: 1n, effectiveFromMs: BigInt(clock.nowMs() + 5000) };
+    for (const conflict of [() => put(other, 0n), () => put(other, 0n, 'bob@example.com'), () => put(other, draft.version + 1n)])
+      expect(await refusal(conflict())).toMatchObject({ reason: 'failed_precondition', details: { field: 'version' } });
+    const replaced = await put(other, draft.version);
+    expect(await put(other, draft.version)).toEqual(replaced);
+    expect(await refusal(put(other, draft.version, 'bob@example.com'))).toMatchObject({ reason: 'failed_precondition' });
+  });
+
   it('are kept when another request has already added the same price from the same start', async () => {
     const effectiveFromMs = BigInt(clock.nowMs() + 5000);
     const draft = await put({ effectiveFromMs });
@@ -141,7 +156,7 @@ describe.each(testEngines)('price drafts on %s', (engine) => {
 
   it('can be changed only by a caller that has seen the latest version, if the request requires it', async () => {
     const first = await put({}, 0n);
-    expect((await refusal(put({}, 0n))).reason).toBe('failed_precondition');
+    expect((await refusal(put({ inputNanoUsdPerMtok: 2n }, 0n))).reason).toBe('failed_precondition');
     const second = await put({ inputNanoUsdPerMtok: 2n }, first.version);
     expect((await refusal(put({}, first.version))).reason).toBe('failed_precondition');
     expect((await refusal(service.deletePriceDraft({ modelId, version: first.version }, context))).reason).toBe('failed_precondition');

@@ -15,7 +15,7 @@ const authorCharsMax = 200;
 
 /**
  * Stores the draft, replacing the present one. Raises invalid_request for a price out of bounds or a start in the past,
- * model_unknown, failed_precondition when the present draft is not the one to be replaced.
+ * model_unknown, failed_precondition when the present draft is neither the one to be replaced nor the same as the new one.
  */
 export async function putPriceDraft(
   { price: wanted, author, replacesVersion }: PutPriceDraftRequest,
@@ -28,16 +28,24 @@ export async function putPriceDraft(
   return store.change(async (change) => {
     const model = modelNamed(await change.models(), wanted.modelId);
     const nowMs = clock.nowMs();
-    if (wanted.effectiveFromMs !== 0n) refuseBadStart(wanted.effectiveFromMs, nowMs, 'price.');
-    const present = await change.draft(model.id);
-    if (replacesVersion !== undefined && replacesVersion !== (present?.version ?? 0n)) throw draftChanged(model.id, present);
     const price = PriceVersion.fromPartial({ ...wanted, id: '', modelId: model.id, createdAtMs: 0n });
+    const present = await change.draft(model.id);
+    const isReplaced = replacesVersion !== undefined && replacesVersion !== (present?.version ?? 0n);
+    // A repeat of a request whose response was lost finds its own draft.
+    if (isReplaced && present !== undefined && present.author === author && isSamePrice(present.price!, price))
+      return { draft: present, diff: priceDiff(model, price, await change.prices(model.id), nowMs) };
+    if (wanted.effectiveFromMs !== 0n) refuseBadStart(wanted.effectiveFromMs, nowMs, 'price.');
+    if (isReplaced) throw draftChanged(model.id, present);
     // The version is the revision of this change, which is never reused.
     const draft = PriceDraft.fromPartial({ price, version: change.revision, author, updatedAtMs: BigInt(nowMs) });
     await change.putDraft(draft);
     await change.audit(context, { action: 'price.draft', targetId: model.id, detail: { version: draft.version, ...priceDetail(price) } });
     return { draft, diff: priceDiff(model, price, await change.prices(model.id), nowMs) };
   });
+}
+
+function isSamePrice(one: PriceVersion, other: PriceVersion): boolean {
+  return Buffer.from(PriceVersion.encode(one).finish()).equals(PriceVersion.encode(other).finish());
 }
 
 /** Returns the stale-draft conflict: the caller reviewed a different draft than the present one. */
