@@ -162,6 +162,7 @@ export const sentences = {
     default_project: 'The default project of an account cannot be deleted.',
     project_in_use: 'The project has keys that are not revoked. Revoke them or move them to another project first.',
     management_keys_full: 'An account can have at most {max} management keys. Revoke one first.',
+    keys_full: 'An account can have at most {max} keys that are not revoked. Revoke one first.',
     projects_full: 'An account can have at most {max} projects. Delete one first.',
     key_unrotatable: 'The key is revoked and cannot be rotated. Create a new key.',
     last_owner: 'An account needs at least one owner. Make another member an owner first.',

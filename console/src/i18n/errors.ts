@@ -159,6 +159,7 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
   prompts_never_logged: '该账户从不记录提示词与回答。所有者可以在账户设置中更改。',
   default_project: '账户的默认项目不能删除。',
   project_in_use: '此项目还有未吊销的密钥。请先吊销这些密钥，或将其移到其他项目。',
+  keys_full: '一个账户最多可有 {max} 个未吊销的密钥，请先吊销一个。',
   projects_full: '一个账户最多可有 {max} 个项目，请先删除一个。',
   management_keys_full: '一个账户最多可有 {max} 个管理密钥，请先吊销一个。',
   key_unrotatable: '密钥已吊销，无法轮换。请创建新密钥。',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { newId } from '#kit/id.js';
+import { idToBytes, newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import {
   type Account,
@@ -12,6 +12,7 @@ import {
   UpdateKeyRequest,
 } from '#proto/auth/v1/auth.js';
 import { hashSecret, isWellFormedSecret } from '#rules/key-secrets.js';
+import { keysMax } from '../store/keys.js';
 import { newAccount, newKey, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 
 describe.each(testEngines)('keys on %s', (engine) => {
@@ -42,6 +43,30 @@ describe.each(testEngines)('keys on %s', (engine) => {
         version: 1n,
         createdAtMs: BigInt(auth.clock.nowMs()),
       });
+    });
+
+    it('up to a maximum per account, in which revoked keys do not count', async () => {
+      const other = await newAccount(auth.service);
+      const { key: first } = await newKey(auth.service, other);
+      const row = (await auth.db
+        .knex('platform_key')
+        .where({ id: idToBytes('key', first.id) })
+        .first()) as object;
+      const copies = Array.from({ length: keysMax - 2 }, (_, index) => ({
+        ...row,
+        id: idToBytes('key', newId('key')),
+        secret_hash: hashSecret(newId('key')),
+        change_number: -1 - index,
+      }));
+      await auth.db.knex.batchInsert('platform_key', copies, 200);
+      const created = await Promise.allSettled([1, 2].map(() => newKey(auth.service, other)));
+      expect(created.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+      expect(created.find(({ status }) => status === 'rejected')).toMatchObject({
+        reason: { reason: 'failed_precondition', details: { rule: 'keys_full' } },
+      });
+      await revoke(first.id, other.id);
+      expect((await newKey(auth.service, other)).key.accountId).toBe(other.id);
+      await auth.db.knex('platform_key').where('change_number', '<', 0).delete();
     });
 
     it('for all models, without a limit and without expiry by default', async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Knex } from 'knex';
 import type { AuditChange } from '#kit/audit/audit-outbox.js';
+import { fault } from '#client/errors/fault.js';
 import type { Database } from '#kit/db/open.js';
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
@@ -66,13 +67,16 @@ function foundKey(row: Row, secretExpiresAtMs: bigint | undefined): FoundKey {
   };
 }
 
+/** Maximum number of keys of an account that are not revoked. */
+export const keysMax = 10_000;
+
 /** Stores keys, with only the hashes of their secrets. */
 export class KeyStore {
   constructor(private readonly db: Database) {}
 
   /**
    * Adds a key to a project. Returns false, and adds nothing, when `call` is a repeat. `check` may refuse the project by throwing. `audit`
-   * runs in the same transaction.
+   * runs in the same transaction. Raises failed_precondition when the account has too many keys.
    */
   add(
     { key, secretHash }: { key: Key; secretHash: Buffer },
@@ -85,7 +89,13 @@ export class KeyStore {
     assert(id !== undefined && accountId !== undefined && secretHash.length === 32);
     return createOnce(this.db, call, { id, atMs: key.createdAtMs }, async (tx) => {
       check(await lockedProject(tx, key.projectId));
+      // Its lock puts concurrent additions in order.
       const changeNumber = await nextChangeNumber(tx);
+      const [row] = (await tx('platform_key')
+        .where({ account_id: accountId })
+        .whereNot({ state: KeyState.KEY_STATE_REVOKED })
+        .count({ keys: '*' })) as Row[];
+      if (asNumber(row!['keys']) >= keysMax) throw fault('keys_full', { max: keysMax });
       await tx('platform_key').insert({
         ...changeableKeyColumns(key),
         id,
