@@ -160,7 +160,7 @@ export const usage: Area = {
         const filter = usageFilterOf(query, call, await keysOfMember(call, { peers }));
         const [{ groups }, creators] = await Promise.all([
           peers.metering.getUsageTotals({ filter, ...grouping }, call.context()),
-          isByMember ? keyCreators(call, { peers }) : undefined,
+          isByMember ? keyCreators(call, query.group_by === 'member' ? 'group_by' : 'then_by', { peers }) : undefined,
         ]);
         const shown =
           creators === undefined ? groups : byCreator(groups, query.group_by === 'member' ? 'name' : 'thenName', creators, grouping.thenBy);

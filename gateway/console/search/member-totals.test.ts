@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { GetUsageTotalsResponse_Group as Group, GroupBy } from '#proto/metering/v1/metering.js';
-import { byCreator } from './member-totals.js';
+import type { OperationDeps } from '../deps.js';
+import type { Call } from '../table/operation.js';
+import { byCreator, keyCreators } from './member-totals.js';
 
 const creators = new Map([
   ['key_1', 'user_ada'],
@@ -57,5 +59,22 @@ describe('totals by member', () => {
       ['user_ada', '2026-11-01'],
       ['user_ada', '2026-11-02'],
     ]);
+  });
+});
+
+describe('the creators of keys', () => {
+  it('are read of at most 100,000 keys', async () => {
+    let pages = 0;
+    const listKeys = async () => {
+      pages += 1;
+      return {
+        keys: Array.from({ length: 1000 }, (_, index) => ({ id: `key_${pages}_${index}`, createdByUserId: '' })),
+        nextPageToken: 'more',
+      };
+    };
+    const call = { accountId: 'acct_1', context: () => undefined } as unknown as Call;
+    const deps = { peers: { auth: { listKeys } } } as unknown as OperationDeps;
+    await expect(keyCreators(call, 'group_by', deps)).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'group_by' } });
+    expect(pages).toBe(101);
   });
 });

@@ -8,16 +8,28 @@ import type { OperationDeps } from '../deps.js';
 import type { Call } from '../table/operation.js';
 
 const pageSize = 1000;
+/** Maximum number of keys that are read into memory. Revoked keys count too. */
+const keysReadMax = 100_000;
 
-/** Returns the creator of each key of the account by its id; "" for keys that were created without a user. Raises role_not_permitted. */
-export async function keyCreators(call: Call, { peers }: Pick<OperationDeps, 'peers'>): Promise<ReadonlyMap<string, string>> {
+/**
+ * Returns the creator of each key of the account by its id; "" for keys that were created without a user. Raises role_not_permitted, and
+ * invalid_request for the parameter `field` if the account has too many keys.
+ */
+export async function keyCreators(
+  call: Call,
+  field: 'member' | 'group_by' | 'then_by',
+  { peers }: Pick<OperationDeps, 'peers'>,
+): Promise<ReadonlyMap<string, string>> {
   const { accountId, projectIds, role } = call;
   if (projectIds !== undefined) throw fault('permission', { role: roleName(role), permission: 'look' });
   const creators = new Map<string, string>();
   const listed = pagesOf((pageToken) =>
     peers.auth.listKeys({ accountId, projectId: '', pageSize, pageToken, newestFirst: true }, call.context()),
   );
-  for await (const { keys } of listed) for (const { id, createdByUserId } of keys) creators.set(id, createdByUserId);
+  for await (const { keys } of listed) {
+    for (const { id, createdByUserId } of keys) creators.set(id, createdByUserId);
+    if (creators.size > keysReadMax) throw fieldFault(field, 'keys_of_member', { max: keysReadMax });
+  }
   return creators;
 }
 
@@ -36,7 +48,7 @@ export async function keysOfMember(
   const { member = '' } = call.query;
   if (member === '') return [];
   if (member !== nobody && !isId('user', member)) throw fieldFault('member', 'member_or_none', { none: nobody });
-  const creators = await keyCreators(call, deps);
+  const creators = await keyCreators(call, 'member', deps);
   const keys = [...creators].filter(([, userId]) => userId === (member === nobody ? '' : member)).map(([keyId]) => keyId);
   if (keys.length > keysMax) throw fieldFault('member', 'keys_of_member', { max: keysMax });
   return keys.length === 0 ? [noKey] : keys;
