@@ -168,7 +168,7 @@ export const sentences = {
     last_owner: 'An account needs at least one owner. Make another member an owner first.',
     last_operator: 'This is the last operator who can sign in. Make another user an operator first.',
     only_sign_in: 'This is the only way for you to sign in. Set a password first.',
-    reauthenticate: 'Enter your password or use a second factor first: this changes how you sign in.',
+    reauthenticate: 'Enter your password, use a second factor, or sign in again first: this changes how you sign in.',
     no_second_factor: 'You have no second factor. Set one up first.',
     totp_present: 'You already have an authenticator app. Remove it before you set up another one.',
     factors_full: 'A user can have at most {max} second factors. Remove one first.',

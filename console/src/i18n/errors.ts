@@ -166,7 +166,7 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
   last_owner: '账户至少要有一名所有者，请先将其他成员设为所有者。',
   last_operator: '这是最后一名可以登录的运维人员，请先将其他用户设为运维人员。',
   only_sign_in: '这是您唯一的登录方式，请先设置密码。',
-  reauthenticate: '此操作会更改您的登录方式，请先输入密码或完成两步验证。',
+  reauthenticate: '此操作会更改您的登录方式，请先输入密码、完成两步验证或重新登录。',
   no_second_factor: '您尚未启用两步验证，请先设置。',
   totp_present: '您已有验证器应用。如需更换，请先移除现有的。',
   factors_full: '一位用户最多可有 {max} 种两步验证方式，请先移除一种。',

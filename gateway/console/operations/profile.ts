@@ -22,6 +22,8 @@ import { type Area, done, ok, operation } from '../table/operation.js';
 const passwordErrors = {
   sign_in_refused: 'The current password is wrong or missing.',
   sign_in_throttled: 'Too many attempts failed; wait for `retry-after`.',
+  failed_precondition:
+    'With the rule `reauthenticate`: a user without a password must have authenticated in this session within the last 15 minutes.',
 };
 
 export const profile: Area = {

@@ -5,6 +5,7 @@ import { found } from '../requests/found.js';
 import { signInRefused } from './begin-session.js';
 import type { UserDeps } from './deps.js';
 import { checkedId } from '../requests/fields.js';
+import { assertRecentlyAuthenticated } from './second-factor/recent.js';
 import type { StoredUser } from '../users/store/users.js';
 import { checkPassword } from './throttle.js';
 
@@ -29,9 +30,12 @@ export async function sessionOf(user: User, sessionId: string, { sessions, clock
   return session?.userId === user.id ? session : undefined;
 }
 
-/** Raises sign_in_refused for a wrong password unless the user has none, sign_in_throttled and overloaded. */
+/**
+ * Raises sign_in_refused for a wrong password, sign_in_throttled and overloaded; for a user without a password, failed_precondition unless they have
+ * authenticated recently.
+ */
 export async function assertCurrentPassword({ session, stored }: SessionUser, password: string, deps: UserDeps): Promise<void> {
-  if (stored.password === undefined) return;
+  if (stored.password === undefined) return assertRecentlyAuthenticated(session, deps.clock);
   const who = { email: stored.user.email, address: session.client!.address, userId: stored.user.id };
   if (!(await checkPassword(who, password, stored.password, deps))) throw signInRefused();
 }

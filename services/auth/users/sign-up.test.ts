@@ -276,16 +276,22 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
     await expect(disconnect(other.signedIn!.user!.id)).rejects.toMatchObject({ reason: 'failed_precondition' });
   });
 
-  it('connect identities only shortly after they have entered their password, if they have one', async () => {
+  it('connect identities only shortly after they have entered their password, or signed in if they have none', async () => {
     const { session } = await signIn((await add('unattended@example.com')).email);
-    const { signedIn: without } = await byIdentity(claims('passwordless@example.com'), true);
+    const identity = claims('passwordless@example.com');
+    const { signedIn: without } = await byIdentity(identity, true);
     const connect = (sessionId: string) =>
       auth.users.connectIdentity({ sessionId, response: identityResponse(claims('mallory@example.com')) }, operator);
     auth.clock.advance(recentMs + 1);
     await expect(connect(session!.id)).rejects.toMatchObject({ reason: 'failed_precondition', details: { rule: 'reauthenticate' } });
     await auth.users.confirmPassword({ sessionId: session!.id, currentPassword: password }, operator);
     await connect(session!.id);
-    await connect(without!.session!.id);
+    await expect(connect(without!.session!.id)).rejects.toMatchObject({
+      reason: 'failed_precondition',
+      details: { rule: 'reauthenticate' },
+    });
+    const { signedIn: again } = await byIdentity(identity);
+    await connect(again!.session!.id);
   });
 
   it('change their name freely, but their address only with the current password', async () => {

@@ -2,7 +2,15 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { idToBytes, newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import type { Account } from '#proto/auth/v1/auth.js';
-import { type AuditEvent, ListAuditEventsRequest, Role, type SignedIn, UpdateUserRequest, type User } from '#proto/auth/v1/users.js';
+import {
+  type AuditEvent,
+  ListAuditEventsRequest,
+  Role,
+  type SignedIn,
+  UpdateProfileRequest,
+  UpdateUserRequest,
+  type User,
+} from '#proto/auth/v1/users.js';
 import { newAccount, newClient, newKey, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { maskOf } from '../testing/mask-of.js';
 import { hashPassword, isPassword } from './password.js';
@@ -223,6 +231,29 @@ describe.each(testEngines)('users on %s', (engine) => {
     const late = await link();
     auth.clock.advance(15 * 60_000);
     await expect(redeem(late)).rejects.toMatchObject({ reason: 'sign_in_refused' });
+  });
+
+  it('without a password change how they sign in only shortly after an authentication', async () => {
+    const { email } = await add('none@example.com', { password: '' });
+    const enter = async (): Promise<string> => {
+      const { token } = await auth.users.createSignInLink({ email, sendMail: false, language: '' }, operator);
+      return (await auth.users.redeemSignInLink({ token, client: newClient() }, operator)).signedIn!.session!.id;
+    };
+    const changes = (sessionId: string) => [
+      () => auth.users.confirmPassword({ sessionId, currentPassword: '' }, operator),
+      () =>
+        auth.users.updateProfile(
+          UpdateProfileRequest.fromPartial({ sessionId, email: 'some@example.com', updateMask: ['email'] }),
+          operator,
+        ),
+      () => auth.users.setPassword({ sessionId, currentPassword: '', newPassword: password }, operator),
+    ];
+    const stale = await enter();
+    auth.clock.advance(15 * 60_000 + 1);
+    for (const change of changes(stale))
+      await expect(change()).rejects.toMatchObject({ reason: 'failed_precondition', details: { rule: 'reauthenticate' } });
+    await auth.users.updateProfile(UpdateProfileRequest.fromPartial({ sessionId: stale, name: 'Ada', updateMask: ['name'] }), operator);
+    for (const change of changes(await enter())) await change();
   });
 
   it('are signed out immediately when they are disabled', async () => {

@@ -5,7 +5,7 @@ import type { ConfirmPasswordRequest, ConfirmPasswordResponse } from '#proto/aut
 import type { UserDeps } from '../deps.js';
 import { assertCurrentPassword, userOfSession } from '../current-password.js';
 
-/** Raises invalid_request, not_found, sign_in_refused, sign_in_throttled and overloaded. */
+/** Raises invalid_request, not_found, sign_in_refused, sign_in_throttled, overloaded and failed_precondition. */
 export async function confirmPassword(
   { sessionId, currentPassword }: ConfirmPasswordRequest,
   _context: CallContext,

@@ -10,7 +10,7 @@ import { assertRecentlyAuthenticated } from '../second-factor/recent.js';
 import { identitiesMax, unlessDuplicate } from '../store/identities.js';
 
 /**
- * Raises invalid_request, not_found, failed_precondition for too many identities and for a user who has a password but no recent authentication, and
+ * Raises invalid_request, not_found, failed_precondition for too many identities and for a user who has not authenticated recently, and
  * already_exists for another user's identity. A repeat changes nothing.
  */
 export async function connectIdentity(
@@ -23,7 +23,7 @@ export async function connectIdentity(
   const who = await userOfSession(request.sessionId, deps);
   const { userId, stored } = who;
   // The gateway confirms the password before the redirect to the provider, but keeps the session in a cookie that the client can forge.
-  if (stored.password !== undefined) assertRecentlyAuthenticated(who.session, clock);
+  assertRecentlyAuthenticated(who.session, clock);
   const before = await identities.list(userId);
   if (before.length >= identitiesMax) throw fault('identities_full', { max: identitiesMax });
   const identity = newIdentity(claims, clock.nowMs());

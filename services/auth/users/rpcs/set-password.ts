@@ -11,7 +11,7 @@ import { assertCurrentPassword, userOfSession } from '../current-password.js';
 /** How long after a sign-in with a link the password can be set without the current one, in milliseconds. */
 const linkTrustMs = 15 * 60_000;
 
-/** Raises invalid_request, not_found, sign_in_refused for a wrong current password, sign_in_throttled and overloaded. */
+/** Raises invalid_request, not_found, sign_in_refused for a wrong current password, sign_in_throttled, overloaded and failed_precondition. */
 export async function setPassword(request: SetPasswordRequest, context: CallContext, deps: UserDeps): Promise<SetPasswordResponse> {
   const { audit, db, identities, users, resets, sessions, clock, log } = deps;
   const sessionId = checkedId('session_id', 'sess', request.sessionId);

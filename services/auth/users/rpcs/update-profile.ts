@@ -12,7 +12,7 @@ import { assertCurrentPassword, userOfSession, type SessionUser } from '../curre
 import type { UserChange } from '../store/users.js';
 import { attemptsMax, giveAttemptBack, takeAttempt } from '../throttle.js';
 
-/** Raises invalid_request, not_found, already_exists, sign_in_refused for a wrong current password, sign_in_throttled and overloaded. */
+/** Raises invalid_request, not_found, already_exists, sign_in_refused for a wrong current password, sign_in_throttled, overloaded and failed_precondition. */
 export async function updateProfile(request: UpdateProfileRequest, context: CallContext, deps: UserDeps): Promise<UpdateProfileResponse> {
   const mask = checkedUpdateMask(request.updateMask, ['name', 'email']);
   const name = mask.has('name') ? checkedName(request.name) : undefined;

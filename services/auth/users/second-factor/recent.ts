@@ -3,7 +3,7 @@ import { fault } from '#client/errors/fault.js';
 import type { Clock } from '#kit/clock.js';
 import type { Session } from '#proto/auth/v1/users.js';
 
-/** How long after an authentication second factors can be changed, in milliseconds. */
+/** How long after an authentication a user can change how they sign in without another proof, in milliseconds. */
 export const recentMs = 15 * 60_000;
 
 /** Raises failed_precondition with the rule `reauthenticate`. */
