@@ -24,15 +24,25 @@ export default defineConfig({
     reportCompressedSize: false,
     chunkSizeWarningLimit: 1000,
     rolldownOptions: {
-      // What most pages share is one file, what some share is another, and the icons of several pages are a third: many small ones would compress worse.
+      // What most pages share is one file, what some share is another, and small modules and the icons of several pages are two more: many small ones would
+      // compress worse.
       output: {
+        // Each file names the files that it imports, and hashes do not compress. Seven characters, the fewest that the bundler accepts, still tell
+        // the versions of a file apart.
+        entryFileNames: 'assets/[name]-[hash:7].js',
+        chunkFileNames: 'assets/[name]-[hash:7].js',
         codeSplitting: {
           groups: [
             { name: 'shared', test: /console[\\/]src[\\/](ui[\\/](?!dialog)|format)/, minShareCount: 22 },
             {
               name: 'common',
-              test: /console[\\/]src[\\/](ui[\\/](?!dialog|menu|tabs|toast)|format|api|session|pages[\\/](billing[\\/]parts|(keys|projects)[\\/]queries|users[\\/]query-keys))/,
-              minShareCount: 6,
+              test: /console[\\/]src[\\/](ui[\\/](?!dialog|menu|tabs|toast)|format[\\/](?!calendar)|api|session|pages[\\/](billing[\\/]parts|(keys|projects)[\\/]queries|users[\\/]query-keys))/,
+              minShareCount: 4,
+            },
+            {
+              name: 'small',
+              test: /suggested-model|save-file|delivery-state|form-faults|sign-in-options|arrive|pages.*printer/,
+              minShareCount: 2,
             },
             { name: 'icons', test: /lucide-react[\\/]dist[\\/]esm[\\/]icons/, minShareCount: 3 },
           ],
