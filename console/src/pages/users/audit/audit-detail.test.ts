@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { upstreamLimits } from '../../../../../proto/rules/upstream-limits.js';
 import { auditFields } from '../../../i18n/audit-fields.js';
 import { detailParts, type DetailWords, targetText } from './audit-detail.js';
 
@@ -67,6 +68,25 @@ describe('an entry of the audit log', () => {
       'Changed: URL, Events',
       'Invitation: key_…89abcdef',
       'Per million tokens: Input: $0.50',
+    ]);
+  });
+
+  it('names the fields of the operator’s events in both languages', () => {
+    const fields = [
+      ...upstreamLimits.map(({ field }) => field),
+      ...'allowed_fields context_limit_tokens eject_for_ms ended failed_step has_password hedge_after_ms identity image_tokens_max'.split(
+        ' ',
+      ),
+      ...'input_modalities language max_per_call mode ok output_limit_tokens output_modalities prefix_affinity priority retried'.split(' '),
+      ...'tokenizer truncated version voided weight whole_answers withdrawn'.split(' '),
+      ...Object.keys(auditFields.en),
+    ];
+    expect(fields.filter((field) => !Object.hasOwn(auditFields['zh-CN'], field))).toEqual([]);
+    expect(shown({ connect_timeout_ms: 1500, context_limit_tokens: 128_000, has_password: true, ok: false })).toEqual([
+      'Connect timeout: 1.50 s',
+      'Context limit: 128,000',
+      'Password set: yes',
+      'Passed: no',
     ]);
   });
 });

@@ -63,7 +63,7 @@ const isNothing = (value: unknown): boolean =>
   value === null || value === undefined || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
 
 function fieldName(name: string, { words }: DetailWords): string {
-  const plain = name.replaceAll('_', ' ');
+  const plain = name.replace(/_(ms|tokens)$/, '').replaceAll('_', ' ');
   return words[name] ?? plain.charAt(0).toUpperCase() + plain.slice(1);
 }
 
