@@ -15,7 +15,7 @@ export function fill(template: string, params: Readonly<Record<string, Value>>):
   return template.replace(/\{(\w+)(?::(\w+))?\}/g, (whole, name: string, noun: string | undefined) => {
     const value = params[name];
     if (value === undefined) return whole;
-    if (noun !== undefined) return `${value} ${noun}${String(value) === '1' ? '' : 's'}`;
+    if (noun !== undefined) return `${value} ${String(value) === '1' ? noun : `${noun.replace(/ry$/, 'rie')}s`}`;
     if (name === 'what') return String(value).replaceAll('_', ' ');
     return name.endsWith('_nano_usd') ? `$${formatUsd(BigInt(value))}` : String(value);
   });

@@ -109,6 +109,20 @@ describe('the texts for errors', () => {
     expect(say({ name: 'xx', state: 'up' })).toBe('须为 on, off 之一。');
   });
 
+  it('say that a field must not be empty, and otherwise count in the singular or the plural', () => {
+    const schema = Type.Object({
+      url: Type.String({ minLength: 1, maxLength: 1 }),
+      events: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 2 })),
+    });
+    const read = bodyReader(schema, 'dots', { withRules: true });
+    const say = (body: unknown, language: 'en' | 'zh-CN' = 'en'): string => wordsAtField(sent(thrownBy(() => read(body))), language);
+    expect(say({ url: '' })).toBe('Must not be empty.');
+    expect(say({ url: '' }, 'zh-CN')).toBe('不能为空。');
+    expect(say({ url: 'x', events: [] })).toBe('Must not be empty.');
+    expect(say({ url: 'xx' })).toBe('Must have at most 1 character.');
+    expect(say({ url: 'x', events: ['a', 'b', 'c'] })).toBe('Must have at most 2 entries.');
+  });
+
   it('show an error of a newer gateway by its code, with the API’s own sentence', () => {
     const newer = { code: 'failed_precondition', rule: 'of_tomorrow', params: {}, field: null, message: 'The catalog is being painted.' };
     expect(wordsOf(newer, 'zh-CN')).toEqual({ text: chineseSentences.failed_precondition, detail: newer.message });

@@ -33,6 +33,7 @@ export const chineseFieldRules: Readonly<Record<FieldRule, string>> = {
   at_least: '不能小于 {min}',
   at_most: '不能大于 {max}',
   range: '须为 {min} 至 {max}',
+  not_empty: '不能为空',
   min_length: '至少 {min} 个字符',
   max_length: '最多 {max} 个字符',
   length: '须为 {min} 至 {max} 个字符',

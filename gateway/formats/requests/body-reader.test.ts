@@ -38,7 +38,8 @@ describe('reading a body', () => {
     ['a value that is not an object', 'text', 'invalid_request body: must be object'],
     ['a missing field', { shapes: valid.shapes }, 'invalid_request title: Field required'],
     ['a wrong type', { ...valid, title: 1 }, 'invalid_request title: must be string'],
-    ['too few items', { ...valid, shapes: [] }, 'invalid_request shapes: must not have fewer than 1 items'],
+    ['an empty text', { ...valid, title: '' }, 'invalid_request title: must not be empty'],
+    ['no items', { ...valid, shapes: [] }, 'invalid_request shapes: must not be empty'],
     ['a word that is not in the list', { ...valid, size: 'huge' }, 'invalid_request size: must be one of small, large'],
     ['neither of two types', { ...valid, paper: 1 }, 'invalid_request paper: must be string or array'],
     [

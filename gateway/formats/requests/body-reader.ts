@@ -5,7 +5,7 @@ import { type Static, type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Errors } from 'typebox/value';
 import { AppError } from '#client/errors/app-error.js';
-import type { FieldRule } from '#rules/error-sentences.js';
+import { type FieldRule, fieldRules } from '#rules/error-sentences.js';
 import { unsupportedKeyword } from './fields.js';
 import { isObject } from '../rest.js';
 import { ruleKeyword } from '../rule-keyword.js';
@@ -114,8 +114,11 @@ function findFault(node: Node, value: unknown, path: Path): Fault | undefined {
   // Checks only the node's own rules: nested values are searched one by one, and a hostile body could have any number of faults.
   const { items, properties: _properties, required: _required, ...own } = node;
   const [error] = Errors(own as TSchema, value);
-  if (error !== undefined)
-    return faultAt(node, [...path, ...stepsOf(error.instancePath)], leafText(node, value, error.message), ruleOf(node, value, error));
+  if (error !== undefined) {
+    const rule = ruleOf(node, value, error);
+    const text = rule?.rule === 'not_empty' ? fieldRules.not_empty : leafText(node, value, error.message);
+    return faultAt(node, [...path, ...stepsOf(error.instancePath)], text, rule);
+  }
   if (items === undefined || !Array.isArray(value)) return undefined;
   return firstFault(value, (item, index) => findFault(items, item, [...path, index]));
 }
@@ -188,6 +191,7 @@ function ruleOf(node: Node, value: unknown, { keyword, params }: { keyword: stri
   if (node[ruleKeyword] !== undefined && typeof value === 'string') return { rule: node[ruleKeyword] };
   const rule = rulesOfKeywords[keyword];
   const limit = String((params as { limit?: unknown }).limit);
+  if (rule?.startsWith('min_') === true && limit === '1') return { rule: 'not_empty' };
   return rule === undefined
     ? undefined
     : { rule, params: rule.startsWith('at_least') || rule.startsWith('min') ? { min: limit } : { max: limit } };
