@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { usdText } from '../../console/src/format/money.js';
 import { chat, settled } from '../support/clients/calls.js';
-import { newMember, type Page, type Person, settledPage, startChromium } from '../support/clients/chromium.js';
+import { newMember, type Page, type Person, pressTwice, settledPage, startChromium } from '../support/clients/chromium.js';
 import { addMember, signedIn } from '../support/clients/console.js';
 import { eventually } from '../support/systems/process.js';
 import { browserModes, startSystem, type System } from '../support/systems/system.js';
@@ -285,6 +285,19 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
       await page.getByRole('button', { name: 'I have saved them' }).click();
       await page.getByRole('row').nth(1).getByText('Dec 31, 2099, 23:59').waitFor();
     }
+    await person.close();
+  });
+
+  it('create codes once, however fast the button is pressed', async () => {
+    const person = await newMember(chromium, system, sample.owner);
+    const page = await person.open('/operator/codes');
+    let batches = 0;
+    page.on('request', (request) => (batches += request.method() === 'POST' && request.url().endsWith('/codes') ? 1 : 0));
+    await page.getByRole('button', { name: 'Create codes' }).first().click();
+    await page.getByLabel('Value in USD').fill('1');
+    await pressTwice(page.getByRole('dialog').getByRole('button', { name: 'Create codes' }));
+    await page.getByRole('button', { name: 'I have saved them' }).click();
+    expect(batches).toBe(1);
     await person.close();
   });
 

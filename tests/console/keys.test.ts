@@ -7,11 +7,12 @@ import { usdText } from '../../console/src/format/money.js';
 import { chat, settled } from '../support/clients/calls.js';
 import {
   accessibilityFaults,
-  popup,
   newMember,
   newPerson,
   type Page,
   type Person,
+  popup,
+  pressTwice,
   screenshot,
   sidewaysScroll,
   startChromium,
@@ -248,6 +249,20 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await page.waitForFunction(() => history.state === null || !('tollgateStaying' in (history.state as object)));
     await page.goBack();
     await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
+    await expectNoFaults(person);
+  });
+
+  it('are rotated once, however fast the button is pressed', async () => {
+    await api.must('POST', keysPath, { name: 'turned once' }, 201);
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open(keysPath);
+    let rotations = 0;
+    page.on('request', (request) => (rotations += request.url().endsWith('/rotate') ? 1 : 0));
+    await act(page, 'turned once', 'Rotate secret');
+    await pressTwice(popup(page).getByRole('button', { name: 'Rotate', exact: true }));
+    await page.getByText('Your new secret').waitFor();
+    expect(rotations).toBe(1);
+    await page.getByRole('button', { name: 'I have saved it' }).click();
     await expectNoFaults(person);
   });
 

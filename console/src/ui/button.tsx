@@ -1,6 +1,6 @@
 // Buttons, and links that look like them.
 import { Plus } from 'lucide-react';
-import type { ComponentProps, ReactNode } from 'react';
+import { type ComponentProps, type ReactNode, useRef } from 'react';
 import { Link } from 'wouter';
 import { classNames } from './class-names.js';
 
@@ -28,7 +28,10 @@ interface Props {
   readonly size?: 'normal' | 'small';
 }
 
-/** A button. While `busy`, it ignores clicks and shows that it is busy. */
+/** Longer than React Query takes to report that a mutation is pending, after which the button is busy. */
+const holdMs = 10;
+
+/** A button. While `busy`, it ignores clicks and shows that it is busy. A second click without a gap is ignored too. */
 export function Button({
   look,
   size,
@@ -38,9 +41,19 @@ export function Button({
   disabled,
   ...rest
 }: ComponentProps<'button'> & Props & { busy?: boolean }) {
+  const isHeld = useRef(false);
   return (
     <button
       type={type}
+      onClickCapture={(event) => {
+        if (isHeld.current) {
+          event.preventDefault();
+          event.stopPropagation();
+          return;
+        }
+        isHeld.current = true;
+        setTimeout(() => (isHeld.current = false), holdMs);
+      }}
       disabled={disabled === true || busy}
       aria-busy={busy || undefined}
       className={classNames(buttonClass(look, size), className)}

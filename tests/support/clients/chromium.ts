@@ -106,6 +106,14 @@ export async function newMember(
 /** Returns the open dialog; toasts have the role of dialogs too, but are not modal. */
 export const popup = (page: Page): Locator => page.locator('[role=dialog]:not([aria-modal=false])');
 
+/** Clicks a button twice without a gap, before the page can show the effect of the first click. */
+export async function pressTwice(button: Locator): Promise<void> {
+  await button.evaluate((element: HTMLElement) => {
+    element.click();
+    element.click();
+  });
+}
+
 /** Returns a fact in a list of names and values. */
 export const fact = (page: Page, name: string): Locator =>
   page.locator('dl > div', { has: page.locator('dt', { hasText: new RegExp(`^${name}$`) }) });
