@@ -438,6 +438,8 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await page.getByRole('searchbox').fill('many 7');
     await page.getByRole('link', { name: 'many 59' }).waitFor({ state: 'detached' });
     expect(new URL(page.url()).searchParams.get('q')).toBe('many 7');
+    await page.getByRole('searchbox').fill('x'.repeat(201));
+    await page.getByText('No keys match').waitFor();
     await page.getByRole('searchbox').fill('nothing like it');
     await page.getByText('No keys match').waitFor();
     await expectNoFaults(person);

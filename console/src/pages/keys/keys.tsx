@@ -125,6 +125,7 @@ function Search({ q, state, project, set }: { q: string; state: string; project:
         className="control max-w-sm"
         aria-label={t.searchLabel}
         placeholder={t.searchHint}
+        maxLength={200}
         value={text}
         autoComplete="off"
         onChange={(event) => setText(event.target.value)}
