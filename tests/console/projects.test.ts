@@ -48,6 +48,7 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     await form.getByText('Enter an amount above 0, for example 25 or 0.5.').waitFor();
     await settledPage(page);
     expect(await accessibilityFaults(page)).toEqual([]);
+    await form.getByRole('group', { name: 'Permitted models' }).waitFor();
     await form.getByLabel('Name').fill('Search');
     await form.getByLabel('Limit in USD').fill('2');
     await form.getByLabel('Requests per minute').fill('600');
