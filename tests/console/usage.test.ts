@@ -345,6 +345,16 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await person.close();
   });
 
+  it('says that the histogram over all records shows 90 days', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open(`${account}/usage/records?range=all`);
+    await page.getByText('Chart: last 90 days').waitFor();
+    await page.getByRole('radio', { name: '24 h' }).check();
+    await page.getByText('Chart: last 90 days').waitFor({ state: 'detached' });
+    await page.getByRole('group', { name: /^Calls and errors over time/ }).waitFor();
+    await person.close();
+  });
+
   it('adds a new call at the top automatically, and requests each page once', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.context.newPage();

@@ -37,8 +37,10 @@ export function Money() {
   const sums = [useSpent(0), useSpent(6), useSpent(29)] as const;
   const error = [balance, ...sums].map(faultOf).find((fault) => fault !== null);
   const spent = sums.map(({ data }) => data?.data[0]);
+  // Today is not over, so the last seven days are shorter than that.
+  const weekMs = Date.now() - startOfDayAgo(6, Date.now(), useOffsetAt());
   const days =
-    balance.data === undefined || spent[1] === undefined ? undefined : runwayDays(balance.data.available_usd, spent[1].charge_usd);
+    balance.data === undefined || spent[1] === undefined ? undefined : runwayDays(balance.data.available_usd, spent[1].charge_usd, weekMs);
   const isHeld = balance.data !== undefined && nanoUsdOf(balance.data.held_usd) > 0n;
 
   function runway(): string {

@@ -1,11 +1,11 @@
 // How long the money lasts. Pure.
 import { nanoUsdOf } from '../../format/money.js';
 
-const paceDays = 7n;
+const dayMs = 86_400_000;
 
-/** Returns for how many whole days the available balance lasts at the pace of the last seven days; null when nothing was spent in them. */
-export function runwayDays(availableUsd: string, spentUsd: string): number | null {
+/** Returns for how many whole days the available balance lasts at the pace of a period with this spend; null when nothing was spent in it. */
+export function runwayDays(availableUsd: string, spentUsd: string, periodMs: number): number | null {
   const [available, spent] = [nanoUsdOf(availableUsd), nanoUsdOf(spentUsd)];
   if (spent <= 0n) return null;
-  return available <= 0n ? 0 : Number((available * paceDays) / spent);
+  return available <= 0n ? 0 : Number((available * BigInt(periodMs)) / (spent * BigInt(dayMs)));
 }
