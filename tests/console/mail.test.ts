@@ -146,6 +146,9 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     await finish.getByText('This is not the password of the sign-up').waitFor();
     await enter(who.password);
     await finish.waitForURL(/\/console\/accounts\/acct_\w+$/);
+    const again = await person.open(link!);
+    await again.getByRole('link', { name: 'Sign up again' }).click();
+    await again.getByLabel('Your name').waitFor();
     await person.close();
   });
 

@@ -47,6 +47,7 @@ export const signInText = dictionary(
       'Enter the password that you chose when you signed up. If you did not sign up, close this page: no account is created.',
     signUpRefused:
       'This is not the password of the sign-up, or the link was already used or has expired. To choose another password, sign up again.',
+    signUpAgain: 'Sign up again',
 
     linkTitle: 'Sign in with a link',
     linkHint: 'This link works once. Press the button to use it in this browser.',
@@ -113,6 +114,7 @@ export const signInText = dictionary(
     signUpFinish: '完成注册',
     signUpFinishHint: '请输入您注册时设置的密码。如果不是您本人注册，请关闭此页面，不会创建任何账户。',
     signUpRefused: '密码与注册时设置的不一致，或链接已被使用或已过期。如需设置其他密码，请重新注册。',
+    signUpAgain: '重新注册',
 
     linkTitle: '通过链接登录',
     linkHint: '此链接只能使用一次。点击按钮即可在此浏览器中登录。',

@@ -66,6 +66,12 @@ function Finish({ token }: { token: string }) {
           {t.signUp}
         </Button>
       </Form>
+      {/* Loads the page: within the console it would keep the token. */}
+      <p className="mt-6">
+        <a href="sign-up" className="link">
+          {t.signUpAgain}
+        </a>
+      </p>
     </>
   );
 }
