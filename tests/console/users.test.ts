@@ -228,6 +228,16 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await host.close();
   });
 
+  it('are told where an account has no members', async () => {
+    const { id } = await system.json<{ id: string }>('account', 'create', 'Empty');
+    await addUser(system, 'operator@example.com', password, '--operator');
+    const person = await newMember(chromium, system, { email: 'operator@example.com', password });
+    const page = await person.open(`/accounts/${id}/members`);
+    await page.getByText('No members yet').waitFor();
+    expect(await page.getByRole('table', { name: 'Members' }).count()).toBe(0);
+    await person.close();
+  });
+
   it('see their sessions, and end them', async () => {
     await addUser(system, 'many@example.com', password);
     const who = { email: 'many@example.com', password };

@@ -7,7 +7,7 @@ import { useText } from '../../../i18n/text.js';
 import { useAccount, useMe } from '../../../session/account.js';
 import { Badge } from '../../../ui/badge.js';
 import { Button } from '../../../ui/button.js';
-import { Card, PageHeader, Section } from '../../../ui/layout.js';
+import { Card, Empty, PageHeader, Section } from '../../../ui/layout.js';
 import { ActionMenu } from '../../../ui/menu.js';
 import { Fetched } from '../../../ui/query.js';
 import { type Column, DataTable } from '../../../ui/table.js';
@@ -92,11 +92,15 @@ export default function MembersPage() {
       />
       <Section>
         <Fetched query={query}>
-          {({ data }) => (
-            <Card flush>
-              <DataTable caption={t.title} columns={columns} rows={data} rowKey={({ id }) => id} />
-            </Card>
-          )}
+          {({ data }) =>
+            data.length === 0 ? (
+              <Empty title={t.noMembers} />
+            ) : (
+              <Card flush>
+                <DataTable caption={t.title} columns={columns} rows={data} rowKey={({ id }) => id} />
+              </Card>
+            )
+          }
         </Fetched>
       </Section>
       {query.data !== undefined && <SecuritySection account={account} members={query.data.data} />}
