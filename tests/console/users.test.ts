@@ -238,6 +238,15 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await person.close();
   });
 
+  it('learn that no link to set a new password can be sent without mail', async () => {
+    const person = await nobody();
+    const page = await person.open('/forgot');
+    await page.getByText('Ask the operator of this gateway for a sign-in link.').waitFor();
+    expect(await page.getByRole('button', { name: 'Email me a link' }).count()).toBe(0);
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
   it('see their sessions, and end them', async () => {
     await addUser(system, 'many@example.com', password);
     const who = { email: 'many@example.com', password };
