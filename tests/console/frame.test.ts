@@ -202,6 +202,27 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     await stranger.close();
   });
 
+  it('is that of the user who signed in last in another tab', async () => {
+    await addUser(system, 'second@example.com', owner.password);
+    const person = await newMember(chromium, system, owner);
+    const first = await person.open('/settings');
+    await first
+      .getByLabel('Email address')
+      .and(first.locator(`[value="${owner.email}"]`))
+      .waitFor();
+    const second = await person.open('/settings');
+    await second.getByRole('button', { name: 'Settings' }).click();
+    await second.getByRole('button', { name: 'Sign out' }).click();
+    await second.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    await second.getByLabel('Email address').fill('second@example.com');
+    await second.getByLabel('Password').fill(owner.password);
+    await second.keyboard.press('Enter');
+    await second.waitForURL((url) => !url.pathname.endsWith('/sign-in'));
+    await first.evaluate(() => dispatchEvent(new Event('focus')));
+    await first.getByLabel('Email address').and(first.locator('[value="second@example.com"]')).waitFor();
+    await person.close();
+  });
+
   it('remembers theme and language, without flashing in another one', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open('/');

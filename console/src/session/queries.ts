@@ -9,7 +9,11 @@ export const meKey = ['me'] as const;
 /** Returns the signed-in user, or null. */
 export async function fetchMe({ signal }: { signal: AbortSignal }): Promise<Me | null> {
   try {
-    return await getMe(signal);
+    const me = await getMe(signal);
+    // Another user has signed in in another tab: nothing of the previous user may stay on the page.
+    const before = queryClient.getQueryData<Me | null>(meKey);
+    if (before && before.user.id !== me.user.id) location.reload();
+    return me;
   } catch (error) {
     if (error instanceof ApiError && error.code === 'session_unknown') return null;
     throw error;
@@ -39,6 +43,9 @@ export const queryClient = new QueryClient({
     mutations: { networkMode: 'always' },
   },
 });
+
+// Another tab may have signed in as another user, or signed out.
+addEventListener('focus', () => void queryClient.invalidateQueries({ queryKey: meKey }));
 
 /** How often live figures are fetched while the page is visible. */
 export const liveMs = 2000;
