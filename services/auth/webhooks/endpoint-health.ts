@@ -53,14 +53,20 @@ export class EndpointHealth {
     if ((JSON.parse(eventJson) as WebhookBody).test === true && !isGone) return;
     const nowMs = clock.nowMs();
     const sinceMs = await endpoints.noteFailure(attempted, nowMs, failurePauseMsMax);
-    if (isGone || nowMs - sinceMs >= failingMsMax) await this.disable(accountId, attempted, outcome, nowMs);
+    if (!isGone && nowMs - sinceMs < failingMsMax) return;
+    await this.disable(accountId, attempted, outcome, { nowMs, failingByMs: isGone ? undefined : nowMs - failingMsMax });
   }
 
-  private async disable(accountId: string, attempted: AttemptedAddress, outcome: string, nowMs: number): Promise<void> {
+  private async disable(
+    accountId: string,
+    attempted: AttemptedAddress,
+    outcome: string,
+    { nowMs, failingByMs }: { nowMs: number; failingByMs: number | undefined },
+  ): Promise<void> {
     const { db, endpoints, notifications, notifier, audit, log } = this.deps;
     const owners = await this.deps.ownersOf(accountId);
     await db.transaction(async (tx) => {
-      const endpoint = await endpoints.disableFailed(tx, attempted, nowMs);
+      const endpoint = await endpoints.disableFailed(tx, attempted, nowMs, failingByMs);
       if (endpoint === undefined) return;
       const endpointId = endpoint.id;
       await notifications.withdrawFrom(tx, endpointId, { outcome: finding('endpoint_disabled', {}), dueAtMs: nowMs });

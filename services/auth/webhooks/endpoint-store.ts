@@ -120,11 +120,19 @@ export class WebhookEndpointStore {
     return optional(row?.['failing_since_ms'] ?? null, asNumber) ?? nowMs;
   }
 
-  /** Disables an enabled endpoint and returns it; undefined if it is not enabled, or has another address. */
-  async disableFailed(tx: Knex.Transaction, attempted: AttemptedAddress, nowMs: number): Promise<WebhookEndpoint | undefined> {
-    const disabled = await tx('webhook_endpoint')
-      .where({ ...at(attempted), state: enabled })
-      .update({ state: failed, updated_at_ms: nowMs });
+  /**
+   * Disables an enabled endpoint and returns it; undefined if it is not enabled, has another address, or, with `failingByMs`, has not been failing since
+   * then: an owner may have enabled it again meanwhile.
+   */
+  async disableFailed(
+    tx: Knex.Transaction,
+    attempted: AttemptedAddress,
+    nowMs: number,
+    failingByMs: number | undefined,
+  ): Promise<WebhookEndpoint | undefined> {
+    const query = tx('webhook_endpoint').where({ ...at(attempted), state: enabled });
+    if (failingByMs !== undefined) query.where('failing_since_ms', '<=', failingByMs);
+    const disabled = await query.update({ state: failed, updated_at_ms: nowMs });
     return disabled === 1 ? toEndpoint((await tx('webhook_endpoint').where(at(attempted)).first()) as Row) : undefined;
   }
 
