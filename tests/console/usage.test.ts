@@ -221,7 +221,10 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
   });
 
   it('distinguishes the first hour of a day of refused calls from the last one', async () => {
-    await (await chat(system, keys[0]!.secret, { model: 'acme/unknown', messages: [{ role: 'user', content: 'Hello' }] })).text();
+    const refused = await chat(system, keys[0]!.secret, { model: 'acme/unknown', messages: [{ role: 'user', content: 'Hello' }] });
+    await refused.text();
+    const refusal = `${account}/refusals?request_id=${refused.headers.get('x-request-id')}`;
+    await eventually(async () => (await api.get<{ data: unknown[] }>(refusal)).data[0]);
     const person = await newMember(chromium, system, owner);
     const page = await person.open(`${account}/usage/refusals?range=24h`);
     const hours = (await chartRows(page, 'Refused calls per hour, by reason')).map(([hour]) => hour);
