@@ -179,17 +179,21 @@ describe.each(modes)('metrics, %s', (mode) => {
         expect(found.filter(({ series }) => series === 0)).toEqual([]);
         return true;
       }, 30_000);
-      const { groups } = await prometheus.get<{ groups: { rules: { name: string; query: string; health: string }[] }[] }>('rules');
-      const rules = groups.flatMap((group) => group.rules);
-      expect(rules.filter(({ health }) => health !== 'ok')).toEqual([]);
-      const stored = new Set(await prometheus.get<string[]>('label/__name__/values'));
-      const missing = rules.flatMap(({ name, query }) =>
-        metricsIn(query)
-          .filter((metric) => !stored.has(metric))
-          .map((metric) => `${name}: ${metric}`),
-      );
-      // A single process without a listener for other callers has no certificates.
-      expect(missing.filter((each) => mode === 'distributed' || !each.includes('certificate'))).toEqual([]);
+      // A rule records a series only at its next evaluation after the series that it reads.
+      await eventually(async () => {
+        const { groups } = await prometheus.get<{ groups: { rules: { name: string; query: string; health: string }[] }[] }>('rules');
+        const rules = groups.flatMap((group) => group.rules);
+        expect(rules.filter(({ health }) => health !== 'ok')).toEqual([]);
+        const stored = new Set(await prometheus.get<string[]>('label/__name__/values'));
+        const missing = rules.flatMap(({ name, query }) =>
+          metricsIn(query)
+            .filter((metric) => !stored.has(metric))
+            .map((metric) => `${name}: ${metric}`),
+        );
+        // A single process without a listener for other callers has no certificates.
+        expect(missing.filter((each) => mode === 'distributed' || !each.includes('certificate'))).toEqual([]);
+        return true;
+      }, 30_000);
     } finally {
       await prometheus.stop();
     }
