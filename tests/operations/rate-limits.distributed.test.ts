@@ -11,7 +11,7 @@ import { startSystem, type System } from '../support/systems/system.js';
 
 const limit = 600;
 const callers = 50;
-/** Whole minutes in the long form; the short one ends when the limit of the first minute has long been reached. */
+/** Whole minutes in the long form; the short one ends after 25 s, or, on a busy machine, when the limit of the first minute has been reached. */
 const wholeMinutes = Number(process.env['TOLLGATE_TEST_LIMIT_MINUTES'] ?? 0);
 const durationMs = wholeMinutes === 0 ? 25_000 : wholeMinutes * 60_000;
 const tokens = { messages: [{ role: 'user', content: 'tokens=1' }] };
@@ -75,16 +75,19 @@ describe('rate limits over three gateways', () => {
     const beganAtMs = performance.now();
     const minutes = Array.from({ length: Math.max(1, wholeMinutes) }, () => 0);
     const others = new Set<number>();
+    let isReached = wholeMinutes > 0;
     await Promise.all(
       Array.from({ length: callers }, async (_, index) => {
         for (;;) {
           const elapsedMs = performance.now() - beganAtMs;
-          if (elapsedMs >= durationMs) return;
+          if (elapsedMs >= (isReached ? durationMs : 55_000)) return;
           const minute = Math.floor(elapsedMs / 60_000);
           const status = await statusOf(index, secret);
           if (status === 200) minutes[minute]! += 1;
-          else if (status === 429) await sleep(1000);
-          else others.add(status);
+          else if (status === 429) {
+            isReached = true;
+            await sleep(1000);
+          } else others.add(status);
         }
       }),
     );
