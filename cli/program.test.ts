@@ -62,7 +62,7 @@ describe('faults', () => {
     ['ENOSPC', 'A disk is full: why.', 'Make room on it'],
     ['SQLITE_FULL', 'A disk is full: why.', 'Make room on it'],
     ['SQLITE_CANTOPEN', 'A database cannot be used: why.', 'not read-only'],
-  ])('of disks and databases are no bug: %s', (code, fault, fix) => {
+  ])('of disks and databases are not reported as bugs: %s', (code, fault, fix) => {
     expect(explain(Object.assign(new Error('why'), { code }))).toEqual({
       lines: [`error: ${fault}`, expect.stringContaining(fix)],
       exitCode: 1,

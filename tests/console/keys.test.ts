@@ -412,7 +412,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await expectNoFaults(person);
   });
 
-  it('show how far away an expiry is, without the name of a day that may be another', async () => {
+  it('show the time until an expiry in days, without naming a day', async () => {
     const { key } = await api.must<{ key: { id: string } }>('POST', keysPath, { name: 'to be rotated' }, 201);
     await api.must('POST', `${keysPath}/${key.id}/rotate`, { overlap_seconds: 47 * 3600 }, 200);
     const person = await newMember(chromium, system, owner);

@@ -111,7 +111,7 @@ describe.each(browserModes)('the playground, %s', (mode) => {
     await page.close();
   });
 
-  it('stops both models, even if the second is no longer compared with', async () => {
+  it('stops both models, even after the comparison was switched off', async () => {
     const page = await person.open(`/accounts/${sample.accountId}/playground`);
     const compare = page.getByLabel('Compare with a second model');
     await page.getByLabel('Model', { exact: true }).selectOption('sandbox/stall');

@@ -559,7 +559,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await person.close();
   });
 
-  it('says that the user who created a key is no member any more', async () => {
+  it('says that the user who created a key is no longer a member', async () => {
     await addMember(system, accountId, 'former@example.com', 'developer');
     const former = await signedIn(system, 'former@example.com');
     const { user } = await former.get<{ user: { id: string } }>('/me');

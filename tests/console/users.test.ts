@@ -228,7 +228,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await host.close();
   });
 
-  it('are told where an account has no members', async () => {
+  it('see that an account has no members', async () => {
     const { id } = await system.json<{ id: string }>('account', 'create', 'Empty');
     await addUser(system, 'operator@example.com', password, '--operator');
     const person = await newMember(chromium, system, { email: 'operator@example.com', password });
@@ -238,7 +238,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await person.close();
   });
 
-  it('learn that no link to set a new password can be sent without mail', async () => {
+  it('see on the password reset page that no link can be sent without mail', async () => {
     const person = await nobody();
     const page = await person.open('/forgot');
     await page.getByText('Ask the operator of this gateway for a sign-in link.').waitFor();

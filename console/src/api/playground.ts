@@ -33,7 +33,7 @@ interface Chunk {
 /** Returns the request body, the same that any client would send to the API. */
 export const bodyOf = (call: PlaygroundCall): object => ({ ...call, stream: true });
 
-/** Makes the call: yields pieces until the answer is complete and recorded. Throws only ApiError, also when there is no answer or the signal aborts. */
+/** Makes the call: yields pieces until the answer is complete and recorded. Throws only ApiError, even if there is no answer or the signal aborts. */
 export async function* callModel(...call: Parameters<typeof pieces>): AsyncGenerator<Piece, void, void> {
   try {
     yield* pieces(...call);

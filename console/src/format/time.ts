@@ -69,25 +69,27 @@ function timeWriter(language: string, zone: Zone): TimeWriter {
   const day = write({ year: 'numeric', ...date });
   const minute = write({ year: 'numeric', ...date, ...toMinute });
   const second = write({ year: 'numeric', ...date, ...toSecond });
+  const clock = write(toMinute);
   const line = (time: typeof toMinute, far: typeof minute) => {
     const near = write({ ...date, ...time });
     return (instant: string | number | Date) => (year(instant) === year(Date.now()) ? near : far)(instant);
   };
+  const now = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
+  // "yesterday" would name a day, but 47 hours ago may be the day before.
+  const distance = new Intl.RelativeTimeFormat(language);
   return {
     zone,
     day,
     minute,
     line: line(toMinute, minute),
     lineToSecond: line(toSecond, second),
-    short: (instant) => (day(instant) === day(Date.now()) ? write(toMinute) : minute)(instant),
+    short: (instant) => (day(instant) === day(Date.now()) ? clock : minute)(instant),
     second,
     full: (instant) => `${second(instant)} ${zoneName(zone, new Date(instant))}`,
     relative(instant) {
       const seconds = (new Date(instant).getTime() - Date.now()) / 1000;
       const [unit, size] = unitOf(Math.abs(seconds));
-      // "yesterday" would name a day, but 47 hours ago may be the day before.
-      const numeric = unit === 'second' ? 'auto' : 'always';
-      return new Intl.RelativeTimeFormat(language, { numeric }).format(Math.trunc(seconds / size), unit);
+      return (unit === 'second' ? now : distance).format(Math.trunc(seconds / size), unit);
     },
   };
 }

@@ -63,7 +63,7 @@ describe('totals by member', () => {
 });
 
 describe('the creators of keys', () => {
-  it('are read of at most 100,000 keys', async () => {
+  it('are read for at most 100,000 keys', async () => {
     let pages = 0;
     const listKeys = async () => {
       pages += 1;

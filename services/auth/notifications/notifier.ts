@@ -83,7 +83,7 @@ export class Notifier {
 
   /**
    * Attempts a request once more, to `destination`, unless it has changed since it was read. Begins after the transaction, or with the next due ones if
-   * deliveries may be paused. It is claimed within the transaction: a process that found it due would not let this one know the result.
+   * deliveries may be paused. It is claimed within the transaction: `after` would not wait for an attempt of another process.
    */
   async restart(tx: Knex.Transaction, before: StoredNotification, destination: string): Promise<void> {
     const { notifications, clock } = this.deps;

@@ -45,7 +45,7 @@ describe.each(testEngines)('keys on %s', (engine) => {
       });
     });
 
-    it('up to a maximum per account, in which revoked keys do not count', async () => {
+    it('up to a maximum per account, which does not count revoked keys', async () => {
       const other = await newAccount(auth.service);
       const { key: first } = await newKey(auth.service, other);
       const row = (await auth.db

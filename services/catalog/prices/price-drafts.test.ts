@@ -108,7 +108,7 @@ describe.each(testEngines)('price drafts on %s', (engine) => {
     expect(await versions()).toEqual([]);
   });
 
-  it('are put once, however often the request is repeated, also after their start', async () => {
+  it('are put once if the request is repeated, even after their start', async () => {
     const units = [{ unit: 'web_search', nanoUsd: 1n, maxPerCall: 5 }];
     const fields = { effectiveFromMs: BigInt(clock.nowMs() + 5000), reasoningNanoUsdPerMtok: 7n, units };
     const draft = await put(fields, 0n);

@@ -63,7 +63,7 @@ it.each<[string, (socketDir: string) => void]>([
       symlinkSync(folder, socketDir);
     },
   ],
-])('is not where a folder of the same name %s: another user may have created it after the folder was removed', async (_, replace) => {
+])('is not used if its folder %s, because another user may have created that folder after ours was removed', async (_, replace) => {
   const dataDir = join(folder, 'ü'.repeat(60));
   const path = await claim(dataDir);
   replace(dirname(path));

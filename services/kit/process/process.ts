@@ -79,8 +79,9 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
       log,
     });
   } catch (error) {
-    const isAddress = error instanceof AppError;
-    reportFailedStart(error, log, isAddress ? ` Set ${commonSettings(options.name).metricsListen.env} to another address.` : '');
+    // It is raised only for the address at which metrics are served.
+    const fix = error instanceof AppError ? ` Set ${commonSettings(options.name).metricsListen.env} to another address.` : '';
+    reportFailedStart(error, log, fix);
     return process.exit(1);
   }
   const unused = unusedOtelNames(env);

@@ -125,7 +125,7 @@ describe('a service process', () => {
     expect(await exited.promise).toBe(0);
   });
 
-  it('drains although the signal is repeated at once, and stops immediately at a later one', async () => {
+  it('keeps draining if the signal is repeated immediately, and stops at a later one', async () => {
     await run({}, { env: { TOLLGATE_LAME_DUCK: '10m' } });
     process.emit('SIGTERM', 'SIGTERM');
     process.emit('SIGTERM', 'SIGTERM');

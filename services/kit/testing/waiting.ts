@@ -31,7 +31,7 @@ export function raisedBy(call: () => unknown): AppError {
   throw new Error('It did not fail.');
 }
 
-// A test that waits passes as soon as the awaited happens, so this only needs to be longer than a busy machine takes.
+// Longer than a busy machine needs. Tests continue as soon as the condition holds, so only failing ones take this long.
 const waitMsMax = 20_000;
 
 /** Waits until the condition holds, for at most 20 seconds. */

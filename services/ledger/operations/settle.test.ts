@@ -107,7 +107,7 @@ describe('Settle', () => {
     }
   });
 
-  row('S9', 'charges nothing for a released call, and does not take what it paid for the price of a free one', () => {
+  row('S9', 'refuses to settle a released call at any cost but zero, and at zero if it has paid something', () => {
     const released = hold({ state: HOLD_STATE_RELEASED, capturedNanoUsd: 3n });
     for (const stored of [tombstone, released]) expectRefused(touched(stored), settleOperation(3n), 'hold_closed');
     expectRefused(touched(released), settleOperation(0n), 'hold_closed');

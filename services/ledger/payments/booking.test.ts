@@ -1,4 +1,4 @@
-// A refund is deducted once, as far as it is available, and the operator is told about the rest, whatever response of the ledger is lost.
+// A refund that is larger than the available balance is deducted only once, and the missing amount is logged, even if a response of the ledger is lost.
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { AppError } from '#client/errors/app-error.js';
 import { callContext } from '#client/call-context.js';
@@ -28,7 +28,7 @@ describe.each(testEngines)('a refund that is larger than the available balance o
       .filter(({ msg }) => String(msg).startsWith('a refund was larger'))
       .map(({ missing_usd }) => missing_usd);
 
-  it('is reported with what is missing when the provider sends it again after a lost response', async () => {
+  it('logs the missing amount when the provider sends it again after a lost response', async () => {
     const { service, log } = ledger;
     const payment = { paymentId: 'cs_1', accountId, amountNanoUsd: 50_000_000_000n };
     const event: PaymentEvent = { kind: 'refunded', refundId: 'ch_1:5000', amountNanoUsd: 50_000_000_000n, payment };

@@ -5,7 +5,7 @@ const pauseMs = 250;
 
 export function SearchField({ label, value, onChange }: { label: string; value: string; onChange: (value: string) => void }) {
   const [text, setText] = useState(value);
-  // The field follows the address when that changes by itself, for example to the page without a search.
+  // The field follows the address when a link changes it, for example to the page without a search.
   const [known, setKnown] = useState(value);
   if (value !== known) {
     setKnown(value);

@@ -96,7 +96,7 @@ function Table({ keys, models }: { keys: readonly CallableKey[]; models: readonl
   const [isWide] = useState(() => matchMedia('(min-width: 64rem)').matches);
   const sides = [useConversation(accountId), useConversation(accountId)] as const;
   const shown = isComparing ? sides : sides.slice(0, 1);
-  // Also of the second model when it is no longer compared with.
+  // The second model may still be running after the comparison was switched off.
   const isRunning = sides.some((side) => side.isRunning);
   const ids = callable.map(({ id }) => id);
   const first = ids.find((id) => id === wanted) ?? suggestedModel(ids) ?? '';

@@ -44,8 +44,8 @@ export function useCalledModels(): readonly string[] | undefined {
 }
 
 /**
- * Returns the members, and a function that returns the name for a user id. `noMember` and "" mean no member; of a former member, or an operator
- * who is no member, only the id is known.
+ * Returns the members, and a function that returns the name for a user id. `noMember` and "" mean no member. For a former
+ * member, and for an operator who is not a member, only the id is known.
  */
 export function useMembers(): { readonly members: readonly Member[]; memberName(userId: string): string } {
   const account = useAccount();

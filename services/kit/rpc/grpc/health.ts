@@ -48,7 +48,9 @@ export function createHealth(serviceNames: readonly string[]): Health {
   return {
     served: { definition: HealthDefinition, service },
     setServing(isServing, unready = []) {
-      serving = new Set(isServing ? names.filter((name) => (name === '' ? unready.length === 0 : !unready.includes(name))) : []);
+      const next = new Set(isServing ? names.filter((name) => (name === '' ? unready.length === 0 : !unready.includes(name))) : []);
+      if (names.every((name) => next.has(name) === serving.has(name))) return;
+      serving = next;
       changes.dispatchEvent(new Event('change'));
     },
   };

@@ -23,7 +23,7 @@ export default function Forgot() {
   const ask = useMutation({ mutationFn: requestPasswordReset });
   return (
     <>
-      <PageHeader title={t.forgotTitle} description={options.data?.password_reset === true && t.forgotHint} />
+      <PageHeader title={t.forgotTitle} description={options.data?.password_reset === true ? t.forgotHint : undefined} />
       <Fetched query={options}>
         {({ password_reset: hasMail }) =>
           !hasMail ? (
