@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { newPerson, type Page, type Person, startChromium } from '../support/clients/chromium.js';
+import { expectSoon, newPerson, type Page, type Person, startChromium } from '../support/clients/chromium.js';
 import { startSystem, type System } from '../support/systems/system.js';
 import { type SampleAccount, createSampleAccount } from './sample-account.js';
 import { type ReverseProxy, startReverseProxy } from './reverse-proxy.js';
@@ -132,8 +132,10 @@ describe('the console at other addresses', () => {
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     await page.getByLabel('Your message').focus();
     await page.keyboard.press('Control+V');
-    expect(await page.getByLabel('Your message').inputValue()).toContain(
-      `curl -sN ${system.baseUrl.replace('127.0.0.1', 'tollgate.lan')}/v1/chat/completions`,
+    await expectSoon(async () =>
+      expect(await page.getByLabel('Your message').inputValue()).toContain(
+        `curl -sN ${system.baseUrl.replace('127.0.0.1', 'tollgate.lan')}/v1/chat/completions`,
+      ),
     );
     await person.close();
   });

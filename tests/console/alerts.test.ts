@@ -5,6 +5,7 @@ import OpenAI from 'openai';
 import type { Browser } from 'playwright-core';
 import {
   accessibilityFaults,
+  expectSoon,
   newMember,
   newPerson,
   type Page,
@@ -71,7 +72,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
   it('set up an alert, test it, and show what failed', async () => {
     const page = await open();
     await page.getByText('Not set').waitFor();
-    expect(await page.getByLabel('Below this amount in USD').count()).toBe(0);
+    await expectSoon(async () => expect(await page.getByLabel('Below this amount in USD').count()).toBe(0));
     await page.getByLabel('Notify when the balance is low').check();
     await page.getByLabel('Below this amount in USD').fill('0');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
@@ -105,8 +106,8 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     await other.getByLabel('Below this amount in USD').fill('12');
     await other.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('Sends a notification below $12.00.').waitFor();
-    expect(await page.getByLabel('Below this amount in USD').inputValue()).toBe('12');
-    expect(await page.getByRole('button', { name: 'Save', exact: true }).isDisabled()).toBe(true);
+    await expectSoon(async () => expect(await page.getByLabel('Below this amount in USD').inputValue()).toBe('12'));
+    await expectSoon(async () => expect(await page.getByRole('button', { name: 'Save', exact: true }).isDisabled()).toBe(true));
     await page.getByLabel('Below this amount in USD').fill('10');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('Sends a notification below $10.00.').waitFor();
@@ -123,7 +124,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     await page.locator('summary', { hasText: 'Notifications sent' }).click();
     const table = page.getByRole('table', { name: 'Notifications sent' });
     await table.getByText('no such mailbox').waitFor();
-    expect(await table.locator('tbody tr').count()).toBe(2);
+    await expectSoon(async () => expect(await table.locator('tbody tr').count()).toBe(2));
     await page.setViewportSize({ width: 1280, height: 1700 });
     await screenshot(page, 'billing-alert-tested');
     await page.close();
@@ -171,7 +172,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
   it('show a banner on every page only while the balance is low', async () => {
     mail.refused.clear();
     const page = await owner.open(`/accounts/${accountId}/keys`);
-    expect(await page.getByText('The balance is low:').count()).toBe(0);
+    await expectSoon(async () => expect(await page.getByText('The balance is low:').count()).toBe(0));
     await system.cli('balance', 'adjust', '-11.5', '--account', accountId, '--reason', 'a test');
     await page.getByText('The balance is low: $8.50 left, below the alert threshold of $10.00.').waitFor();
     for (const theme of ['light', 'dark'] as const) {
@@ -244,7 +245,8 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     const viewer = await newMember(chromium, system, { email: 'viewer@example.com', password }, { width: 375 });
     const page = await open(viewer);
     await page.getByText('ops@example.com, ada@example.com').waitFor();
-    for (const name of ['Save', 'Send a test', 'Pay with Stripe']) expect(await page.getByRole('button', { name }).count()).toBe(0);
+    for (const name of ['Save', 'Send a test', 'Pay with Stripe'])
+      await expectSoon(async () => expect(await page.getByRole('button', { name }).count()).toBe(0));
     expect(await sidewaysScroll(page)).toBe(0);
     await viewer.close();
   });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { usdText } from '../../console/src/format/money.js';
 import { chat, settled } from '../support/clients/calls.js';
-import { newMember, type Page, type Person, pressTwice, settledPage, startChromium } from '../support/clients/chromium.js';
+import { expectSoon, newMember, type Page, type Person, pressTwice, settledPage, startChromium } from '../support/clients/chromium.js';
 import { addMember, signedIn } from '../support/clients/console.js';
 import { eventually } from '../support/systems/process.js';
 import { browserModes, startSystem, type System } from '../support/systems/system.js';
@@ -85,7 +85,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     expect(row!.slice(1, 3).concat(row!.slice(4, 5), row!.slice(6, 7))).toEqual(
       [month!.opening_usd, month!.deposits_usd, month!.charges_usd, month!.closing_usd].map(usdText),
     );
-    expect(await figure(page, 'Settled')).toBe(usdText(month!.closing_usd));
+    await expectSoon(async () => expect(await figure(page, 'Settled')).toBe(usdText(month!.closing_usd)));
     // Without a reload.
     await (await chat(system, sample.secret)).text();
     await system.cli('balance', 'deposit', '3', '--account', sample.accountId);
@@ -182,7 +182,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await operator.getByRole('dialog').getByRole('button', { name: 'Create codes' }).click();
     await operator.getByText('must equal the amount, $101').waitFor();
     await operator.getByLabel('Number of codes').fill('1');
-    expect(await operator.getByLabel('Confirm total value').count()).toBe(0);
+    await expectSoon(async () => expect(await operator.getByLabel('Confirm total value').count()).toBe(0));
     await operator.getByLabel('Value in USD').fill('1.5');
     await operator.getByLabel('Note').fill('conference');
     await operator.getByRole('dialog').getByRole('button', { name: 'Create codes' }).click();
@@ -221,8 +221,8 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await page.getByRole('button', { name: 'Print' }).click();
     expect(await page.evaluate(() => 'printed' in window)).toBe(true);
     await page.emulateMedia({ media: 'print' });
-    expect(await page.getByRole('button', { name: 'Print' }).isVisible()).toBe(false);
-    expect(await page.getByRole('navigation').first().isVisible()).toBe(false);
+    await expectSoon(async () => expect(await page.getByRole('button', { name: 'Print' }).isVisible()).toBe(false));
+    await expectSoon(async () => expect(await page.getByRole('navigation').first().isVisible()).toBe(false));
     expect((await page.locator('main').boundingBox())!.width).toBeGreaterThan(900);
     await page.close();
     await operator.reload();
@@ -307,8 +307,8 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     const page = await viewer.open(`/accounts/${sample.accountId}/billing`);
     await settledPage(page);
     const { available_usd } = await told<BalanceFigures>('balance', 'show');
-    expect(await figure(page, 'Available')).toBe(usdText(available_usd));
-    expect(await page.getByLabel('Code').count()).toBe(0);
+    await expectSoon(async () => expect(await figure(page, 'Available')).toBe(usdText(available_usd)));
+    await expectSoon(async () => expect(await page.getByLabel('Code').count()).toBe(0));
     await viewer.close();
   });
 });

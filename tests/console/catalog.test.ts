@@ -2,7 +2,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { unavailablePage } from '../../gateway/pages/unavailable-page.js';
-import { accessibilityFaults, newPerson, overflows, screenshot, sidewaysScroll, startChromium } from '../support/clients/chromium.js';
+import {
+  accessibilityFaults,
+  expectSoon,
+  newPerson,
+  overflows,
+  screenshot,
+  sidewaysScroll,
+  startChromium,
+} from '../support/clients/chromium.js';
 import { eventually } from '../support/systems/process.js';
 import { startSystem, type System } from '../support/systems/system.js';
 
@@ -45,11 +53,11 @@ describe('the public catalog in a browser', () => {
     await page.getByLabel('Sort by').selectOption('Output price, lowest first');
     await page.getByRole('button', { name: 'Apply' }).click();
     expect(new URL(page.url()).searchParams.toString()).toMatch(/q=sandbox&owner=&sort=output&with=tools/);
-    expect(await page.locator('tbody tr').count()).toBeLessThan(8);
-    expect(await page.locator('tbody tr').first().innerText()).toMatch(/Sandbox Tool[^]*free[^]*\$0/);
+    await expectSoon(async () => expect(await page.locator('tbody tr').count()).toBeLessThan(8));
+    await expectSoon(async () => expect(await page.locator('tbody tr').first().innerText()).toMatch(/Sandbox Tool[^]*free[^]*\$0/));
     await page.getByRole('link', { name: 'Output', exact: true }).click();
-    expect(await page.locator('thead [aria-sort=descending]').innerText()).toBe('Output');
-    expect(await page.locator('tbody tr').last().innerText()).toContain('Sandbox Tool');
+    await expectSoon(async () => expect(await page.locator('thead [aria-sort=descending]').innerText()).toBe('Output'));
+    await expectSoon(async () => expect(await page.locator('tbody tr').last().innerText()).toContain('Sandbox Tool'));
     await context.close();
   });
 
@@ -63,8 +71,8 @@ describe('the public catalog in a browser', () => {
       .getByText(/^\d of \d+ models$/)
       .waitFor();
     expect(new URL(page.url()).searchParams.get('q')).toBe('reason');
-    expect(await page.getByRole('button', { name: 'Apply' }).count()).toBe(0);
-    expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('q');
+    await expectSoon(async () => expect(await page.getByRole('button', { name: 'Apply' }).count()).toBe(0));
+    await expectSoon(async () => expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('q'));
     await page.getByLabel('Compare: Sandbox Reason').check();
     await page.getByRole('button', { name: 'Compare selected models' }).click();
     await page.getByRole('heading', { name: 'Compare models' }).waitFor();
@@ -94,7 +102,9 @@ describe('the public catalog in a browser', () => {
     const call =
       100 * Number(usd['input']) + 3 * Number(usd['cache_write_1h']) + 30 * Number(usd['output']) + 20 * Number(usd['reasoning']);
     expect(Number((await page.locator('output').innerText()).replace('$', ''))).toBeCloseTo((call * 10) / 1e6, 9);
-    expect(await page.locator('pre').first().innerText()).toContain('https://ai.example.com/tollgate/v1/chat/completions');
+    await expectSoon(async () =>
+      expect(await page.locator('pre').first().innerText()).toContain('https://ai.example.com/tollgate/v1/chat/completions'),
+    );
     await context.close();
   });
 

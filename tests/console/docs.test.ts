@@ -1,7 +1,15 @@
 // The docs in a browser: they fit a phone, can be searched, closed in part to visitors, and violate no axe rule in either theme.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { accessibilityFaults, newMember, newPerson, screenshot, sidewaysScroll, startChromium } from '../support/clients/chromium.js';
+import {
+  accessibilityFaults,
+  expectSoon,
+  newMember,
+  newPerson,
+  screenshot,
+  sidewaysScroll,
+  startChromium,
+} from '../support/clients/chromium.js';
 import { addUser, password } from '../support/clients/console.js';
 import { startSystem, type System } from '../support/systems/system.js';
 
@@ -82,7 +90,7 @@ describe('the docs in a browser', () => {
     await page.getByRole('link', { name: /^Errors: Whether to retry/ }).waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
     await page.keyboard.press('Escape');
-    expect(await page.locator('#results a').count()).toBe(0);
+    await expectSoon(async () => expect(await page.locator('#results a').count()).toBe(0));
     await page.goto('docs');
     await page.getByText('Python', { exact: true }).click();
     await page.getByRole('button', { name: 'Copy', exact: true }).nth(1).click();

@@ -6,9 +6,10 @@ import { usdText } from '../../console/src/format/money.js';
 import { chat, settled } from '../support/clients/calls.js';
 import {
   accessibilityFaults,
-  popup,
+  expectSoon,
   newMember,
   type Page,
+  popup,
   screenshot,
   sidewaysScroll,
   startChromium,
@@ -85,8 +86,10 @@ describe.each(browserModes)('home, %s', (mode) => {
     await popup(page).waitFor({ state: 'detached' });
     await page.goto(`console${account}`);
     await progress(page, 3);
-    expect(await step(page, 'Invite a member').getByRole('link', { name: 'Invite member' }).getAttribute('href')).toContain(
-      `${account}/members`,
+    await expectSoon(async () =>
+      expect(await step(page, 'Invite a member').getByRole('link', { name: 'Invite member' }).getAttribute('href')).toContain(
+        `${account}/members`,
+      ),
     );
 
     // Once hidden, it stays hidden on the next visit.
@@ -94,7 +97,7 @@ describe.each(browserModes)('home, %s', (mode) => {
     await page.getByText('Get started').waitFor({ state: 'detached' });
     await page.reload();
     await page.getByRole('heading', { name: 'Latest failed calls' }).waitFor();
-    expect(await page.getByText('Get started').count()).toBe(0);
+    await expectSoon(async () => expect(await page.getByText('Get started').count()).toBe(0));
     expect(person.faults).toEqual([]);
     await person.close();
   });
@@ -107,7 +110,7 @@ describe.each(browserModes)('home, %s', (mode) => {
     await page.reload();
     await page.getByText('Latest failed calls').waitFor();
     await page.getByText('No failed calls.').waitFor();
-    expect(await page.getByText('Get started').count()).toBe(0);
+    await expectSoon(async () => expect(await page.getByText('Get started').count()).toBe(0));
     await person.close();
   });
 
@@ -133,16 +136,17 @@ describe.each(browserModes)('home, %s', (mode) => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open(account);
     await page.getByRole('link', { name: 'busy' }).waitFor();
-    expect(await stat(page, 'Available')).toBe(usdText(available));
+    await expectSoon(async () => expect(await stat(page, 'Available')).toBe(usdText(available)));
     // The account is new, so that everything was spent today.
-    for (const label of ['Spent today', 'Spent in 7 days', 'Spent in 30 days']) expect(await stat(page, label)).toBe(usdText(spent));
-    expect(await stat(page, 'Lasts for')).toMatch(/day|year/);
+    for (const label of ['Spent today', 'Spent in 7 days', 'Spent in 30 days'])
+      await expectSoon(async () => expect(await stat(page, label)).toBe(usdText(spent)));
+    await expectSoon(async () => expect(await stat(page, 'Lasts for')).toMatch(/day|year/));
     // It begins with the spend of the month, to the last digit, also in the card of the chart's last bar with calls.
-    expect(await stat(page, 'This month so far')).toBe(usdText(spent));
+    await expectSoon(async () => expect(await stat(page, 'This month so far')).toBe(usdText(spent)));
     const chart = page.getByRole('group', { name: /^Cumulative spend this month, by model/ });
     await chart.focus();
     await page.keyboard.press('End');
-    expect(await page.getByText('Cumulative', { exact: true }).count()).toBe(1);
+    await expectSoon(async () => expect(await page.getByText('Cumulative', { exact: true }).count()).toBe(1));
     const firstRow = (caption: string) => page.getByRole('table', { name: caption }).getByRole('row').nth(1);
     expect([dearestModel!.name, dearestKey!.name]).toEqual(['sandbox/story', key.id]);
     for (const [caption, name, total] of [
@@ -154,7 +158,7 @@ describe.each(browserModes)('home, %s', (mode) => {
     }
     const failure = firstRow('Latest failed calls');
     await failure.getByText('sandbox/fail-500').waitFor();
-    expect(await failure.getByRole('link').getAttribute('href')).toContain(failed[0]!.request_id);
+    await expectSoon(async () => expect(await failure.getByRole('link').getAttribute('href')).toContain(failed[0]!.request_id));
     expect(await accessibilityFaults(page)).toEqual([]);
     await screenshot(page, 'home-used-light-1280');
     expect(person.faults).toEqual([]);
@@ -195,7 +199,7 @@ describe.each(browserModes)('home, %s', (mode) => {
     const person = await newMember(chromium, system, viewer);
     const page = await person.open(account);
     await page.getByRole('heading', { name: 'Latest failed calls' }).waitFor();
-    expect(await page.getByText('Get started').count()).toBe(0);
+    await expectSoon(async () => expect(await page.getByText('Get started').count()).toBe(0));
     expect(person.faults).toEqual([]);
     await person.close();
   });

@@ -7,6 +7,7 @@ import { usdText } from '../../console/src/format/money.js';
 import { chat, settled } from '../support/clients/calls.js';
 import {
   accessibilityFaults,
+  expectSoon,
   newMember,
   newPerson,
   type Page,
@@ -137,8 +138,10 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
       `/accounts/${accountId}/usage/records`,
     );
     await page.getByText(`sandbox/echo, ${usdText(records[0]!.charge_usd)}`).waitFor();
-    expect(await page.getByRole('link', { name: 'Show the record' }).getAttribute('href')).toBe(
-      `${system.baseUrl}/console/accounts/${accountId}/usage/records/${records[0]!.request_id}`,
+    await expectSoon(async () =>
+      expect(await page.getByRole('link', { name: 'Show the record' }).getAttribute('href')).toBe(
+        `${system.baseUrl}/console/accounts/${accountId}/usage/records/${records[0]!.request_id}`,
+      ),
     );
 
     // After copying, it can be closed.
@@ -214,7 +217,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await page.getByRole('button', { name: 'Copy key' }).click();
     await page.getByText('Could not copy. Press Ctrl+C').waitFor();
     expect(await page.evaluate(() => getSelection()?.toString().trim())).toBe(secret);
-    expect(await page.getByRole('button', { name: 'Copied' }).count()).toBe(0);
+    await expectSoon(async () => expect(await page.getByRole('button', { name: 'Copied' }).count()).toBe(0));
     await page.keyboard.press('Escape');
     expect(await secretOn(page)).toBe(secret);
 
@@ -341,7 +344,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await eventually(async () => ((await status(secret)) === 403 ? true : undefined));
     await page.goto(`${system.baseUrl}/console${keysPath}/${(await keyNamed('careful')).id}`);
     await page.getByRole('link', { name: 'Change the addresses' }).click();
-    expect(await popup(page).getByLabel('Allowed addresses').inputValue()).toBe('192.0.2.7\n2001:db8::/32');
+    await expectSoon(async () => expect(await popup(page).getByLabel('Allowed addresses').inputValue()).toBe('192.0.2.7\n2001:db8::/32'));
     await expectNoFaults(person);
   });
 
@@ -401,7 +404,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     // The key has just been used.
     await act(page, 'turning', 'Revoke');
     await popup(page).getByText('A program may still depend on it.').waitFor();
-    expect(await popup(page).getByRole('button', { name: 'Revoke' }).isDisabled()).toBe(true);
+    await expectSoon(async () => expect(await popup(page).getByRole('button', { name: 'Revoke' }).isDisabled()).toBe(true));
     await popup(page).getByLabel('Type turning around to confirm').fill('turning around');
     await popup(page).getByRole('button', { name: 'Revoke' }).click();
     await row(page, 'turning').waitFor({ state: 'detached' });
@@ -426,7 +429,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     const person = await newMember(chromium, system, owner, { width: 375 });
     const page = await person.open(`${keysPath}?q=many`);
     await page.getByRole('link', { name: 'many 59', exact: true }).waitFor();
-    expect(await page.getByRole('link', { name: /^many/ }).count()).toBe(50);
+    await expectSoon(async () => expect(await page.getByRole('link', { name: /^many/ }).count()).toBe(50));
     for (const width of [320, 375, 768, 1024, 1280]) {
       await page.setViewportSize({ width, height: 800 });
       expect([width, await sidewaysScroll(page)]).toEqual([width, 0]);
@@ -434,7 +437,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await page.setViewportSize({ width: 375, height: 800 });
     await page.getByRole('button', { name: 'Load more' }).click();
     await page.getByRole('link', { name: 'many 0', exact: true }).waitFor();
-    expect(await page.getByRole('link', { name: /^many/ }).count()).toBe(60);
+    await expectSoon(async () => expect(await page.getByRole('link', { name: /^many/ }).count()).toBe(60));
     await page.getByRole('searchbox').fill('many 7');
     await page.getByRole('link', { name: 'many 59' }).waitFor({ state: 'detached' });
     expect(new URL(page.url()).searchParams.get('q')).toBe('many 7');
@@ -526,7 +529,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
 
     // By pointer, the same button or a click elsewhere closes it.
     await opener.click();
-    expect(await page.getByRole('menu', { name: 'Actions for one of two' }).count()).toBe(1);
+    await expectSoon(async () => expect(await page.getByRole('menu', { name: 'Actions for one of two' }).count()).toBe(1));
     const [menu, button] = [(await page.getByRole('menu').boundingBox())!, (await opener.boundingBox())!];
     expect([Math.round(menu.x + menu.width), menu.y >= button.y + button.height]).toEqual([Math.round(button.x + button.width), true]);
     await opener.click();

@@ -1,7 +1,15 @@
 // What the console does at a public address and with mail, in the browser: invitations with their delivery state, password resets, and passkeys.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
-import { accessibilityFaults, newMember, newPerson, type Person, settledPage, startChromium } from '../support/clients/chromium.js';
+import {
+  accessibilityFaults,
+  expectSoon,
+  newMember,
+  newPerson,
+  type Person,
+  settledPage,
+  startChromium,
+} from '../support/clients/chromium.js';
 import { addMember, addUser, password } from '../support/clients/console.js';
 import { eventually, freePort } from '../support/systems/process.js';
 import { type MailServer, startMailServer } from '../support/vendors/receivers.js';
@@ -53,7 +61,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     await page.getByLabel('Email address').fill('vera@example.com');
     await page.getByRole('button', { name: 'Create invitation' }).click();
     await page.getByText('Emailed to vera@example.com.').waitFor();
-    expect(await page.getByRole('region', { name: 'Invitation link' }).textContent()).toMatch(/#[\w-]{43}$/);
+    await expectSoon(async () => expect(await page.getByRole('region', { name: 'Invitation link' }).textContent()).toMatch(/#[\w-]{43}$/));
     expect(await accessibilityFaults(page)).toEqual([]);
     await page.getByRole('button', { name: 'I have saved the link' }).click();
     const row = page.getByRole('table', { name: 'Pending invitations' }).getByRole('row', { name: /vera@example\.com/ });
@@ -174,7 +182,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     await page.getByRole('button', { name: 'Create passkey' }).click();
     const codes = page.getByRole('list', { name: 'Recovery codes' }).getByRole('listitem');
     await codes.first().waitFor();
-    expect(await codes.count()).toBe(10);
+    await expectSoon(async () => expect(await codes.count()).toBe(10));
     const [first] = await codes.allTextContents();
     expect(await accessibilityFaults(page)).toEqual([]);
     await page.getByRole('button', { name: 'I have saved the codes' }).click();

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import type { Browser as Chromium } from 'playwright-core';
 import { chat, get } from '../support/clients/calls.js';
 import { addUser, password } from '../support/clients/console.js';
-import { accessibilityFaults, popup, newMember, type Person, settledPage, startChromium } from '../support/clients/chromium.js';
+import { accessibilityFaults, expectSoon, newMember, type Person, popup, settledPage, startChromium } from '../support/clients/chromium.js';
 import { eventually } from '../support/systems/process.js';
 import { browserModes, startSystem, type System } from '../support/systems/system.js';
 import { startStubUpstream, stubApiKey, type StubUpstream } from '../upstream/stub-upstream.js';
@@ -39,7 +39,7 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
   it('publishes a price draft after showing what it changes, and charges a call with it', async () => {
     const page = await operator.open('/operator/models');
     await page.getByLabel('Search').fill('sandbox/story');
-    expect(await page.getByRole('row').count()).toBe(2);
+    await expectSoon(async () => expect(await page.getByRole('row').count()).toBe(2));
     expect(page.url()).toContain('q=sandbox');
     await page.getByRole('link', { name: 'Sandbox Story' }).or(page.getByRole('rowheader').getByRole('link')).first().click();
     await page.getByRole('button', { name: 'Change price' }).click();
@@ -49,24 +49,26 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await form.getByRole('button', { name: 'Save draft' }).click();
     // The API's message is shown at the field.
     await form.locator('[aria-invalid=true]').waitFor();
-    expect(await form.locator('[aria-invalid=true]').inputValue()).toBe('-1');
+    await expectSoon(async () => expect(await form.locator('[aria-invalid=true]').inputValue()).toBe('-1'));
     await form.getByLabel('Input').fill('0.750000001');
     await form.getByRole('button', { name: 'Add a unit' }).click();
     await form.getByLabel('Unit', { exact: true }).fill('Request');
     await form.getByLabel('USD per unit').fill('0.002');
     await form.getByRole('button', { name: 'Save draft' }).click();
     await form.locator('[aria-invalid=true]').waitFor();
-    expect(await form.locator('[aria-invalid=true]').inputValue()).toBe('Request');
+    await expectSoon(async () => expect(await form.locator('[aria-invalid=true]').inputValue()).toBe('Request'));
     await form.getByLabel('Unit', { exact: true }).fill('request');
     await form.getByRole('button', { name: 'Save draft' }).click();
     await form.waitFor({ state: 'detached' });
 
     const changes = page.getByRole('table', { name: 'Price changes' });
     await changes.waitFor();
-    expect(await changes.getByRole('row', { name: /^Output/ }).innerText()).toMatch(/\$0\.40\s+\$4\.25\s+↑ \+962\.5%/);
+    await expectSoon(async () =>
+      expect(await changes.getByRole('row', { name: /^Output/ }).innerText()).toMatch(/\$0\.40\s+\$4\.25\s+↑ \+962\.5%/),
+    );
     await page.getByText('Output changes by more than half.').waitFor();
     const calls = page.getByRole('table', { name: 'Cost of typical calls' });
-    expect(await calls.getByRole('row').nth(1).innerText()).toContain('$0.004025001');
+    await expectSoon(async () => expect(await calls.getByRole('row').nth(1).innerText()).toContain('$0.004025001'));
     // The draft is not in effect yet.
     expect(await (await fetch(`${system.baseUrl}/v1/catalog`)).text()).not.toContain('"4.25"');
 
@@ -82,7 +84,7 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
       .nth(1)
       .filter({ hasText: /In force.*\$0\.750000001.*\$4\.25/s })
       .waitFor();
-    expect(await history.getByRole('row').nth(2).innerText()).toContain('Past');
+    await expectSoon(async () => expect(await history.getByRole('row').nth(2).innerText()).toContain('Past'));
 
     await eventually(async () => ((await (await fetch(`${system.baseUrl}/v1/catalog`)).text()).includes('4.25') ? true : undefined));
     await page.getByRole('link', { name: 'Public page' }).click();
@@ -173,7 +175,9 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
   it('repairs an upstream that fails its test, keeps the test result across a reload, and serves a new model’s first call', async () => {
     const page = await operator.open('/operator/upstreams');
     await page.getByText('This upstream is set by ANTHROPIC_API_KEY').waitFor();
-    expect(await page.getByRole('region', { name: 'anthropic' }).getByRole('button', { name: 'Edit', exact: true }).count()).toBe(0);
+    await expectSoon(async () =>
+      expect(await page.getByRole('region', { name: 'anthropic' }).getByRole('button', { name: 'Edit', exact: true }).count()).toBe(0),
+    );
     await page.getByRole('button', { name: 'Add upstream' }).click();
     const dialog = popup(page);
     await dialog.getByLabel('ID', { exact: true }).fill('acme');
@@ -198,8 +202,10 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     stub.takeRefused();
     await page.reload();
     await card.getByText('Failed: Authentication').waitFor();
-    expect(await card.getByRole('row', { name: /^Authentication/ }).innerText()).toContain('the secret is refused');
-    expect(await card.getByRole('row', { name: /^List of models/ }).innerText()).toContain('Not run');
+    await expectSoon(async () =>
+      expect(await card.getByRole('row', { name: /^Authentication/ }).innerText()).toContain('the secret is refused'),
+    );
+    await expectSoon(async () => expect(await card.getByRole('row', { name: /^List of models/ }).innerText()).toContain('Not run'));
 
     await card.getByRole('button', { name: 'Edit', exact: true }).click();
     await dialog.getByText('Replace').click();
@@ -320,7 +326,7 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await card.getByRole('button', { name: 'Actions for acme' }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await popup(page).getByText('acme/fast').waitFor();
-    expect(await popup(page).getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true);
+    await expectSoon(async () => expect(await popup(page).getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true));
     await settledPage(page);
     expect(operator.faults).toEqual([]);
     await page.close();

@@ -4,11 +4,12 @@ import type { Browser as Chromium, Page } from 'playwright-core';
 import { chat } from '../support/clients/calls.js';
 import {
   accessibilityFaults,
-  popup,
+  expectSoon,
   fact,
   newMember,
   newPerson,
   type Person,
+  popup,
   settledPage,
   startChromium,
 } from '../support/clients/chromium.js';
@@ -56,13 +57,13 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     expect(page.url()).toContain('q=ACME');
     await page.getByRole('link', { name: 'Acme Ltd' }).click();
     await page.getByRole('heading', { level: 1, name: 'Acme Ltd' }).waitFor();
-    expect(await available(page)).toBe('$0.00');
+    await expectSoon(async () => expect(await available(page)).toBe('$0.00'));
 
     await page.getByRole('button', { name: 'Credit' }).click();
     const form = popup(page);
     // The first field has the focus.
     await page.keyboard.type('250.5');
-    expect(await form.getByLabel('Amount in USD').inputValue()).toBe('250.5');
+    await expectSoon(async () => expect(await form.getByLabel('Amount in USD').inputValue()).toBe('250.5'));
     await form.getByLabel('Reason').fill('invoice 7');
     await form.getByLabel('Reference').fill('INV-7');
     // Above the threshold, the same amount has to be entered twice.
@@ -77,7 +78,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     await eventually(async () => ((await available(page)) === '$250.50' ? true : undefined));
     const row = page.getByRole('table', { name: 'Journal' }).getByRole('row').nth(1);
     await row.getByText('invoice 7 (INV-7)').waitFor();
-    expect(await row.innerText()).toContain('$250.50');
+    await expectSoon(async () => expect(await row.innerText()).toContain('$250.50'));
     expect(await system.json('balance', 'show', '--account', accountId)).toMatchObject({ available_usd: '250.5' });
     // The account's own pages, opened as the operator.
     await page.getByRole('link', { name: 'Open account' }).click();
@@ -104,7 +105,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     await page.getByText('No accounts match').waitFor();
     await page.getByRole('navigation').first().getByRole('link', { name: 'Accounts' }).click();
     await page.getByRole('link', { name: 'Acme Ltd' }).waitFor();
-    expect(await page.getByRole('searchbox', { name: 'Search by name or ID' }).inputValue()).toBe('');
+    await expectSoon(async () => expect(await page.getByRole('searchbox', { name: 'Search by name or ID' }).inputValue()).toBe(''));
     await page.goto(`console/operator/accounts/${accountId.slice(0, -8)}00000000`);
     await page.getByRole('alert').getByText('Not found').waitFor();
     expect(await page.title()).toContain(accountId.slice(0, -8));
@@ -119,14 +120,14 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
       await page.getByRole('searchbox', { name: 'Search by name or ID' }).fill('acme');
       await page.getByText('The ledger is unavailable').waitFor();
       const row = page.getByRole('row', { name: /Acme Ltd/ });
-      expect(await row.innerText()).toMatch(/–[^]*–[^]*1/);
-      expect(await row.innerText()).not.toContain('$');
+      await expectSoon(async () => expect(await row.innerText()).toMatch(/–[^]*–[^]*1/));
+      await expectSoon(async () => expect(await row.innerText()).not.toContain('$'));
       await settledPage(page);
       expect(await accessibilityFaults(page)).toEqual([]);
       await row.getByRole('link', { name: 'Acme Ltd' }).click();
       await page.getByRole('heading', { level: 1, name: 'Acme Ltd' }).waitFor();
       await page.getByText('The ledger is unavailable').waitFor();
-      expect(await available(page)).toBe('–');
+      await expectSoon(async () => expect(await available(page)).toBe('–'));
       await page.goBack();
       await page.getByText('The ledger is unavailable').waitFor();
     } finally {
@@ -138,7 +139,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
       .click({ timeout: 3000 })
       .catch(() => undefined);
     await page.getByRole('row', { name: /Acme Ltd[^]*\$250\.50/ }).waitFor();
-    expect(await page.getByText('The ledger is unavailable').count()).toBe(0);
+    await expectSoon(async () => expect(await page.getByText('The ledger is unavailable').count()).toBe(0));
   });
 
   it('sees that a debit would make the balance negative, and reverses an entry once', async () => {
@@ -150,7 +151,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     await form.getByLabel('Reason').fill('too much');
     await form.getByRole('button', { name: 'Debit' }).click();
     await form.getByRole('alert').waitFor();
-    expect(await form.getByRole('alert').innerText()).toMatch(/250\.5/);
+    await expectSoon(async () => expect(await form.getByRole('alert').innerText()).toMatch(/250\.5/));
     await form.getByRole('button', { name: 'Cancel' }).click();
 
     await page.getByRole('button', { name: 'Actions for entry 1', exact: true }).click();
@@ -160,7 +161,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     await popup(page).getByRole('button', { name: 'Reverse' }).click();
     await popup(page).waitFor({ state: 'detached' });
     await eventually(async () => ((await available(page)) === '$0.00' ? true : undefined));
-    expect(await page.getByRole('button', { name: 'Actions for entry 1', exact: true }).count()).toBe(0);
+    await expectSoon(async () => expect(await page.getByRole('button', { name: 'Actions for entry 1', exact: true }).count()).toBe(0));
     await page.getByText('entered for the wrong account · corrects entry 1', { exact: true }).waitFor();
     await system.cli('balance', 'deposit', '5', '--account', accountId, '--reason', 'cash');
     // The page updates without a reload.
@@ -175,7 +176,9 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     // The budgets of the account, and those of its projects.
     await page.getByText('$0.00 of $70.00 spent').waitFor();
     await page.getByText('$0.00 of $7.00 spent').waitFor();
-    expect(await page.getByRole('link', { name: 'Search' }).getAttribute('href')).toContain(`/accounts/${accountId}/projects/${project}`);
+    await expectSoon(async () =>
+      expect(await page.getByRole('link', { name: 'Search' }).getAttribute('href')).toContain(`/accounts/${accountId}/projects/${project}`),
+    );
     expect((await chat(system, secret)).status).toBe(200);
     await page.getByRole('button', { name: 'Suspend' }).click();
     await popup(page).getByLabel('Reason').fill('invoice 8 is unpaid');
@@ -201,7 +204,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     const url = await dialog.locator('code').innerText();
     expect(url).toMatch(/\/console\/link#[\w-]{43}$/);
     await page.keyboard.press('Escape');
-    expect(await dialog.isVisible()).toBe(true);
+    await expectSoon(async () => expect(await dialog.isVisible()).toBe(true));
     await dialog.getByRole('button', { name: 'Done' }).click();
     const newcomer = await newPerson(chromium, system.baseUrl);
     const theirs = await newcomer.open(`/link${new URL(url).hash}`);
@@ -262,11 +265,15 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     const page = await operator.open('/operator/health');
     await page.getByRole('button', { name: 'Verify now' }).click();
     await page.getByText('Ledger verified').waitFor();
-    expect(await fact(page, 'Mode').innerText()).toContain(mode === 'single' ? 'Single process' : 'One process per service');
+    await expectSoon(async () =>
+      expect(await fact(page, 'Mode').innerText()).toContain(mode === 'single' ? 'Single process' : 'One process per service'),
+    );
     const services = page.getByRole('table', { name: 'Services' });
     for (const name of ['auth', 'catalog', 'ledger', 'metering', 'inference']) {
-      expect(await services.getByRole('row', { name: new RegExp(`^${name}`) }).innerText()).toMatch(
-        mode === 'single' ? /Available[^]*SQLite 3\./ : /Available[^]*MariaDB 1/,
+      await expectSoon(async () =>
+        expect(await services.getByRole('row', { name: new RegExp(`^${name}`) }).innerText()).toMatch(
+          mode === 'single' ? /Available[^]*SQLite 3\./ : /Available[^]*MariaDB 1/,
+        ),
       );
     }
     const sandbox = page.getByRole('table', { name: 'Upstreams' }).getByRole('row', { name: /^sandbox/ });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
 import { chat, settled, type UsageRow } from '../support/clients/calls.js';
-import { newMember, newPerson, type Person, startChromium } from '../support/clients/chromium.js';
+import { expectSoon, newMember, newPerson, type Person, startChromium } from '../support/clients/chromium.js';
 import { addMember, signedIn } from '../support/clients/console.js';
 import { eventually } from '../support/systems/process.js';
 import { browserModes, startSystem, type System } from '../support/systems/system.js';
@@ -33,7 +33,7 @@ describe.each(browserModes)('the playground, %s', (mode) => {
     await page.getByLabel('Your message').fill('Tell me of the sea');
     await page.getByLabel('Your message').press('Enter');
     await page.locator('[data-answer=done]').nth(1).waitFor();
-    expect(await page.locator('[data-answer=done]').first().innerText()).toBe('Tell me of the sea');
+    await expectSoon(async () => expect(await page.locator('[data-answer=done]').first().innerText()).toBe('Tell me of the sea'));
 
     await page.getByRole('link', { name: 'Usage record', exact: true }).nth(1).waitFor();
     await settled(system, sample.accountId);
@@ -65,7 +65,7 @@ describe.each(browserModes)('the playground, %s', (mode) => {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.waitForURL(/\/accounts\/acct_\w+\/playground\?model=sandbox%2Freason$/);
     const model = page.getByLabel('Model', { exact: true });
-    expect(await model.inputValue()).toBe('sandbox/reason');
+    await expectSoon(async () => expect(await model.inputValue()).toBe('sandbox/reason'));
     // The address has the chosen model, and a model that the key may not call is not accepted silently.
     await model.selectOption('sandbox/echo');
     await page.waitForURL(/\?model=sandbox%2Fecho$/);
@@ -91,7 +91,7 @@ describe.each(browserModes)('the playground, %s', (mode) => {
     // That the other key may call some models only makes no difference.
     await browser.must('PATCH', `${keys}/${sample.keyId}`, { models: ['sandbox/echo', 'sandbox/story'] }, 200);
     const page = await person.open(`/accounts/${sample.accountId}/playground`);
-    expect(await page.getByLabel('Key to charge', { exact: true }).inputValue()).toBe(sample.keyId);
+    await expectSoon(async () => expect(await page.getByLabel('Key to charge', { exact: true }).inputValue()).toBe(sample.keyId));
     await page.close();
     await browser.must('PATCH', `${keys}/${sample.keyId}`, { models: null }, 200);
   });
@@ -107,7 +107,7 @@ describe.each(browserModes)('the playground, %s', (mode) => {
     await page.getByLabel('Your message').fill('Once more');
     await page.keyboard.press('Enter');
     await page.locator('[data-answer=done]').waitFor();
-    expect(await page.locator('[data-answer=done]').innerText()).toBe('Once more');
+    await expectSoon(async () => expect(await page.locator('[data-answer=done]').innerText()).toBe('Once more'));
     await page.close();
   });
 

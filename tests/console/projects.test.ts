@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
 import { chat, createKey, settled } from '../support/clients/calls.js';
-import { accessibilityFaults, popup, newMember, type Person, settledPage, startChromium } from '../support/clients/chromium.js';
+import { accessibilityFaults, expectSoon, newMember, type Person, popup, settledPage, startChromium } from '../support/clients/chromium.js';
 import { addMember, password } from '../support/clients/console.js';
 import { eventually } from '../support/systems/process.js';
 import { browserModes, startSystem, type System } from '../support/systems/system.js';
@@ -145,7 +145,9 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     await record.getByRole('button', { name: 'Show prompt and answer' }).click();
     const prompt = record.getByRole('region', { name: 'Prompt', exact: true });
     expect(JSON.parse((await prompt.textContent())!)).toMatchObject({ messages: [{ content }] });
-    expect(await record.getByRole('region', { name: 'Answer', exact: true }).textContent()).toContain('chat.completion');
+    await expectSoon(async () =>
+      expect(await record.getByRole('region', { name: 'Answer', exact: true }).textContent()).toContain('chat.completion'),
+    );
     await settledPage(record);
     expect(await accessibilityFaults(record)).toEqual([]);
     const download = record.waitForEvent('download');
@@ -171,8 +173,8 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     const person = await signedIn(developer);
     const page = await person.open(`/accounts/${accountId}/projects`);
     await page.getByRole('link', { name: 'Search' }).waitFor();
-    expect(await page.getByRole('button', { name: 'Create project' }).count()).toBe(0);
-    expect(await page.getByRole('button', { name: 'Edit budgets' }).count()).toBe(0);
+    await expectSoon(async () => expect(await page.getByRole('button', { name: 'Create project' }).count()).toBe(0));
+    await expectSoon(async () => expect(await page.getByRole('button', { name: 'Edit budgets' }).count()).toBe(0));
     const keys = await person.open(`/accounts/${accountId}/keys?create`);
     await popup(keys).getByLabel('Name').fill('notebook');
     await popup(keys).getByLabel('Project').selectOption({ label: 'Search' });
@@ -215,10 +217,10 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     const page = await person.open('/');
     const places = page.getByRole('navigation').first().getByRole('link');
     await page.getByRole('heading', { level: 1 }).waitFor();
-    for (const name of ['Billing', 'Members']) expect(await places.filter({ hasText: name }).count()).toBe(0);
+    for (const name of ['Billing', 'Members']) await expectSoon(async () => expect(await places.filter({ hasText: name }).count()).toBe(0));
     const projects = await person.open(`/accounts/${accountId}/projects`);
     await projects.getByRole('link', { name: 'Search' }).waitFor();
-    expect(await projects.getByRole('link', { name: 'Default' }).count()).toBe(0);
+    await expectSoon(async () => expect(await projects.getByRole('link', { name: 'Default' }).count()).toBe(0));
     const keys = await person.open(`/accounts/${accountId}/keys?create`);
     await popup(keys).getByLabel('Name').fill('of a guest');
     await popup(keys).getByRole('button', { name: 'Create key' }).click();

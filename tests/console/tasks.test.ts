@@ -6,7 +6,7 @@ import { Role } from '#proto/auth/v1/users.js';
 import { parseCliConfig } from '../../cli/config.js';
 import { connect, operatorCall, type Services } from '../../cli/connect.js';
 import { chat, settled } from '../support/clients/calls.js';
-import { follow, newMember, newPerson, type Page, type Person, startChromium } from '../support/clients/chromium.js';
+import { expectSoon, follow, newMember, newPerson, type Page, type Person, startChromium } from '../support/clients/chromium.js';
 import { type Browser, password, signedIn } from '../support/clients/console.js';
 import { handNames, type Hands, handsOn } from './hands.js';
 import { eventually } from '../support/systems/process.js';
@@ -138,7 +138,7 @@ describe.each(handNames)('by %s', (hand) => {
       .getByText(charge)
       .first()
       .waitFor();
-    expect(await lines.getByRole('row').count()).toBeGreaterThan(2);
+    await expectSoon(async () => expect(await lines.getByRole('row').count()).toBeGreaterThan(2));
     expect(hands.actions).toBeLessThanOrEqual(2);
   });
 

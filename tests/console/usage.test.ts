@@ -5,7 +5,15 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium, Locator, Route } from 'playwright-core';
 import { nanoUsdOf, usdText } from '../../console/src/format/money.js';
 import { chat, settled, type UsageRow } from '../support/clients/calls.js';
-import { accessibilityFaults, newMember, type Page, settledPage, sidewaysScroll, startChromium } from '../support/clients/chromium.js';
+import {
+  accessibilityFaults,
+  expectSoon,
+  newMember,
+  type Page,
+  settledPage,
+  sidewaysScroll,
+  startChromium,
+} from '../support/clients/chromium.js';
 import { addMember, addUser, type Browser, password, signedIn } from '../support/clients/console.js';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/vendors/otlp.js';
 import { eventually } from '../support/systems/process.js';
@@ -120,7 +128,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
       data: [total],
     } = await api.get<{ data: [Total] }>(`${account}/usage/totals`);
     expect(nanoUsdOf(total.charge_usd)).toBe(BigInt(spent));
-    expect(await tile(page, 'Spend').innerText()).toBe(usdText(total.charge_usd));
+    await expectSoon(async () => expect(await tile(page, 'Spend').innerText()).toBe(usdText(total.charge_usd)));
     expect([await tile(page, 'Calls').innerText(), await tile(page, 'Errors').innerText()]).toEqual(['6', '1']);
     const inputTokens = rows.reduce((sum, row) => sum + row.input_tokens, 0);
     const outputTokens = rows.reduce((sum, row) => sum + row.output_tokens, 0);
@@ -283,13 +291,13 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await file.continue();
     await (await loaded).finished();
     await settledPage(page);
-    expect(await page.getByRole('dialog').count()).toBe(0);
+    await expectSoon(async () => expect(await page.getByRole('dialog').count()).toBe(0));
 
     await page.getByRole('button', { name: 'Filters', exact: true }).click();
     await page.getByLabel('Key', { exact: true }).selectOption({ label: 'laptop' });
     await page.getByRole('button', { name: 'Apply' }).click();
     await listed(page, 1);
-    expect(await chips(page)).toEqual(['Key: laptop', 'Model: sandbox/echo', 'Clear filters']);
+    await expectSoon(async () => expect(await chips(page)).toEqual(['Key: laptop', 'Model: sandbox/echo', 'Clear filters']));
     await page.reload();
     await listed(page, 1);
     expect(filterOf(page)).toEqual({ range: '30d', key: keys[1]!.id, model: 'sandbox/echo' });
@@ -301,7 +309,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await page.getByRole('link', { name: 'Overview' }).click();
     await page.waitForURL(/\/usage\?/);
     expect(filterOf(page)).toEqual({ range: '30d', key: keys[1]!.id });
-    expect(await tile(page, 'Calls').innerText()).toBe('1');
+    await expectSoon(async () => expect(await tile(page, 'Calls').innerText()).toBe('1'));
 
     const failed = rows.find(({ outcome }) => outcome === 'upstream_error_before_output')!;
     await page.goto(`console${account}/usage/records`);
@@ -329,7 +337,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await page.getByText('No calls match these filters').waitFor();
     // The histogram follows the filter too.
     expect(askedFor('totals', 'none')).toBe(true);
-    expect(await chips(page)).toEqual(['Member: Keys without a member']);
+    await expectSoon(async () => expect(await chips(page)).toEqual(['Member: Keys without a member']));
     await page.getByRole('button', { name: 'Clear filters' }).click();
     await listed(page, rows.length);
     await page.goto(`console${account}/usage?group=member`);
@@ -342,8 +350,10 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await groupsOf(page).getByRole('link', { name: 'Olga' }).click();
     await page.waitForURL(/\/usage\/records\?/);
     await listed(page, rows.length);
-    expect(await chips(page)).toEqual(['Member: Olga']);
-    expect(await page.getByRole('link', { name: 'Export CSV' }).getAttribute('href')).toContain('member=user_');
+    await expectSoon(async () => expect(await chips(page)).toEqual(['Member: Olga']));
+    await expectSoon(async () =>
+      expect(await page.getByRole('link', { name: 'Export CSV' }).getAttribute('href')).toContain('member=user_'),
+    );
     expect(person.faults).toEqual([]);
     await person.close();
   });
@@ -371,8 +381,8 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     expect(asked).toHaveLength(1);
     const id = await call(keys[0]!.secret, 'sandbox/echo');
     await listed(page, 4);
-    expect(await rowsOf(page).nth(1).getByRole('link').getAttribute('href')).toContain(id);
-    expect(await page.getByRole('status').allInnerTexts()).toContain('1 new call');
+    await expectSoon(async () => expect(await rowsOf(page).nth(1).getByRole('link').getAttribute('href')).toContain(id));
+    await expectSoon(async () => expect(await page.getByRole('status').allInnerTexts()).toContain('1 new call'));
 
     await page.getByRole('button', { name: 'Live' }).click();
     const before = asked.length;
@@ -441,8 +451,10 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
       amounts.get('Captured'),
       'settled',
     ]);
-    expect(await page.getByRole('link', { name: 'What each outcome costs' }).getAttribute('href')).toBe(
-      `${system.baseUrl}/docs/charging#the-outcomes`,
+    await expectSoon(async () =>
+      expect(await page.getByRole('link', { name: 'What each outcome costs' }).getAttribute('href')).toBe(
+        `${system.baseUrl}/docs/charging#the-outcomes`,
+      ),
     );
     const model = await page.getByRole('main').getByRole('link', { name: 'sandbox/reason' }).getAttribute('href');
     expect((await fetch(model!, { headers: { accept: 'text/html' } })).status).toBe(200);
@@ -455,7 +467,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     const traced = rows.find(({ trace_id }) => trace_id === traceId)!;
     await page.goto(`console${account}/usage/records/${traced.id}`);
     const trace = page.getByRole('link', { name: 'Open trace' });
-    expect(await trace.getAttribute('href')).toBe(`https://traces.example.com/t/${traceId}?from=console`);
+    await expectSoon(async () => expect(await trace.getAttribute('href')).toBe(`https://traces.example.com/t/${traceId}?from=console`));
     await page.getByText('my own id').waitFor();
 
     const failed = rows.find(({ outcome }) => outcome === 'upstream_error_before_output')!;
@@ -463,9 +475,9 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await page.getByText('Nothing was charged.', { exact: false }).first().waitFor();
     // Every user sees the attempts; only operators see their upstreams.
     const tried = page.getByRole('list', { name: 'Upstream attempts' });
-    expect(await tried.getByRole('listitem').count()).toBe(1);
-    expect(await tried.innerText()).toContain('upstream_failed');
-    expect(await tried.innerText()).not.toContain('sandbox');
+    await expectSoon(async () => expect(await tried.getByRole('listitem').count()).toBe(1));
+    await expectSoon(async () => expect(await tried.innerText()).toContain('upstream_failed'));
+    await expectSoon(async () => expect(await tried.innerText()).not.toContain('sandbox'));
     await page.goto(`console${account}/usage/records/req_${'0'.repeat(32)}`);
     await page.getByRole('alert').waitFor();
     expect(person.faults).toEqual([]);
@@ -552,7 +564,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     const other = await person.context.newPage();
     await other.goto(address);
     await other.getByRole('heading', { level: 1, name: 'Usage record', exact: true }).waitFor();
-    expect(await other.getByRole('dialog').count()).toBe(0);
+    await expectSoon(async () => expect(await other.getByRole('dialog').count()).toBe(0));
     await other.getByRole('main').getByRole('link', { name: 'Usage records' }).click();
     await other.waitForURL(/\/usage\/records\?key=/);
     expect(person.faults).toEqual([]);
@@ -618,13 +630,13 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     const {
       data: [total],
     } = await api.get<{ data: [Total] }>(`${past}/usage/totals`);
-    expect(await tile(page, '消费').innerText()).toBe(usdText(total.charge_usd));
+    await expectSoon(async () => expect(await tile(page, '消费').innerText()).toBe(usdText(total.charge_usd)));
     await page.getByRole('link', { name: '记录', exact: true }).click();
     await page.getByRole('heading', { level: 1, name: '用量记录' }).waitFor();
     await page.getByRole('table', { name: '用量记录' }).getByRole('link').first().click();
     const sheet = page.getByRole('dialog', { name: '用量记录' });
     await sheet.getByRole('table', { name: '费用' }).waitFor();
-    expect(await sheet.innerText()).toContain('已完成');
+    await expectSoon(async () => expect(await sheet.innerText()).toContain('已完成'));
     expect(person.faults).toEqual([]);
     await person.close();
   });

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { generateSync } from 'otplib';
-import { accessibilityFaults, newMember, newPerson, type Page, startChromium } from '../support/clients/chromium.js';
+import { accessibilityFaults, expectSoon, newMember, newPerson, type Page, startChromium } from '../support/clients/chromium.js';
 import { addMember, addUser, password } from '../support/clients/console.js';
 import { type Idp, startIdp } from '../support/vendors/idp.js';
 import { browserModes, startSystem, type System } from '../support/systems/system.js';
@@ -60,7 +60,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await page.getByLabel('Password').fill('something else');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').getByText('is wrong').waitFor();
-    expect(await page.getByLabel('Password').inputValue()).toBe('');
+    await expectSoon(async () => expect(await page.getByLabel('Password').inputValue()).toBe(''));
     await page.getByLabel('Password').fill(password);
     await page.keyboard.press('Enter');
     await heading(page, 'Members');
@@ -154,10 +154,10 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await page.waitForURL(`${system.baseUrl}/console${account}`);
     await page.goto(`${system.baseUrl}/console${account}/members`);
     await page.getByRole('table', { name: 'Members' }).getByText('owner@example.com').waitFor();
-    expect(await page.getByRole('button', { name: 'Invite member' }).count()).toBe(0);
-    expect(await page.getByRole('button', { name: 'Actions for owner@example.com' }).count()).toBe(0);
-    expect(await page.getByRole('table', { name: 'Pending invitations' }).count()).toBe(0);
-    expect(await page.getByRole('link', { name: 'Audit log' }).count()).toBe(0);
+    await expectSoon(async () => expect(await page.getByRole('button', { name: 'Invite member' }).count()).toBe(0));
+    await expectSoon(async () => expect(await page.getByRole('button', { name: 'Actions for owner@example.com' }).count()).toBe(0));
+    await expectSoon(async () => expect(await page.getByRole('table', { name: 'Pending invitations' }).count()).toBe(0));
+    await expectSoon(async () => expect(await page.getByRole('link', { name: 'Audit log' }).count()).toBe(0));
     await page.goto(`${system.baseUrl}/console${account}/audit`);
     await page.getByText('Only owners and admins can see the audit log.').waitFor();
 
@@ -193,7 +193,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await page.goto(`${system.baseUrl}/console${account}/members`);
     // An admin cannot change an owner.
     await page.getByRole('button', { name: 'Invite member' }).waitFor();
-    expect(await page.getByRole('button', { name: 'Actions for owner@example.com' }).count()).toBe(0);
+    await expectSoon(async () => expect(await page.getByRole('button', { name: 'Actions for owner@example.com' }).count()).toBe(0));
 
     await page.getByRole('button', { name: 'Actions for vera@example.com' }).click();
     await page.getByRole('menuitem', { name: 'Leave account' }).click();
@@ -234,7 +234,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     const person = await newMember(chromium, system, { email: 'operator@example.com', password });
     const page = await person.open(`/accounts/${id}/members`);
     await page.getByText('No members yet').waitFor();
-    expect(await page.getByRole('table', { name: 'Members' }).count()).toBe(0);
+    await expectSoon(async () => expect(await page.getByRole('table', { name: 'Members' }).count()).toBe(0));
     await person.close();
   });
 
@@ -242,7 +242,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     const person = await nobody();
     const page = await person.open('/forgot');
     await page.getByText('Ask the operator of this gateway for a sign-in link.').waitFor();
-    expect(await page.getByRole('button', { name: 'Email me a link' }).count()).toBe(0);
+    await expectSoon(async () => expect(await page.getByRole('button', { name: 'Email me a link' }).count()).toBe(0));
     expect(person.faults).toEqual([]);
     await person.close();
   });
@@ -259,7 +259,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     const page = await here.open('/settings/security');
     const sessions = page.getByRole('table', { name: 'Where you are signed in' });
     await sessions.getByRole('row').nth(3).waitFor();
-    expect(await sessions.getByText('this session', { exact: true }).count()).toBe(1);
+    await expectSoon(async () => expect(await sessions.getByText('this session', { exact: true }).count()).toBe(1));
     await sessions
       .getByRole('button', { name: /^Sign out of Chrome \d+ on Linux$/ })
       .first()
@@ -325,7 +325,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await page.goto(`${system.baseUrl}/console/settings`);
     await enter();
     await heading(page, 'Settings');
-    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Ivy');
+    await expectSoon(async () => expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Ivy'));
     await page.getByRole('link', { name: 'Password, second factor, sessions' }).click();
     await page.getByText('You have no password. You can sign in only with a link or a provider.').waitFor();
     // The only sign-in method cannot be removed.
@@ -375,7 +375,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await notice.waitFor({ state: 'detached' });
     await page.goto(`${system.baseUrl}/console/accounts/${id}/members`);
     await page.getByText('Required of all members.').waitFor();
-    expect(await page.getByRole('table', { name: 'Members' }).getByText('No second factor').count()).toBe(0);
+    await expectSoon(async () => expect(await page.getByRole('table', { name: 'Members' }).getByText('No second factor').count()).toBe(0));
     await page.getByRole('button', { name: 'Make optional' }).click();
     await page.getByText('Optional. Each member decides.').waitFor();
 

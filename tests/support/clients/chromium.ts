@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
+import { eventually } from '../systems/process.js';
 import type { System } from '../systems/system.js';
 
 export type { Page } from 'playwright-core';
@@ -117,6 +118,9 @@ export async function pressTwice(button: Locator): Promise<void> {
 /** Returns a fact in a list of names and values. */
 export const fact = (page: Page, name: string): Locator =>
   page.locator('dl > div', { has: page.locator('dt', { hasText: new RegExp(`^${name}$`) }) });
+
+/** Waits until an assertion about a page holds, because a page shows what changed only after it has loaded it. Throws the last failure. */
+export const expectSoon = (assertion: () => Promise<void>): Promise<true> => eventually(() => assertion().then(() => true));
 
 /** Waits until the page has loaded its data: nothing is loading and no response has been outstanding for a moment. */
 export async function settledPage(page: Page): Promise<void> {
