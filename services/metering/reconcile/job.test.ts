@@ -32,11 +32,11 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
   const state = (): Promise<GetReconciliationResponse> => money.metering.getReconciliation({});
   const told = (text: string) => money.lines.filter(({ msg }) => msg === text);
 
-  /** Advances the clock by this much, and waits for the next recent run to end after it. */
+  /** Advances the clock by this much, and waits for a recent run that began after that. */
   async function nextRun(ms: number): Promise<GetReconciliationResponse> {
     money.clock.advance(ms);
     const nowMs = BigInt(money.clock.nowMs());
-    await until(async () => ((await state()).recent?.finishedAtMs ?? 0n) >= nowMs);
+    await until(async () => ((await state()).recent?.startedAtMs ?? 0n) >= nowMs);
     return state();
   }
 
@@ -45,7 +45,7 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
     // The full run that begins with the process may have checked the account before the call.
     money.clock.advance(3_600_000);
     const fromMs = BigInt(money.clock.nowMs());
-    await until(async () => ((await state()).full?.finishedAtMs ?? 0n) >= fromMs);
+    await until(async () => ((await state()).full?.startedAtMs ?? 0n) >= fromMs);
     expect(await state()).toMatchObject({
       full: { recordsChecked: 1n, holdsChecked: 1n, accountsChecked: 1n, entriesChecked: 2n, drifts: [] },
       drifts: [],
