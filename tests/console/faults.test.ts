@@ -1,7 +1,7 @@
 // Errors as users see them: refusals in their language, and data that cannot be refreshed.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
-import { accessibilityFaults, expectSoon, newMember, screenshot, sidewaysScroll, startChromium } from '../support/clients/chromium.js';
+import { accessibilityFaults, newMember, screenshot, sidewaysScroll, startChromium } from '../support/clients/chromium.js';
 import { addMember, password } from '../support/clients/console.js';
 import { startSystem, type System } from '../support/systems/system.js';
 
@@ -56,7 +56,7 @@ describe('faults in the console', () => {
     await page.getByText(/账户余额不足：需要 \$0\.\d+，可用 \$0(\.00)?。请为账户充值/).waitFor();
 
     // None of it is in English.
-    await expectSoon(async () => expect(await page.getByRole('alert').locator('[lang=en]').count()).toBe(0));
+    expect(await page.getByRole('alert').locator('[lang=en]').count()).toBe(0);
     expect(person.faults).toEqual([]);
     await person.close();
   });
@@ -80,13 +80,13 @@ describe('faults in the console', () => {
     const page = await person.open(`/accounts/${accountId}/billing`);
     await page.getByRole('link', { name: '$0.00' }).first().waitFor();
     const note = page.getByText('Tollgate cannot be reached. Trying again…');
-    await expectSoon(async () => expect(await note.count()).toBe(0));
+    expect(await note.count()).toBe(0);
     await person.context.route('**/console/api/**', (route) => route.abort());
     await note.waitFor();
     await page.getByText(/Last updated \d+ seconds ago\./).waitFor();
     // Known data stay on the page, and its parts show no errors of their own.
     await page.getByRole('link', { name: '$0.00' }).first().waitFor();
-    await expectSoon(async () => expect(await page.getByRole('alert').count()).toBe(0));
+    expect(await page.getByRole('alert').count()).toBe(0);
     expect(await sidewaysScroll(page)).toBe(0);
     expect(await accessibilityFaults(page)).toEqual([]);
     await screenshot(page, 'not-fresh-light-375');
@@ -126,13 +126,13 @@ describe('faults in the console', () => {
       for (const [index, page] of pages.entries()) {
         await page.evaluate((path) => history.pushState({}, '', path), `/console${paths[index]!.replace(':account', accountId)}`);
         await page.getByText('Tollgate cannot be reached. Trying again…').waitFor();
-        await expectSoon(async () => expect(await page.getByRole('alert').count()).toBe(0));
+        expect(await page.getByRole('alert').count()).toBe(0);
       }
       await system.start();
       for (const [index, page] of pages.entries()) {
         await page.getByText('Tollgate cannot be reached. Trying again…').waitFor({ state: 'detached' });
         await page.locator('h1').first().waitFor();
-        await expectSoon(async () => expect(await page.getByRole('alert').count()).toBe(0));
+        expect(await page.getByRole('alert').count()).toBe(0);
         // The document is the same: nothing was loaded again.
         expect(await isOpen[index]!.evaluate((body) => body === document.body)).toBe(true);
       }

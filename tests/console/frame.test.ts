@@ -1,7 +1,7 @@
 // The frame of the console: users who are not signed in are asked to, appearance settings are remembered, and pages are reachable by keyboard.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { expectSoon, newMember, newPerson, type Page, sidewaysScroll, startChromium } from '../support/clients/chromium.js';
+import { newMember, newPerson, type Page, sidewaysScroll, startChromium } from '../support/clients/chromium.js';
 import { addUser, password } from '../support/clients/console.js';
 import { browserModes, startSystem, type System } from '../support/systems/system.js';
 
@@ -163,8 +163,8 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     await page.getByLabel('Name').fill('not yet saved');
     await page.keyboard.press('Control+k');
     await page.waitForTimeout(200);
-    await expectSoon(async () => expect(await page.getByRole('dialog').count()).toBe(1));
-    await expectSoon(async () => expect(await page.getByLabel('Name').inputValue()).toBe('not yet saved'));
+    expect(await page.getByRole('dialog').count()).toBe(1);
+    expect(await page.getByLabel('Name').inputValue()).toBe('not yet saved');
     await person.close();
   });
 

@@ -204,7 +204,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     const url = await dialog.locator('code').innerText();
     expect(url).toMatch(/\/console\/link#[\w-]{43}$/);
     await page.keyboard.press('Escape');
-    await expectSoon(async () => expect(await dialog.isVisible()).toBe(true));
+    expect(await dialog.isVisible()).toBe(true);
     await dialog.getByRole('button', { name: 'Done' }).click();
     const newcomer = await newPerson(chromium, system.baseUrl);
     const theirs = await newcomer.open(`/link${new URL(url).hash}`);

@@ -291,7 +291,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await file.continue();
     await (await loaded).finished();
     await settledPage(page);
-    await expectSoon(async () => expect(await page.getByRole('dialog').count()).toBe(0));
+    expect(await page.getByRole('dialog').count()).toBe(0);
 
     await page.getByRole('button', { name: 'Filters', exact: true }).click();
     await page.getByLabel('Key', { exact: true }).selectOption({ label: 'laptop' });

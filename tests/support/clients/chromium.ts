@@ -119,7 +119,10 @@ export async function pressTwice(button: Locator): Promise<void> {
 export const fact = (page: Page, name: string): Locator =>
   page.locator('dl > div', { has: page.locator('dt', { hasText: new RegExp(`^${name}$`) }) });
 
-/** Waits until an assertion about a page holds, because a page shows what changed only after it has loaded it. Throws the last failure. */
+/**
+ * Waits until an assertion about a page holds, because a page shows what changed only after it has loaded it. Throws the last failure.
+ * Not for what must never appear, not even briefly: such an assertion reads the page once.
+ */
 export const expectSoon = (assertion: () => Promise<void>): Promise<true> => eventually(() => assertion().then(() => true));
 
 /** Waits until the page has loaded its data: nothing is loading and no response has been outstanding for a moment. */
