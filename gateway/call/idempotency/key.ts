@@ -1,6 +1,6 @@
 // The Idempotency-Key header: its format, and what is derived from it. The key itself is never stored: an answer is found by a hash of
 // the key, and can be decrypted only with the key that a repeat sends.
-import { createHash, hkdfSync } from 'node:crypto';
+import { createHash, createSecretKey, hkdfSync } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '#client/errors/app-error.js';
 
@@ -29,7 +29,7 @@ export function keyHashOf(endpoint: string, key: string): Buffer {
 
 /** Returns the secret that encrypts the kept answer of a call with this key. */
 export function answerSecretOf(key: string, callId: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', key, callId, 'tollgate kept answer', 32));
+  return Buffer.from(hkdfSync('sha256', createSecretKey(key, 'utf8'), callId, 'tollgate kept answer', 32));
 }
 
 /** Returns a hash of everything in a request that changes the answer: the parsed body, regardless of the order of its fields, and these headers. */

@@ -1,6 +1,6 @@
-// Stored responses: encrypted with a secret derived from the platform key that received them, and found by hashes of that key and their ids, so that
+// Stored responses: encrypted with a secret, and found by a name, that are derived from the platform key that received them and their ids, so that
 // a response can be neither found nor read without both. Metering stores them with the records of their calls.
-import { createHmac, hkdfSync } from 'node:crypto';
+import { createSecretKey, hkdfSync } from 'node:crypto';
 import { callContext } from '#client/call-context.js';
 import { seal, unseal } from '#kit/secrets/packed-box.js';
 import type { StoredResponse } from '#proto/metering/v1/metering.js';
@@ -84,13 +84,18 @@ export function createStoredResponses({
     const unread = [...new Set(ids)];
     while (unread.length > 0) {
       // A body may have so many references that hashing all of them at once would occupy the process for seconds.
-      const byName = new Map(unread.splice(-namesMax).map((id) => [nameOf(owner, id).toString('base64'), id]));
+      const byName = new Map(
+        unread.splice(-namesMax).map((id) => {
+          const { nameHash, secret } = placeOf(owner, id);
+          return [nameHash.toString('base64'), { id, secret }];
+        }),
+      );
       let nameHashes: Buffer[] = [...byName.keys()].map((name) => Buffer.from(name, 'base64'));
       while (nameHashes.length > 0) {
         const { parts, remaining } = await metering.getStoredParts({ accountId: owner.accountId, nameHashes, keptMs: extendedMs }, rpc());
         for (const { nameHash, content } of parts) {
-          const id = byName.get(nameHash.toString('base64'))!;
-          const json = await unseal(content, secretOf(owner, id), keptAnswerBytesMax);
+          const { id, secret } = byName.get(nameHash.toString('base64'))!;
+          const json = await unseal(content, secret, keptAnswerBytesMax);
           count(json.length);
           found.set(id, JSON.parse(json.toString()) as JsonObject);
         }
@@ -115,7 +120,10 @@ export function createStoredResponses({
       return {
         keptMs,
         parts: await Promise.all(
-          parts.map(async ({ id, json }) => ({ nameHash: nameOf(owner, id), content: await seal(json, secretOf(owner, id)) })),
+          parts.map(async ({ id, json }) => {
+            const { nameHash, secret } = placeOf(owner, id);
+            return { nameHash, content: await seal(json, secret) };
+          }),
         ),
       };
     },
@@ -143,15 +151,14 @@ export function createStoredResponses({
       }),
     async delete(owner, { response }) {
       const ids = [response, ...outputOf(response)].map(({ id }) => String(id));
-      await metering.deleteStoredParts({ accountId: owner.accountId, nameHashes: ids.map((id) => nameOf(owner, id)) }, rpc());
+      await metering.deleteStoredParts({ accountId: owner.accountId, nameHashes: ids.map((id) => placeOf(owner, id).nameHash) }, rpc());
     },
   };
 }
 
-function nameOf({ secret }: Owner, id: string): Buffer {
-  return createHmac('sha256', secret).update(`tollgate stored response\0${id}`).digest();
-}
-
-function secretOf({ secret }: Owner, id: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', secret, id, 'tollgate stored response', 32));
+/** Returns the name under which a part is stored, and the secret that encrypts it. */
+function placeOf({ secret }: Owner, id: string): { readonly nameHash: Buffer; readonly secret: Buffer } {
+  // A key in a string or a Buffer costs more (packed-box.ts).
+  const derived = Buffer.from(hkdfSync('sha256', createSecretKey(secret, 'utf8'), id, 'tollgate stored response', 64));
+  return { nameHash: derived.subarray(0, 32), secret: derived.subarray(32) };
 }
