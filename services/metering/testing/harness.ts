@@ -143,13 +143,13 @@ export function outboxOf(service: MeteringService): Promise<GetOutboxResponse> {
   return service.getOutbox({});
 }
 
-/** Waits until the condition holds; throws when it does not within five seconds. */
+/** Waits until the condition holds; throws when it does not within twenty seconds, which is long enough on a busy machine. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 1000; attempt += 1) {
+  for (let attempt = 0; attempt < 4000; attempt += 1) {
     if (await condition()) return;
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-  throw new Error('The condition was not met within five seconds.');
+  throw new Error('The condition was not met within twenty seconds.');
 }
 
 /** Lets background work run for a while, to show that it does not do something. */
