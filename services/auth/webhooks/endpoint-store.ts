@@ -44,6 +44,20 @@ export class WebhookEndpointStore {
     return ((await query) as Row[]).map(toEndpoint);
   }
 
+  /** Returns those of these endpoints that are enabled, which they stay until the end of the transaction. */
+  async lockedEnabled(tx: Knex.Transaction, ids: readonly string[]): Promise<WebhookEndpoint[]> {
+    const rows: Row[] = await tx('webhook_endpoint')
+      .whereIn(
+        'id',
+        ids.map((id) => key(id).id),
+      )
+      .where({ state: enabled })
+      .orderBy('id')
+      .forShare()
+      .select();
+    return rows.map(toEndpoint);
+  }
+
   /** Returns an endpoint of the account, locked until the end of the transaction. Raises not_found. */
   async locked(tx: Knex.Transaction, accountId: string, id: Buffer): Promise<WebhookEndpoint> {
     const row: Row | undefined = await tx('webhook_endpoint')

@@ -66,11 +66,14 @@ export class WebhookPublisher {
   }
 
   private async deliver(tx: Knex.Transaction, event: PublishedEvent, endpoints: readonly WebhookEndpoint[]): Promise<void> {
-    const { notifications, notifier } = this.deps;
-    const receivers = endpoints.filter(
+    const { endpoints: store, notifications, notifier } = this.deps;
+    const wanted = endpoints.filter(
       ({ state, eventTypes }) => state === WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_ENABLED && eventTypes.includes(event.type),
     );
-    if (receivers.length === 0) return;
+    if (wanted.length === 0) return;
+    // One that is being disabled would otherwise get this request after its pending ones are withdrawn.
+    const ids = wanted.map(({ id }) => id);
+    const receivers = (await store.lockedEnabled(tx, ids)).filter(({ eventTypes }) => eventTypes.includes(event.type));
     const idTo = new Map(receivers.map(({ id }) => [id, deliveryIdOf(event.id, id)]));
     const known = new Set((await notifications.find([...idTo.values()], tx)).map(({ id }) => id));
     const pending = await notifications.pendingOf(tx, [...idTo.keys()]);

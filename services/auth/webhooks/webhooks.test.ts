@@ -227,8 +227,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
       WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_ENABLED,
     ]);
     expect(mailer.mails).toMatchObject([{ to: 'ada@example.com', subject: `Webhook endpoint disabled: ${new URL(receiver.url).host}` }]);
-    // A delivery that was in progress ends after the mail was sent.
-    await eventually(async () => ((await log(first!.id)).every(({ state }) => state !== pending) ? true : undefined));
+    expect((await log(first!.id)).every(({ state }) => state !== pending)).toBe(true);
     // The mail is in the language in which the endpoint was last saved.
     await auth.webhooks.updateWebhookEndpoint({ ...second!, endpointId: second!.id, enabled: true, language: 'zh' }, operator);
     other.answer = (response) => void response.writeHead(410).end();
@@ -243,6 +242,20 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     expect((await update(first!, { enabled: true })).endpoint).toMatchObject({ failingSinceMs: 0n });
     const eventId = await publish();
     await eventually(() => got().some(({ id }) => id === eventId) || undefined);
+  });
+
+  it('get no request for an event that is published while they are disabled', async () => {
+    const { endpoint } = await create();
+    await create(other.url);
+    let publishing: Promise<string> | undefined;
+    await auth.db.transaction(async (tx) => {
+      await tx('webhook_endpoint').where({ url: endpoint!.url }).update({ state: WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_FAILED });
+      publishing = publish();
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    });
+    await publishing;
+    const deliveries = await settled(1);
+    expect(deliveries).toMatchObject([{ destination: other.url }]);
   });
 
   it('do not disable an endpoint for single failures that are days apart', async () => {
