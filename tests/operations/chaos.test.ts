@@ -132,10 +132,11 @@ describe.each(modes)('calls during faults of vendors, %s', (mode) => {
     return { id: response.headers.get('x-request-id')!, status: response.status, isComplete, body };
   }
 
-  /** Calls steadily until `until` resolves. */
+  /** Calls steadily until `until` resolves. Throws its failure. */
   async function load(kind: 'whole' | 'streams' | 'both', until: Promise<unknown>, callers = workers): Promise<Answer[]> {
     let isOver = false;
-    void until.then(() => (isOver = true));
+    const end = (): void => void (isOver = true);
+    until.then(end, end);
     const made: Answer[] = [];
     const work = async (_: unknown, worker: number): Promise<void> => {
       for (let count = worker; !isOver; count += 1) {
@@ -144,6 +145,7 @@ describe.each(modes)('calls during faults of vendors, %s', (mode) => {
       }
     };
     await Promise.all(Array.from({ length: callers }, work));
+    await until;
     return made;
   }
 
@@ -162,7 +164,6 @@ describe.each(modes)('calls during faults of vendors, %s', (mode) => {
       20_000,
     );
     const made = await load('whole', areBack);
-    await areBack;
     answers.push(...made);
     expect(made.filter(({ isComplete }) => !isComplete)).toEqual([]);
   }
@@ -236,19 +237,20 @@ describe.each(modes)('calls during faults of vendors, %s', (mode) => {
     await credential('add', name, secret);
     const before = vendors[0]!.requests.length;
     const phaseMs = isLong ? 10_000 : 500;
-    const beganMs = performance.now();
     const withSecret = () => vendors[0]!.requests.slice(before).filter(({ headers }) => headers.authorization === `Bearer ${secret}`);
     // Every process learns of the credential within a second, later on a busy machine.
     const isUsed = eventually(async () => (withSecret().length > 0 ? true : undefined), 20_000);
-    const made = await load('both', Promise.allSettled([isUsed, sleep(phaseMs)]));
-    await isUsed;
+    const made = await load(
+      'both',
+      isUsed.then(() => sleep(phaseMs)),
+    );
     answers.push(...made);
     expect(made.filter(({ isComplete }) => !isComplete)).toEqual([]);
     const requests = vendors[0]!.requests.slice(before);
     const refused = withSecret();
     // Calls at the same time find out together, and one after each pause.
-    const pauses = Math.ceil((performance.now() - beganMs) / ejectionMs) + 1;
-    expect(refused.length).toBeLessThanOrEqual(pauses * threads + workers);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused.length).toBeLessThanOrEqual((Math.ceil(phaseMs / ejectionMs) + 1) * threads + workers);
     expect(requests.length).toBeGreaterThan(refused.length);
     await system.cli('upstream', 'credential', 'remove', 'a', name);
   });

@@ -1,8 +1,9 @@
 // The Idempotency-Key header: its format, and what is derived from it. The key itself is never stored: an answer is found by a hash of
 // the key, and can be decrypted only with the key that a repeat sends.
-import { createHash, createSecretKey, hkdfSync } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '#client/errors/app-error.js';
+import { derivedBytes } from '#kit/secrets/packed-box.js';
 
 const charsMax = 255;
 // One value of visible ASCII; a header that is sent twice arrives joined by a comma and a space.
@@ -29,7 +30,7 @@ export function keyHashOf(endpoint: string, key: string): Buffer {
 
 /** Returns the secret that encrypts the kept answer of a call with this key. */
 export function answerSecretOf(key: string, callId: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', createSecretKey(key, 'utf8'), callId, 'tollgate kept answer', 32));
+  return derivedBytes(key, { salt: callId, info: 'tollgate kept answer', bytes: 32 });
 }
 
 /** Returns a hash of everything in a request that changes the answer: the parsed body, regardless of the order of its fields, and these headers. */

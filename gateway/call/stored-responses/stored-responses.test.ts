@@ -134,6 +134,7 @@ describe('stored responses', () => {
     const { items } = await store.referred(counting, { previousId: undefined, itemIds });
     expect([...items.keys()]).toEqual(['msg_1999']);
     expect(hashedBefore[0]).toBe(1000);
+    // The secret is read once for each name.
     expect(hashed).toBe(2000);
   });
 

@@ -1,8 +1,7 @@
 // Stored responses: encrypted with a secret, and found by a name, that are derived from the platform key that received them and their ids, so that
 // a response can be neither found nor read without both. Metering stores them with the records of their calls.
-import { createSecretKey, hkdfSync } from 'node:crypto';
 import { callContext } from '#client/call-context.js';
-import { seal, unseal } from '#kit/secrets/packed-box.js';
+import { derivedBytes, seal, unseal } from '#kit/secrets/packed-box.js';
 import type { StoredResponse } from '#proto/metering/v1/metering.js';
 import { fieldError } from '../../formats/requests/body-reader.js';
 import type { References, StoredInput } from '../../formats/format.js';
@@ -86,7 +85,7 @@ export function createStoredResponses({
       // A body may have so many references that hashing all of them at once would occupy the process for seconds.
       const byName = new Map(
         unread.splice(-namesMax).map((id) => {
-          const { nameHash, secret } = placeOf(owner, id);
+          const { nameHash, secret } = nameAndSecretOf(owner, id);
           return [nameHash.toString('base64'), { id, secret }];
         }),
       );
@@ -121,7 +120,7 @@ export function createStoredResponses({
         keptMs,
         parts: await Promise.all(
           parts.map(async ({ id, json }) => {
-            const { nameHash, secret } = placeOf(owner, id);
+            const { nameHash, secret } = nameAndSecretOf(owner, id);
             return { nameHash, content: await seal(json, secret) };
           }),
         ),
@@ -151,14 +150,16 @@ export function createStoredResponses({
       }),
     async delete(owner, { response }) {
       const ids = [response, ...outputOf(response)].map(({ id }) => String(id));
-      await metering.deleteStoredParts({ accountId: owner.accountId, nameHashes: ids.map((id) => placeOf(owner, id).nameHash) }, rpc());
+      await metering.deleteStoredParts(
+        { accountId: owner.accountId, nameHashes: ids.map((id) => nameAndSecretOf(owner, id).nameHash) },
+        rpc(),
+      );
     },
   };
 }
 
 /** Returns the name under which a part is stored, and the secret that encrypts it. */
-function placeOf({ secret }: Owner, id: string): { readonly nameHash: Buffer; readonly secret: Buffer } {
-  // A key in a string or a Buffer costs more (packed-box.ts).
-  const derived = Buffer.from(hkdfSync('sha256', createSecretKey(secret, 'utf8'), id, 'tollgate stored response', 64));
+function nameAndSecretOf({ secret }: Owner, id: string): { readonly nameHash: Buffer; readonly secret: Buffer } {
+  const derived = derivedBytes(secret, { salt: id, info: 'tollgate stored response', bytes: 64 });
   return { nameHash: derived.subarray(0, 32), secret: derived.subarray(32) };
 }

@@ -44,7 +44,7 @@ export class WebhookEndpointStore {
     return ((await query) as Row[]).map(toEndpoint);
   }
 
-  /** Returns those of these endpoints that are enabled, which they stay until the end of the transaction. */
+  /** Returns the enabled ones among these endpoints, locked so that they stay enabled until the end of the transaction. */
   async lockedEnabled(tx: Knex.Transaction, ids: readonly string[]): Promise<WebhookEndpoint[]> {
     const rows: Row[] = await tx('webhook_endpoint')
       .whereIn(

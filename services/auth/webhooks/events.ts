@@ -72,8 +72,10 @@ export class WebhookPublisher {
     );
     if (wanted.length === 0) return;
     // One that is being disabled would otherwise get this request after its pending ones are withdrawn.
-    const ids = wanted.map(({ id }) => id);
-    const receivers = (await store.lockedEnabled(tx, ids)).filter(({ eventTypes }) => eventTypes.includes(event.type));
+    const receivers = await store.lockedEnabled(
+      tx,
+      wanted.map(({ id }) => id),
+    );
     const idTo = new Map(receivers.map(({ id }) => [id, deliveryIdOf(event.id, id)]));
     const known = new Set((await notifications.find([...idTo.values()], tx)).map(({ id }) => id));
     const pending = await notifications.pendingOf(tx, [...idTo.keys()]);

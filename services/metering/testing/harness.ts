@@ -8,6 +8,7 @@ import { type Database, type Engine, openDatabase } from '#kit/db/open.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import { createLogger } from '#kit/log.js';
 import { createTestDatabase, type TestDatabase } from '#kit/testing/database.js';
+import { eventually } from '#kit/testing/waiting.js';
 import { recordedAudit } from '#kit/testing/audit.js';
 import type { AlertKeyRefusedRequest } from '#proto/ledger/v1/alerts.js';
 import type {
@@ -143,13 +144,9 @@ export function outboxOf(service: MeteringService): Promise<GetOutboxResponse> {
   return service.getOutbox({});
 }
 
-/** Waits until the condition holds; throws when it does not within twenty seconds, which is long enough on a busy machine. */
+/** Waits until the condition holds; throws when it does not within 20 seconds. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 4000; attempt += 1) {
-    if (await condition()) return;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  throw new Error('The condition was not met within twenty seconds.');
+  await eventually(async () => (await condition()) || undefined);
 }
 
 /** Lets background work run for a while, to show that it does not do something. */
