@@ -41,7 +41,10 @@ export interface Database {
   readonly engine: Engine;
   /** The url with which migrations connect; undefined: the url of this database. */
   readonly migrationUrl?: string | undefined;
-  /** For reads and single statements. On SQLite never use it inside `transaction`: the only connection is in use. */
+  /**
+   * For reads and single statements; on MySQL a statement is retried after deadlocks and lock waits. On SQLite never use it inside
+   * `transaction`: the only connection is in use.
+   */
   readonly knex: Knex;
   /**
    * Runs `work` in one transaction and commits. After deadlocks, lock waits and lost connections the whole transaction is retried (see

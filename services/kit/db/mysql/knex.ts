@@ -8,6 +8,7 @@ import { SilenceWatch, type WatchedConnection } from './silence.js';
 import { tlsOptions } from './tls.js';
 import { type MeasuredPool, PoolMetrics } from '../statements/db-metrics.js';
 import type { DbSystem } from '../engine.js';
+import { retriedStatement } from '../plain/retries.js';
 import { quietKnex } from '../quiet-knex.js';
 
 const poolMaxDefault = 8;
@@ -31,6 +32,7 @@ interface MysqlClient {
   system?: DbSystem;
   acquireRawConnection(): Promise<MysqlConnection>;
   acquireConnection(): Promise<unknown>;
+  query(connection: unknown, statement: unknown): Promise<unknown>;
   readonly pool: MeasuredPool;
 }
 
@@ -106,6 +108,11 @@ export function openMysqlPools(url: string, { poolMax = poolMaxDefault, log }: M
     return knex;
   };
   const knex = openPool(database, []);
+  // A statement outside of a transaction is one by itself, which InnoDB may choose as the victim of a deadlock. The client of a transaction
+  // is another object (knex 3.3, lib/execution/transaction.js), so a statement within one is not run again by itself.
+  const client = knex.client as MysqlClient;
+  const query = client.query.bind(client);
+  client.query = (connection, statement) => retriedStatement(() => query(connection, statement));
   const transactions = openPool(`${database} transactions`, ['autocommit = 0']);
   return {
     knex,

@@ -1,4 +1,4 @@
-// Decides when a transaction that failed because of a conflict or a lost connection is retried.
+// Decides when a transaction or statement that failed because of a conflict or a lost connection is retried.
 import { setTimeout as delay } from 'node:timers/promises';
 import { isConnectionLost, isRetryable, isUnreachable } from '../errors.js';
 
@@ -56,4 +56,15 @@ export async function retried<T>(
       await delay(Math.random() * backoffMs * (conflicts + losses));
     }
   }
+}
+
+/**
+ * Runs a statement that is a transaction by itself until it succeeds or fails otherwise than by a conflict; raises its last error. When the
+ * connection is lost, the statement may have been committed.
+ */
+export function retriedStatement<T>(statement: () => Promise<T>): Promise<T> {
+  return retried(async (noticed) => {
+    await noticed(async () => undefined)(undefined);
+    return statement();
+  });
 }
