@@ -9,11 +9,11 @@ import { chat, createKey } from '../support/clients/calls.js';
 import { type Child, eventually, freePort, startScript } from '../support/systems/process.js';
 import { startSystem, type System } from '../support/systems/system.js';
 
-const limit = 600;
 const callers = 50;
-/** Whole minutes in the long form; the short one ends after 25 s, or, on a busy machine, when the limit of the first minute has been reached. */
+/** Whole minutes in the long form; the short one ends after 15 s, or, on a busy machine, when the limit of the first minute has been reached. */
 const wholeMinutes = Number(process.env['TOLLGATE_TEST_LIMIT_MINUTES'] ?? 0);
-const durationMs = wholeMinutes === 0 ? 25_000 : wholeMinutes * 60_000;
+const durationMs = wholeMinutes === 0 ? 15_000 : wholeMinutes * 60_000;
+const limit = wholeMinutes === 0 ? 300 : 600;
 const tokens = { messages: [{ role: 'user', content: 'tokens=1' }] };
 
 describe('rate limits over three gateways', () => {
@@ -81,13 +81,14 @@ describe('rate limits over three gateways', () => {
         for (;;) {
           const elapsedMs = performance.now() - beganAtMs;
           if (elapsedMs >= (isReached ? durationMs : 55_000)) return;
-          const minute = Math.floor(elapsedMs / 60_000);
           const status = await statusOf(index, secret);
-          if (status === 200) minutes[minute]! += 1;
-          else if (status === 429) {
+          // On a busy machine the last calls are answered, and may be admitted, in the minute after the last one.
+          const minute = Math.floor((performance.now() - beganAtMs) / 60_000);
+          if (status === 200 && minute < minutes.length) minutes[minute]! += 1;
+          if (status === 429) {
             isReached = true;
             await sleep(1000);
-          } else others.add(status);
+          } else if (status !== 200) others.add(status);
         }
       }),
     );
