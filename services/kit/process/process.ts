@@ -1,6 +1,7 @@
 // The lifecycle of a process: configuration, logs and telemetry first, then its parts in order; on a signal everything stops in
 // reverse, within a time limit.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
 import { type Clock, systemClock } from '../clock.js';
 import { type CommonConfig, commonSettings, identityOf, tlsOf } from '../config/common.js';
 import { otelLibrarySettings } from '../config/otel/library-settings.js';
@@ -63,6 +64,9 @@ const stopMsExtraDefault = 10_000;
  * signal ends it immediately. An invalid configuration is printed and ends it with status 1, as does a part that cannot start or an uncaught error.
  */
 export async function runProcess<G extends SettingGroups>(options: ProcessOptions<G>, env: Environment = process.env): Promise<void> {
+  // Where most objects survived a few collections, V8 creates later ones in its old space. Ours survive only if their call is then in progress; in
+  // the old space, they keep what they lead to until V8 collects its whole heap: 14 kB of a call in place of 2.
+  setFlagsFromString('--no-allocation-site-pretenuring');
   const { common, groups, tls } = readConfig(options, env);
   // Only this user can read databases, sockets, logs and keys, from the moment they are created; SQLite would let every user read them.
   process.umask(0o077);
