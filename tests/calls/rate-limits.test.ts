@@ -79,16 +79,13 @@ describe.each(modes)('rate limits, %s', (mode) => {
   it('count the calls in flight of a key, also those whose client disconnects', async () => {
     const { id, secret } = await createKey(system, 'one', '--concurrency', '1');
     const disconnect = new AbortController();
-    const running = chat(system, secret, { ...slow, stream: true }, { signal: disconnect.signal }).catch(() => undefined);
-    await eventually(async () => {
-      const answer = await chat(system, secret, { messages: [{ role: 'user', content: 'tokens=1' }] });
-      if (answer.status !== 429) return void (await answer.text());
-      expect(await refusal(answer)).toMatchObject({ scope: 'key', limit: 'concurrent_calls', max: '1', used: '1' });
-      expect(answer.headers.get('retry-after')).toBe('1');
-      return true;
-    });
+    // Longer than the second call takes on a busy machine. It is in flight once its response has begun.
+    const long = { model: 'sandbox/story', stream: true, messages: [{ role: 'user', content: 'delay=1000ms tokens=60' }] };
+    expect((await chat(system, secret, long, { signal: disconnect.signal })).status).toBe(200);
+    const answer = await chat(system, secret, { messages: [{ role: 'user', content: 'tokens=1' }] });
+    expect(await refusal(answer)).toMatchObject({ scope: 'key', limit: 'concurrent_calls', max: '1', used: '1' });
+    expect(answer.headers.get('retry-after')).toBe('1');
     disconnect.abort();
-    await running;
     await eventually(async () => ((await chat(system, secret)).status === 200 ? true : undefined));
     await system.cli('key', 'update', id, '--concurrency', 'none');
     await eventually(async () => {
@@ -121,7 +118,9 @@ describe.each(modes)('rate limits, %s', (mode) => {
     expect(ofModel).toMatchObject({ scope: 'account_model', limit: 'requests_per_minute', max: '1' });
 
     const { secret } = await createKey(system, 'of the first account', '--account', accountId);
-    const statuses = await Promise.all(Array.from({ length: 5 }, async () => (await chat(system, secret, slow)).status));
+    // Long enough that none ends before the last one has arrived.
+    const together = { model: 'sandbox/story', messages: [{ role: 'user', content: 'delay=1000ms tokens=3' }] };
+    const statuses = await Promise.all(Array.from({ length: 5 }, async () => (await chat(system, secret, together)).status));
     expect(statuses.toSorted()).toEqual([200, 200, 200, 429, 429]);
   });
 });
