@@ -49,7 +49,8 @@ describe.each(modes)('projects, %s', (mode) => {
     await system.cli('project', 'update', project, '--rpm', 'none', '--models', 'sandbox/reason');
     const changedAtMs = Date.now();
     await untilStatus(keys[1]!.secret, 403);
-    expect(Date.now() - changedAtMs).toBeLessThan(2000);
+    // Later than a second on a busy machine, but not as late as when nobody had told the gateway, after five minutes.
+    expect(Date.now() - changedAtMs).toBeLessThan(10_000);
     expect(await refused(await chat(system, keys[0]!.secret), 403)).toMatchObject({
       reason: 'model_not_permitted',
       message: expect.stringContaining('The project "Limited"'),

@@ -106,7 +106,8 @@ describe.each(modes)('rate limits, %s', (mode) => {
       const answer = await chat(system, keys[0]!.secret);
       return answer.status === 429 ? true : undefined;
     });
-    expect(Date.now() - changedAtMs).toBeLessThan(2000);
+    // Later than a second on a busy machine, but not as late as when nobody had told the gateway, after five minutes.
+    expect(Date.now() - changedAtMs).toBeLessThan(10_000);
     expect(await refusal(await chat(system, keys[1]!.secret))).toMatchObject({ scope: 'account', max: '3' });
 
     await system.cli('account', 'update', id, '--rpm', 'none');
