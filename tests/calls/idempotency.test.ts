@@ -25,6 +25,9 @@ const plain: Script = { blocks: [{ type: 'text', text: 'Hello from the stub upst
 /** A stream of two seconds or so, in small frames. */
 const slow: Script = { blocks: [{ type: 'text', text: 'word '.repeat(60) }], deltaChars: 5, frameDelayMs: 40 };
 
+/** A stream that lasts until the gateway is killed, however slow the machine is. */
+const endless: Script = { ...slow, frameDelayMs: 500 };
+
 describe.each(modes)('an idempotency key, %s', (mode) => {
   let system: System;
   let stub: StubUpstream;
@@ -34,13 +37,14 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     system = await startSystem(mode, {
       OPENAI_API_KEY: stubApiKey,
       OPENAI_BASE_URL: stub.baseUrl,
-      TOLLGATE_METERING_LEASE: '2s',
+      // Short, so that calls of a killed gateway are soon lost, but longer than a busy machine pauses.
+      TOLLGATE_METERING_LEASE: '5s',
       TOLLGATE_METERING_LOST_GRACE: '0ms',
       TOLLGATE_METERING_SWEEP_INTERVAL: '100ms',
       TOLLGATE_GATEWAY_KEPT_ANSWER_BYTES_MAX: String(answerBytesMax),
       TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL: '100ms',
-      TOLLGATE_GATEWAY_HOLD_TTL: '3s',
-      TOLLGATE_METERING_HOLD_TTL: '3s',
+      TOLLGATE_GATEWAY_HOLD_TTL: '8s',
+      TOLLGATE_METERING_HOLD_TTL: '8s',
     });
   });
 
@@ -114,6 +118,12 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
 
     upstreamCalls(): number {
       return stub.requests.filter(({ body }) => JSON.stringify(body['messages']) === JSON.stringify(this.messages)).length;
+    }
+
+    /** Returns what the calls in flight had used by their last checkpoints. */
+    async checkpoints(): Promise<bigint[]> {
+      const lines = (await system.cli('balance', 'holds', '--json', '--account', this.accountId)).trim().split('\n');
+      return lines.map((line) => BigInt((JSON.parse(line) as { checkpoint_nano_usd: string }).checkpoint_nano_usd));
     }
 
     /** Waits until everything is settled, and expects this many records, whose charges were subtracted from the balance. */
@@ -338,7 +348,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
   });
 
   it('never leads to a second charge when the gateway is killed in the middle of a stream', async () => {
-    const customer = await Customer.create({ ...slow, frameDelayMs: 60 });
+    const customer = await Customer.create(endless);
     const calls = paths.map(async (path) => {
       const response = await customer.call(path, 'order-1', { stream: true });
       const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
@@ -346,8 +356,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
       return { id: response.headers.get('x-request-id')!, ended: reader.closed.catch(() => undefined), reader };
     });
     const streams = await Promise.all(calls);
-    // Checkpoints are sent every 100 ms here.
-    await sleep(500);
+    await eventually(async () => ((await customer.checkpoints()).every((nanoUsd) => nanoUsd > 0n) ? true : undefined));
     if (mode === 'single') {
       await system.kill();
       await system.start();
@@ -375,7 +384,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
   });
 
   it('runs a whole answer again after its gateway was killed, because nothing was delivered or charged', async () => {
-    const customer = await Customer.create({ ...slow, frameDelayMs: 60 }, plain);
+    const customer = await Customer.create(endless, plain);
     const broken = customer
       .call(paths[0], 'order-1')
       .then((response) => response.text())
@@ -444,7 +453,8 @@ print(answer.parse().content[0].text, answer.headers["idempotency-replayed"])
 
   it('is not needed to stop a call whose client does not retry: it is charged once, as after a disconnect', async () => {
     const customer = await Customer.create({ ...plain, fault: { kind: 'slow-headers', delayMs: 30_000 } });
-    const openai = new OpenAI({ baseURL: `${system.baseUrl}/v1`, apiKey: customer.secret, timeout: 500, maxRetries: 1 });
+    // The first attempt reaches the upstream within this time, also on a busy machine.
+    const openai = new OpenAI({ baseURL: `${system.baseUrl}/v1`, apiKey: customer.secret, timeout: 2000, maxRetries: 1 });
     await expect(openai.chat.completions.create({ model: customer.model, messages: customer.messages })).rejects.toBeInstanceOf(
       OpenAI.APIConnectionTimeoutError,
     );
