@@ -383,7 +383,8 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
   });
 
   it('applies a scheduled price from its start on', async () => {
-    const startMs = Date.now() + 2500;
+    // Later than a busy machine takes to publish the price and to look at it.
+    const startMs = Date.now() + 6000;
     const effective_from = new Date(startMs).toISOString();
     const { price: now } = await model('sandbox/echo');
     const scheduled = await publish('sandbox/echo', await draft('sandbox/echo', figures('7', '9'), { effective_from }));
@@ -409,7 +410,8 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
   });
 
   it('charges a call in flight at the price at which it was admitted', async () => {
-    stub.script('slow', { blocks: [{ type: 'text', text: 'At last.' }], fault: { kind: 'slow-headers', delayMs: 1500 } });
+    // Longer than a busy machine takes to publish another price.
+    stub.script('slow', { blocks: [{ type: 'text', text: 'At last.' }], fault: { kind: 'slow-headers', delayMs: 5000 } });
     await operator.must(
       'POST',
       '/operator/models',
@@ -423,7 +425,8 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     await eventually(() => (stub.requests.length > asked ? true : undefined));
     await publish('acme/slow', await draft('acme/slow', figures('50', '60')));
     await eventually(async () => ((await catalogPrice('acme/slow'))?.output === '60' ? true : undefined));
-    const isUnderWay = await Promise.race([call.then(() => false), Promise.resolve(true)]);
+    // A promise that is resolved already would win against a call that has ended, too.
+    const isUnderWay = await Promise.race([call.then(() => false), new Promise((resolve) => setTimeout(() => resolve(true)))]);
     expect(isUnderWay).toBe(true);
     const answer = await call;
     expect(answer.status).toBe(200);
