@@ -35,12 +35,15 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
     system = await startSystem(mode, {
       // The limit on calls in flight to an upstream applies to all gateway threads together.
       ...(mode === 'single' ? { TOLLGATE_GATEWAY_THREADS: '2' } : {}),
-      TOLLGATE_GATEWAY_READ_ON_TIME: '2s',
+      // Twice as long as the rest of an answer takes whose client disconnects in the middle of it.
+      TOLLGATE_GATEWAY_READ_ON_TIME: '3s',
       TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL: '100ms',
-      TOLLGATE_INFERENCE_IDLE_TIMEOUT: '3s',
-      TOLLGATE_INFERENCE_FIRST_TOKEN_TIMEOUT: '5s',
+      // Longer than the tests wait and the gateway then reads on.
+      TOLLGATE_INFERENCE_IDLE_TIMEOUT: '6s',
+      TOLLGATE_INFERENCE_FIRST_TOKEN_TIMEOUT: '8s',
       TOLLGATE_INFERENCE_CONNECTIONS_MAX: '8',
-      TOLLGATE_METERING_LEASE: '2s',
+      // Short, so that calls of a killed gateway are soon lost, but longer than a busy machine pauses.
+      TOLLGATE_METERING_LEASE: '5s',
       TOLLGATE_METERING_LOST_GRACE: '0ms',
       TOLLGATE_METERING_SWEEP_INTERVAL: '200ms',
     });
