@@ -65,7 +65,7 @@ describe.each(modes)('a caller in %s mode', (mode) => {
 
   /** Waits for this response. Changes take at most a second, and longer on a busy machine. */
   async function soon(read: () => Promise<string>, wanted: string): Promise<void> {
-    await eventually(async () => ((await read()).includes(wanted) ? true : undefined), 3000);
+    await eventually(async () => ((await read()).includes(wanted) ? true : undefined));
   }
 
   it('gets a certificate whose key only its owner can read, and an error that names the grant it lacks', async () => {

@@ -7,8 +7,8 @@ import { type KeepAliveResult, startKeepAlive } from '../clients/keep-alive.js';
 import { eventually } from './process.js';
 
 const knownKeysMs = 60_000;
-/** Longer than callers take to reconnect to a replica that is back: up to 1.2 s. */
-export const lameDuck = '2s';
+/** Longer than callers take to reconnect to a replica that is back: up to 1.2 s, and more on a busy machine. */
+export const lameDuck = '4s';
 
 /** A fleet with two replicas of every process. */
 export class Replicas {
