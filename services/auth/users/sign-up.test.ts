@@ -276,6 +276,17 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
     await expect(disconnect(other.signedIn!.user!.id)).rejects.toMatchObject({ reason: 'failed_precondition' });
   });
 
+  it('keep one of their last two identities when they disconnect both at once', async () => {
+    const { user, session } = (await byIdentity(claims('two@example.com'), true)).signedIn!;
+    await auth.users.connectIdentity({ sessionId: session!.id, response: identityResponse(claims('two.more@example.com')) }, operator);
+    const listed = async () => (await auth.users.listIdentities({ userId: user!.id }, operator)).identities;
+    const outcomes = await Promise.allSettled(
+      (await listed()).map(({ id }) => auth.users.disconnectIdentity({ userId: user!.id, identityId: id }, operator)),
+    );
+    expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    expect(await listed()).toHaveLength(1);
+  });
+
   it('connect identities only shortly after they have entered their password, or signed in if they have none', async () => {
     const { session } = await signIn((await add('unattended@example.com')).email);
     const identity = claims('passwordless@example.com');

@@ -15,13 +15,15 @@ export async function disconnectIdentity(
   const userId = checkedId('user_id', 'user', request.userId);
   const id = checkedId('identity_id', 'idn', request.identityId);
   const { user } = found(await users.find(userId), 'user');
-  const present = await identities.list(userId);
-  const { issuer, email } = found(
-    present.find((identity) => identity.id === request.identityId),
-    'identity',
-  );
-  if (!user.hasPassword && present.length === 1) throw fault('only_sign_in', {});
   await db.transaction(async (tx) => {
+    // Of two requests at once for the last two identities, the second finds only one.
+    await identities.lock(tx, userId);
+    const present = await identities.list(userId, tx);
+    const { issuer, email } = found(
+      present.find((identity) => identity.id === request.identityId),
+      'identity',
+    );
+    if (!user.hasPassword && present.length === 1) throw fault('only_sign_in', {});
     found((await identities.remove(tx, userId, id)) ? true : undefined, 'identity');
     const detail = { user: user.id, issuer, email };
     await audit.append(tx, context, { action: 'profile.disconnect', targetId: request.identityId, detail });

@@ -38,9 +38,8 @@ export class IdentityStore {
     return row === undefined ? undefined : asBytes(row['user_id']);
   }
 
-  async list(userId: Buffer): Promise<Identity[]> {
-    const rows: Row[] = await this.db
-      .knex('person_identity')
+  async list(userId: Buffer, knex: Knex = this.db.knex): Promise<Identity[]> {
+    const rows: Row[] = await knex('person_identity')
       .where({ user_id: userId })
       .orderBy('id')
       .limit(identitiesMax)
@@ -73,6 +72,11 @@ export class IdentityStore {
     if (other !== undefined) return false;
     await insertIdentity(tx, id, identity);
     return true;
+  }
+
+  /** Locks the identities of a user against being disconnected by others until the transaction ends. */
+  async lock(tx: Knex.Transaction, userId: Buffer): Promise<void> {
+    await tx('person').where({ id: userId }).forUpdate().first('id');
   }
 
   async remove(tx: Knex.Transaction, userId: Buffer, id: Buffer): Promise<boolean> {
