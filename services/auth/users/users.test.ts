@@ -15,6 +15,7 @@ import { newAccount, newClient, newKey, operator, password, startTestAuth, type 
 import { maskOf } from '../testing/mask-of.js';
 import { hashPassword, isPassword } from './password.js';
 import { scopeHash } from './store/failures.js';
+import { MemberStore } from './store/members.js';
 import { addressScope, failuresMax, failureWindowMs } from './throttle.js';
 
 // Hashing a password takes a core a fifth of a second, and longer when the core is shared.
@@ -389,6 +390,30 @@ describe.each(testEngines)('users on %s', (engine) => {
     expect(members.map((member) => member.user!.email)).not.toContain(user.email);
     await setDisabled(false);
     expect((await sessionOf((await accept()).signedIn!.token)).memberships).toMatchObject([{ role: Role.ROLE_ADMIN }]);
+  });
+
+  it('keep the role that they are given while they accept an invitation', async () => {
+    const { id: accountId } = await newAccount(auth.service, 'Racing');
+    const [keeper, user] = [await add('racing@example.com'), await add('promoted@example.com')];
+    await auth.users.putMember({ accountId, userId: keeper.id, role: Role.ROLE_OWNER }, operator);
+    const { token } = await auth.users.createInvitation(
+      { accountId, email: user.email, role: Role.ROLE_VIEWER, invitedByUserId: keeper.id, projectRoles: [], language: '' },
+      operator,
+    );
+    let accepting: Promise<unknown> | undefined;
+    await auth.db.transaction(async (tx) => {
+      const [account, promoted] = [idToBytes('acct', accountId)!, idToBytes('user', user.id)!];
+      await new MemberStore(auth.db).put(tx, account, promoted, Role.ROLE_OWNER, auth.clock.nowMs());
+      accepting = auth.users.acceptInvitation({ token, name: '', password, client: newClient(), sessionId: '' }, operator);
+      // Longer than checking the password takes, so that it has found out whether the user is a member if it does so before the commit.
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+    });
+    await accepting;
+    const { members } = await auth.users.listMembers({ accountId }, operator);
+    expect(members.map(({ user: member, role }) => [member!.email, role]).toSorted()).toEqual([
+      ['promoted@example.com', Role.ROLE_OWNER],
+      ['racing@example.com', Role.ROLE_OWNER],
+    ]);
   });
 
   it('lose the invitations with which they could return or regain a role', async () => {

@@ -37,6 +37,8 @@ export async function acceptInvitation(
   const userId = idToBytes('user', user.id)!;
   await db.transaction(async (tx) => {
     if (newPassword !== undefined) await users.add(tx, { user, password: newPassword });
+    // Otherwise the user could become a member after it was checked below that they are none.
+    await members.lock(tx, accountId);
     // Only one request can use the invitation.
     found(await members.endInvitation(tx, accountId, idToBytes('inv', invitation.id)!), 'invitation');
     // A user who has become a member in the meantime keeps their roles.

@@ -45,6 +45,11 @@ export class MemberStore {
     }));
   }
 
+  /** Locks the members and invitations of an account against other changes until the transaction ends. Raises not_found. */
+  async lock(tx: Knex.Transaction, accountId: Buffer): Promise<void> {
+    await lockAccount(tx, accountId);
+  }
+
   /** Makes a user a member or changes their role, and returns the previous role. Raises failed_precondition when the account would have no owner left. */
   async put(tx: Knex.Transaction, accountId: Buffer, userId: Buffer, role: Role, nowMs: number): Promise<Role | undefined> {
     const members = await lockedMembers(tx, accountId);
