@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LedgerServiceDefinition, type LedgerService, ReleaseResponse } from '#proto/ledger/v1/ledger.js';
 import { type BatchedLedger, type BatchedMethods, batchedNames, batchedService } from '../testing/batched-service.js';
 import { type LogLine, recordingLogger } from '../testing/log.js';
-import { failureOf, promised } from '../testing/waiting.js';
+import { eventually, failureOf, promised, untilTrue } from '../testing/waiting.js';
 import { batchClient } from '#client/batch/batch-client.js';
 import { type CallContext, callContext } from '#client/call-context.js';
 import { connect } from '#client/connect.js';
@@ -78,19 +78,22 @@ function load(client: BatchedLedger, callers: number): { end(): Promise<Map<stri
 
 describe('a stream that breaks', () => {
   it('fails every call on it immediately, its result unknown, and is opened again for the next', async () => {
-    const first = await serve({ release: stuck });
+    let begun = 0;
+    const first = await serve({
+      release: () => {
+        begun += 1;
+        return stuck();
+      },
+    });
     const { client, lines } = dial(first.address);
-    const startMs = performance.now();
-    const calls = [1, 2, 3].map((id) => failureOf(client.release({ holdId: String(id), accountId: '' }, context())));
-    await sleep(200);
+    // Long before their deadlines.
+    const calls = [1, 2, 3].map((id) => failureOf(client.release({ holdId: String(id), accountId: '' }, context(600_000))));
+    await untilTrue(() => begun === 3);
     await first.stop(0);
     for (const error of await Promise.all(calls))
       expect(error).toMatchObject({ reason: 'service_unavailable', message: expect.stringContaining('result is unknown') });
-    expect(performance.now() - startMs).toBeLessThan(3000);
     await serve({ release: echoing }, first.port);
-    const untilMs = Date.now() + 5000;
-    for (let answer: unknown; Date.now() < untilMs && answer === undefined;)
-      answer = await client.release({ holdId: 'again', accountId: '' }, context()).catch(() => undefined);
+    await eventually(() => client.release({ holdId: 'again', accountId: '' }, context()).catch(() => undefined));
     expect((await client.release({ holdId: 'and again', accountId: '' }, context())).hold!.id).toBe('and again');
     expect(lines.map(({ msg }) => msg)).toEqual([
       'the stream of operations broke; it is opened again',
@@ -105,7 +108,7 @@ describe('a stream that breaks', () => {
       expect(await failureOf(client.release({ holdId: '1', accountId: '' }, context(1500)))).toMatchObject({
         reason: expect.stringMatching(/service_unavailable|deadline_exceeded/),
       });
-      expect(performance.now() - startMs).toBeLessThan(2500);
+      expect(performance.now() - startMs).toBeLessThan(10_000);
     }
   });
 });
@@ -146,7 +149,7 @@ describe('a replica that hangs', () => {
     // grpc-js may give the second stream to the first replica too; the third goes to the other.
     const results = [await call(1500), await call(1500)];
     expect(results).toContain('ok');
-    expect(await call(100)).toBe('ok');
+    expect(await call(1500)).toBe('ok');
   });
 });
 
@@ -200,7 +203,7 @@ describe('a stream that has reached its maximum age', () => {
     });
     const { client } = dial(replicas(await serve(counting(0)), await serve(counting(1))), { renewMs: 100 });
     const running = load(client, 10);
-    await sleep(1500);
+    await untilTrue(() => Math.min(...served) > 0);
     expect([...(await running.end()).keys()]).toEqual(['ok']);
     expect(Math.min(...served)).toBeGreaterThan(0);
   });

@@ -166,19 +166,21 @@ describe.each(transports)('batched calls, %s', (_, connect) => {
         return request.holdId === 'stuck' ? new Promise(() => {}) : echoing(request);
       },
     });
+    // Opening a connection may take longer than the time of the call below.
+    await client.release(release('first'), context());
     const leave = new AbortController();
     const startMs = Date.now();
-    const late = client.release(release('stuck'), context({ timeoutMs: 200 }));
+    const late = client.release(release('stuck'), context({ timeoutMs: 500 }));
     const left = client.release(release('stuck'), context({ signal: leave.signal }));
     const fine = client.release(release('fine'), context());
     expect((await fine).hold!.id).toBe('fine');
     leave.abort();
     expect(await failureOf(left)).toMatchObject({ reason: 'cancelled' });
     expect(await failureOf(late)).toMatchObject({ reason: 'deadline_exceeded' });
-    expect(Date.now() - startMs).toBeLessThan(2000);
+    expect(Date.now() - startMs).toBeLessThan(10_000);
     // The service knows how long it has, less the time that the response needs for its way back.
-    expect(seen[0]! - startMs).toBeGreaterThan(100);
-    expect(seen[0]! - startMs).toBeLessThan(1000);
+    expect(seen[1]! - startMs).toBeGreaterThan(300);
+    expect(seen[1]! - startMs).toBeLessThan(5000);
   });
 
   it('fail as overloaded beyond the limit, and not before', async () => {

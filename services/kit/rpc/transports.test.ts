@@ -234,7 +234,7 @@ describe.each(transports)('a service %s', (name, connect, aheadMax) => {
     const client = await clientOf({ echo: () => new Promise(() => {}) });
     const startMs = performance.now();
     expect(await failureOf(client.echo(probe(''), context({ timeoutMs: 150 })))).toMatchObject({ reason: 'deadline_exceeded' });
-    expect(performance.now() - startMs).toBeLessThan(1000);
+    expect(performance.now() - startMs).toBeLessThan(5000);
   });
 
   it('aborts a service that is late before the caller gives up', async () => {
