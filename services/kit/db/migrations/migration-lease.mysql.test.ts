@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createTestDatabase, testEngines } from '../../testing/database.js';
 import { holdingLease } from './migration-lease.js';
 
-const times = { staleMs: 600, renewMs: 100, waitMs: 5000 };
+const times = { staleMs: 600, renewMs: 100, waitMs: 20_000 };
 
 for (const engine of testEngines.filter((each) => each === 'mysql'))
   describe(`the lease of a migration on ${engine}`, () => {
@@ -13,13 +13,14 @@ for (const engine of testEngines.filter((each) => each === 'mysql'))
       let most = 0;
       const work = async (): Promise<void> => {
         most = Math.max(most, (working += 1));
-        await delay(800);
+        await delay(3500);
         working -= 1;
       };
-      await Promise.all([1, 2, 3].map(() => holdingLease(db.knex, work, times)));
+      // On a busy machine a renewal may be late by a second or two.
+      await Promise.all([1, 2].map(() => holdingLease(db.knex, work, { ...times, staleMs: 2500 })));
       expect(most).toBe(1);
       await drop();
-    }, 20_000);
+    }, 60_000);
 
     it('is taken over from a process that died, after a limited wait', async () => {
       const { db, drop } = await createTestDatabase(engine);
