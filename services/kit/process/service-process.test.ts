@@ -109,7 +109,7 @@ describe('a service process', () => {
   });
 
   it('still serves for a while after SIGTERM, and reports that it is not healthy', async () => {
-    const events = await run({ echo: async (request) => request }, { env: { TOLLGATE_LAME_DUCK: '900ms' } });
+    const events = await run({ echo: async (request) => request }, { env: { TOLLGATE_LAME_DUCK: '3s' } });
     expect(await health()).toBe('serving');
     process.emit('SIGTERM', 'SIGTERM');
     expect(await health()).toBe('not serving');
