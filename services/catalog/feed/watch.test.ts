@@ -5,6 +5,7 @@ import type { ServiceModule } from '#kit/lifecycle.js';
 import { callContext } from '#client/call-context.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
 import type { CatalogService, WatchCatalogResponse } from '#proto/catalog/v1/catalog.js';
+import { eventually } from '#kit/testing/waiting.js';
 import { context, exampleCatalog, exampleModel, examplePrice } from '../testing/examples.js';
 
 /** One watch that is read message by message. */
@@ -16,9 +17,9 @@ class Watch {
     this.#messages = service.watchCatalog({}, callContext({ caller: 'gateway', signal: this.#leaving.signal }))[Symbol.asyncIterator]();
   }
 
-  /** Returns the next message, or undefined at the end; fails after a second. */
-  async message(): Promise<WatchCatalogResponse | undefined> {
-    const next = await within(1000, this.#messages.next());
+  /** Returns the next message, or undefined at the end; fails after 20 seconds, which only a failing test takes. */
+  async message(limitMs = 20_000): Promise<WatchCatalogResponse | undefined> {
+    const next = await within(limitMs, this.#messages.next());
     return next.done === true ? undefined : next.value;
   }
 
@@ -126,7 +127,12 @@ describe.each(testEngines)('watching the catalog on %s', (engine) => {
     const watch = new Watch(catalog.service);
     await watch.snapshot();
     for (const displayName of ['One', 'Two', 'Three']) await catalog.service.putModel({ model: exampleModel({ displayName }) }, context);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await eventually(async () => {
+      const other = new Watch(catalog.service);
+      const [model] = (await other.snapshot()).models;
+      other.leave();
+      return model?.displayName === 'Three' ? true : undefined;
+    });
     expect((await watch.snapshot()).models[0]?.displayName).toBe('Three');
     expect((await watch.message())?.snapshot).toBeUndefined();
   });
@@ -156,9 +162,7 @@ describe.each(testEngines)('watching the catalog on %s', (engine) => {
     await watch.snapshot();
     expect(await replica.ready()).toEqual({ ok: true });
     await otherDb.close();
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    expect(await replica.ready()).toMatchObject({ ok: false });
-    const next = watch.message().catch((error: Error) => error.message);
-    expect(await next).toMatch('Nothing came');
+    await eventually(async () => ((await replica.ready()).ok ? undefined : true));
+    await expect(watch.message(1000)).rejects.toThrow('Nothing came');
   });
 });
