@@ -53,7 +53,7 @@ describe('a call whose first token is late', () => {
   });
 
   it('is answered by the first target if that is sooner, and the second is cancelled', async () => {
-    stub.script('one', { ...answer, fault: { kind: 'slow-headers', delayMs: 250 } });
+    stub.script('one', { ...answer, fault: { kind: 'slow-headers', delayMs: 1000 } });
     stub.script('two', silent);
     const { started, failed } = await call();
     expect([started.target!.upstreamModel, started.choice]).toEqual(['one', undefined]);
@@ -64,7 +64,7 @@ describe('a call whose first token is late', () => {
   });
 
   it('is answered by the other target if one fails', async () => {
-    stub.script('one', { ...answer, fault: { kind: 'slow-headers', delayMs: 250 } });
+    stub.script('one', { ...answer, fault: { kind: 'slow-headers', delayMs: 1000 } });
     stub.script('two', { fault: failing });
     const one = await call({ streaming: false });
     expect([one.started.target!.upstreamModel, words(one.failed)]).toEqual(['one', [['two', 'upstream_failed', 'one']]]);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Clock, ManualClock } from '#kit/clock.js';
+import { untilTrue } from '#kit/testing/waiting.js';
 import { ApiFormat, NativeRequest, Upstream } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from '../config.js';
@@ -37,12 +38,12 @@ describe('a call that takes too long', () => {
   });
 
   it('does not end because its consumer is slow', async () => {
-    await start({ idleTimeoutMs: 250 });
+    await start({ idleTimeoutMs: 1500 });
     stub.script('x', { blocks: [{ type: 'text', text: 'x'.repeat(60) }], deltaChars: 1, frameDelayMs: 5 });
     const words: string[] = [];
     for await (const message of inference.service.generate(ask('x'), operator)) {
       words.push(...summary(eventsOf([message])));
-      await new Promise((resolve) => setTimeout(resolve, 400));
+      await new Promise((resolve) => setTimeout(resolve, 2000));
     }
     expect(words.at(-1)).toMatch(/^finished/);
   });
@@ -181,6 +182,7 @@ describe('a consumer that disconnects', () => {
   it('while we wait for the upstream closes the connection too', async () => {
     const leaving = new AbortController();
     const reading = collect(inference.service, ask('stall'), leaving.signal);
+    await untilTrue(() => stub.requests.length > 0);
     setTimeout(() => leaving.abort(), 50);
     await expect(reading).rejects.toMatchObject({ reason: 'cancelled' });
     expect(await stub.requests[0]!.clientLeft).toBe(true);
@@ -189,6 +191,7 @@ describe('a consumer that disconnects', () => {
   it('before the upstream has answered closes the connection too', async () => {
     const leaving = new AbortController();
     const reading = collect(inference.service, ask('slow-headers'), leaving.signal);
+    await untilTrue(() => stub.requests.length > 0);
     setTimeout(() => leaving.abort(), 50);
     await expect(reading).rejects.toMatchObject({ reason: 'cancelled' });
     expect(await stub.requests[0]!.clientLeft).toBe(true);
