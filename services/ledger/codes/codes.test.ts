@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { AuditOutbox } from '#kit/audit/audit-outbox.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
-import { failureOf } from '#kit/testing/waiting.js';
+import { eventually, failureOf } from '#kit/testing/waiting.js';
 import {
   BookAccount,
   CreateRedemptionCodesRequest,
@@ -123,8 +123,7 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
     await expect(completeClaims(deps)).rejects.toThrow('Nothing is left');
     // A process that starts sweeps at once.
     await ledger.startReplica();
-    for (let tries = 0; (await list({ state: State.REDEMPTION_CODE_STATE_CLAIMED })).length > 0 && tries < 200; tries += 1)
-      await new Promise((done) => setTimeout(done, 10));
+    await eventually(async () => ((await list({ state: State.REDEMPTION_CODE_STATE_CLAIMED })).length === 0 ? true : undefined));
     expect(await balanceOf(left)).toMatchObject({ creditedNanoUsd: 50n, seq: 1n });
     expect(await redeem(left, secrets[0]!)).toMatchObject({ replayed: true, balance: { creditedNanoUsd: 50n } });
     expect(await completeClaims(deps)).toBe(0);
@@ -144,8 +143,7 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
     await claim(secrets[0]!, other.accountId);
     ledger.clock.advance(60_000);
     await ledger.startReplica();
-    for (let tries = 0; (await balanceOf(other.accountId)).creditedNanoUsd === 0n && tries < 200; tries += 1)
-      await new Promise((done) => setTimeout(done, 10));
+    await eventually(async () => ((await balanceOf(other.accountId)).creditedNanoUsd > 0n ? true : undefined));
     expect(await balanceOf(other.accountId)).toMatchObject({ creditedNanoUsd: 50n });
     expect(await balanceOf(full.accountId)).toMatchObject({ seq: 9n });
   });

@@ -137,7 +137,7 @@ describe.each(testEngines)('settlements on %s', (engine) => {
   });
 
   it('in progress are finished before a stop ends, or left for later when that takes too long', async () => {
-    const metering = await harness.replica({ drainTimeoutMs: 100 });
+    const metering = await harness.replica({ drainTimeoutMs: 20_000 });
     const requests = Array.from({ length: 50 }, () => report());
     await Promise.all(requests.map((request) => record(metering.service, request)));
     await metering.stop();
