@@ -17,7 +17,7 @@ export async function disconnectIdentity(
   const { user } = found(await users.find(userId), 'user');
   await db.transaction(async (tx) => {
     // Of two requests at once for the last two identities, the second finds only one.
-    await identities.lock(tx, userId);
+    await users.lock(tx, userId);
     const present = await identities.list(userId, tx);
     const { issuer, email } = found(
       present.find((identity) => identity.id === request.identityId),

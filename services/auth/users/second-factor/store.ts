@@ -66,11 +66,6 @@ export class SecondFactorStore {
     return row === undefined ? undefined : toStoredFactor(row);
   }
 
-  /** Locks the factors of a user until the transaction ends, so that concurrent changes cannot exceed the maximum. */
-  async lock(tx: Knex.Transaction, userId: Buffer): Promise<void> {
-    await tx('person').where({ id: userId }).forUpdate().first('id');
-  }
-
   /** Adds a factor. Raises the database's duplicate error for a passkey that was added before. */
   async add(
     tx: Knex.Transaction,

@@ -74,11 +74,6 @@ export class IdentityStore {
     return true;
   }
 
-  /** Locks the identities of a user against being disconnected by others until the transaction ends. */
-  async lock(tx: Knex.Transaction, userId: Buffer): Promise<void> {
-    await tx('person').where({ id: userId }).forUpdate().first('id');
-  }
-
   async remove(tx: Knex.Transaction, userId: Buffer, id: Buffer): Promise<boolean> {
     return (await tx('person_identity').where({ user_id: userId, id }).delete()) > 0;
   }

@@ -113,6 +113,11 @@ export class UserStore {
     return rows.map((row) => toStoredUser(row).user);
   }
 
+  /** Locks a user until the transaction ends, for changes that depend on how many factors or identities the user has. */
+  async lock(tx: Knex.Transaction, id: Buffer): Promise<void> {
+    await tx('person').where({ id }).forUpdate().first('id');
+  }
+
   /** Sets these columns; returns the user before and after, or undefined when there is none. Raises already_exists for an address that another user has. */
   async update(tx: Knex.Transaction, id: Buffer, change: UserChange): Promise<{ before: User; after: User } | undefined> {
     const row: Row | undefined = await tx('person')

@@ -22,7 +22,7 @@ export async function addSecondFactor(
   context: CallContext,
   deps: UserDeps,
 ): Promise<AddSecondFactorResponse> {
-  const { audit, box, db, factors, notifier, sessions, clock, log } = deps;
+  const { audit, box, db, factors, notifier, sessions, users, clock, log } = deps;
   const name = checkedName(request.name);
   const who = await userOfSession(request.sessionId, deps);
   const { user } = who.stored;
@@ -36,7 +36,7 @@ export async function addSecondFactor(
   let isFirst = false;
   const isAdded = await unlessDuplicate(() =>
     db.transaction(async (tx) => {
-      await factors.lock(tx, who.userId);
+      await users.lock(tx, who.userId);
       const present = await factors.list(who.userId, tx);
       assertRoom(present, enrolment.kind);
       isFirst = present.length === 0;

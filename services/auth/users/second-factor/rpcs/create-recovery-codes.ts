@@ -15,14 +15,14 @@ export async function createRecoveryCodes(
   context: CallContext,
   deps: UserDeps,
 ): Promise<CreateRecoveryCodesResponse> {
-  const { audit, db, factors, notifier, clock } = deps;
+  const { audit, db, factors, notifier, users, clock } = deps;
   const who = await userOfSession(sessionId, deps);
   assertRecentlyAuthenticated(who.session, clock);
   const { user } = who.stored;
   const { codes, hashes } = newRecoveryCodes();
   const mail = await mailAboutFactors(user, { event: 'new_codes' }, language, deps);
   await db.transaction(async (tx) => {
-    await factors.lock(tx, who.userId);
+    await users.lock(tx, who.userId);
     if ((await factors.list(who.userId, tx)).length === 0) throw fault('no_second_factor', {});
     await factors.replaceCodes(tx, who.userId, hashes);
     if (mail !== undefined) await notifier.add(tx, mail);

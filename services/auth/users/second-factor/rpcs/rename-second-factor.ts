@@ -14,12 +14,12 @@ export async function renameSecondFactor(
   context: CallContext,
   deps: UserDeps,
 ): Promise<RenameSecondFactorResponse> {
-  const { audit, db, factors } = deps;
+  const { audit, db, factors, users } = deps;
   const id = checkedId('factor_id', 'fac', request.factorId);
   const name = checkedName(request.name);
   const who = await userOfSession(request.sessionId, deps);
   const factor = await db.transaction(async (tx) => {
-    await factors.lock(tx, who.userId);
+    await users.lock(tx, who.userId);
     const present = await factors.list(who.userId, tx);
     const { factor: before } = found(
       present.find((each) => each.factor.id === request.factorId),

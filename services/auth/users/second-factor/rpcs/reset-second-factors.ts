@@ -18,7 +18,7 @@ export async function resetSecondFactors(
   if (!user.hasSecondFactor) return { user };
   const mail = await mailAboutFactors(user, { event: 'reset' }, request.language, deps);
   await db.transaction(async (tx) => {
-    await factors.lock(tx, userId);
+    await users.lock(tx, userId);
     await factors.removeAll(tx, userId);
     if (mail !== undefined) await notifier.add(tx, mail);
     await audit.append(tx, context, { action: 'user.reset_factors', targetId: user.id, detail: { email: user.email } });
