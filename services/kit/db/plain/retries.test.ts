@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { retried } from './retries.js';
+import { retried, retriedStatement } from './retries.js';
 
 const failure = (properties: object): Error => Object.assign(new Error('driver'), properties);
 const conflict = failure({ errno: 1213 });
@@ -54,4 +54,18 @@ describe('a transaction that fails because of a conflict or a lost connection', 
       expect(await runsOf(() => error, 'statement', true)).toEqual([1, error]);
     }
   });
+});
+
+it('runs a statement outside of a transaction again after a conflict, but not after a lost connection, when it may have been committed', async () => {
+  const runs = async (error: Error): Promise<[number, unknown]> => {
+    let count = 0;
+    const end = await retriedStatement(async () => {
+      count += 1;
+      if (count <= 2) throw error;
+      return 'done';
+    }).catch((raised: unknown) => raised);
+    return [count, end];
+  };
+  expect(await runs(conflict)).toEqual([3, 'done']);
+  expect(await runs(loss)).toEqual([1, loss]);
 });

@@ -64,6 +64,7 @@ export async function retried<T>(
  */
 export function retriedStatement<T>(statement: () => Promise<T>): Promise<T> {
   return retried(async (noticed) => {
+    // Its COMMIT is a part of it.
     await noticed(async () => undefined)(undefined);
     return statement();
   });
