@@ -1,4 +1,5 @@
 // Begins a session of a user who has proven their identity.
+import type { Knex } from 'knex';
 import { fault } from '#client/errors/fault.js';
 import type { AppError } from '#client/errors/app-error.js';
 import { idToBytes, newId } from '#kit/id.js';
@@ -14,40 +15,42 @@ import {
 } from '#proto/auth/v1/users.js';
 import type { Account } from '#proto/auth/v1/auth.js';
 import type { UserDeps } from './deps.js';
+import type { StoredUser } from './store/users.js';
 import { mintToken } from './token.js';
 
-/** Begins a session, or returns a challenge for a user with a second factor. Raises sign_in_refused for a disabled user. */
+/** Begins a session, or returns a challenge for a user with a second factor. Raises sign_in_refused like `beginSession`. */
 export async function beginSessionOrChallenge(
-  user: User,
+  proven: StoredUser,
   client: Client,
   method: SignInMethod,
   context: CallContext,
   deps: UserDeps,
 ): Promise<{ signedIn: SignedIn | undefined; challenge: SecondFactorChallenge | undefined }> {
-  if (user.isDisabled) throw signInRefused();
-  if (user.hasSecondFactor) return { signedIn: undefined, challenge: await deps.challenges.ofUser({ userId: user.id, method }) };
-  return { signedIn: await beginSession(user, client, method, context, deps), challenge: undefined };
+  if (proven.user.isDisabled) throw signInRefused();
+  if (proven.user.hasSecondFactor) return { signedIn: undefined, challenge: await deps.challenges.ofUser(proven, { method }) };
+  return { signedIn: await beginSession(proven, client, method, context, deps), challenge: undefined };
 }
 
 /**
- * Creates a session and its tokens. If it continues the `present` session of the user, it ends no later, and the user has not authenticated again.
- * Raises sign_in_refused for a disabled user.
+ * Creates a session and its tokens for a user as they were when they proved their identity. If it continues the `present` session of the user, it ends
+ * no later, and the user has not authenticated again. Raises sign_in_refused if the user is disabled, or if their sessions have ended since, because they
+ * have another password or a second factor.
  */
 export async function beginSession(
-  user: User,
+  proven: StoredUser,
   client: Client,
   method: SignInMethod,
   { caller }: CallContext,
-  { sessions, members, actorTokens, lifetimes, config, clock, log }: UserDeps,
+  deps: UserDeps,
   present?: Session,
 ): Promise<SignedIn> {
-  if (user.isDisabled) throw signInRefused();
+  const { db, sessions, members, actorTokens, lifetimes, config, clock, log } = deps;
   const nowMs = clock.nowMs();
   const { createdAtMs = BigInt(nowMs), authenticatedAtMs = BigInt(nowMs) } = present ?? {};
   const { token, hash } = mintToken();
   const session = {
     id: newId('sess', nowMs),
-    userId: user.id,
+    userId: proven.user.id,
     createdAtMs,
     lastUsedAtMs: BigInt(nowMs),
     expiresAtMs: BigInt(Math.min(nowMs + lifetimes.sessionIdleMs, Number(createdAtMs) + lifetimes.sessionMs)),
@@ -55,12 +58,24 @@ export async function beginSession(
     method,
     authenticatedAtMs,
   };
-  await sessions.add(session, hash);
+  const user = await db.transaction(async (tx) => {
+    const locked = await lockProven(tx, proven, deps);
+    await sessions.add(tx, session, hash);
+    return locked;
+  });
   log.info({ session_id: session.id, user_id: user.id, method: SignInMethod[method] }, 'signed in');
   const memberships = await members.ofUser(idToBytes('user', user.id)!);
   const rights = rightsIn(session, user, memberships, config);
   const actorToken = await actorTokens.sign({ ...rights, sessionId: session.id, accountId: '', clientAddress: client.address, caller });
   return { token, session, user, actorToken };
+}
+
+/** Locks a user who has proven their identity, and returns them as they are now. Raises sign_in_refused like `beginSession`. */
+export async function lockProven(tx: Knex.Transaction, proven: StoredUser, { users }: Pick<UserDeps, 'users'>): Promise<User> {
+  const stored = await users.lock(tx, idToBytes('user', proven.user.id)!);
+  if (stored === undefined || stored.user.isDisabled) throw signInRefused();
+  if (stored.password !== proven.password || (stored.user.hasSecondFactor && !proven.user.hasSecondFactor)) throw signInRefused();
+  return stored.user;
 }
 
 /**

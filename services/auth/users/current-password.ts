@@ -1,4 +1,5 @@
 // The user of a session, and the check of their current password.
+import type { Knex } from 'knex';
 import { idToBytes } from '#kit/id.js';
 import type { Session, User } from '#proto/auth/v1/users.js';
 import { found } from '../requests/found.js';
@@ -21,6 +22,19 @@ export async function userOfSession(sessionId: string, { users, sessions, clock 
   const session = found(await sessions.find(checkedId('session_id', 'sess', sessionId), clock.nowMs()), 'session');
   const userId = idToBytes('user', session.userId)!;
   return { session, userId, stored: found(await users.find(userId), 'user') };
+}
+
+/**
+ * Locks the user of a session until the transaction ends. Raises not_found if the session has ended since, for example because the user, to keep others
+ * out, has set another password.
+ */
+export async function lockSession(
+  tx: Knex.Transaction,
+  { session, userId }: SessionUser,
+  { users, sessions, clock }: Pick<UserDeps, 'users' | 'sessions' | 'clock'>,
+): Promise<void> {
+  await users.lock(tx, userId);
+  found(await sessions.find(idToBytes('sess', session.id)!, clock.nowMs(), tx), 'session');
 }
 
 /** Returns the session with this id if it is one of the user. Raises invalid_request. */

@@ -8,16 +8,16 @@ import {
   type Invitation,
   type Session,
   SignInMethod,
-  type User,
 } from '#proto/auth/v1/users.js';
 import { checkedName } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { projectRoleWords, provenActor, roleWord } from '../audit-details.js';
-import { beginSession, beginSessionOrChallenge, signInRefused } from '../begin-session.js';
+import { beginSession, beginSessionOrChallenge, lockProven, signInRefused } from '../begin-session.js';
 import { sessionOf } from '../current-password.js';
 import type { UserDeps } from '../deps.js';
 import { checkedClient, checkedPassword } from '../fields.js';
 import { hashPassword } from '../password.js';
+import type { StoredUser } from '../store/users.js';
 import { checkPassword } from '../throttle.js';
 import { hashToken } from '../token.js';
 
@@ -30,13 +30,14 @@ export async function acceptInvitation(
   const { audit, db, members, users, clock, log } = deps;
   const client = checkedClient(request.client);
   const invitation = found(await members.findInvitation(hashToken(request.token), clock.nowMs()), 'invitation');
-  const { user, newPassword, session } = await invited(invitation, request, client, deps);
+  const { proven, isNew, session } = await invited(invitation, request, client, deps);
+  const { user } = proven;
   const method = session?.method ?? SignInMethod.SIGN_IN_METHOD_PASSWORD;
-  if (session === undefined && user.hasSecondFactor) return beginSessionOrChallenge(user, client, method, context, deps);
+  if (session === undefined && user.hasSecondFactor) return beginSessionOrChallenge(proven, client, method, context, deps);
   const accountId = idToBytes('acct', invitation.accountId)!;
   const userId = idToBytes('user', user.id)!;
   await db.transaction(async (tx) => {
-    if (newPassword !== undefined) await users.add(tx, { user, password: newPassword });
+    await (isNew ? users.add(tx, proven) : lockProven(tx, proven, deps));
     // Otherwise the user could become a member after it was checked below that they are none.
     await members.lock(tx, accountId);
     // Only one request can use the invitation.
@@ -60,12 +61,12 @@ export async function acceptInvitation(
       actor: provenActor(user, client),
     });
   });
-  if (newPassword !== undefined) log.info({ user_id: user.id }, 'user added by invitation');
-  return { signedIn: await beginSession(user, client, method, context, deps, session), challenge: undefined };
+  if (isNew) log.info({ user_id: user.id }, 'user added by invitation');
+  return { signedIn: await beginSession(proven, client, method, context, deps, session), challenge: undefined };
 }
 
 /**
- * Returns the user with the address after checking their password or session; for an unknown address a new user and the hash of their password. A request
+ * Returns the user with the address after checking their password or session; for an unknown address a new user. A request
  * without a name is from a user who has a password here, and one with a name must be fit for a new user, whether or not the address is known.
  */
 async function invited(
@@ -73,22 +74,22 @@ async function invited(
   { name, password, sessionId }: AcceptInvitationRequest,
   { address }: Client,
   deps: UserDeps,
-): Promise<{ user: User; newPassword?: string; session?: Session }> {
+): Promise<{ proven: StoredUser; isNew: boolean; session?: Session }> {
   const { users, clock } = deps;
-  const isNew = name !== '';
-  if (isNew) {
+  const hasName = name !== '';
+  if (hasName) {
     checkedName(name);
     checkedPassword(password);
   }
   const known = await users.findByEmail(email);
   if (known !== undefined) {
     const session = await sessionOf(known.user, sessionId, deps);
-    if (session !== undefined) return { user: known.user, session };
+    if (session !== undefined) return { proven: known, isNew: false, session };
     const isRight = await checkPassword({ email, address, userId: known.user.id }, password, known.password, deps);
     if (!isRight || known.user.isDisabled) throw signInRefused();
-    return { user: known.user };
+    return { proven: known, isNew: false };
   }
-  if (!isNew) {
+  if (!hasName) {
     await checkPassword({ email, address, userId: undefined }, password, undefined, deps);
     throw signInRefused();
   }
@@ -108,5 +109,5 @@ async function invited(
     emailVerified,
     hasSecondFactor: false,
   };
-  return { user, newPassword: await hashPassword(password) };
+  return { proven: { user, password: await hashPassword(password) }, isNew: true };
 }

@@ -5,7 +5,7 @@ import type { ConnectIdentityRequest, ConnectIdentityResponse } from '#proto/aut
 import { sessionActor } from '../audit-details.js';
 import { claimsOfResponse, newIdentity } from '../claims.js';
 import type { UserDeps } from '../deps.js';
-import { userOfSession } from '../current-password.js';
+import { lockSession, userOfSession } from '../current-password.js';
 import { assertRecentlyAuthenticated } from '../second-factor/recent.js';
 import { identitiesMax, unlessDuplicate } from '../store/identities.js';
 
@@ -24,11 +24,12 @@ export async function connectIdentity(
   const { userId, stored } = who;
   // The gateway confirms the password before the redirect to the provider, but keeps the session in a cookie that the client can forge.
   assertRecentlyAuthenticated(who.session, clock);
-  const before = await identities.list(userId);
-  if (before.length >= identitiesMax) throw fault('identities_full', { max: identitiesMax });
   const identity = newIdentity(claims, clock.nowMs());
   const connect = (): Promise<void> =>
     db.transaction(async (tx) => {
+      await lockSession(tx, who, deps);
+      const { length } = await identities.list(userId, tx);
+      if (length >= identitiesMax) throw fault('identities_full', { max: identitiesMax });
       await identities.add(tx, userId, identity);
       await audit.append(tx, context, {
         action: 'profile.connect',
@@ -42,7 +43,8 @@ export async function connectIdentity(
     return { identity: { id: identity.id, issuer: claims.issuer, email: claims.email, createdAtMs: identity.createdAtMs } };
   }
   const owner = await identities.findUser(claims);
-  const own = owner?.equals(userId) === true ? before.find(({ issuer }) => issuer === claims.issuer) : undefined;
+  const isOwn = owner?.user.id === stored.user.id;
+  const own = isOwn ? (await identities.list(userId)).find(({ issuer }) => issuer === claims.issuer) : undefined;
   if (own === undefined) throw fault('identity_taken', {});
   return { identity: own };
 }

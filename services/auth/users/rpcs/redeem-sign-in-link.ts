@@ -12,8 +12,11 @@ export async function redeemSignInLink(
   context: CallContext,
   deps: UserDeps,
 ): Promise<RedeemSignInLinkResponse> {
-  const userId = await deps.sessions.takeLink(hashToken(request.token), deps.clock.nowMs());
-  const stored = userId === undefined ? undefined : await deps.users.find(userId);
+  const { db, sessions, users, clock } = deps;
+  const stored = await db.transaction(async (tx) => {
+    const userId = await sessions.takeLink(tx, hashToken(request.token), clock.nowMs());
+    return userId === undefined ? undefined : users.find(userId, tx);
+  });
   if (stored === undefined) throw signInRefused();
-  return beginSessionOrChallenge(stored.user, checkedClient(request.client), SignInMethod.SIGN_IN_METHOD_LINK, context, deps);
+  return beginSessionOrChallenge(stored, checkedClient(request.client), SignInMethod.SIGN_IN_METHOD_LINK, context, deps);
 }

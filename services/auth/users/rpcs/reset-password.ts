@@ -22,7 +22,7 @@ export async function resetPassword(request: ResetPasswordRequest, context: Call
   const client = checkedClient(request.client);
   // The session of a user with a second factor began with it.
   if (stored.user.hasSecondFactor && (await sessionOf(stored.user, request.sessionId, deps)) === undefined)
-    return beginSessionOrChallenge(stored.user, client, SignInMethod.SIGN_IN_METHOD_LINK, context, deps);
+    return beginSessionOrChallenge(stored, client, SignInMethod.SIGN_IN_METHOD_LINK, context, deps);
   const hashed = await hashPassword(password);
   const user = await db.transaction(async (tx) => {
     // Only one request can use the link.
@@ -38,6 +38,6 @@ export async function resetPassword(request: ResetPasswordRequest, context: Call
   });
   await clearFailures({ email: stored.user.email, address: client.address }, deps);
   log.info({ user_id: stored.user.id }, 'password reset with a mailed link');
-  const signedIn = await beginSession(user, client, SignInMethod.SIGN_IN_METHOD_PASSWORD, context, deps);
+  const signedIn = await beginSession({ user, password: hashed }, client, SignInMethod.SIGN_IN_METHOD_PASSWORD, context, deps);
   return { signedIn, challenge: undefined };
 }

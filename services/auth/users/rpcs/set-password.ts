@@ -6,7 +6,7 @@ import type { UserDeps } from '../deps.js';
 import { checkedId } from '../../requests/fields.js';
 import { checkedPassword } from '../fields.js';
 import { hashPassword } from '../password.js';
-import { assertCurrentPassword, userOfSession } from '../current-password.js';
+import { assertCurrentPassword, lockSession, userOfSession } from '../current-password.js';
 
 /** How long after a sign-in with a link the password can be set without the current one, in milliseconds. */
 const linkTrustMs = 15 * 60_000;
@@ -23,6 +23,7 @@ export async function setPassword(request: SetPasswordRequest, context: CallCont
   if (!isTrusted) await assertCurrentPassword(who, request.currentPassword, deps);
   const hashed = await hashPassword(password);
   await db.transaction(async (tx) => {
+    await lockSession(tx, who, deps);
     await users.update(tx, userId, { password: hashed });
     await sessions.end(tx, userId, { butId: sessionId });
     await sessions.endLink(tx, userId);

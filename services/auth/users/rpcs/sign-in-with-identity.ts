@@ -2,13 +2,7 @@
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
-import {
-  type Client,
-  SignInMethod,
-  type SignInWithIdentityRequest,
-  type SignInWithIdentityResponse,
-  type User,
-} from '#proto/auth/v1/users.js';
+import { type Client, SignInMethod, type SignInWithIdentityRequest, type SignInWithIdentityResponse } from '#proto/auth/v1/users.js';
 import { provenActor } from '../audit-details.js';
 import { beginSession } from '../begin-session.js';
 import { claimsOfResponse, newIdentity } from '../claims.js';
@@ -17,6 +11,7 @@ import type { UserDeps } from '../deps.js';
 import { checkedClient } from '../fields.js';
 import { newAccountOf } from '../../new-account.js';
 import { unlessDuplicate } from '../store/identities.js';
+import type { StoredUser } from '../store/users.js';
 
 const messages = {
   disabled: 'This user is disabled; contact the operator.',
@@ -33,17 +28,12 @@ export async function signInWithIdentity(
 ): Promise<SignInWithIdentityResponse> {
   const claims = await claimsOfResponse(request.response, deps.identityProvider);
   const client = checkedClient(request.client);
-  const known = (await connected(claims, deps)) ?? (await byEmail(claims, client, context, deps));
-  if (known?.isDisabled === true) throw refusal('disabled');
+  const known = (await deps.identities.findUser(claims)) ?? (await byEmail(claims, client, context, deps));
+  if (known?.user.isDisabled === true) throw refusal('disabled');
   if (known === undefined && !deps.config.signUp && !deps.config.oidcSignUp) throw refusal('unknown_user');
-  const user = known ?? (await added(claims, client, context, deps));
+  const proven = known ?? (await added(claims, client, context, deps));
   // Without a second factor of ours: the provider is responsible for how it authenticates its users.
-  return { signedIn: await beginSession(user, client, SignInMethod.SIGN_IN_METHOD_IDENTITY, context, deps), isNew: known === undefined };
-}
-
-async function connected(claims: IdentityClaims, { identities, users }: UserDeps): Promise<User | undefined> {
-  const userId = await identities.findUser(claims);
-  return userId === undefined ? undefined : (await users.find(userId))?.user;
+  return { signedIn: await beginSession(proven, client, SignInMethod.SIGN_IN_METHOD_IDENTITY, context, deps), isNew: known === undefined };
 }
 
 /** Finds the user with the verified address and connects the identity with them; undefined when there is none. */
@@ -52,10 +42,10 @@ async function byEmail(
   client: Client,
   context: CallContext,
   { audit, db, identities, users, clock, log }: UserDeps,
-): Promise<User | undefined> {
+): Promise<StoredUser | undefined> {
   if (!claims.emailVerified) throw refusal('email_unverified');
   const stored = await users.findByEmail(claims.email);
-  if (stored === undefined || stored.user.isDisabled) return stored?.user;
+  if (stored === undefined || stored.user.isDisabled) return stored;
   // Otherwise an attacker could sign up with the address of another user, who would later be signed in to the attacker's user.
   if (!stored.user.emailVerified) throw refusal('email_taken');
   const { user } = stored;
@@ -73,7 +63,7 @@ async function byEmail(
   );
   if (!isConnected) throw refusal('email_taken');
   log.info({ user_id: stored.user.id, issuer: claims.issuer }, 'identity connected by email address');
-  return user;
+  return stored;
 }
 
 async function added(
@@ -81,7 +71,7 @@ async function added(
   client: Client,
   context: CallContext,
   { audit, db, identities, clock, log }: UserDeps,
-): Promise<User> {
+): Promise<StoredUser> {
   const nowMs = clock.nowMs();
   const name = claims.name === '' ? claims.email.slice(0, 200) : claims.name;
   const user = {
@@ -95,10 +85,11 @@ async function added(
     emailVerified: true,
     hasSecondFactor: false,
   };
+  const stored = { user, password: undefined };
   const account = newAccountOf(name, nowMs);
   const isAdded = await unlessDuplicate(() =>
     db.transaction(async (tx) => {
-      await identities.addWithAccount(tx, { user, password: undefined }, account, newIdentity(claims, nowMs));
+      await identities.addWithAccount(tx, stored, account, newIdentity(claims, nowMs));
       await audit.append(tx, context, {
         action: 'account.sign_up',
         accountId: account.id,
@@ -110,7 +101,7 @@ async function added(
   );
   if (!isAdded) throw refusal('email_taken');
   log.info({ user_id: user.id, account_id: account.id, issuer: claims.issuer }, 'signed up with an identity');
-  return user;
+  return stored;
 }
 
 function refusal(why: keyof typeof messages): AppError {

@@ -18,5 +18,5 @@ export async function signIn(request: SignInRequest, context: CallContext, deps:
     deps,
   );
   if (!isRight || stored === undefined) throw signInRefused();
-  return beginSessionOrChallenge(stored.user, client, SignInMethod.SIGN_IN_METHOD_PASSWORD, context, deps);
+  return beginSessionOrChallenge(stored, client, SignInMethod.SIGN_IN_METHOD_PASSWORD, context, deps);
 }

@@ -94,7 +94,7 @@ async function add(
   );
   if (!isAdded) return undefined;
   log.info({ user_id: user.id, account_id: account.id }, 'signed up');
-  return { signedIn: await beginSession(user, client, SignInMethod.SIGN_IN_METHOD_PASSWORD, context, deps), account };
+  return { signedIn: await beginSession({ user, password }, client, SignInMethod.SIGN_IN_METHOD_PASSWORD, context, deps), account };
 }
 
 /** Mails the link, or, to the user of a known address, that they have an account. */

@@ -8,7 +8,7 @@ import { checkedUpdateMask } from '../../requests/update-mask.js';
 import { sessionActor } from '../audit-details.js';
 import type { UserDeps } from '../deps.js';
 import { checkedEmail } from '../fields.js';
-import { assertCurrentPassword, userOfSession, type SessionUser } from '../current-password.js';
+import { assertCurrentPassword, lockSession, userOfSession, type SessionUser } from '../current-password.js';
 import type { UserChange } from '../store/users.js';
 import { attemptsMax, giveAttemptBack, takeAttempt } from '../throttle.js';
 
@@ -35,8 +35,10 @@ export async function updateProfile(request: UpdateProfileRequest, context: Call
   return { user };
 }
 
-async function changed(who: SessionUser, change: UserChange, context: CallContext, { audit, db, users }: UserDeps): Promise<User> {
+async function changed(who: SessionUser, change: UserChange, context: CallContext, deps: UserDeps): Promise<User> {
+  const { audit, db, users } = deps;
   return db.transaction(async (tx) => {
+    await lockSession(tx, who, deps);
     const { before, after } = found(await users.update(tx, who.userId, change), 'user');
     const detail = {
       ...(after.name === before.name ? {} : { name: after.name }),

@@ -4,6 +4,7 @@ import { idToBytes } from '#kit/id.js';
 import type { SecretBox } from '#kit/secrets/secret-box.js';
 import { SecondFactorKind, type SecondFactorChallenge, type SignInMethod } from '#proto/auth/v1/users.js';
 import { fault } from '#client/errors/fault.js';
+import type { StoredUser } from '../store/users.js';
 import { hashToken } from '../token.js';
 import type { PasskeyData, Passkeys } from './passkeys.js';
 import { factorPurpose, type SecondFactorStore, type StoredFactor } from './store.js';
@@ -15,6 +16,8 @@ const purpose = 'sign-in challenge';
 /** What a challenge is for: a sign-in of a user, a session that authenticates again, or, without a user, a sign-in with a passkey alone. */
 export interface ChallengeFor {
   readonly userId?: string;
+  /** The mark of the password that the user had. */
+  readonly password?: string;
   readonly method: SignInMethod;
   readonly sessionId?: string;
 }
@@ -34,19 +37,24 @@ export interface ChallengesDeps {
   readonly clock: Clock;
 }
 
+/** Returns what tells a user's hashed passwords apart without giving them away. */
+export function passwordMark(password: string | undefined): string {
+  return hashToken(password ?? '').toString('base64');
+}
+
 /** Creates and opens challenges. */
 export class Challenges {
   constructor(private readonly deps: ChallengesDeps) {}
 
-  /** Returns a challenge that any second factor of the user can answer. */
-  async ofUser(about: ChallengeFor & { readonly userId: string }): Promise<SecondFactorChallenge> {
+  /** Returns a challenge that any second factor of the user can answer while they have this password. */
+  async ofUser({ user, password }: StoredUser, about: Pick<ChallengeFor, 'method' | 'sessionId'>): Promise<SecondFactorChallenge> {
     const { store, passkeys } = this.deps;
-    const userId = idToBytes('user', about.userId)!;
+    const userId = idToBytes('user', user.id)!;
     const factors = await store.list(userId);
     const known = factors.flatMap((factor) => this.passkeyOf(factor) ?? []);
     const options = known.length === 0 || passkeys.origin === undefined ? undefined : await passkeys.requestOptions(known);
     return {
-      ...this.sealed(about, options),
+      ...this.sealed({ ...about, userId: user.id, password: passwordMark(password) }, options),
       totp: factors.some(({ factor }) => factor.kind === SecondFactorKind.SECOND_FACTOR_KIND_TOTP),
       recoveryCodes: (await store.codesLeft(userId)) > 0,
     };

@@ -7,7 +7,8 @@ import { provenActor } from '../audit-details.js';
 import { signInRefused } from '../begin-session.js';
 import type { UserDeps } from '../deps.js';
 import { checkFactor } from '../throttle.js';
-import type { OpenChallenge } from './challenges.js';
+import type { StoredUser } from '../store/users.js';
+import { type OpenChallenge, passwordMark } from './challenges.js';
 import { mailAboutFactors } from './mail.js';
 import { credentialHash } from './passkeys.js';
 import { hashRecoveryCode } from './recovery-codes.js';
@@ -23,13 +24,15 @@ export async function proveSecondFactor(
   address: string,
   context: CallContext,
   deps: UserDeps,
-): Promise<{ user: User; challenge: OpenChallenge }> {
+): Promise<{ proven: StoredUser; challenge: OpenChallenge }> {
   const { challengeToken, proof, language = '' } = request ?? {};
   const challenge = deps.challenges.open(challengeToken ?? '');
   if (challenge.sessionId !== sessionId) throw fault('challenge_ended', {});
   const userId = challenge.userId ?? (await userOfPasskey(proof, deps));
   const stored = userId === undefined ? undefined : await deps.users.find(idToBytes('user', userId)!);
   if (stored === undefined) throw signInRefused();
+  // A new password ends what began with the former one.
+  if (challenge.userId !== undefined && challenge.password !== passwordMark(stored.password)) throw fault('challenge_ended', {});
   const { user } = stored;
   const isProven = await checkFactor(
     { userId: user.id, address },
@@ -38,7 +41,7 @@ export async function proveSecondFactor(
   );
   if (!isProven) throw fault('factor_refused', {});
   await deps.challenges.use(challengeToken!, challenge);
-  return { user, challenge };
+  return { proven: stored, challenge };
 }
 
 async function userOfPasskey(proof: SecondFactorProof['proof'], { factors, passkeys }: UserDeps): Promise<string | undefined> {

@@ -126,6 +126,17 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     expect(auth.logLines.join('\n')).not.toContain(secret);
   });
 
+  it('do not complete a sign-in that began with a former password', async () => {
+    const person = await newPerson({ hasPassword: true });
+    const { secret } = await addApp(person);
+    const { challenge } = await enter(person);
+    const newPassword = 'another good phrase';
+    await auth.users.setPassword({ sessionId: person.sessionId, currentPassword: password, newPassword }, operator);
+    await expect(finish(challenge!, code(codeAt(secret)), person.client)).rejects.toMatchObject(refused);
+    // The code itself is right, and was not used up.
+    await finish(await asked(person), code(codeAt(secret)), person.client);
+  });
+
   it('accept a code of the previous and the next step, and each code once', async () => {
     const person = await newPerson();
     const { secret } = await addApp(person);

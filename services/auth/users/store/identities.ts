@@ -11,7 +11,7 @@ import type { IdentityClaims } from '../identity-claims.js';
 import { insertAccount } from '../../store/accounts.js';
 import { nextChangeNumber } from '../../store/changes.js';
 import type { Row } from '../../store/rows.js';
-import { insertUser, type StoredUser } from './users.js';
+import { insertUser, type StoredUser, userColumns, userOfJoin } from './users.js';
 
 /** Holds an identity to connect. */
 export interface NewIdentity {
@@ -29,13 +29,14 @@ const columns = ['id', 'issuer', 'email', 'created_at_ms'] as const;
 export class IdentityStore {
   constructor(private readonly db: Database) {}
 
-  /** Returns the id of the user who is connected with this identity. */
-  async findUser(claims: Pick<IdentityClaims, 'issuer' | 'subject'>): Promise<Buffer | undefined> {
+  /** Returns the user who is connected with this identity. */
+  async findUser(claims: Pick<IdentityClaims, 'issuer' | 'subject'>): Promise<StoredUser | undefined> {
     const row: Row | undefined = await this.db
       .knex('person_identity')
+      .join('person', 'person.id', 'person_identity.user_id')
       .where({ identity_hash: identityHash(claims) })
-      .first('user_id');
-    return row === undefined ? undefined : asBytes(row['user_id']);
+      .first(...userColumns);
+    return row === undefined ? undefined : userOfJoin(row);
   }
 
   async list(userId: Buffer, knex: Knex = this.db.knex): Promise<Identity[]> {

@@ -83,11 +83,11 @@ export class ManagementKeyStore {
 }
 
 function toStored(row: Row): StoredManagementKey {
-  return { key: toKey(row), user: userOfJoin(row), secretHash: asBytes(row['secret_hash']) };
+  return { key: toKey(row), user: userOfJoin(row).user, secretHash: asBytes(row['secret_hash']) };
 }
 
 function toKey(row: Row): ManagementKey {
-  const { id, email, name } = userOfJoin(row);
+  const { id, email, name } = userOfJoin(row).user;
   return {
     id: idFromBytes('mkey', asBytes(row['id'])),
     accountId: idFromBytes('acct', asBytes(row['account_id'])),

@@ -38,7 +38,7 @@ export class MemberStore {
       .orderBy('member.since_ms')
       .select(['member.role', 'member.since_ms', 'member.project_roles', ...userColumns]);
     return rows.map((row) => ({
-      user: userOfJoin(row),
+      user: userOfJoin(row).user,
       role: asNumber(row['role']) as Role,
       joinedAtMs: asBigInt(row['since_ms']),
       projectRoles: projectRolesIn(row['project_roles']),

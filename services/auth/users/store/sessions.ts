@@ -26,8 +26,8 @@ const sessionsListedMax = 200;
 export class SessionStore {
   constructor(private readonly db: Database) {}
 
-  async add(session: Session, tokenHash: Buffer): Promise<void> {
-    await this.db.knex('session').insert({
+  async add(tx: Knex.Transaction, session: Session, tokenHash: Buffer): Promise<void> {
+    await tx('session').insert({
       id: idToBytes('sess', session.id),
       token_hash: tokenHash,
       user_id: idToBytes('user', session.userId),
@@ -52,10 +52,9 @@ export class SessionStore {
     );
   }
 
-  async find(id: Buffer, nowMs: number): Promise<Session | undefined> {
+  async find(id: Buffer, nowMs: number, knex: Knex = this.db.knex): Promise<Session | undefined> {
     return toSessionIf(
-      await this.db
-        .knex('session')
+      await knex('session')
         .where({ id })
         .where('expires_at_ms', '>', nowMs)
         .first(...columns),
@@ -115,17 +114,15 @@ export class SessionStore {
   }
 
   /** Uses up a link and returns the id of its user; undefined when it is unknown, used or expired. */
-  takeLink(tokenHash: Buffer, nowMs: number): Promise<Buffer | undefined> {
-    return this.db.transaction(async (tx) => {
-      const row: Row | undefined = await tx('sign_in_link')
-        .where({ token_hash: tokenHash })
-        .where('expires_at_ms', '>', nowMs)
-        .forUpdate()
-        .first('user_id');
-      if (row === undefined) return undefined;
-      assert.equal(await tx('sign_in_link').where({ token_hash: tokenHash }).delete(), 1);
-      return asBytes(row['user_id']);
-    });
+  async takeLink(tx: Knex.Transaction, tokenHash: Buffer, nowMs: number): Promise<Buffer | undefined> {
+    const row: Row | undefined = await tx('sign_in_link')
+      .where({ token_hash: tokenHash })
+      .where('expires_at_ms', '>', nowMs)
+      .forUpdate()
+      .first('user_id');
+    if (row === undefined) return undefined;
+    assert.equal(await tx('sign_in_link').where({ token_hash: tokenHash }).delete(), 1);
+    return asBytes(row['user_id']);
   }
 }
 

@@ -55,8 +55,8 @@ export async function insertUser(knex: Knex, { user, password }: StoredUser): Pr
 export const userColumns: readonly string[] = columns.map((column) => `person.${column} as person_${column}`);
 
 /** Returns the user in a row of a join that selected `userColumns`. */
-export function userOfJoin(row: Row): User {
-  return toStoredUser(Object.fromEntries(columns.map((column) => [column, row[`person_${column}`]]))).user;
+export function userOfJoin(row: Row): StoredUser {
+  return toStoredUser(Object.fromEntries(columns.map((column) => [column, row[`person_${column}`]])));
 }
 
 /** Stores users. */
@@ -73,10 +73,9 @@ export class UserStore {
     }
   }
 
-  async find(id: Buffer): Promise<StoredUser | undefined> {
+  async find(id: Buffer, knex: Knex = this.db.knex): Promise<StoredUser | undefined> {
     return toStoredUserIf(
-      await this.db
-        .knex('person')
+      await knex('person')
         .where({ id })
         .first(...columns),
     );
@@ -113,23 +112,23 @@ export class UserStore {
     return rows.map((row) => toStoredUser(row).user);
   }
 
-  /** Locks a user until the transaction ends, for changes that depend on how many factors or identities the user has. */
-  async lock(tx: Knex.Transaction, id: Buffer): Promise<void> {
-    await tx('person').where({ id }).forUpdate().first('id');
+  /** Returns a user whom no other transaction can change, nor their sessions, factors and identities, until this one ends. */
+  async lock(tx: Knex.Transaction, id: Buffer): Promise<StoredUser | undefined> {
+    return toStoredUserIf(
+      await tx('person')
+        .where({ id })
+        .forUpdate()
+        .first(...columns),
+    );
   }
 
   /** Sets these columns; returns the user before and after, or undefined when there is none. Raises already_exists for an address that another user has. */
   async update(tx: Knex.Transaction, id: Buffer, change: UserChange): Promise<{ before: User; after: User } | undefined> {
-    const row: Row | undefined = await tx('person')
-      .where({ id })
-      .forUpdate()
-      .first(...columns);
-    if (row === undefined) return undefined;
+    const before = await this.lock(tx, id);
+    if (before === undefined) return undefined;
     await setColumns(tx, id, change);
-    const changed: Row = await tx('person')
-      .where({ id })
-      .first(...columns);
-    return { before: toStoredUser(row).user, after: toStoredUser(changed).user };
+    const after = await this.find(id, tx);
+    return { before: before.user, after: after!.user };
   }
 
   /** Reports whether an operator who can sign in remains after this change. Locks the operators until the transaction ends. */

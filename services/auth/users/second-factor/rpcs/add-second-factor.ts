@@ -5,7 +5,7 @@ import type { CallContext } from '#client/call-context.js';
 import { type AddSecondFactorRequest, type AddSecondFactorResponse, SecondFactorKind } from '#proto/auth/v1/users.js';
 import { checkedName } from '../../../requests/fields.js';
 import { sessionActor } from '../../audit-details.js';
-import { userOfSession } from '../../current-password.js';
+import { lockSession, userOfSession } from '../../current-password.js';
 import type { UserDeps } from '../../deps.js';
 import { unlessDuplicate } from '../../store/identities.js';
 import { type Enrolment, openEnrolment } from '../enrolment.js';
@@ -22,7 +22,7 @@ export async function addSecondFactor(
   context: CallContext,
   deps: UserDeps,
 ): Promise<AddSecondFactorResponse> {
-  const { audit, box, db, factors, notifier, sessions, users, clock, log } = deps;
+  const { audit, box, db, factors, notifier, sessions, clock, log } = deps;
   const name = checkedName(request.name);
   const who = await userOfSession(request.sessionId, deps);
   const { user } = who.stored;
@@ -36,7 +36,7 @@ export async function addSecondFactor(
   let isFirst = false;
   const isAdded = await unlessDuplicate(() =>
     db.transaction(async (tx) => {
-      await users.lock(tx, who.userId);
+      await lockSession(tx, who, deps);
       const present = await factors.list(who.userId, tx);
       assertRoom(present, enrolment.kind);
       isFirst = present.length === 0;

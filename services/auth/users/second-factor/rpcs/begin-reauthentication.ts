@@ -11,5 +11,5 @@ export async function beginReauthentication(
   deps: UserDeps,
 ): Promise<BeginReauthenticationResponse> {
   const { stored, session } = await userOfSession(sessionId, deps);
-  return { challenge: await deps.challenges.ofUser({ userId: stored.user.id, method: session.method, sessionId }) };
+  return { challenge: await deps.challenges.ofUser(stored, { method: session.method, sessionId }) };
 }

@@ -3,7 +3,7 @@ import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { CreateRecoveryCodesRequest, CreateRecoveryCodesResponse } from '#proto/auth/v1/users.js';
 import { sessionActor } from '../../audit-details.js';
-import { userOfSession } from '../../current-password.js';
+import { lockSession, userOfSession } from '../../current-password.js';
 import type { UserDeps } from '../../deps.js';
 import { mailAboutFactors } from '../mail.js';
 import { assertRecentlyAuthenticated } from '../recent.js';
@@ -15,14 +15,14 @@ export async function createRecoveryCodes(
   context: CallContext,
   deps: UserDeps,
 ): Promise<CreateRecoveryCodesResponse> {
-  const { audit, db, factors, notifier, users, clock } = deps;
+  const { audit, db, factors, notifier, clock } = deps;
   const who = await userOfSession(sessionId, deps);
   assertRecentlyAuthenticated(who.session, clock);
   const { user } = who.stored;
   const { codes, hashes } = newRecoveryCodes();
   const mail = await mailAboutFactors(user, { event: 'new_codes' }, language, deps);
   await db.transaction(async (tx) => {
-    await users.lock(tx, who.userId);
+    await lockSession(tx, who, deps);
     if ((await factors.list(who.userId, tx)).length === 0) throw fault('no_second_factor', {});
     await factors.replaceCodes(tx, who.userId, hashes);
     if (mail !== undefined) await notifier.add(tx, mail);

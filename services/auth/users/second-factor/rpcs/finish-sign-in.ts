@@ -9,6 +9,6 @@ import { proveSecondFactor } from '../prove.js';
 /** Raises sign_in_refused, sign_in_throttled, and failed_precondition for a passkey where none can be used. */
 export async function finishSignIn(request: FinishSignInRequest, context: CallContext, deps: UserDeps): Promise<FinishSignInResponse> {
   const client = checkedClient(request.client);
-  const { user, challenge } = await proveSecondFactor(request.proof, undefined, client.address, context, deps);
-  return { signedIn: await beginSession(user, client, challenge.method, context, deps) };
+  const { proven, challenge } = await proveSecondFactor(request.proof, undefined, client.address, context, deps);
+  return { signedIn: await beginSession(proven, client, challenge.method, context, deps) };
 }

@@ -3,7 +3,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { RemoveSecondFactorRequest, RemoveSecondFactorResponse } from '#proto/auth/v1/users.js';
 import { found } from '../../../requests/found.js';
 import { sessionActor } from '../../audit-details.js';
-import { userOfSession } from '../../current-password.js';
+import { lockSession, userOfSession } from '../../current-password.js';
 import type { UserDeps } from '../../deps.js';
 import { checkedId } from '../../../requests/fields.js';
 import { mailAboutFactors } from '../mail.js';
@@ -16,7 +16,7 @@ export async function removeSecondFactor(
   context: CallContext,
   deps: UserDeps,
 ): Promise<RemoveSecondFactorResponse> {
-  const { audit, db, factors, notifier, users, clock, log } = deps;
+  const { audit, db, factors, notifier, clock, log } = deps;
   const id = checkedId('factor_id', 'fac', request.factorId);
   const who = await userOfSession(request.sessionId, deps);
   assertRecentlyAuthenticated(who.session, clock);
@@ -27,7 +27,7 @@ export async function removeSecondFactor(
   );
   const mail = await mailAboutFactors(user, { event: 'removed', what: factor.name }, request.language, deps);
   await db.transaction(async (tx) => {
-    await users.lock(tx, who.userId);
+    await lockSession(tx, who, deps);
     found((await factors.remove(tx, who.userId, id)) ? true : undefined, 'second_factor');
     if (mail !== undefined) await notifier.add(tx, mail);
     const detail = { user: user.id, kind: kindWord(factor.kind), name: factor.name };

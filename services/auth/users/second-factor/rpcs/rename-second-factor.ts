@@ -4,7 +4,7 @@ import type { RenameSecondFactorRequest, RenameSecondFactorResponse } from '#pro
 import { checkedId, checkedName } from '../../../requests/fields.js';
 import { found } from '../../../requests/found.js';
 import { sessionActor } from '../../audit-details.js';
-import { userOfSession } from '../../current-password.js';
+import { lockSession, userOfSession } from '../../current-password.js';
 import type { UserDeps } from '../../deps.js';
 import { kindWord } from './add-second-factor.js';
 
@@ -14,12 +14,12 @@ export async function renameSecondFactor(
   context: CallContext,
   deps: UserDeps,
 ): Promise<RenameSecondFactorResponse> {
-  const { audit, db, factors, users } = deps;
+  const { audit, db, factors } = deps;
   const id = checkedId('factor_id', 'fac', request.factorId);
   const name = checkedName(request.name);
   const who = await userOfSession(request.sessionId, deps);
   const factor = await db.transaction(async (tx) => {
-    await users.lock(tx, who.userId);
+    await lockSession(tx, who, deps);
     const present = await factors.list(who.userId, tx);
     const { factor: before } = found(
       present.find((each) => each.factor.id === request.factorId),

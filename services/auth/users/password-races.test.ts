@@ -1,0 +1,94 @@
+// Sign-ins and sessions of users whose password is reset meanwhile: what was proven with the former one counts no more.
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { idToBytes } from '#kit/id.js';
+import { testEngines } from '#kit/testing/database.js';
+import { eventually } from '#kit/testing/waiting.js';
+import { type Client, UpdateProfileRequest, type User } from '#proto/auth/v1/users.js';
+import { newClient, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
+import { hashPassword } from './password.js';
+import { scopeHash } from './store/failures.js';
+
+// Hashing a password takes a core a fifth of a second, and longer when the core is shared.
+jest.setTimeout(60_000);
+
+describe.each(testEngines)('users whose password is changed on %s', (engine) => {
+  let auth: TestAuth;
+  let user: User;
+  let newHash: string;
+  const newPassword = 'a phrase of the owner';
+  beforeAll(async () => {
+    auth = await startTestAuth(engine);
+    newHash = await hashPassword(newPassword);
+  });
+  afterAll(() => auth.stop());
+
+  let people = 0;
+  const add = async (): Promise<void> => {
+    people += 1;
+    const email = `user${people}@example.com`;
+    user = (await auth.users.createUser({ email, name: 'Ada', password, isOperator: false }, operator)).user!;
+  };
+  const signIn = (secret = password, client = newClient()) => auth.users.signIn({ email: user.email, password: secret, client }, operator);
+  const openSessions = async () => (await auth.users.listSessions({ userId: user.id }, operator)).sessions;
+
+  /** Returns the outcome of `work`, with `change` made once it is hashing the password of the user. */
+  async function whileHashing(
+    work: (client: Client) => Promise<unknown>,
+    change: () => Promise<unknown>,
+    client = newClient(),
+  ): Promise<unknown> {
+    const outcome = work(client);
+    outcome.catch(() => {});
+    // An attempt is counted before the password is hashed.
+    const attempts = auth.db.knex('sign_in_failure').where({ scope_hash: scopeHash(`email ${user.email} ${client.address}`), failures: 1 });
+    await eventually(() => attempts.clone().first('failures'));
+    await change();
+    return outcome;
+  }
+  /** Changes the password like ResetPassword, with its hash computed before. */
+  const reset = async (): Promise<void> => {
+    const id = idToBytes('user', user.id)!;
+    await auth.db.transaction(async (tx) => {
+      await tx('person').where({ id }).update({ password: newHash });
+      await tx('session').where({ user_id: id }).delete();
+    });
+  };
+
+  it('get no session with the former one', async () => {
+    await add();
+    await expect(whileHashing((client) => signIn(password, client), reset)).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    expect(await openSessions()).toEqual([]);
+    expect((await signIn(newPassword)).signedIn).toBeDefined();
+  });
+
+  it.each([{ is_disabled: 1 }, { has_second_factor: 1 }])('get no session by a sign-in during which the row gets %j', async (row) => {
+    await add();
+    const change = () =>
+      auth.db
+        .knex('person')
+        .where({ id: idToBytes('user', user.id) })
+        .update(row);
+    await expect(whileHashing((client) => signIn(password, client), change)).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    expect(await openSessions()).toEqual([]);
+  });
+
+  it('change neither password nor address in a session that ends meanwhile', async () => {
+    const intrusions = [
+      (sessionId: string) =>
+        auth.users.setPassword({ sessionId, currentPassword: password, newPassword: 'a phrase of the intruder' }, operator),
+      (sessionId: string) =>
+        auth.users.updateProfile(
+          UpdateProfileRequest.fromPartial({ sessionId, currentPassword: password, email: 'other@example.com', updateMask: ['email'] }),
+          operator,
+        ),
+    ];
+    for (const intrude of intrusions) {
+      await add();
+      const client = newClient();
+      const { session } = (await signIn(password, client)).signedIn!;
+      await expect(whileHashing(() => intrude(session!.id), reset, client)).rejects.toMatchObject({ reason: 'not_found' });
+      // With the address and the password of the owner.
+      expect((await signIn(newPassword)).signedIn).toBeDefined();
+    }
+  });
+});
