@@ -6,6 +6,7 @@ import { testEngines } from '#kit/testing/database.js';
 import { silentLog } from '#kit/testing/log.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
 import { RecordRefusalsRequest_Series as Series } from '#proto/metering/v1/metering.js';
+import { pruneRefusals } from '../store/refusals/prune-refusals.js';
 import { addRefusals } from '../store/refusals/refusals.js';
 import { dueKeyAlerts, noteRefusedKeys } from '../store/refusals/refused-keys.js';
 import { aWhile, Harness, until } from '../testing/harness.js';
@@ -112,5 +113,26 @@ it.each(testEngines)('makes one alert due when two replicas store the first refu
   expect(await Promise.all([first, second])).toEqual([true, false]);
   const rows = await harness.db.knex('refused_key').select('since_ms', 'last_at_ms');
   expect(rows.map((row) => [Number(row.since_ms), Number(row.last_at_ms)])).toEqual([[atMs, atMs + 1000]]);
+  await harness.close();
+});
+
+it.each(testEngines)('sends the alert of a key that is refused again while its last refused calls are deleted, on %s', async (engine) => {
+  const harness = await Harness.create(engine);
+  await harness.replica();
+  const atMs = harness.clock.nowMs();
+  const refused = seriesOf(atMs);
+  await harness.db.plainTransaction((tx) => noteRefusedKeys(tx, [refused], atMs));
+  await harness.db.knex('refused_key').update({ alert_due_ms: 0 });
+  const laterMs = atMs + 30 * 86_400_000;
+  const again = seriesOf(laterMs, { accountId: refused.accountId, projectId: refused.projectId, keyId: refused.keyId });
+  let pruned: Promise<void> | undefined;
+  await harness.db.plainTransaction(async (tx) => {
+    expect(await noteRefusedKeys(tx, [again], laterMs)).toBe(true);
+    pruned = pruneRefusals(harness.db, { refusalsMs: laterMs - 86_400_000, batchesMs: 0 }, new AbortController().signal);
+    // Long enough that the old row is found before the commit, where others can read at all.
+    await aWhile();
+  });
+  await pruned;
+  expect(await dueKeyAlerts(harness.db, laterMs, 1)).toMatchObject([{ keyId: refused.keyId, dueMs: laterMs }]);
   await harness.close();
 });

@@ -34,7 +34,10 @@ export async function pruneExamples(db: Database, max: number, signal: AbortSign
   }
 }
 
-/** Deletes the rows that match, found first and deleted by their key: neither engine deletes a limited number of rows in the same way. */
+/**
+ * Deletes the rows that match, found first and deleted by their key: neither engine deletes a limited number of rows in the same way. A row that has
+ * changed since it was found, such as that of a key that is refused again, stays unless it still matches.
+ */
 async function deleteAll(
   db: Database,
   table: string,
@@ -54,10 +57,10 @@ async function deleteAll(
       async (tx) => {
         for (let start = 0; start < rows.length; start += perStatement) {
           const part = rows.slice(start, start + perStatement);
-          await tx.run(
-            `DELETE FROM ${table} WHERE ${keyed(part.length)}`,
-            part.flatMap((row) => key.map((column) => row[column])),
-          );
+          await tx.run(`DELETE FROM ${table} WHERE ${keyed(part.length)} AND ${condition}`, [
+            ...part.flatMap((row) => key.map((column) => row[column])),
+            ...values,
+          ]);
         }
       },
       { isRepeatable: true, mayBeLost: true },
