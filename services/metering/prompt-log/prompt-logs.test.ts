@@ -2,15 +2,16 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { randomBytes } from 'node:crypto';
 import { type Actor, type CallContext, callContext } from '#client/call-context.js';
 import { dayMs } from '#kit/clock.js';
-import { newId } from '#kit/id.js';
+import { idToBytes, newId } from '#kit/id.js';
 import { fixedSecretKeys } from '#kit/secrets/secret-keys.js';
 import type { Database } from '#kit/db/open.js';
 import { testEngines } from '#kit/testing/database.js';
-import { type Call, type MeteringService, Outcome, PromptLog, PromptLogState as State } from '#proto/metering/v1/metering.js';
+import { type Call, type MeteringService, Outcome, PromptLog, PromptLogState as State, UsageRecord } from '#proto/metering/v1/metering.js';
 import type { MeteringConfig } from '../index.js';
 import { aWhile, find, Harness, record, until } from '../testing/harness.js';
 import { call, report, tokens } from '../testing/calls.js';
-import { deleteUnusedKeys, keyOfAccount } from '../store/prompt-logs.js';
+import type { PricedRecord } from '../records/usage-record.js';
+import { deleteUnusedKeys, expectPromptLogs, findPromptLog, keyOfAccount } from '../store/prompt-logs.js';
 
 const marker = 'the prompt in clear';
 const log = PromptLog.fromPartial({ requestBody: `{"prompt":"${marker}"}`, answerBody: '{"answer":true}' });
@@ -74,6 +75,18 @@ describe.each(testEngines)('logged prompts on %s', (engine) => {
       { action: 'prompt_log.read', accountId: logged.accountId, targetId: logged.id, actorName: 'developer@example.com' },
     ]);
     expect(JSON.stringify(events().map(({ detailJson }) => detailJson))).not.toContain(marker);
+  });
+
+  it('are kept when they arrive while the record of their call is being stored', async () => {
+    let kept: Promise<unknown> | undefined;
+    await harness.db.plainTransaction(async (tx) => {
+      await expectPromptLogs(tx, [{ record: UsageRecord.fromPartial({ call: logged }) } as PricedRecord]);
+      kept = keep(logged);
+      // Long enough that the body's own transaction is under way, where there can be two.
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    });
+    await kept;
+    expect((await findPromptLog(harness.db, idToBytes('req', logged.id)!))?.state).toBe(State.PROMPT_LOG_STATE_KEPT);
   });
 
   it('are kept whether the record or the body comes first, once', async () => {

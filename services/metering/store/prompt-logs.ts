@@ -23,6 +23,8 @@ const insertRows = insertText('prompt_log', columns);
 const insertNew = (engine: Engine, rows = 1): string => insertRows(rows).replace('INSERT', ignoring[engine]);
 const insertAccount = 'INTO prompt_log_account (account_id, sealed_key, kept_bytes) VALUES (?, ?, 0)';
 const byCall = keyedText(['call_id']);
+const awaited = `state IN (${State.PROMPT_LOG_STATE_PENDING}, ${State.PROMPT_LOG_STATE_LOST})`;
+const takeAwaited = `UPDATE prompt_log SET state = ? WHERE call_id = ? AND account_id = ? AND ${awaited}`;
 
 /** Notes, with the records of calls, that their bodies are expected. */
 export async function expectPromptLogs(tx: PlainTransaction, records: readonly PricedRecord[]): Promise<void> {
@@ -124,12 +126,10 @@ export async function putPromptLogs(
       if (account === undefined || !isKey(account.sealedKey)) return false;
       let { keptBytes } = account;
       for (const { callId, projectId, state, startedAtMs, expiresAtMs, sealed } of logs) {
-        const [known] = await tx.query('SELECT account_id, state FROM prompt_log WHERE call_id = ?', [callId]);
-        if (known === undefined) {
-          await tx.run(insertNew(tx.engine), [callId, accountId, projectId, state, startedAtMs, expiresAtMs]);
-        } else if (asBytes(known['account_id']).equals(accountId) && isAwaited(asNumber(known['state']))) {
-          await tx.run('UPDATE prompt_log SET state = ? WHERE call_id = ?', [state, callId]);
-        } else continue;
+        const take = async () => (await tx.run(takeAwaited, [state, callId, accountId])) > 0;
+        const add = async () => (await tx.run(insertNew(tx.engine), [callId, accountId, projectId, state, startedAtMs, expiresAtMs])) > 0;
+        // The record of the call may add the row in between; it is there when the insert has waited for it.
+        if (!(await take()) && !(await add()) && !(await take())) continue;
         if (sealed === undefined) continue;
         const bytes = rowBytes + sealed.length;
         await tx.run('INSERT INTO prompt_log_body (account_id, call_id, kept_bytes, sealed) VALUES (?, ?, ?, ?)', [
@@ -216,8 +216,6 @@ export async function deleteUnusedKeys(db: Database): Promise<void> {
     });
   }
 }
-
-const isAwaited = (state: State): boolean => state === State.PROMPT_LOG_STATE_PENDING || state === State.PROMPT_LOG_STATE_LOST;
 
 async function lockAccount(tx: PlainTransaction, accountId: Buffer): Promise<{ sealedKey: string; keptBytes: number } | undefined> {
   const text = `SELECT sealed_key, kept_bytes FROM prompt_log_account WHERE account_id = ?${tx.engine === 'mysql' ? ' FOR UPDATE' : ''}`;
