@@ -180,6 +180,19 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
     expect(await redeem(accountId, secrets[0]!)).toMatchObject({ replayed: false });
   });
 
+  it('cannot be guessed more often by guessing at once, also with two replicas', async () => {
+    const services = [ledger.service, engine === 'mysql' ? await ledger.startReplica() : ledger.service];
+    const { accountId } = newCustomer();
+    const guess = (attempt: number) =>
+      failureOf(services[attempt % 2]!.redeemCode({ accountId, secret: `TGC-00000-00000-00000-000${10 + attempt}` }));
+    for (let window = 0; window < 2; window += 1) {
+      const refused = await Promise.all(Array.from({ length: 3 * refusalsMax }, (_, attempt) => guess(attempt)));
+      expect(refused.filter(({ reason }) => reason === 'code_refused')).toHaveLength(refusalsMax);
+      expect(refused.filter(({ reason }) => reason === 'code_throttled')).toHaveLength(2 * refusalsMax);
+      ledger.clock.advance(refusalWindowMs);
+    }
+  });
+
   it('are created once per batch id, and their secrets are nowhere in the database', async () => {
     const batchId = newId('batch');
     const asked = { batchId, count: 5, amountNanoUsd: 7n, note: 'n' };

@@ -1,5 +1,6 @@
 // Redeems a code: one statement assigns it to an account, so that only one of many concurrent attempts succeeds, and its amount is then deposited
 // under the code's own idempotency key. If something fails in between, a repeat or the sweeper makes the deposit, which is booked once.
+import type { Knex } from 'knex';
 import { fault } from '#client/errors/fault.js';
 import type { AuditRecord } from '#kit/audit/audit-event.js';
 import type { Waiter } from '#kit/batch-lane.js';
@@ -28,25 +29,29 @@ type By = Pick<CallContext, 'caller' | 'actor'>;
 export async function redeem(accountId: string, secret: string, by: By, waiter: Waiter, deps: Deps): Promise<CreditReply> {
   const { codes, clock } = deps;
   const nowMs = clock.nowMs();
-  const { refusals, endsAtMs } = await codes.refusals(accountId, nowMs, refusalWindowMs);
-  if (refusals >= refusalsMax) {
-    const retryAfterMs = endsAtMs - nowMs;
+  const limit = { max: refusalsMax, windowMs: refusalWindowMs };
+  const characters = readCode(secret);
+  const { code, throttledUntilMs } = await codes.attempt(accountId, nowMs, limit, (tx) => claimed(tx, accountId, characters, nowMs, deps));
+  if (throttledUntilMs !== undefined) {
+    const retryAfterMs = throttledUntilMs - nowMs;
     throw fault('codes_throttled', { minutes: Math.max(1, Math.ceil(retryAfterMs / 60_000)) }, { retryAfterMs });
   }
-  const code = await claimed(accountId, readCode(secret), nowMs, deps);
-  if (code === undefined) {
-    await codes.addRefusal(accountId, nowMs, refusalWindowMs);
-    throw fault('code_refused', {}, { details: { field: 'code' } });
-  }
+  if (code === undefined) throw fault('code_refused', {}, { details: { field: 'code' } });
   return deposit(code, accountId, by, waiter, deps);
 }
 
 /** Returns the code, if it now belongs to this account. */
-async function claimed(accountId: string, characters: string | undefined, nowMs: number, { codes }: Deps): Promise<CodeRecord | undefined> {
+async function claimed(
+  tx: Knex.Transaction,
+  accountId: string,
+  characters: string | undefined,
+  nowMs: number,
+  { codes }: Deps,
+): Promise<CodeRecord | undefined> {
   if (characters === undefined) return undefined;
   const hash = hashOfCode(characters);
-  await codes.claim(hash, accountId, nowMs);
-  const code = await codes.byHash(hash);
+  await codes.claim(hash, accountId, nowMs, tx);
+  const code = await codes.byHash(hash, tx);
   return code?.accountId === accountId ? code : undefined;
 }
 

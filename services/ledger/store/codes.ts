@@ -54,8 +54,8 @@ export class Codes {
   }
 
   /** Returns the code whose secret has this hash; undefined if there is none. */
-  async byHash(hash: Buffer): Promise<CodeRecord | undefined> {
-    const row: Row | undefined = await this.codes().where(this.keyOf(hash)).first();
+  async byHash(hash: Buffer, knex: Knex = this.db.knex): Promise<CodeRecord | undefined> {
+    const row: Row | undefined = await this.codes(knex).where(this.keyOf(hash)).first();
     return row === undefined ? undefined : toCode(codeTable.valuesOf(row));
   }
 
@@ -78,9 +78,8 @@ export class Codes {
   }
 
   /** Assigns an open code that has not expired to an account; returns whether this call did it. Only one of many concurrent calls succeeds. */
-  async claim(hash: Buffer, accountId: string, nowMs: number): Promise<boolean> {
-    const changed = await this.db
-      .knex('redemption_code')
+  async claim(hash: Buffer, accountId: string, nowMs: number, knex: Knex = this.db.knex): Promise<boolean> {
+    const changed = await knex('redemption_code')
       .where({ ...this.keyOf(hash), state: State.REDEMPTION_CODE_STATE_OPEN })
       .where((valid) => valid.whereNull('expires_at_ms').orWhere('expires_at_ms', '>', nowMs))
       .update({ state: State.REDEMPTION_CODE_STATE_CLAIMED, account_id: bytesOf('acct', accountId), ended_at_ms: nowMs });
@@ -129,37 +128,39 @@ export class Codes {
     return row === undefined ? undefined : toCode(codeTable.valuesOf(row));
   }
 
-  /** Returns how many of an account's attempts were refused in the current window, and when the window ends. */
-  async refusals(accountId: string, nowMs: number, windowMs: number): Promise<{ refusals: number; endsAtMs: number }> {
-    const row: Row | undefined = await this.db
-      .knex('redemption_refusal')
-      .where(accountColumns(accountId, this.db.engine))
-      .where('since_ms', '>', nowMs - windowMs)
-      .first('since_ms', 'refusals');
-    return row === undefined
-      ? { refusals: 0, endsAtMs: nowMs }
-      : { refusals: asNumber(row['refusals']), endsAtMs: asNumber(row['since_ms']) + windowMs };
+  /**
+   * Runs an attempt of an account to claim a code, and counts one without a code as refused. After `max` refusals in a window it does not run, and the end
+   * of the window is returned. An account's attempts are counted one after another, so that guesses at the same time cannot exceed the limit.
+   */
+  async attempt(
+    accountId: string,
+    nowMs: number,
+    { max, windowMs }: { readonly max: number; readonly windowMs: number },
+    claim: (tx: Knex.Transaction) => Promise<CodeRecord | undefined>,
+  ): Promise<{ readonly code?: CodeRecord | undefined; readonly throttledUntilMs?: number }> {
+    const key = accountColumns(accountId, this.db.engine);
+    const run = () =>
+      this.db.transaction(async (tx) => {
+        const row: Row | undefined = await tx('redemption_refusal').where(key).forUpdate().first('since_ms', 'refusals');
+        const before = { since_ms: asNumber(row?.['since_ms'] ?? 0), refusals: asNumber(row?.['refusals'] ?? 0) };
+        const present = before.since_ms > nowMs - windowMs ? before : { since_ms: nowMs, refusals: 0 };
+        if (present.refusals >= max) return { throttledUntilMs: present.since_ms + windowMs };
+        const code = await claim(tx);
+        if (code !== undefined) return { code };
+        const counted = { ...present, refusals: present.refusals + 1 };
+        if (row === undefined) await tx('redemption_refusal').insert({ ...key, ...counted });
+        else await tx('redemption_refusal').where(key).update(counted);
+        return {};
+      });
+    return run().catch((error: unknown) => {
+      // Another attempt was the first to be refused; now there is a row to lock.
+      if (isDuplicate(error)) return run();
+      throw error;
+    });
   }
 
-  /** Records a refused attempt. */
-  async addRefusal(accountId: string, nowMs: number, windowMs: number): Promise<void> {
-    const { knex, engine } = this.db;
-    const columns = accountColumns(accountId, engine);
-    const windowBegan = nowMs - windowMs;
-    if ((await knex('redemption_refusal').where(columns).where('since_ms', '>', windowBegan).increment('refusals', 1)) > 0) return;
-    if ((await knex('redemption_refusal').where(columns).where('since_ms', '<=', windowBegan).update({ since_ms: nowMs, refusals: 1 })) > 0)
-      return;
-    try {
-      await knex('redemption_refusal').insert({ ...columns, since_ms: nowMs, refusals: 1 });
-    } catch (error) {
-      // Another attempt was recorded first; this one is added to it.
-      if (!isDuplicate(error)) throw error;
-      await knex('redemption_refusal').where(columns).increment('refusals', 1);
-    }
-  }
-
-  private codes() {
-    return this.db.knex('redemption_code').select(...codeTable.columns);
+  private codes(knex: Knex = this.db.knex) {
+    return knex('redemption_code').select(...codeTable.columns);
   }
 
   private keyOf(hash: Buffer): { slot: number; hash: Buffer } {
