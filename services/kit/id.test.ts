@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { idFromBytes, idToBytes, isId, newId } from './id.js';
+import { derivedId, idFromBytes, idTimeMs, idToBytes, isId, newId } from './id.js';
 
 describe('ids', () => {
   it('survive a round trip to a database', () => {
@@ -9,6 +9,13 @@ describe('ids', () => {
 
   it('sort by time', () => {
     expect(newId('req', 1_000) < newId('req', 1_001)).toBe(true);
+  });
+
+  it('that are derived from a time and a text are always the same, and no others', () => {
+    const id = derivedId('evt', 1_000, 'a');
+    expect([isId('evt', id), idTimeMs('evt', id)]).toEqual([true, 1_000]);
+    expect(derivedId('evt', 1_000, 'a')).toBe(id);
+    expect(new Set([id, derivedId('evt', 1_001, 'a'), derivedId('evt', 1_000, 'b')]).size).toBe(3);
   });
 
   it('are rejected with another prefix, length or alphabet', () => {

@@ -1,6 +1,6 @@
 // Ids: a UUIDv7 (RFC 9562, section 5.7) as 32 hexadecimal digits after a prefix that names the type. Time-ordered, so that
 // new rows go to the end of an index; 16 bytes in a database.
-import { randomFillSync } from 'node:crypto';
+import { createHash, randomFillSync } from 'node:crypto';
 
 const pool = Buffer.alloc(4096);
 let poolUsed = pool.length;
@@ -15,6 +15,18 @@ export function newId(prefix: string, nowMs: number = Date.now()): string {
   bytes.writeUIntBE(nowMs, 0, 6);
   pool.copy(bytes, 6, poolUsed, poolUsed + 10);
   poolUsed += 10;
+  return withVersion(prefix, bytes);
+}
+
+/** Returns an id with this time that follows from the text: the same time and text always have the same id. */
+export function derivedId(prefix: string, atMs: number, text: string): string {
+  const bytes = createHash('sha256').update(text).digest().subarray(0, 16);
+  bytes.writeUIntBE(atMs, 0, 6);
+  return withVersion(prefix, bytes);
+}
+
+/** Returns the id of bytes in which the version and variant of a UUIDv7 are not set yet. */
+function withVersion(prefix: string, bytes: Buffer): string {
   bytes[6] = (bytes[6]! & 0x0f) | 0x70;
   bytes[8] = (bytes[8]! & 0x3f) | 0x80;
   return `${prefix}_${bytes.toString('hex')}`;

@@ -1,9 +1,8 @@
 // Turns events into requests to the endpoints that receive them. The ids of the requests follow from the event and the endpoint, so that an event that
 // is published twice is sent once.
-import { createHash } from 'node:crypto';
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
-import { idFromBytes, idToBytes, isId } from '#kit/id.js';
+import { derivedId, idTimeMs, isId } from '#kit/id.js';
 import { type WebhookEndpoint, WebhookEndpointState } from '#proto/auth/v1/webhooks.js';
 import { type WebhookEventType, webhookEventTypes } from '#rules/webhook-events.js';
 import { finding } from '#rules/finding-sentences.js';
@@ -99,10 +98,5 @@ export function requestTo({ id: endpointId, accountId, url }: WebhookEndpoint, {
 
 /** Returns an id with the time of the event. */
 function deliveryIdOf(eventId: string, endpointId: string): string {
-  const id = createHash('sha256').update(`${eventId} ${endpointId}`).digest().subarray(0, 16);
-  idToBytes('evt', eventId)!.copy(id, 0, 0, 6);
-  // The version and variant of a UUIDv7.
-  id[6] = (id[6]! & 0x0f) | 0x70;
-  id[8] = (id[8]! & 0x3f) | 0x80;
-  return idFromBytes('ntf', id);
+  return derivedId('ntf', idTimeMs('evt', eventId), `${eventId} ${endpointId}`);
 }

@@ -66,6 +66,32 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     expect((await get()).alert).toMatchObject({ language: 'zh-CN' });
   });
 
+  it.each(['before', 'after'] as const)(
+    'of refused keys are sent once when metering repeats one %s it reached the notifier',
+    async (when) => {
+      await put({ emails: ['ada@example.com', 'bob@example.com'] });
+      await alerts.shipped();
+      const { accountId, keyId } = customer;
+      const refusedAtMs = BigInt(alerts.ledger.clock.nowMs());
+      const refused = { accountId, keyId, projectId: '', reason: 'key_disabled', refusedAtMs };
+      alerts.notifier.fails = when === 'before' ? 'before' : undefined;
+      await alerts.service.alertKeyRefused(refused);
+      if (when === 'after') await alerts.shipped();
+      // The answer was lost, so metering sends it again later, perhaps to another process.
+      alerts.ledger.clock.advance(60_000);
+      const other = await alerts.replica();
+      expect(await other.service.alertKeyRefused(refused)).toEqual({ mails: 2 });
+      alerts.notifier.fails = undefined;
+      await alerts.service.alertKeyRefused({ ...refused, refusedAtMs: refusedAtMs + BigInt(hourMs) });
+      await alerts.shipped();
+      expect(alerts.notifier.mails.map(({ to }) => to).toSorted()).toEqual(
+        ['ada', 'ada', 'bob', 'bob'].map((name) => `${name}@example.com`),
+      );
+      expect(alerts.notifier.events.map(({ type }) => type)).toEqual(['key.refused', 'key.refused']);
+      expect(new Set(alerts.notifier.events.map(({ id }) => id)).size).toBe(2);
+    },
+  );
+
   it('report the remaining balance to every address and as an event, once', async () => {
     await put({ emails: ['ada@example.com', 'bob@example.com', 'ada@example.com'] });
     await look();

@@ -10,7 +10,8 @@ export interface AlertMessage {
   readonly mail: { readonly subject: string; readonly text: string };
   /** Send the mails only once, without retries. */
   readonly once: boolean;
-  readonly newEntryId: () => string;
+  /** Returns the id of the entry for a mail address, or for the webhooks. */
+  readonly newEntryId: (destination: string) => string;
 }
 
 /** Returns the message of a low balance, or of a test. */
@@ -26,7 +27,7 @@ export function lowBalanceMessage(
 /** Returns one mail per address of an alert. */
 export function mailsTo(alert: AlertRecord, { eventJson: json, mail, once, newEntryId }: AlertMessage): NotificationEntry[] {
   return alert.emails.map((destination) => ({
-    id: newEntryId(),
+    id: newEntryId(destination),
     accountId: alert.accountId,
     entry: { $case: 'notification', value: { destination, eventJson: json, once, mail } },
   }));
@@ -34,7 +35,7 @@ export function mailsTo(alert: AlertRecord, { eventJson: json, mail, once, newEn
 
 /** Returns the event of a message, for the webhooks of the account. */
 export function eventEntry(accountId: string, { eventJson: json, newEntryId }: AlertMessage): NotificationEntry {
-  return { id: newEntryId(), accountId, entry: { $case: 'event', value: { eventJson: json } } };
+  return { id: newEntryId('webhooks'), accountId, entry: { $case: 'event', value: { eventJson: json } } };
 }
 
 /** Returns the entry that withdraws the mails that are on their way to other addresses. Those of budgets and refused keys are sent while the alert is off, too. */

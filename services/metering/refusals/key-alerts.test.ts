@@ -5,7 +5,7 @@ import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { silentLog } from '#kit/testing/log.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
-import { RecordRefusalsRequest_Series as Series } from '#proto/metering/v1/metering.js';
+import { RecordRefusalsRequest_Series as Series, Refusal } from '#proto/metering/v1/metering.js';
 import { pruneRefusals } from '../store/refusals/prune-refusals.js';
 import { addRefusals } from '../store/refusals/refusals.js';
 import { dueKeyAlerts, noteRefusedKeys } from '../store/refusals/refused-keys.js';
@@ -91,6 +91,33 @@ it.each(testEngines)('sends an alert again that the ledger did not accept on %s'
   await until(() => sent === 2);
   await sender.stop();
   expect(await dueKeyAlerts(harness.db, harness.clock.nowMs() + 60_000, 1)).toEqual([]);
+  await harness.close();
+});
+
+it.each(testEngines)('names the same first refusal in each attempt, also after an earlier one is known, on %s', async (engine) => {
+  const harness = await Harness.create(engine);
+  await harness.replica();
+  const atMs = harness.clock.nowMs();
+  const refusedAt = (refusedAtMs: number): Series =>
+    seriesOf(atMs, { accountId, keyId, examples: [Refusal.fromPartial({ requestId: newId('req'), refusedAtMs: BigInt(refusedAtMs) })] });
+  const [accountId, keyId] = [newId('acct'), newId('key')];
+  await addRefusals(harness.db, randomBytes(16), [refusedAt(atMs)], atMs);
+  const sent: bigint[] = [];
+  const alerts = {
+    async alertKeyRefused({ refusedAtMs }: { readonly refusedAtMs: bigint }) {
+      if (sent.push(refusedAtMs) === 1) throw new Error('The answer of the ledger was lost.');
+      return { mails: 1 };
+    },
+  };
+  const sender = senderOf(harness, alerts);
+  sender.start();
+  await until(() => sent.length === 1);
+  // Another gateway reports what it refused a moment before.
+  await addRefusals(harness.db, randomBytes(16), [refusedAt(atMs - 1000)], atMs);
+  harness.clock.advance(30_000);
+  await until(() => sent.length === 2);
+  await sender.stop();
+  expect(sent).toEqual([BigInt(atMs), BigInt(atMs)]);
   await harness.close();
 });
 

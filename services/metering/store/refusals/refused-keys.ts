@@ -31,6 +31,7 @@ export interface DueKeyAlert {
   readonly keyId: string;
   readonly projectId: string;
   readonly reason: string;
+  /** The first refused call as it was known when the alert became due: the same in each attempt to send it. */
   readonly sinceMs: number;
   /** Since when the alert is due. */
   readonly dueMs: number;
@@ -118,7 +119,7 @@ export async function findRefusals(
 /** Returns up to `limit` alerts that are due. */
 export async function dueKeyAlerts(db: Database, nowMs: number, limit: number): Promise<DueKeyAlert[]> {
   const rows = await db.query(
-    'SELECT account_id, key_id, project_id, reason, since_ms, alert_due_ms FROM refused_key' +
+    'SELECT account_id, key_id, project_id, reason, alerted_at_ms, alert_due_ms FROM refused_key' +
       ' WHERE alert_due_ms > 0 AND alert_due_ms <= ? ORDER BY alert_due_ms LIMIT ?',
     [nowMs, limit],
   );
@@ -127,7 +128,7 @@ export async function dueKeyAlerts(db: Database, nowMs: number, limit: number): 
     keyId: idFromBytes('key', asBytes(row['key_id'])),
     projectId: idFromBytes('proj', asBytes(row['project_id'])),
     reason: asText(row['reason']),
-    sinceMs: asNumber(row['since_ms']),
+    sinceMs: asNumber(row['alerted_at_ms']),
     dueMs: asNumber(row['alert_due_ms']),
   }));
 }
