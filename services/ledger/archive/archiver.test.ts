@@ -205,6 +205,32 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     expect(await entries()).toHaveLength(2);
   });
 
+  it.each(['entriesBetween', 'holds'] as const)(
+    'finds no fault in books that another replica archives before it reads %s',
+    async (read) => {
+      await settle(customer, 30n);
+      await ledger.service.deposit(depositRequest(customer, 500n));
+      ledger.clock.advance(36 * dayMs);
+      const young = await settle(customer, 20n);
+      const { db, clock, log } = ledger;
+      const reads = new Reads(db);
+      const later = reads[read].bind(reads) as (...args: unknown[]) => Promise<never>;
+      let other: Promise<unknown> | undefined;
+      reads[read] = async (...args: unknown[]) => {
+        other ??= archiver.archive(folder);
+        await other;
+        return later(...args);
+      };
+      const config = { ...quietConfig, retentionDays: 35 };
+      const second = new Archiver({ config, reads, audit: new Audit(db), store: new ArchiveStore(db), clock, log });
+      expect(await second.archive(folder)).toBe(0);
+      expect(await other).toBe(3);
+      expect(ledger.logLines.filter((line) => line.includes('the books disagree'))).toEqual([]);
+      expect((await ledger.service.getHold({ holdId: young, accountId: customer.accountId })).hold).toMatchObject({ capturedNanoUsd: 20n });
+      expect(await drifts()).toEqual([]);
+    },
+  );
+
   it('archives an account once when two archivers run at the same time', async () => {
     for (let count = 0; count < 5; count += 1) await settle(customer, 30n);
     ledger.clock.advance(36 * dayMs);

@@ -127,6 +127,8 @@ export class Archiver {
     const rebuild = new Rebuild(accountId, base);
     for (const entry of entries) rebuild.add(entry, holds.get(entry.reference));
     if (rebuild.drifts.length > 0) {
+      // Another replica has archived some of these entries, or their holds, since the base was read.
+      if ((await reads.baseSeq(accountId)) > afterSeq) return undefined;
       log.error({ account_id: accountId, drifts: rebuild.drifts.length }, 'the books disagree, so this account is not archived');
       return undefined;
     }
