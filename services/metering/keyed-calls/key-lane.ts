@@ -47,11 +47,12 @@ export function createKeyLane(deps: { config: MeteringConfig; db: Database; cloc
       if (key.callId.equals(callId)) return { kind: 'begun', isAwaited: key.awaitedUntilMs > nowMs };
       const isReplaced = offer !== undefined && key.state !== KeyState.running;
       if (!isReplaced && (await isTaken(tx, key, nowMs))) return { kind: 'taken', by: key };
-      // From here on the call that had the key can be neither checkpointed nor recorded.
-      await deleteKey(tx, key);
     }
-    const lack = await room.lack(tx, accountId, 1);
+    // A key that is replaced makes room.
+    const lack = await room.lack(tx, accountId, 1 - (key?.keptBytes ?? 0));
     if (lack !== undefined) return { kind: 'full', error: full(lack === 'account' ? 'Your account keeps' : 'This gateway keeps') };
+    // From here on the call that had the key can be neither checkpointed nor recorded, so this call must be able to have it.
+    if (key !== undefined) await deleteKey(tx, key);
     const keptMs = offer?.keptMs ?? config.keptAnswerTtlMs;
     const hasEnded = offer !== undefined && offer.answer.length > 0;
     const row: KeyRow = {

@@ -343,6 +343,21 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     expect((await record(brief.service, ended(first))).chargeNanoUsd).toBe(200_000n);
   });
 
+  it('are still charged when a repeat would take their key, but is refused because too much is stored', async () => {
+    const small = await harness.replica({ leaseMs, keptBytesPerAccountMax: 512 });
+    const accountId = newId('acct');
+    const first = keyedCall({ accountId });
+    await begin(first);
+    const other = keyedCall({ accountId });
+    await begin(other);
+    await record(service, ended(other));
+    // The gateway of the first call is slow to checkpoint it.
+    harness.clock.advance(leaseMs + 1);
+    const repeat = keyedCall({ accountId, idempotencyKeyHash: first.idempotencyKeyHash });
+    await expect(begin(repeat, {}, small.service)).rejects.toMatchObject({ reason: 'overloaded' });
+    expect(await record(service, ended(first))).toMatchObject({ call: { id: first.id } });
+  });
+
   it('are refused, and their keys not reserved, when an account or all accounts store too much', async () => {
     const small = await harness.replica({ leaseMs, keptBytesPerAccountMax: 1024, keptBytesMax: 2048 });
     const accountId = newId('acct');
