@@ -89,15 +89,16 @@ export async function idleOf(contenders: readonly Contender[], seconds: number):
 const leadInMs = 1000;
 
 /**
- * Runs a load and waits until its calls are settled and rolled up, so that all of their work is inside the window. What the contender uses
- * without calls is subtracted for the time of that wait. Work that the lead-in left behind is divided among its calls too.
+ * Runs a load. The figures follow once its calls are settled and rolled up, so that all of their work is inside the window; meanwhile, other contenders
+ * can be measured. What the contender uses without calls is subtracted for the time of that wait. Work that the lead-in left behind is divided
+ * among its calls too.
  */
 export async function measure(
   contender: Contender,
   load: Omit<Load, 'url' | 'headers'> & { path: string },
   idleUs: number,
   vendor: Contender,
-): Promise<Measured> {
+): Promise<{ measured: Promise<Measured> }> {
   const { pids, databasePids = {}, tailMs, origin, headers } = contender;
   const run = (each: Omit<Load, 'url' | 'headers'>): Promise<LoadResult> => runLoad({ ...each, url: `${origin}${load.path}`, headers });
   const read = () => ({
@@ -112,26 +113,29 @@ export async function measure(
   const { calls, events, seconds, latenciesMs, firstTokensMs } = await run(load);
   const loadUs = cpuOf(loadPids) - loadBefore;
   const atEnd = read();
-  await sleep(tailMs);
-  const atRest = read();
-  const share = calls / (leadIn.calls + calls);
-  const afterUs = (sum(Object.values(since(atEnd.cpu, atRest.cpu))) - (idleUs * tailMs) / 1000) * share;
-  const used = together(since(before.cpu, atEnd.cpu), since(atEnd.cpu, atRest.cpu), share);
-  const usedByDatabase = together(since(before.databaseCpu, atEnd.databaseCpu), since(atEnd.databaseCpu, atRest.databaseCpu), share);
-  return {
-    calls,
-    callsPerSecond: calls / seconds,
-    eventsPerCall: events / calls,
-    cpuUs: (sum(Object.values(used)) - ((idleUs * tailMs) / 1000) * share) / calls,
-    afterUs: Math.max(0, afterUs) / calls,
-    cpuUsByThread: Object.fromEntries(Object.entries(used).map(([name, us]) => [name, us / calls])),
-    databaseCpuUs: sum(Object.values(usedByDatabase)) / calls,
-    loadUs: loadUs / calls,
-    p50Ms: percentile(latenciesMs, 0.5),
-    p99Ms: percentile(latenciesMs, 0.99),
-    firstTokenMs: percentile(firstTokensMs, 0.5),
-    writtenBytes: (atEnd.written - before.written + (atRest.written - atEnd.written) * share) / calls,
+  const measured = async (): Promise<Measured> => {
+    await sleep(tailMs);
+    const atRest = read();
+    const share = calls / (leadIn.calls + calls);
+    const afterUs = (sum(Object.values(since(atEnd.cpu, atRest.cpu))) - (idleUs * tailMs) / 1000) * share;
+    const used = together(since(before.cpu, atEnd.cpu), since(atEnd.cpu, atRest.cpu), share);
+    const usedByDatabase = together(since(before.databaseCpu, atEnd.databaseCpu), since(atEnd.databaseCpu, atRest.databaseCpu), share);
+    return {
+      calls,
+      callsPerSecond: calls / seconds,
+      eventsPerCall: events / calls,
+      cpuUs: (sum(Object.values(used)) - ((idleUs * tailMs) / 1000) * share) / calls,
+      afterUs: Math.max(0, afterUs) / calls,
+      cpuUsByThread: Object.fromEntries(Object.entries(used).map(([name, us]) => [name, us / calls])),
+      databaseCpuUs: sum(Object.values(usedByDatabase)) / calls,
+      loadUs: loadUs / calls,
+      p50Ms: percentile(latenciesMs, 0.5),
+      p99Ms: percentile(latenciesMs, 0.99),
+      firstTokenMs: percentile(firstTokensMs, 0.5),
+      writtenBytes: (atEnd.written - before.written + (atRest.written - atEnd.written) * share) / calls,
+    };
   };
+  return { measured: measured() };
 }
 
 async function liveBytesOf(pids: Pids): Promise<number> {

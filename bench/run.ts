@@ -109,7 +109,7 @@ const scaled = (load: LoadCase): LoadCase => ({ ...load, durationMs: load.durati
 
 const warmUpCalls = 25_000;
 
-type Window = (contender: Contender, load: LoadCase, idleUs: number) => Promise<Measured>;
+type Window = (contender: Contender, load: LoadCase, idleUs: number) => Promise<{ measured: Promise<Measured> }>;
 
 async function measurePaths(window: Window, results: Results, byName: ReadonlyMap<string, Contender>, relay: Contender): Promise<void> {
   const without = (contender: Contender): Contender => ({ ...contender, tailMs: 0 });
@@ -118,10 +118,10 @@ async function measurePaths(window: Window, results: Results, byName: ReadonlyMa
     const [own, single] = [`${caller} ${upstream}`, byName.get(names.single)!];
     const contenders = caller === upstream ? [byName.get(raw)!, relay, single] : [single];
     for (const contender of contenders) {
-      if (contender !== relay)
-        results.add(`${own} whole`, contender.name, await window(without(contender), half(wholeCall(caller, upstream)), 0));
-      for (const [name, tokens] of Object.entries(streamTokens))
-        results.add(`${own} ${name}`, contender.name, await window(without(contender), half(stream(caller, upstream, tokens)), 0));
+      const add = async (name: string, load: LoadCase): Promise<void> =>
+        results.add(`${own} ${name}`, contender.name, await (await window(without(contender), half(load), 0)).measured);
+      if (contender !== relay) await add('whole', wholeCall(caller, upstream));
+      for (const [name, tokens] of Object.entries(streamTokens)) await add(name, stream(caller, upstream, tokens));
     }
   }
   await sleep(byName.get(names.single)!.tailMs);
@@ -188,8 +188,14 @@ try {
   for (let round = 0; round < rounds; round += 1) {
     for (const [name, load] of Object.entries(loads)) {
       if (!only.test(name)) continue;
-      for (const { contender, loads: own } of entries)
-        if (own.includes(name as LoadName)) results.add(name, contender.name, await window(contender, scaled(load), idle.get(contender)!));
+      const tails: Promise<void>[] = [];
+      for (const { contender, loads: own } of entries) {
+        if (!own.includes(name as LoadName)) continue;
+        const { measured } = await window(contender, scaled(load), idle.get(contender)!);
+        tails.push(measured.then((each) => results.add(name, contender.name, each)));
+      }
+      // The next load begins with the relay that all ratios refer to, alone on its core.
+      await Promise.all(tails);
     }
     if (relay !== undefined) await measurePaths(window, results, byName, relay);
     averages.push(loadavg()[0]!);
