@@ -238,7 +238,7 @@ export function createAuth(
     },
     ready,
     // Started and stopped with the module that contains them.
-    users: partOfAuth('users', withActorRules(userService(users), users)),
+    users: partOfAuth('users', withActorRules(userService(users))),
     notifications: partOfAuth('notifications', notificationService({ ...delivery, db, notifier, events, audit })),
     webhooks: partOfAuth('webhooks', webhookService({ db, endpoints, notifications, notifier, budget: mailBudget, audit, config, clock })),
     callers: partOfAuth(

@@ -1,9 +1,12 @@
 // What an acting user may do to users and sessions, beyond the role that the contract requires.
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { idToBytes } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import type { CallContext } from '#client/call-context.js';
 import { type Client, CreateUserRequest, RevokeSessionsRequest, Role, type SignedIn, UpdateProfileRequest } from '#proto/auth/v1/users.js';
 import { actingAs, newAccount, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
+import { MemberStore } from './store/members.js';
 
 // Hashing a password takes a core a fifth of a second.
 jest.setTimeout(60_000);
@@ -69,6 +72,30 @@ describe.each(testEngines)('an acting user on %s', (engine) => {
     await expect(remove('viewer', 'admin')).rejects.toMatchObject(refused);
     await put('admin', 'viewer', Role.ROLE_DEVELOPER);
     await remove('viewer', 'viewer');
+  });
+
+  it('neither demotes nor removes an owner who became one while the admin asked for it', async () => {
+    const changes = [
+      (userId: string) => auth.users.putMember({ accountId, userId, role: Role.ROLE_VIEWER }, as('admin')),
+      (userId: string) => auth.users.deleteMember({ accountId, userId }, as('admin')),
+    ];
+    for (const [number, change] of changes.entries()) {
+      const fields = CreateUserRequest.fromPartial({ email: `promoted${number}@example.com`, name: 'Promoted' });
+      const { id: userId } = (await auth.users.createUser(fields, operator)).user!;
+      await auth.users.putMember({ accountId, userId, role: Role.ROLE_DEVELOPER }, operator);
+      let changing: Promise<unknown> | undefined;
+      await auth.db.transaction(async (tx) => {
+        const promotion = { userId: idToBytes('user', userId)!, role: Role.ROLE_OWNER, nowMs: auth.clock.nowMs() };
+        await new MemberStore(auth.db).put(tx, idToBytes('acct', accountId)!, promotion);
+        changing = change(userId);
+        changing.catch(() => {});
+        // Longer than finding out the present role takes, if the change does so before the commit.
+        await pause(500);
+      });
+      await expect(changing).rejects.toMatchObject(refused);
+      const { members } = await auth.users.listMembers({ accountId }, operator);
+      expect(members.find(({ user }) => user!.id === userId)).toMatchObject({ role: Role.ROLE_OWNER });
+    }
   });
 
   it('invites in their own name, and invites owners only as an owner', async () => {

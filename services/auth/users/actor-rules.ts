@@ -3,19 +3,25 @@
 import { fault } from '#client/errors/fault.js';
 import type { Actor, CallContext } from '#client/call-context.js';
 import { type UserService, Role } from '#proto/auth/v1/users.js';
-import { accountIdBytes } from '../requests/fields.js';
-import type { UserDeps } from './deps.js';
 
-/** Returns the service with these rules applied. Its RPCs also raise role_not_permitted, and not_found for a member that an account does not have. */
-export function withActorRules(service: UserService, { members }: Pick<UserDeps, 'members'>): UserService {
-  /** Checks that only owners create, change or remove owners. */
-  const assertMayChange = async ({ actor }: CallContext, account: string, userId: string, wanted?: Role): Promise<void> => {
+/** Checks the role that a member has at the moment of a change; undefined if the account has no such member. */
+export type CheckMember = (present: Role | undefined) => void;
+
+/**
+ * Returns the check that only owners create, change or remove owners; `wanted` is the role that the user shall have. It raises role_not_permitted, and
+ * not_found for a user who is not a member. Call it while the members are locked: another owner may be changing the role at this moment.
+ */
+export function mayChangeMember({ actor }: CallContext, accountId: string, wanted?: Role): CheckMember {
+  return (present) => {
     if (actor === undefined || actor.isOperator) return;
-    const present = (await members.ofAccount(accountIdBytes(account))).find(({ user }) => user?.id === userId)?.role;
     // Users who are not members of the account yet must be invited, so that they can decline.
     if (present === undefined) throw fault('no_member', {}, { details: { what: 'member' } });
-    assertMayGive(actor, account, present, wanted);
+    assertMayGive(actor, accountId, present, wanted);
   };
+}
+
+/** Returns the service with these rules applied. Its RPCs also raise role_not_permitted. */
+export function withActorRules(service: UserService): UserService {
   return {
     ...service,
     setPassword: async (request, context) => service.setPassword(ofOwnSession(request, context), context),
@@ -42,18 +48,11 @@ export function withActorRules(service: UserService, { members }: Pick<UserDeps,
       assertMayGive(actor, request.accountId, undefined, request.role);
       return service.createInvitation({ ...request, invitedByUserId: actor.userId }, context);
     },
-    async putMember(request, context) {
-      await assertMayChange(context!, request.accountId, request.userId, request.role);
-      return service.putMember(request, context);
-    },
     async deleteMember(request, context) {
       const { actor } = context!;
-      const mayRemove = ['owner', 'admin'].includes(actor?.roles.get(request.accountId) ?? '');
+      const mayRemove = actor === undefined || actor.isOperator || ['owner', 'admin'].includes(actor.roles.get(request.accountId) ?? '');
       // Every member may leave the account.
-      if (actor !== undefined && actor.userId !== request.userId) {
-        if (!mayRemove && !actor.isOperator) throw fault('managers_only', {});
-        await assertMayChange(context!, request.accountId, request.userId);
-      }
+      if (!mayRemove && actor.userId !== request.userId) throw fault('managers_only', {});
       return service.deleteMember(request, context);
     },
   };

@@ -403,7 +403,7 @@ describe.each(testEngines)('users on %s', (engine) => {
     let accepting: Promise<unknown> | undefined;
     await auth.db.transaction(async (tx) => {
       const [account, promoted] = [idToBytes('acct', accountId)!, idToBytes('user', user.id)!];
-      await new MemberStore(auth.db).put(tx, account, promoted, Role.ROLE_OWNER, auth.clock.nowMs());
+      await new MemberStore(auth.db).put(tx, account, { userId: promoted, role: Role.ROLE_OWNER, nowMs: auth.clock.nowMs() });
       accepting = auth.users.acceptInvitation({ token, name: '', password, client: newClient(), sessionId: '' }, operator);
       // Longer than checking the password takes, so that it has found out whether the user is a member if it does so before the commit.
       await new Promise((resolve) => setTimeout(resolve, 1000));

@@ -45,7 +45,7 @@ export async function acceptInvitation(
     // A user who has become a member in the meantime keeps their roles.
     const isMember = (await members.ofUser(userId, tx)).some(({ account }) => account?.id === invitation.accountId);
     if (!isMember) {
-      await members.put(tx, accountId, userId, invitation.role, clock.nowMs());
+      await members.put(tx, accountId, { userId, role: invitation.role, nowMs: clock.nowMs() });
       await members.changeProjectRoles(tx, accountId, userId, () => invitation.projectRoles);
     }
     await audit.append(tx, context, {

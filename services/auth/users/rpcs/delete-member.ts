@@ -3,9 +3,10 @@ import type { CallContext } from '#client/call-context.js';
 import type { DeleteMemberRequest, DeleteMemberResponse } from '#proto/auth/v1/users.js';
 import { accountIdBytes, checkedId } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
+import { mayChangeMember } from '../actor-rules.js';
 import type { UserDeps } from '../deps.js';
 
-/** Raises invalid_request, not_found, and failed_precondition when the account would have no owner left. */
+/** Raises invalid_request, not_found, role_not_permitted, and failed_precondition when the account would have no owner left. */
 export async function deleteMember(
   request: DeleteMemberRequest,
   context: CallContext,
@@ -14,8 +15,10 @@ export async function deleteMember(
   const accountId = accountIdBytes(request.accountId);
   const userId = checkedId('user_id', 'user', request.userId);
   const email = (await users.find(userId))?.user.email;
+  // Every member may leave the account.
+  const check = context.actor?.userId === request.userId ? () => undefined : mayChangeMember(context, request.accountId);
   await db.transaction(async (tx) => {
-    found((await members.remove(tx, accountId, userId)) ? true : undefined, 'member');
+    found((await members.remove(tx, accountId, userId, check)) ? true : undefined, 'member');
     await audit.append(tx, context, {
       action: 'member.remove',
       accountId: request.accountId,

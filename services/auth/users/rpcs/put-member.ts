@@ -3,11 +3,12 @@ import type { CallContext } from '#client/call-context.js';
 import type { PutMemberRequest, PutMemberResponse } from '#proto/auth/v1/users.js';
 import { accountIdBytes, checkedId } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
+import { mayChangeMember } from '../actor-rules.js';
 import { roleWord } from '../audit-details.js';
 import type { UserDeps } from '../deps.js';
 import { checkedRole } from '../fields.js';
 
-/** Raises invalid_request, not_found, and failed_precondition when the account would have no owner left. */
+/** Raises invalid_request, not_found, role_not_permitted, and failed_precondition when the account would have no owner left. */
 export async function putMember(
   request: PutMemberRequest,
   context: CallContext,
@@ -18,7 +19,8 @@ export async function putMember(
   const role = checkedRole(request.role);
   const { user } = found(await users.find(userId), 'user');
   await db.transaction(async (tx) => {
-    const former = await members.put(tx, accountId, userId, role, clock.nowMs());
+    const check = mayChangeMember(context, request.accountId, role);
+    const former = await members.put(tx, accountId, { userId, role, nowMs: clock.nowMs() }, check);
     if (former === role) return;
     const detail = { email: user.email, role: roleWord(role), ...(former === undefined ? {} : { former_role: roleWord(former) }) };
     await audit.append(tx, context, { action: 'member.put', accountId: request.accountId, targetId: user.id, detail });

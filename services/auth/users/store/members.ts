@@ -6,6 +6,7 @@ import type { Database } from '#kit/db/open.js';
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
 import { type Invitation, type Member, type Membership, type ProjectRole, Role } from '#proto/auth/v1/users.js';
+import type { CheckMember } from '../actor-rules.js';
 import { mailStateOf } from '../mail/user-mails.js';
 import { accountColumns, type Row, toAccount } from '../../store/rows.js';
 import { userColumns, userOfJoin } from './users.js';
@@ -50,10 +51,19 @@ export class MemberStore {
     await lockAccount(tx, accountId);
   }
 
-  /** Makes a user a member or changes their role, and returns the previous role. Raises failed_precondition when the account would have no owner left. */
-  async put(tx: Knex.Transaction, accountId: Buffer, userId: Buffer, role: Role, nowMs: number): Promise<Role | undefined> {
+  /**
+   * Makes a user a member or changes their role, and returns the previous role. `check` may refuse the change by throwing. Raises failed_precondition
+   * when the account would have no owner left.
+   */
+  async put(
+    tx: Knex.Transaction,
+    accountId: Buffer,
+    { userId, role, nowMs }: { userId: Buffer; role: Role; nowMs: number },
+    check: CheckMember = () => undefined,
+  ): Promise<Role | undefined> {
     const members = await lockedMembers(tx, accountId);
     const before = members.get(userId.toString('hex'));
+    check(before);
     members.set(userId.toString('hex'), role);
     assertOwned(members);
     if (before === undefined) {
@@ -79,9 +89,13 @@ export class MemberStore {
     return true;
   }
 
-  /** Ends a membership; returns false when there was none. Raises failed_precondition when the account would have no owner left. */
-  async remove(tx: Knex.Transaction, accountId: Buffer, userId: Buffer): Promise<boolean> {
+  /**
+   * Ends a membership; returns false when there was none. `check` may refuse that by throwing. Raises failed_precondition when the account would have no
+   * owner left.
+   */
+  async remove(tx: Knex.Transaction, accountId: Buffer, userId: Buffer, check: CheckMember): Promise<boolean> {
     const members = await lockedMembers(tx, accountId);
+    check(members.get(userId.toString('hex')));
     if (!members.delete(userId.toString('hex'))) return false;
     assertOwned(members);
     await tx('member').where({ account_id: accountId, user_id: userId }).delete();
