@@ -1,12 +1,14 @@
 // What an acting user may do to users and sessions, beyond the role that the contract requires.
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { Knex } from 'knex';
 import { idToBytes } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import type { CallContext } from '#client/call-context.js';
 import { type Client, CreateUserRequest, RevokeSessionsRequest, Role, type SignedIn, UpdateProfileRequest } from '#proto/auth/v1/users.js';
 import { actingAs, newAccount, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { MemberStore } from './store/members.js';
+import { UserStore } from './store/users.js';
 
 // Hashing a password takes a core a fifth of a second.
 jest.setTimeout(60_000);
@@ -104,5 +106,34 @@ describe.each(testEngines)('an acting user on %s', (engine) => {
     await expect(invite('admin', 'a@example.com', Role.ROLE_OWNER)).rejects.toMatchObject(refused);
     expect((await invite('admin', 'b@example.com', Role.ROLE_VIEWER)).invitation!.invitedByUserId).toBe(idOf('admin'));
     await invite('owner', 'c@example.com', Role.ROLE_OWNER);
+  });
+
+  const ownAccount = (): Buffer => idToBytes('acct', accountId)!;
+  it.each<[string, (tx: Knex.Transaction, userId: Buffer) => Promise<unknown>, { isOperator: boolean }]>([
+    ['removed', (tx, userId) => new MemberStore(auth.db).remove(tx, ownAccount(), userId, () => undefined), { isOperator: false }],
+    [
+      'demoted',
+      (tx, userId) => new MemberStore(auth.db).put(tx, ownAccount(), { userId, role: Role.ROLE_VIEWER, nowMs: 0 }),
+      { isOperator: false },
+    ],
+    ['disabled', (tx, userId) => new UserStore(auth.db).update(tx, userId, { isDisabled: true }), { isOperator: true }],
+    ['no operator', (tx, userId) => new UserStore(auth.db).update(tx, userId, { isOperator: false }), { isOperator: true }],
+  ])('invites nobody while they are being %s, since they could return with the invitation', async (word, lose, { isOperator }) => {
+    const email = `${word.replace(' ', '.')}@example.com`;
+    const { user } = await auth.users.createUser(CreateUserRequest.fromPartial({ email, name: 'Leaver', isOperator }), operator);
+    if (!isOperator) await auth.users.putMember({ accountId, userId: user!.id, role: Role.ROLE_ADMIN }, operator);
+    const actor = actingAs({ ...signedIn['admin']!, user }, isOperator ? {} : { [accountId]: 'admin' });
+    const invitation = { accountId, email: `alias.of.${email}`, role: Role.ROLE_ADMIN, projectRoles: [], language: '' };
+    let inviting: Promise<unknown> | undefined;
+    await auth.db.transaction(async (tx) => {
+      await lose(tx, idToBytes('user', user!.id)!);
+      inviting = auth.users.createInvitation({ ...invitation, invitedByUserId: user!.id }, actor);
+      inviting.catch(() => {});
+      // Longer than finding out what the user may do takes, if the invitation does so before the commit.
+      await pause(500);
+    });
+    await expect(inviting).rejects.toMatchObject(refused);
+    const { invitations } = await auth.users.listInvitations({ accountId }, operator);
+    expect(invitations.map((each) => each.email)).not.toContain(invitation.email);
   });
 });

@@ -1,8 +1,15 @@
 // CreateInvitation: invites a user into an account.
+import type { Knex } from 'knex';
 import { fault } from '#client/errors/fault.js';
 import { idFromBytes, idToBytes, newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
-import type { Invitation, CreateInvitationRequest, CreateInvitationResponse, ProjectRole } from '#proto/auth/v1/users.js';
+import {
+  type Invitation,
+  type CreateInvitationRequest,
+  type CreateInvitationResponse,
+  type ProjectRole,
+  Role,
+} from '#proto/auth/v1/users.js';
 import { accountIdBytes, checkedId, projectIdBytes } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { assertOpenProject } from '../../requests/own-project.js';
@@ -12,12 +19,16 @@ import { checkedEmail, checkedProjectRoles, checkedRole } from '../fields.js';
 import type { OutgoingNotification } from '../../notifications/model.js';
 import { invitationLetter } from '../mail/mail-templates.js';
 import { mailStateOf } from '../mail/user-mails.js';
+import { rolesBy } from '../management-access.js';
 import { mintToken } from '../token.js';
 
 /** Most mails of invitations within an hour, per account and per inviting user. */
 export const mailsPerHourMax = { account: 20, person: 30 } as const;
 
-/** Raises invalid_request, not_found, already_exists for a member of the account, and failed_precondition while the account has too many open invitations. */
+/**
+ * Raises invalid_request, not_found, already_exists for a member of the account, failed_precondition while the account has too many open invitations, and
+ * role_not_permitted for an actor who has just lost the role for it.
+ */
 export async function createInvitation(
   request: CreateInvitationRequest,
   context: CallContext,
@@ -48,6 +59,7 @@ export async function createInvitation(
   };
   const mail = await compose(invitation, token, { hasPassword: known?.user.hasPassword, language: request.language }, deps);
   await db.transaction(async (tx) => {
+    if (context.actor !== undefined) await assertMayStillInvite(tx, invitation, deps);
     await members.invite(tx, invitation, hash);
     if (mail !== undefined) await notifier.add(tx, mail);
     const detail = { email, role: roleWord(invitation.role), ...projectRoleWords(invitation.projectRoles) };
@@ -55,6 +67,24 @@ export async function createInvitation(
   });
   log.info({ invitation_id: invitation.id, account_id: account.id }, 'invitation created');
   return { invitation: { ...invitation, ...(await mails.stateOf(mail)) }, token };
+}
+
+/**
+ * Locks the inviter and the members of the account. Raises role_not_permitted for an inviter who has lost their role since their actor token was signed:
+ * their invitations have ended with it, and this one, whose link they see, would let them return.
+ */
+async function assertMayStillInvite(
+  tx: Knex.Transaction,
+  { accountId, role, invitedByUserId }: Pick<Invitation, 'accountId' | 'role' | 'invitedByUserId'>,
+  { users, members }: UserDeps,
+): Promise<void> {
+  const userId = idToBytes('user', invitedByUserId)!;
+  const inviter = await users.lock(tx, userId);
+  await members.lock(tx, idToBytes('acct', accountId)!);
+  const own = (await members.ofUser(userId, tx)).find(({ account }) => account?.id === accountId);
+  const present = inviter === undefined ? undefined : rolesBy({ projectId: '' }, inviter.user, own)?.role;
+  if (present !== Role.ROLE_OWNER && present !== Role.ROLE_ADMIN) throw fault('role_not_permitted', {});
+  if (present !== Role.ROLE_OWNER && role === Role.ROLE_OWNER) throw fault('owners_only', {});
 }
 
 /** Raises invalid_request, and not_found for a project that the account does not have. */
