@@ -1,12 +1,16 @@
 // Sign-ins and sessions of users whose password is reset meanwhile: what was proven with the former one counts no more.
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { idToBytes } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { eventually } from '#kit/testing/waiting.js';
 import { type Client, UpdateProfileRequest, type User } from '#proto/auth/v1/users.js';
 import { newClient, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { hashPassword } from './password.js';
+import { resetLifeMs } from './rpcs/request-password-reset.js';
 import { scopeHash } from './store/failures.js';
+import { ResetStore } from './store/resets.js';
+import { UserStore } from './store/users.js';
+import { mintToken } from './token.js';
 
 // Hashing a password takes a core a fifth of a second, and longer when the core is shared.
 jest.setTimeout(60_000);
@@ -20,6 +24,7 @@ describe.each(testEngines)('users whose password is changed on %s', (engine) => 
     auth = await startTestAuth(engine);
     newHash = await hashPassword(newPassword);
   });
+  afterEach(() => void jest.restoreAllMocks());
   afterAll(() => auth.stop());
 
   let people = 0;
@@ -70,6 +75,26 @@ describe.each(testEngines)('users whose password is changed on %s', (engine) => 
         .update(row);
     await expect(whileHashing((client) => signIn(password, client), change)).rejects.toMatchObject({ reason: 'sign_in_refused' });
     expect(await openSessions()).toEqual([]);
+  });
+
+  it.each([{ has_second_factor: 1 }, { email: 'moved@example.com' }])('keep it when a link is used while the row gets %j', async (row) => {
+    await add();
+    const id = idToBytes('user', user.id)!;
+    const { token, hash } = mintToken();
+    await auth.db.transaction((tx) => new ResetStore(auth.db).add(tx, hash, id, user.email, auth.clock.nowMs() + resetLifeMs));
+    // The user is found before the new password is hashed, and changed before it is set.
+    const { find } = UserStore.prototype;
+    jest.spyOn(UserStore.prototype, 'find').mockImplementationOnce(async function (this: UserStore, ...request) {
+      const stored = await find.apply(this, request);
+      await auth.db.knex('person').where({ id }).update(row);
+      return stored;
+    });
+    const passwordNow = () => auth.db.knex('person').where({ id }).first('password');
+    const former: unknown = await passwordNow();
+    const outcome = auth.users.resetPassword({ token, newPassword, client: newClient(), sessionId: '' }, operator);
+    await expect(outcome).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    expect(await openSessions()).toEqual([]);
+    expect(await passwordNow()).toEqual(former);
   });
 
   it('change neither password nor address in a session that ends meanwhile', async () => {

@@ -4,7 +4,7 @@ import { type ResetPasswordRequest, type ResetPasswordResponse, SignInMethod } f
 import { found } from '../../requests/found.js';
 import { provenActor } from '../audit-details.js';
 import { sessionOf } from '../current-password.js';
-import { beginSession, beginSessionOrChallenge, signInRefused } from '../begin-session.js';
+import { beginSession, beginSessionOrChallenge, lockProven, signInRefused } from '../begin-session.js';
 import type { UserDeps } from '../deps.js';
 import { checkedClient, checkedPassword } from '../fields.js';
 import { hashPassword } from '../password.js';
@@ -25,8 +25,10 @@ export async function resetPassword(request: ResetPasswordRequest, context: Call
     return beginSessionOrChallenge(stored, client, SignInMethod.SIGN_IN_METHOD_LINK, context, deps);
   const hashed = await hashPassword(password);
   const user = await db.transaction(async (tx) => {
+    // While the password was hashed, the user may have set up a second factor, or left the address to which the link was mailed.
+    await lockProven(tx, stored, deps);
     // Only one request can use the link.
-    if (!(await resets.take(tx, hash))) throw signInRefused();
+    if ((await resets.find(hash, clock.nowMs(), tx)) === undefined) throw signInRefused();
     const { after } = found(await users.update(tx, userId, { password: hashed }), 'user');
     await resets.endAll(tx, userId);
     await sessions.end(tx, userId, { butId: undefined });

@@ -14,20 +14,14 @@ export class ResetStore {
   }
 
   /** Returns the id of the user who can use a link; undefined when it is unknown, used or expired, or the user has changed their address. */
-  async find(tokenHash: Buffer, nowMs: number): Promise<Buffer | undefined> {
-    const row: Row | undefined = await this.db
-      .knex('password_reset')
+  async find(tokenHash: Buffer, nowMs: number, knex: Knex = this.db.knex): Promise<Buffer | undefined> {
+    const row: Row | undefined = await knex('password_reset')
       .join('person', 'person.id', 'password_reset.user_id')
       .where('password_reset.token_hash', tokenHash)
       .where('password_reset.expires_at_ms', '>', nowMs)
       .whereRaw('person.email = password_reset.email')
       .first('password_reset.user_id');
     return row === undefined ? undefined : asBytes(row['user_id']);
-  }
-
-  /** Uses up a link; returns false when a concurrent request has already used it. */
-  async take(tx: Knex.Transaction, tokenHash: Buffer): Promise<boolean> {
-    return (await tx('password_reset').where({ token_hash: tokenHash }).delete()) > 0;
   }
 
   /** Removes all links of a user. */
