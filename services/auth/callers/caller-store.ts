@@ -52,8 +52,9 @@ export class CallerStore {
           .whereNotNull('revoked_at_ms')
           .andWhere((same) => same.where({ name: caller.name }).orWhere({ identity: caller.identity }))
           .delete();
-        await makeRoom(tx);
+        // Its lock puts concurrent additions in order.
         const changeNumber = await nextChangeNumber(tx);
+        await makeRoom(tx);
         await tx('caller').insert(toRow(caller, changeNumber));
         const added = { ...caller, version: BigInt(changeNumber) };
         await withChange(tx, added);

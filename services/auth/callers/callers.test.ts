@@ -13,7 +13,10 @@ import {
   type WatchCallersResponse,
 } from '#proto/auth/v1/callers.js';
 import { ListAuditEventsRequest } from '#proto/auth/v1/users.js';
+import type { Row } from '../store/rows.js';
 import { newAccount, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
+import { toRow } from './caller-rows.js';
+import { callersMax } from './caller-store.js';
 
 describe.each(testEngines)('callers on %s', (engine) => {
   let auth: TestAuth;
@@ -52,6 +55,28 @@ describe.each(testEngines)('callers on %s', (engine) => {
     expect(events.map(({ action, actorName, targetId }) => [action, actorName, targetId])).toEqual(
       ['caller.revoke', 'caller.update', 'caller.create'].map((action) => [action, 'operator CLI', 'billing-team']),
     );
+  });
+
+  it('do not exceed the maximum when many are created at once', async () => {
+    const first = await create();
+    const known = Array.from({ length: callersMax - 1 }, (_each, number) => ({
+      ...first,
+      name: `team-${number}`,
+      identity: `CN=team-${number}`,
+      // Only one of them can make room for another caller.
+      revokedAtMs: number === 0 ? 1n : undefined,
+    }));
+    await auth.db.knex.batchInsert(
+      'caller',
+      known.map((caller, number) => toRow(caller, -number)),
+      100,
+    );
+    const outcomes = await Promise.allSettled(Array.from({ length: 6 }, (_each, number) => create({ name: `racer-${number}` })));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ reason: 'failed_precondition' });
+    const [counted] = (await auth.db.knex('caller').count({ callers: '*' })) as Row[];
+    expect(Number(counted!['callers'])).toBe(callersMax);
   });
 
   it('are rejected when a field is invalid', async () => {
