@@ -143,6 +143,16 @@ describe.each(testEngines)('management keys on %s', (engine) => {
     expect(events.events.map(({ action }) => action)).toEqual(['management_key.revoke', 'management_key.create']);
   });
 
+  it('are revoked once, and returned as revoked, when several users revoke them at once', async () => {
+    const { key } = await create();
+    const request = { accountId: account.id, keyId: key!.id };
+    const outcomes = await Promise.all(Array.from({ length: 6 }, () => auth.users.revokeManagementKey(request, operator)));
+    const revoked = { key: { ...key, revokedAtMs: BigInt(auth.clock.nowMs()) } };
+    expect(outcomes).toEqual(outcomes.map(() => revoked));
+    const { events } = await auth.users.listAuditEvents(ListAuditEventsRequest.fromPartial({ targetId: key!.id, pageSize: 10 }), operator);
+    expect(events.map(({ action }) => action)).toEqual(['management_key.revoke', 'management_key.create']);
+  });
+
   it.each<[string, DeepPartial<CreateManagementKeyRequest>, string]>([
     ['no scope', { scopes: [] }, 'scopes'],
     ['an unknown scope', { scopes: ['members:write'] }, 'scopes'],

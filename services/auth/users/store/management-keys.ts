@@ -56,10 +56,11 @@ export class ManagementKeyStore {
     return rows.map(toStored);
   }
 
-  /** Returns the key of an account, in a transaction that may change it. */
+  /** Returns the key of an account, locked until the transaction ends. */
   async findOwn(tx: Knex.Transaction, accountId: Buffer, id: Buffer): Promise<ManagementKey | undefined> {
     const row: Row | undefined = await this.joined(tx)
       .where({ 'management_key.id': id, 'management_key.account_id': accountId })
+      .forUpdate()
       .first<Row | undefined>();
     return row === undefined ? undefined : toKey(row);
   }
