@@ -158,6 +158,23 @@ describe('the model replica', () => {
     expect(['a/echo', 'a/unpriced'].map((name) => models.resolve(name).price)).toEqual(started);
   });
 
+  it('knows the price at the start of a call also after the next price has started and arrived', async () => {
+    const beganAtMs = clock.nowMs();
+    const before = models.resolve('a/echo').price;
+    const next = price('a/echo', beganAtMs + 10, 4n);
+    const arrive = async (displayName: string, inForce: PriceVersion, ...scheduledPrices: PriceVersion[]): Promise<void> => {
+      push({ models: [{ ...models.find('a/echo'), displayName, price: inForce }], scheduledPrices });
+      await untilTrue(() => models.find('a/echo').displayName === displayName);
+    };
+    await arrive('scheduled', before, next);
+    clock.advance(15);
+    for (const displayName of ['started', 'again']) {
+      await arrive(displayName, next);
+      expect(models.resolve('a/echo', beganAtMs).price).toEqual(before);
+      expect(models.resolve('a/echo', beganAtMs + 10).price).toEqual(next);
+    }
+  });
+
   it('refuses a paused model with its end and reason, lists it, and serves it again at the end', () => {
     const refused = (): unknown => {
       try {

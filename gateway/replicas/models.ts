@@ -72,7 +72,7 @@ export function createModelReplica(deps: {
   let models: Model[] = [];
   let byName = new Map<string, Model>();
   let scheduled: PriceVersion[] = [];
-  /** The prices that were in force when the snapshot arrived, by model. */
+  /** The prices before those of the snapshot, by model. */
   let previous = new Map<string, PriceVersion | undefined>();
   let hasSnapshot = false;
   let upstreamIds: Set<string> | undefined;
@@ -82,7 +82,10 @@ export function createModelReplica(deps: {
 
   function take(snapshot: WatchCatalogResponse_Snapshot): void {
     const nowMs = clock.nowMs();
-    previous = new Map(models.map((model) => [model.id, priceAt(model, nowMs)]));
+    const starts = new Map(snapshot.models.map(({ id, price }) => [id, price?.effectiveFromMs]));
+    // The price may have started a while before the snapshot arrived, and a call that is not priced yet may have begun before that.
+    const lastMsBefore = ({ id }: Model): number => Math.min(nowMs, Number(starts.get(id) ?? Number.POSITIVE_INFINITY) - 1);
+    previous = new Map(models.map((model) => [model.id, priceAt(model, lastMsBefore(model))]));
     models = snapshot.models;
     byName = new Map();
     // Ids are entered last: where an alias equals another model's id, the id wins.
