@@ -68,6 +68,12 @@ export class UpstreamStore {
     return rows.map(fromRow);
   }
 
+  /** Returns a stored upstream that no other transaction can change or remove until this one ends. */
+  async lock(tx: Knex.Transaction, id: string): Promise<UpstreamRow | undefined> {
+    const [row] = await tx('upstream').select(columns).where({ id }).forUpdate();
+    return row === undefined ? undefined : fromRow(row);
+  }
+
   /**
    * Creates or replaces the upstream `id` with the result of `change` on the current row, in one transaction. The creation time of an
    * existing row is kept. Overrides of removed credentials are removed. `change` also receives the number of stored upstreams, and may throw.
@@ -92,9 +98,8 @@ export class UpstreamStore {
    */
   async replaceSealed(id: string, sealed: string, by: string | undefined): Promise<void> {
     await this.db.transaction(async (tx) => {
-      const [row] = await tx('upstream').select(columns).where({ id }).forUpdate();
-      if (row === undefined) return;
-      const present = fromRow(row);
+      const present = await this.lock(tx, id);
+      if (present === undefined) return;
       const credentials = present.credentials.flatMap((each) =>
         each.sealed !== sealed ? [each] : by === undefined ? [] : [{ ...each, sealed: by }],
       );
@@ -139,8 +144,8 @@ export class UpstreamStore {
     await this.db.transaction(async (tx) => {
       await audit(tx);
       if (tested !== undefined) {
-        const [present] = await tx('upstream').select(columns).where({ id: upstreamId }).forUpdate();
-        if (present === undefined || !isSameToTest(fromRow(present), tested)) return;
+        const present = await this.lock(tx, upstreamId);
+        if (present === undefined || !isSameToTest(present, tested)) return;
       }
       await tx('upstream_test')
         .insert({ upstream_id: upstreamId, ...row })
@@ -160,8 +165,7 @@ export class UpstreamStore {
     audit: AuditChange<UpstreamRow | undefined>,
   ): Promise<UpstreamRow> {
     return this.db.transaction(async (tx) => {
-      const [presentRow] = await tx('upstream').select(columns).where({ id }).forUpdate();
-      const present = presentRow === undefined ? undefined : fromRow(presentRow);
+      const present = await this.lock(tx, id);
       const [counted] = await tx('upstream').count({ stored: '*' });
       const row = {
         ...change(present, asNumber(counted?.['stored'])),

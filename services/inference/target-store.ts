@@ -53,15 +53,15 @@ export class TargetStore {
 
   /**
    * Sets the override of a target or credential in place of the previous one. Returning a target also removes the overrides of its credentials.
-   * `audit` runs in the same transaction.
+   * `before` runs first in the same transaction, and may throw.
    */
   async override(
     { upstreamId, upstreamModel, credentialId, mode, untilMs, setAtMs }: TargetOverride,
-    audit: (tx: Knex.Transaction) => Promise<void>,
+    before: (tx: Knex.Transaction) => Promise<void>,
   ): Promise<void> {
     const row = { mode, until_ms: untilMs, set_at_ms: setAtMs };
     await this.db.transaction(async (tx) => {
-      await audit(tx);
+      await before(tx);
       const target = { upstream_id: upstreamId, upstream_model: upstreamModel };
       const isReturned = mode === OverrideMode.OVERRIDE_MODE_RETURN && credentialId === '';
       if (isReturned) await tx('target_override').where(target).delete();

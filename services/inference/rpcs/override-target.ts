@@ -16,17 +16,15 @@ const modelCharsMax = 200;
 export async function overrideTarget(
   { upstreamId, upstreamModel, credentialId, mode, ejectForMs }: OverrideTargetRequest,
   context: CallContext,
-  { targets, registry, audit, clock }: RpcDeps,
+  { targets, registry, store, audit, clock }: RpcDeps,
 ): Promise<OverrideTargetResponse> {
   const { shown } = await registry.find(upstreamId);
   if (upstreamModel.trim() === '' || upstreamModel.length > modelCharsMax)
     throw fieldFault('upstream_model', 'length', { min: 1, max: modelCharsMax });
-  if (credentialId !== '') {
-    if (!shown.credentials.some(({ id }) => id === credentialId)) throw fault('no_such_id', { what: 'credential' });
-    // A single credential is judged together with its target. It may have been drained while there were others, though.
-    if (shown.credentials.length < 2 && mode !== OverrideMode.OVERRIDE_MODE_RETURN)
-      throw fieldFault('credential_id', 'constant', { value: 'empty, because the upstream has a single credential' });
-  }
+  assertHas(shown.credentials, credentialId);
+  // A single credential is judged together with its target. It may have been drained while there were others, though.
+  if (credentialId !== '' && shown.credentials.length < 2 && mode !== OverrideMode.OVERRIDE_MODE_RETURN)
+    throw fieldFault('credential_id', 'constant', { value: 'empty, because the upstream has a single credential' });
   if (!(mode in modes)) throw fieldFault('mode', 'known');
   const isEjection = mode === OverrideMode.OVERRIDE_MODE_EJECT;
   if (isEjection && (ejectForMs < ejectMs.min || ejectForMs > ejectMs.max)) throw fieldFault('eject_for_ms', 'range', ejectMs);
@@ -39,9 +37,22 @@ export async function overrideTarget(
     mode: modes[mode as keyof typeof modes],
     ...(isEjection ? { eject_for_ms: ejectForMs } : {}),
   };
-  await targets.override(override, (tx) => audit.append(tx, context, { action: 'upstream.override', targetId: upstreamId, detail }));
+  await targets.override(override, async (tx) => {
+    if (!registry.isManaged(upstreamId)) {
+      // If one of them is removed meanwhile, the override would remain, for the next one with its name.
+      const present = await store.lock(tx, upstreamId);
+      if (present === undefined) throw fault('no_such_id', { what: 'upstream' });
+      assertHas(present.credentials, credentialId);
+    }
+    await audit.append(tx, context, { action: 'upstream.override', targetId: upstreamId, detail });
+  });
   await registry.reload();
   return { override };
+}
+
+/** Raises not_found unless there is the credential; an empty id stands for all of them. */
+function assertHas(credentials: readonly { readonly id: string }[], credentialId: string): void {
+  if (credentialId !== '' && !credentials.some(({ id }) => id === credentialId)) throw fault('no_such_id', { what: 'credential' });
 }
 
 const modes = {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#kit/clock.js';
 import { secretKey, writeSecretKeys } from '#kit/secrets/secret-key.js';
@@ -14,12 +15,12 @@ import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing
 import { recordingLogger } from '#kit/testing/log.js';
 import { untilTrue } from '#kit/testing/waiting.js';
 import { recordedAudit } from '#kit/testing/audit.js';
-import { ApiFormat, type InferenceService, type PutUpstreamRequest, Upstream } from '#proto/inference/v1/inference.js';
+import { ApiFormat, type InferenceService, OverrideMode, type PutUpstreamRequest, Upstream } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from '../config.js';
 import { createInference } from '../index.js';
 import { readSealedSecrets } from '../sealed-secrets.js';
-import { UpstreamStore } from '../store.js';
+import { type UpstreamRow, UpstreamStore } from '../store.js';
 import { collect, finishedOf, testConfig, textRequest } from '../testing/fixtures.js';
 
 const operator = callContext({ caller: 'operator' });
@@ -319,6 +320,29 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
   it('that two replicas create at once are stored as one', async () => {
     await Promise.all([put(), put(), put()]);
     expect((await service.listUpstreams({}, operator)).upstreams).toHaveLength(2);
+  });
+
+  it.each<[string, string, (during: () => Promise<void>) => Promise<unknown>]>([
+    ['an upstream', '', (during) => new UpstreamStore(database.db).delete('mine', during)],
+    [
+      'a credential',
+      'second',
+      (during) => {
+        const without = (row?: UpstreamRow) => ({ ...row!, credentials: row!.credentials.filter(({ id }) => id !== 'second') });
+        return new UpstreamStore(database.db).put('mine', without, during);
+      },
+    ],
+  ])('take the overrides of %s that is removed with it, also one that is set meanwhile', async (_what, credentialId, remove) => {
+    await put();
+    await service.putCredential({ upstreamId: 'mine', credentialId: 'second', secret: stubApiKey }, operator);
+    const target = { upstreamId: 'mine', upstreamModel: 'text', credentialId, mode: OverrideMode.OVERRIDE_MODE_DRAIN, ejectForMs: 0 };
+    let setting: Promise<unknown> | undefined;
+    await remove(async () => {
+      setting = service.overrideTarget(target, operator);
+      await Promise.race([setting, sleep(300)]);
+    });
+    await expect(setting).rejects.toMatchObject({ reason: 'not_found' });
+    expect((await service.listTargetHealth({}, operator)).overrides).toEqual([]);
   });
 
   it('can come from the configuration, and then cannot be changed', async () => {
