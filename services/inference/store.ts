@@ -166,6 +166,8 @@ export class UpstreamStore {
   ): Promise<UpstreamRow> {
     return this.db.transaction(async (tx) => {
       const present = await this.lock(tx, id);
+      // Two that are added at once are counted one after the other.
+      if (present === undefined) await tx('upstream').orderBy('id').forUpdate().select('id');
       const [counted] = await tx('upstream').count({ stored: '*' });
       const row = {
         ...change(present, asNumber(counted?.['stored'])),

@@ -20,7 +20,7 @@ import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests
 import type { InferenceConfig } from '../config.js';
 import { createInference } from '../index.js';
 import { readSealedSecrets } from '../sealed-secrets.js';
-import { type UpstreamRow, UpstreamStore } from '../store.js';
+import { storedUpstreamsMax, type UpstreamRow, UpstreamStore } from '../store.js';
 import { collect, finishedOf, testConfig, textRequest } from '../testing/fixtures.js';
 
 const operator = callContext({ caller: 'operator' });
@@ -320,6 +320,28 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
   it('that two replicas create at once are stored as one', async () => {
     await Promise.all([put(), put(), put()]);
     expect((await service.listUpstreams({}, operator)).upstreams).toHaveLength(2);
+  });
+
+  it('are no more than the maximum, also when two operators add the last one at once', async () => {
+    await put();
+    const row = await database.db.knex('upstream').first();
+    const others = Array.from({ length: storedUpstreamsMax - 2 }, (_, index) => ({ ...row, id: `other-${index}` }));
+    await database.db.knex.batchInsert('upstream', others, 50);
+    const [mine] = await new UpstreamStore(database.db).list();
+    let second: Promise<unknown> | undefined;
+    await new UpstreamStore(database.db).put(
+      'a-first',
+      () => mine!,
+      async () => {
+        second = put({ id: 'second' });
+        await Promise.race([second, sleep(300)]);
+      },
+    );
+    await expect(second).rejects.toMatchObject({ reason: 'failed_precondition' });
+    // With the sandbox.
+    expect((await service.listUpstreams({}, operator)).upstreams).toHaveLength(storedUpstreamsMax + 1);
+    // A present one can still be changed.
+    await put({ enabled: false });
   });
 
   it.each<[string, string, (during: () => Promise<void>) => Promise<unknown>]>([
