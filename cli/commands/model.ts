@@ -1,7 +1,7 @@
 // tollgate model: the models that callers can use.
 import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
-import { Capability, type Model, ModelState, type PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { Capability, ModelState, type PriceVersion, type PutModelRequest } from '#proto/catalog/v1/catalog.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
@@ -41,7 +41,7 @@ export function modelCommand(cli: Cli): Command {
       // Loaded only here: the schema library would double the start-up time of every other command.
       const { parseModelFile } = await import('../models/model-file.js');
       const wanted = parseModelFile(file === '-' ? await cli.world.readStdin() : await readText(file));
-      await put(cli, () => Promise.resolve(wanted));
+      await put(cli, () => Promise.resolve({ model: wanted }));
     });
 
   model
@@ -50,7 +50,7 @@ export function modelCommand(cli: Cli): Command {
     .action((modelId: string) =>
       put(cli, async (catalog) => {
         const { model: present } = await catalog.getModel({ modelId }, operatorCall());
-        return { ...present!, state: ModelState.MODEL_STATE_RETIRED };
+        return { model: { ...present!, state: ModelState.MODEL_STATE_RETIRED }, updateMask: ['state'] };
       }),
     );
 
@@ -171,9 +171,9 @@ async function importFromUpstream(cli: Cli, upstreamId: string, options: ImportO
   });
 }
 
-function put(cli: Cli, wanted: (catalog: Services['catalog']) => Promise<Model>): Promise<void> {
+function put(cli: Cli, wanted: (catalog: Services['catalog']) => Promise<PutModelRequest>): Promise<void> {
   return cli.withServices(async ({ catalog }) => {
-    const { model } = await catalog.putModel({ model: await wanted(catalog) }, operatorCall());
+    const { model } = await catalog.putModel(await wanted(catalog), operatorCall());
     cli.out.show(modelView, model!);
     if (model!.price === undefined && model!.state !== ModelState.MODEL_STATE_RETIRED) {
       cli.out.note(`\nIt has no price, so calls to it are refused. Next: tollgate price publish ${model!.id} --input <usd> --output <usd>`);

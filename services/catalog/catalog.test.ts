@@ -52,6 +52,25 @@ describe.each(testEngines)('the catalog on %s', (engine) => {
       expect((await service.listModels({}, context)).models).toEqual([replaced]);
     });
 
+    it('changes only the fields of a mask, whatever else its caller knew of the model', async () => {
+      await put();
+      const change = (fields: DeepPartial<Model>, updateMask: string[]) =>
+        service.putModel({ model: exampleModel(fields), updateMask }, context);
+      await Promise.all([
+        change({ state: ModelState.MODEL_STATE_RETIRED }, ['state']),
+        change({ displayName: 'Renamed', hedgeAfterMs: undefined }, ['display_name', 'hedge_after_ms']),
+      ]);
+      const { model } = await service.getModel({ modelId: 'acme/small' }, context);
+      const changes = { state: ModelState.MODEL_STATE_RETIRED, displayName: 'Renamed', hedgeAfterMs: undefined };
+      expect(model).toEqual(exampleModel({ ...changes, createdAtMs: model!.createdAtMs }));
+      for (const mask of [[], ['id'], ['price'], ['state', 'toString']])
+        expect(await refusal(change({}, mask))).toMatchObject({ reason: 'invalid_request', details: { field: 'update_mask' } });
+      expect(await refusal(change({ outputLimitTokens: 0 }, ['output_limit_tokens']))).toMatchObject({
+        details: { field: 'model.output_limit_tokens' },
+      });
+      expect(await refusal(change({ id: 'acme/none' }, ['state']))).toMatchObject({ reason: 'model_unknown' });
+    });
+
     it('refuses a field out of bounds and names it', async () => {
       expect(await refusal(put({ outputLimitTokens: 0 }))).toMatchObject({
         reason: 'invalid_request',

@@ -264,6 +264,15 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     ).toEqual([400, 'invalid_request', 'upstream.base_url']);
   });
 
+  it('keeps the changes of operators who change different fields of a model at once', async () => {
+    const change = (fields: object) => operator.must('PATCH', '/operator/models/sandbox/echo', { model: fields }, 200);
+    for (const [round, state] of ['deprecated', 'active', 'deprecated', 'active'].entries()) {
+      const fields = { state, description: `In round ${round}.`, provider: `round-${round}`, display_name: `Round ${round}` };
+      await Promise.all(Object.entries(fields).map(([name, value]) => change({ [name]: value })));
+      expect(await model('sandbox/echo')).toMatchObject(fields);
+    }
+  });
+
   it('adds an upstream and a model, charges a call of the model, and never returns a secret', async () => {
     const wrong = 'sk-wrong-0123456789abcd';
     const seen: string[] = [];

@@ -1,4 +1,4 @@
-// PutModel: creates a model, or replaces all of its fields except the prices.
+// PutModel: creates a model, or replaces all of its fields except the prices, or those that a mask names.
 import { type AuditEvent, changedFields } from '#kit/audit/audit-event.js';
 import { fault, fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
@@ -6,22 +6,44 @@ import { Model, ModelState, type PutModelRequest, type PutModelResponse } from '
 import { modelDetail } from '../audit-details.js';
 import type { RpcDeps } from '../deps.js';
 import { refuseFaults } from '../fault.js';
-import { findByName, modelFaults, modelsMax } from '../models/model.js';
+import { findByName, modelFaults, modelsMax, unknownModel } from '../models/model.js';
 import { priceInForce } from '../prices/price.js';
 import type { StoredModel } from '../store/rows.js';
 
+/** The fields that an update mask can name. */
+const maskable = {
+  display_name: 'displayName',
+  description: 'description',
+  provider: 'provider',
+  context_limit_tokens: 'contextLimitTokens',
+  output_limit_tokens: 'outputLimitTokens',
+  input_modalities: 'inputModalities',
+  output_modalities: 'outputModalities',
+  capabilities: 'capabilities',
+  targets: 'targets',
+  tokenizer: 'tokenizer',
+  state: 'state',
+  image_tokens_max: 'imageTokensMax',
+  prefix_affinity: 'prefixAffinity',
+  hedge_after_ms: 'hedgeAfterMs',
+  aliases: 'aliases',
+} as const satisfies Readonly<Record<string, keyof Model>>;
+
 /**
  * Stores the model; from then on it belongs to the operator, and the seed file does not change it. Raises invalid_request for a field
- * out of bounds, already_exists when the id or an alias names another model, failed_precondition when the catalog is full.
+ * out of bounds, already_exists when the id or an alias names another model, failed_precondition when the catalog is full, model_unknown when some
+ * fields of a model that does not exist are to be changed.
  */
 export async function putModel(request: PutModelRequest, context: CallContext, { store, feed, clock }: RpcDeps): Promise<PutModelResponse> {
-  const { model } = request;
-  if (model === undefined) throw fieldFault('model', 'required');
-  refuseFaults('model', modelFaults(model));
+  const { model: wanted, updateMask } = request;
+  if (wanted === undefined) throw fieldFault('model', 'required');
+  const fields = updateMask === undefined ? undefined : checkedMask(updateMask);
+  if (fields === undefined) refuseFaults('model', modelFaults(wanted));
   const nowMs = clock.nowMs();
   const stored = await store.change(async (change) => {
     const models = (await change.models()).map((existing) => existing.model);
-    const previous = models.find(({ id }) => id === model.id);
+    const previous = models.find(({ id }) => id === wanted.id);
+    const model = fields === undefined ? wanted : changedModel(previous, wanted, fields);
     refuseTakenNames(model, models);
     if (previous === undefined && models.length >= modelsMax) {
       throw fault('models_full', { max: modelsMax });
@@ -37,6 +59,21 @@ export async function putModel(request: PutModelRequest, context: CallContext, {
   });
   feed.changed();
   return { model: stored };
+}
+
+function checkedMask(mask: readonly string[]): (keyof Model)[] {
+  const known: Readonly<Record<string, keyof Model>> = maskable;
+  if (mask.length === 0 || !mask.every((path) => Object.hasOwn(known, path)))
+    throw fieldFault('update_mask', 'one_of', { values: Object.keys(known).join(', ') });
+  return mask.map((path) => known[path]!);
+}
+
+/** Returns the present model with these fields of another one. Raises model_unknown, and invalid_request for a field out of bounds. */
+function changedModel(present: Model | undefined, wanted: Model, fields: readonly (keyof Model)[]): Model {
+  if (present === undefined) throw unknownModel(wanted.id);
+  const changed = { ...present, ...Object.fromEntries(fields.map((field) => [field, wanted[field]])) };
+  refuseFaults('model', modelFaults(changed));
+  return changed;
 }
 
 /** Returns the audit event of the change; undefined if the model stays as it is. */

@@ -83,8 +83,10 @@ export const models: Area = {
           context,
         } = call;
         const { model: present } = await deps.peers.catalog.getModel({ modelId: params.model }, context());
-        const { model } = await deps.peers.catalog.putModel({ model: changed(present!, changes) }, context());
-        return wholeModel(model!.id, call, deps);
+        // Only these fields, so that what another operator changes meanwhile is kept.
+        const updateMask = Object.entries(changes).flatMap(([field, value]) => (value === undefined ? [] : [field]));
+        if (updateMask.length > 0) await deps.peers.catalog.putModel({ model: changed(present!, changes), updateMask }, context());
+        return wholeModel(present!.id, call, deps);
       },
     }),
     operation({
