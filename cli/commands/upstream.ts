@@ -222,7 +222,10 @@ function setEnabled(cli: Cli, id: string, enabled: boolean): Promise<void> {
         fix: 'Change it there, or retire the models that use it.',
       });
     // Without a secret the current one is kept.
-    const response = await inference.putUpstream({ upstream: { ...known, enabled }, secret: undefined }, operatorCall());
+    const response = await inference.putUpstream(
+      { upstream: { ...known, enabled }, secret: undefined, updateMask: ['enabled'] },
+      operatorCall(),
+    );
     cli.out.show(upstreamView, { ...response.upstream!, lastTest });
   });
 }

@@ -273,6 +273,23 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     }
   });
 
+  it('keeps the changes of operators who change different fields of an upstream at once', async () => {
+    const upstream = { id: 'shared', api_format: 'messages', base_url: stub.baseUrl, allow_private_network: true };
+    await operator.must('POST', '/operator/upstreams', { upstream }, 201);
+    const change = (fields: object) => operator.must('PATCH', '/operator/upstreams/shared', { upstream: fields }, 200);
+    for (const enabled of [false, true, false]) {
+      const limits = { calls_max: enabled ? 3 : 4, total_timeout_ms: enabled ? 5000 : null };
+      const fields = { enabled, whole_answers: !enabled, allowed_fields: enabled ? ['top_k'] : [] };
+      await Promise.all([
+        ...Object.entries(fields).map(([name, value]) => change({ [name]: value })),
+        ...Object.entries(limits).map(([name, value]) => change({ limits: { [name]: value } })),
+      ]);
+      const { data } = await operator.get<{ data: { id: string }[] }>('/operator/upstreams');
+      expect(data.find(({ id }) => id === 'shared')).toMatchObject({ ...fields, limits });
+    }
+    expect((await operator.ask('DELETE', '/operator/upstreams/shared')).status).toBe(204);
+  });
+
   it('adds an upstream and a model, charges a call of the model, and never returns a secret', async () => {
     const wrong = 'sk-wrong-0123456789abcd';
     const seen: string[] = [];

@@ -1,4 +1,4 @@
-// Creates or replaces a stored upstream. Its secret is stored sealed and is never returned.
+// Creates or replaces a stored upstream, or changes the fields that a mask names. Its secret is stored sealed and is never returned.
 import { type AuditEvent, changedFields } from '#kit/audit/audit-event.js';
 import { fault, fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
@@ -24,20 +24,23 @@ const fieldCharsMax = 64;
 
 /** Implements InferenceService.PutUpstream. */
 export async function putUpstream(
-  { upstream, secret }: PutUpstreamRequest,
+  { upstream, secret, updateMask }: PutUpstreamRequest,
   context: CallContext,
   deps: RpcDeps,
 ): Promise<PutUpstreamResponse> {
-  const wanted = checkUpstream(upstream);
+  if (upstream === undefined) throw fieldFault('upstream', 'required');
+  if (updateMask === undefined) checkUpstream(upstream);
+  else checkMask(updateMask);
   checkSecret(secret ?? '');
-  refuseManaged(wanted.id, deps.registry);
+  refuseManaged(upstream.id, deps.registry);
   const change = (present: UpstreamRow | undefined, stored: number): UpstreamRow => {
     if (present === undefined && stored >= storedUpstreamsMax) {
       throw fault('upstreams_full', { max: storedUpstreamsMax });
     }
+    const wanted = checkUpstream(updateMask === undefined ? upstream : changedUpstream(present, upstream, updateMask));
     return { ...wanted, credentials: credentialsOf(secret, wanted, present, deps), createdAtMs: BigInt(deps.clock.nowMs()) };
   };
-  const row = await deps.store.put(wanted.id, change, async (tx, before, after) => {
+  const row = await deps.store.put(upstream.id, change, async (tx, before, after) => {
     const event = upstreamEvent(before, after!, secret);
     if (event !== undefined) await deps.audit.append(tx, context, event);
   });
@@ -78,8 +81,34 @@ type Wanted = Pick<
   'id' | 'apiFormat' | 'baseUrl' | 'allowPrivateNetwork' | 'enabled' | 'wholeAnswers' | 'allowedFields' | 'limits'
 >;
 
-function checkUpstream(upstream: Upstream | undefined): Wanted {
-  if (upstream === undefined) throw fieldFault('upstream', 'required');
+/** The fields that an update mask can name, apart from limits. */
+const maskable = {
+  api_format: 'apiFormat',
+  base_url: 'baseUrl',
+  allow_private_network: 'allowPrivateNetwork',
+  enabled: 'enabled',
+  whole_answers: 'wholeAnswers',
+  allowed_fields: 'allowedFields',
+} as const satisfies Readonly<Record<string, keyof Upstream>>;
+
+function checkMask(mask: readonly string[]): void {
+  const known = [...Object.keys(maskable), ...upstreamLimits.map(({ field }) => `limits.${field}`)];
+  if (!mask.every((path) => known.includes(path))) throw fieldFault('update_mask', 'one_of', { values: known.join(', ') });
+}
+
+/** Returns the present upstream with these fields of another one. Raises not_found. */
+function changedUpstream(present: UpstreamRow | undefined, wanted: Upstream, mask: readonly string[]): Upstream {
+  if (present === undefined) throw fault('no_such_id', { what: 'upstream' });
+  const fields = Object.entries(maskable).filter(([path]) => mask.includes(path));
+  const limits = upstreamLimits.filter(({ field }) => mask.includes(`limits.${field}`));
+  return {
+    ...toMessage(present),
+    ...Object.fromEntries(fields.map(([, name]) => [name, wanted[name]])),
+    limits: { ...present.limits, ...Object.fromEntries(limits.map(({ name }) => [name, wanted.limits?.[name]])) },
+  };
+}
+
+function checkUpstream(upstream: Upstream): Wanted {
   const { id, apiFormat, allowPrivateNetwork, enabled, wholeAnswers, allowedFields } = upstream;
   if (!/^[a-z0-9_-]{1,64}$/.test(id)) throw fieldFault('upstream.id', 'upstream_id', { max: 64 });
   if (!isRemoteWireFormat(apiFormat))

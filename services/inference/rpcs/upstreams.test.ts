@@ -322,6 +322,28 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     expect((await service.listUpstreams({}, operator)).upstreams).toHaveLength(2);
   });
 
+  it('are changed in the fields of a mask only, whatever else its caller knew of them', async () => {
+    await put({ limits: { callsMax: 3, idleTimeoutMs: 1000 } });
+    const change = (changes: Partial<Upstream>, updateMask: string[]) =>
+      service.putUpstream({ upstream: wanted(changes), updateMask }, operator);
+    await Promise.all([
+      change({ enabled: false }, ['enabled']),
+      change({ limits: { callsMax: 4 } }, ['limits.calls_max']),
+      change({ limits: {}, allowedFields: ['top_k'] }, ['limits.idle_timeout_ms', 'allowed_fields']),
+      service.putUpstream({ upstream: wanted(), secret: 'sk-another-0123', updateMask: [] }, operator),
+    ]);
+    const { upstreams } = await service.listUpstreams({}, operator);
+    expect(upstreams.find(({ id }) => id === 'mine')).toMatchObject({
+      enabled: false,
+      limits: { callsMax: 4, idleTimeoutMs: undefined },
+      allowedFields: ['top_k'],
+      secretLastFour: '0123',
+    });
+    await expect(change({}, ['id'])).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'update_mask' } });
+    await expect(change({ baseUrl: 'ftp://elsewhere' }, ['base_url'])).rejects.toMatchObject({ reason: 'invalid_request' });
+    await expect(change({ id: 'none' }, ['enabled'])).rejects.toMatchObject({ reason: 'not_found' });
+  });
+
   it('are no more than the maximum, also when two operators add the last one at once', async () => {
     await put();
     const row = await database.db.knex('upstream').first();

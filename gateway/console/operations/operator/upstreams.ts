@@ -98,7 +98,10 @@ export const upstreams: Area = {
           allowedFields: fields.allowed_fields ?? present.allowedFields,
         });
         const secret = body.secret === undefined ? undefined : (body.secret ?? '');
-        await deps.peers.inference.putUpstream({ upstream, ...(secret === undefined ? {} : { secret }) }, context());
+        // Only these fields, so that what another operator changes meanwhile is kept.
+        const { limits = {}, ...others } = fields;
+        const updateMask = [...namesOf(others), ...namesOf(limits).map((limit) => `limits.${limit}`)];
+        await deps.peers.inference.putUpstream({ upstream, ...(secret === undefined ? {} : { secret }), updateMask }, context());
         return shown(present.id, call, deps);
       },
     }),
@@ -173,6 +176,8 @@ export const upstreams: Area = {
     }),
   ],
 };
+
+const namesOf = (fields: object): string[] => Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [name]));
 
 /** Returns the limits with those changed that the body contains; null removes one. */
 function limitsOf(fields: UpstreamFields['limits'], present: UpstreamLimits | undefined): UpstreamLimits {
