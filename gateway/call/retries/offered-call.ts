@@ -219,13 +219,12 @@ export class OfferedCall implements AnswerSink {
 
   /** Ends the call if no retry has arrived. */
   async #check(): Promise<void> {
-    if (await this.#offering) {
-      const { awaited } = await this.offers.offer(this, nothing);
-      if (awaited && this.#clients === 0 && !this.#isRecording) {
-        return this.#waitFor(awaitedIntervalMs);
-      }
-    }
-    this.abandon();
+    const wait = this.#stopWaiting;
+    const isAwaited = (await this.#offering) === true && (await this.offers.offer(this, nothing)).awaited;
+    // A retry that arrived and left meanwhile began a wait of its own, for the next retry.
+    if (this.#stopWaiting !== wait) return;
+    if (isAwaited && this.#clients === 0 && !this.#isRecording) this.#waitFor(awaitedIntervalMs);
+    else this.abandon();
   }
 
   #giveUp(): void {

@@ -366,6 +366,32 @@ describe('a retry of a client library', () => {
     expect(store.keys.size).toBe(0);
   });
 
+  it('that disconnects while the call asks whether another gateway waits for it leaves the call to the next one', async () => {
+    const time = new VirtualTime();
+    let answer: (() => void) | undefined;
+    let offers = 0;
+    const offerCall: typeof store.rpcs.offerCall = async (offer, ...rest) => {
+      if ((offers += 1) === 2) await new Promise<void>((resolve) => (answer = resolve));
+      return store.rpcs.offerCall!(offer, ...rest);
+    };
+    const play = { ...upstream, metering: { ...store.rpcs, offerCall }, settings: { TOLLGATE_GATEWAY_READ_ON_TIME: '0ms' } };
+    const { retries, request, seen } = gateway(store, play, time);
+    const first = attempt(0);
+    const ended = [read((await retries.begin(request(), first.client)).steps)];
+    await turn();
+    first.leave();
+    await time.pass(2500);
+    const second = attempt(1);
+    ended.push(read((await retries.begin(request(), second.client)).steps));
+    second.leave();
+    answer!();
+    await time.pass(1000);
+    ended.push(read((await retries.begin(request(), attempt(2).client)).steps));
+    upstream.answer();
+    await Promise.all(ended);
+    expect([seen.generated, store.charged().length]).toEqual([1, 1]);
+  });
+
   it('that waits at another gateway keeps the call going', async () => {
     const time = new VirtualTime();
     const [one, other] = [gateway(store, upstream, time), gateway(store, {}, time)];
