@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type Format, type LoadCase, type LoadName, loads, openStreams, stream, streamTokens, wholeCall } from './cases.ts';
-import { bytesPerStream, idleOf, type Measured, measure, median, medians } from './measure.ts';
+import { bytesPerStream, idleOf, leadInMs, type Measured, measure, median, medians } from './measure.ts';
 import { notes as peerNotes, startPeers } from './peers/peers.ts';
 import { type Contender, cores, newFolder, pin, startRelay, startTollgate, startUpstream, stopAll } from './processes.ts';
 import { type AtRest, printAtRest, printBudgets, printLoads, printPaths, printThreads, raw, Results } from './report.ts';
@@ -109,7 +109,7 @@ const scaled = (load: LoadCase): LoadCase => ({ ...load, durationMs: load.durati
 
 const warmUpCalls = 25_000;
 
-type Window = (contender: Contender, load: LoadCase, idleUs: number) => Promise<{ measured: Promise<Measured> }>;
+type Window = (contender: Contender, load: LoadCase, idleUs: number, leadMs?: number) => Promise<{ measured: Promise<Measured> }>;
 
 async function measurePaths(window: Window, results: Results, byName: ReadonlyMap<string, Contender>, relay: Contender): Promise<void> {
   const without = (contender: Contender): Contender => ({ ...contender, tailMs: 0 });
@@ -118,8 +118,12 @@ async function measurePaths(window: Window, results: Results, byName: ReadonlyMa
     const [own, single] = [`${caller} ${upstream}`, byName.get(names.single)!];
     const contenders = caller === upstream ? [byName.get(raw)!, relay, single] : [single];
     for (const contender of contenders) {
-      const add = async (name: string, load: LoadCase): Promise<void> =>
-        results.add(`${own} ${name}`, contender.name, await (await window(without(contender), half(load), 0)).measured);
+      let leadMs: number = leadInMs.first;
+      const add = async (name: string, load: LoadCase): Promise<void> => {
+        const { measured } = await window(without(contender), half(load), 0, leadMs);
+        results.add(`${own} ${name}`, contender.name, await measured);
+        leadMs = leadInMs.next;
+      };
       if (contender !== relay) await add('whole', wholeCall(caller, upstream));
       for (const [name, tokens] of Object.entries(streamTokens)) await add(name, stream(caller, upstream, tokens));
     }
@@ -161,10 +165,10 @@ try {
   printCircumstances(`; a synced write of 4 kB takes ${(syncUs / 1000).toFixed(2)} ms`);
   const upstream = await startUpstream();
   let repeats = 0;
-  const window: Window = async (contender, load, idleUs) => {
+  const window: Window = async (contender, load, idleUs, leadMs = leadInMs.first) => {
     for (let failures = 0; ; failures += 1) {
       try {
-        return await measure(contender, load, idleUs, upstream);
+        return await measure(contender, load, { idleUs, leadInMs: leadMs }, upstream);
       } catch (error) {
         if (failures === failuresMax) throw error;
         repeats += 1;
