@@ -21,6 +21,8 @@ export interface Contender {
   readonly databasePids?: Readonly<Record<string, number>>;
   /** How long work continues after the last answer: settlements and the roll-up of usage records. */
   readonly tailMs: number;
+  /** Set if it does not run on Node, so that its live memory cannot be read: the signal for the inspector would end it. */
+  readonly isForeign?: boolean;
   /** Set if it may use the cores of the load as well, because the machine has only two. */
   readonly sharesCores?: boolean;
 }

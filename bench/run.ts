@@ -85,7 +85,14 @@ async function startAll(upstream: Contender): Promise<Entry[]> {
   ];
   if (!options.peers) return [...baselines, ...(await startOwn(upstream))];
   const tollgate = await startTollgate(upstream, { name: names.single });
-  return [...baselines, ...[tollgate, ...(await startPeers(upstream))].map((contender) => ({ contender, loads: all, hasMemory: true }))];
+  return [
+    ...baselines,
+    ...[tollgate, ...(await startPeers(upstream))].map((contender) => ({
+      contender,
+      loads: all,
+      hasMemory: contender.isForeign !== true,
+    })),
+  ];
 }
 
 /** Returns how long a write of one page and its sync take, which bounds what durable books can do on this disk. */

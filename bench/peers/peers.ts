@@ -43,7 +43,14 @@ async function litellm(upstream: Contender): Promise<Contender> {
   child.stdout!.resume();
   const origin = `http://127.0.0.1:${litellmPort}`;
   await ready(`${origin}/health/liveliness`);
-  return { name: 'LiteLLM', origin, headers: { authorization: `Bearer ${masterKey}` }, pids: { litellm: child.pid! }, tailMs: 500 };
+  return {
+    name: 'LiteLLM',
+    origin,
+    headers: { authorization: `Bearer ${masterKey}` },
+    pids: { litellm: child.pid! },
+    tailMs: 500,
+    isForeign: true,
+  };
 }
 
 /** Starts those that are installed. */
