@@ -9,6 +9,7 @@ export const fieldRules = {
   constant: 'must be {value}',
   one_of: 'must be one of {values}',
   words_of: 'must be a comma-separated list of {values}',
+  update_mask: 'must name the fields to change: one or more of {values}',
   type: 'must be {type}',
   integer: 'must be an integer',
   number: 'must be a number',

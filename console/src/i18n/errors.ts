@@ -27,6 +27,7 @@ export const chineseFieldRules: Readonly<Record<FieldRule, string>> = {
   constant: '须为 {value}',
   one_of: '须为 {values} 之一',
   words_of: '须为 {values} 中的值，以逗号分隔',
+  update_mask: '须列出要更改的字段：{values} 中的一个或多个',
   type: '类型须为 {type}',
   integer: '须为整数',
   number: '须为数字',

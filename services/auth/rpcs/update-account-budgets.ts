@@ -9,7 +9,7 @@ import { budgetWords, changedBudgets, checkedBudgets } from '../requests/budgets
 import { accountIdBytes } from '../requests/fields.js';
 import { found } from '../requests/found.js';
 import { checkedTimeZone } from '../requests/time-zone.js';
-import { checkedUpdateMask } from '../requests/update-mask.js';
+import { checkedUpdateMask } from '#kit/rpc/update-mask.js';
 
 const fields = ['budgets', 'time_zone'] as const;
 

@@ -8,7 +8,7 @@ import type { RpcDeps } from '../deps.js';
 import { accountIdBytes, checkedName, invalidField } from '../requests/fields.js';
 import { found } from '../requests/found.js';
 import { accountRateLimitWords, checkedAccountRateLimits } from '../requests/rate-limits.js';
-import { checkedUpdateMask } from '../requests/update-mask.js';
+import { checkedUpdateMask } from '#kit/rpc/update-mask.js';
 
 const reasonCharsMax = 500;
 

@@ -22,7 +22,7 @@ import { assertMayIn, ownKey } from '../requests/own-key.js';
 import { defaultProjectId } from '#rules/default-project.js';
 import { assertOpenProject } from '../requests/own-project.js';
 import { checkedRateLimits, rateLimitWords } from '../requests/rate-limits.js';
-import { checkedUpdateMask } from '../requests/update-mask.js';
+import { checkedUpdateMask } from '#kit/rpc/update-mask.js';
 
 const fields = [
   'name',

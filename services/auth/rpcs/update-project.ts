@@ -13,7 +13,7 @@ import { found } from '../requests/found.js';
 import { ownProject } from '../requests/own-project.js';
 import { projectDetail } from '../requests/project-detail.js';
 import { checkedRateLimits } from '../requests/rate-limits.js';
-import { checkedUpdateMask } from '../requests/update-mask.js';
+import { checkedUpdateMask } from '#kit/rpc/update-mask.js';
 
 const fields = ['name', 'models', 'rate_limits', 'budgets', 'budget_fallback', 'prompt_log_days'] as const;
 const promptLogDaysMax = 30;

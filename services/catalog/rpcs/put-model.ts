@@ -2,6 +2,7 @@
 import { type AuditEvent, changedFields } from '#kit/audit/audit-event.js';
 import { fault, fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
+import { checkedUpdateMask } from '#kit/rpc/update-mask.js';
 import { Model, ModelState, type PutModelRequest, type PutModelResponse } from '#proto/catalog/v1/catalog.js';
 import { modelDetail } from '../audit-details.js';
 import type { RpcDeps } from '../deps.js';
@@ -62,10 +63,7 @@ export async function putModel(request: PutModelRequest, context: CallContext, {
 }
 
 function checkedMask(mask: readonly string[]): (keyof Model)[] {
-  const known: Readonly<Record<string, keyof Model>> = maskable;
-  if (mask.length === 0 || !mask.every((path) => Object.hasOwn(known, path)))
-    throw fieldFault('update_mask', 'one_of', { values: Object.keys(known).join(', ') });
-  return mask.map((path) => known[path]!);
+  return [...checkedUpdateMask(mask, Object.keys(maskable) as (keyof typeof maskable)[])].map((path) => maskable[path]);
 }
 
 /** Returns the present model with these fields of another one. Raises model_unknown, and invalid_request for a field out of bounds. */

@@ -2,6 +2,7 @@
 import { type AuditEvent, changedFields } from '#kit/audit/audit-event.js';
 import { fault, fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
+import { checkedUpdateMask } from '#kit/rpc/update-mask.js';
 import {
   ApiFormat,
   type PutUpstreamRequest,
@@ -30,7 +31,7 @@ export async function putUpstream(
 ): Promise<PutUpstreamResponse> {
   if (upstream === undefined) throw fieldFault('upstream', 'required');
   if (updateMask === undefined) checkUpstream(upstream);
-  else checkMask(updateMask);
+  else if (updateMask.length > 0) checkedUpdateMask(updateMask, maskablePaths);
   checkSecret(secret ?? '');
   refuseManaged(upstream.id, deps.registry);
   const change = (present: UpstreamRow | undefined, stored: number): UpstreamRow => {
@@ -91,10 +92,7 @@ const maskable = {
   allowed_fields: 'allowedFields',
 } as const satisfies Readonly<Record<string, keyof Upstream>>;
 
-function checkMask(mask: readonly string[]): void {
-  const known = [...Object.keys(maskable), ...upstreamLimits.map(({ field }) => `limits.${field}`)];
-  if (!mask.every((path) => known.includes(path))) throw fieldFault('update_mask', 'one_of', { values: known.join(', ') });
-}
+const maskablePaths = [...Object.keys(maskable), ...upstreamLimits.map(({ field }) => `limits.${field}`)];
 
 /** Returns the present upstream with these fields of another one. Raises not_found. */
 function changedUpstream(present: UpstreamRow | undefined, wanted: Upstream, mask: readonly string[]): Upstream {

@@ -8,6 +8,7 @@ import { renderFigures, renderHistory, renderModelFields, renderOperatorModel } 
 import { words } from '../../render/words.js';
 import { CatalogFile, CreateModel, OperatorModelList, PauseModel, UpdateModel, WholeModel } from '../../schemas/operator/catalog.js';
 import { type Area, type Call, created, ok, operation } from '../../table/operation.js';
+import { updateMaskOf } from '../../table/update-mask.js';
 import { futureMs } from '../../instants.js';
 import { draftWithDiff } from './prices.js';
 
@@ -84,7 +85,7 @@ export const models: Area = {
         } = call;
         const { model: present } = await deps.peers.catalog.getModel({ modelId: params.model }, context());
         // Only these fields, so that what another operator changes meanwhile is kept.
-        const updateMask = Object.entries(changes).flatMap(([field, value]) => (value === undefined ? [] : [field]));
+        const updateMask = updateMaskOf(changes);
         if (updateMask.length > 0) await deps.peers.catalog.putModel({ model: changed(present!, changes), updateMask }, context());
         return wholeModel(present!.id, call, deps);
       },

@@ -21,6 +21,7 @@ import {
   UpstreamTest,
 } from '../../schemas/operator/upstreams.js';
 import { type Area, type Call, created, done, ok, operation } from '../../table/operation.js';
+import { updateMaskOf } from '../../table/update-mask.js';
 
 // The service ends a test within 15 s; the response still has to arrive.
 const testTimeoutMs = 25_000;
@@ -100,7 +101,7 @@ export const upstreams: Area = {
         const secret = body.secret === undefined ? undefined : (body.secret ?? '');
         // Only these fields, so that what another operator changes meanwhile is kept.
         const { limits = {}, ...others } = fields;
-        const updateMask = [...namesOf(others), ...namesOf(limits).map((limit) => `limits.${limit}`)];
+        const updateMask = [...updateMaskOf(others), ...updateMaskOf(limits).map((limit) => `limits.${limit}`)];
         await deps.peers.inference.putUpstream({ upstream, ...(secret === undefined ? {} : { secret }), updateMask }, context());
         return shown(present.id, call, deps);
       },
@@ -176,8 +177,6 @@ export const upstreams: Area = {
     }),
   ],
 };
-
-const namesOf = (fields: object): string[] => Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [name]));
 
 /** Returns the limits with those changed that the body contains; null removes one. */
 function limitsOf(fields: UpstreamFields['limits'], present: UpstreamLimits | undefined): UpstreamLimits {

@@ -5,7 +5,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { UpdateUserRequest, UpdateUserResponse } from '#proto/auth/v1/users.js';
 import { checkedId, checkedName } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
-import { checkedUpdateMask } from '../../requests/update-mask.js';
+import { checkedUpdateMask } from '#kit/rpc/update-mask.js';
 import { userDetail } from '../audit-details.js';
 import type { UserDeps } from '../deps.js';
 import { checkedEmail } from '../fields.js';
