@@ -38,6 +38,11 @@ const fixes: Partial<Record<Reason, string>> = {
   account_suspended: 'Run `tollgate account resume <account>` first.',
 };
 
+const fixesOfRules: Readonly<Record<string, string>> = {
+  private_address: 'Add --allow-private-network if the upstream is in your own network.',
+  upstream_exists: 'Choose another id, or change it with --replace.',
+};
+
 /** The option of the CLI, by the field of a request that a service refuses. */
 const options: Readonly<Record<string, string>> = { 'price.effective_from_ms': '--from', 'upstream.base_url': '--base-url' };
 
@@ -62,9 +67,9 @@ export function explain(error: unknown): Failure {
     return { lines: [`error: ${error.message}`, ...(error.fix === undefined ? [] : [error.fix])], exitCode: error.exitCode };
   if (error instanceof ConfigError) return { lines: [`error: ${error.message}`], exitCode: 2 };
   if (error instanceof AppError) {
-    const { field = '', rule } = error.details;
+    const { field = '', rule = '' } = error.details;
     const message = error.message.replace(field, options[field] ?? field);
-    const fix = rule === 'private_address' ? 'Add --allow-private-network if the upstream is in your own network.' : fixes[error.reason];
+    const fix = fixesOfRules[rule] ?? fixes[error.reason];
     return { lines: [`error: ${message}`, ...(fix === undefined ? [] : [fix])], exitCode: 1 };
   }
   const fileFault = faultOfFile(error);

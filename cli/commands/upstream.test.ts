@@ -19,8 +19,9 @@ describe('upstreams', () => {
     expect(gateway.state.secrets.get('acme')).toBe('from-stdin');
     expect(await tollgate(gateway, [...add, '--secret-stdin'], { stdin: 'x' })).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('already'),
+      stderr: 'error: The upstream "acme" already exists.\nChoose another id, or change it with --replace.\n',
     });
+    expect(gateway.state.secrets.get('acme')).toBe('from-stdin');
     await tollgate(gateway, [...add, '--replace', '--secret-env', 'ACME'], { env: { ...gateway.env, ACME: 'from-env' } });
     expect(gateway.state.secrets.get('acme')).toBe('from-env');
     const typed = await tollgate(gateway, [...add, '--replace'], { typed: 'from-typing' });

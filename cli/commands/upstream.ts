@@ -118,7 +118,6 @@ export function upstreamCommand(cli: Cli): Command {
     .action(async (id: string, options: AddOptions) => {
       const secret = options.secret ? await readSecret(cli, id, options, ', or use --no-secret') : '';
       await cli.withServices(async ({ inference }) => {
-        if (options.replace !== true) await refuseExisting(inference, id);
         const wanted = Upstream.fromPartial({
           id,
           apiFormat: options.format,
@@ -139,7 +138,7 @@ export function upstreamCommand(cli: Cli): Command {
           },
           allowedFields: options.allowField ?? [],
         });
-        await inference.putUpstream({ upstream: wanted, secret }, operatorCall());
+        await inference.putUpstream({ upstream: wanted, secret, createOnly: options.replace !== true }, operatorCall());
         cli.out.show(upstreamView, await findUpstream(inference, id));
         cli.out.note(`\nNext: see that it works: tollgate upstream test ${id}`);
         cli.out.note(
@@ -194,12 +193,6 @@ async function test(cli: Cli, { inference, catalog }: Services, upstreamId: stri
 }
 
 const probedSteps = ['tools', 'structured_output', 'images'];
-
-async function refuseExisting(inference: Services['inference'], id: string): Promise<void> {
-  const { upstreams } = await inference.listUpstreams({}, operatorCall());
-  if (upstreams.every((upstream) => upstream.id !== id)) return;
-  throw new CliError(`An upstream ${id} already exists.`, { fix: 'Choose another id, or change it with --replace.' });
-}
 
 async function refuseUsed(catalog: Services['catalog'], upstreamId: string): Promise<void> {
   const { models } = await catalog.listModels({}, operatorCall());

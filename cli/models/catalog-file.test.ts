@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { Capability, Modality, Model, ModelState, PriceVersion, Tokenizer } from '#proto/catalog/v1/catalog.js';
-import { catalogText, parseCatalogFile } from './catalog-file.js';
+import { fault } from '#client/errors/fault.js';
+import type { Services } from '../connect.js';
+import { catalogText, importListed, parseCatalogFile } from './catalog-file.js';
 
 const model = Model.fromPartial({
   id: 'acme/one',
@@ -49,5 +51,27 @@ describe('the catalog as a document', () => {
     [changed((entry) => (entry['usd_per_million_tokens'] = { input: '-1' })), 'models[0]: usd_per_million_tokens.input must be'],
   ])('is rejected with the fault: %#', (text, fault) => {
     expect(() => parseCatalogFile(text)).toThrow(fault);
+  });
+});
+
+describe('the models of an upstream', () => {
+  it('do not replace a model that another operator creates during the import', async () => {
+    const models: Model[] = [];
+    const catalog: Partial<Services['catalog']> = {
+      async listModels() {
+        const before = [...models];
+        models.push({ ...model, displayName: 'Of another operator' });
+        return { models: before, scheduledPrices: [] };
+      },
+      async putModel({ model: put, createOnly }) {
+        if (createOnly === true && models.some(({ id }) => id === put!.id)) throw fault('model_exists', { id: put!.id });
+        models.splice(0, 1, put!);
+        return { model: put };
+      },
+      publishPrice: async () => ({ price }),
+    };
+    const importing = importListed(catalog as Services['catalog'], [model], () => price, false);
+    await expect(importing).rejects.toMatchObject({ reason: 'already_exists' });
+    expect(models).toMatchObject([{ displayName: 'Of another operator' }]);
   });
 });

@@ -115,7 +115,7 @@ export async function importListed(
         targets.some((each) => each.upstreamId === upstreamId && each.upstreamModel === upstreamModel),
     );
     if (present === undefined && !isDryRun) {
-      await catalog.putModel({ model }, operatorCall());
+      await catalog.putModel({ model, createOnly: true }, operatorCall());
       await catalog.publishPrice({ price: priceOf(model.id) }, operatorCall());
     }
     outcomes.push(

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { claimAdminSocket } from '#kit/process/admin-socket.js';
 import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import { type GrpcServer, serveGrpc } from '#kit/rpc/grpc/grpc-server.js';
@@ -558,8 +559,9 @@ function catalog(state: FakeState): object {
   return {
     listModels: async () => ({ models: state.models, scheduledPrices: [] }),
     getModel: async ({ modelId }: { modelId: string }) => ({ model: find(state.models, modelId, 'model') }),
-    putModel: async ({ model }: { model: Model }) => {
+    putModel: async ({ model, createOnly }: { model: Model; createOnly?: boolean }) => {
       const index = state.models.findIndex((known) => known.id === model.id);
+      if (createOnly === true && index !== -1) throw fault('model_exists', { id: model.id });
       const stored = Model.fromPartial({ ...model, price: state.models[index]?.price, createdAtMs: BigInt(testNowMs) });
       state.models.splice(index === -1 ? state.models.length : index, 1, stored);
       return { model: stored };
@@ -576,9 +578,10 @@ function inference(state: FakeState): object {
   return {
     listUpstreamModels: async () => ({ models: state.listedModels }),
     listUpstreams: async () => ({ upstreams: state.upstreams }),
-    putUpstream: async ({ upstream, secret }: { upstream: Upstream; secret?: string }) => {
-      if (secret !== undefined) state.secrets.set(upstream.id, secret);
+    putUpstream: async ({ upstream, secret, createOnly }: { upstream: Upstream; secret?: string; createOnly?: boolean }) => {
       const index = state.upstreams.findIndex((known) => known.id === upstream.id);
+      if (createOnly === true && index !== -1) throw fault('upstream_exists', { id: upstream.id });
+      if (secret !== undefined) state.secrets.set(upstream.id, secret);
       const kept = state.secrets.get(upstream.id) ?? '';
       const stored = Upstream.fromPartial({ ...upstream, hasSecret: kept !== '', secretLastFour: kept.length < 12 ? '' : kept.slice(-4) });
       state.upstreams.splice(index === -1 ? state.upstreams.length : index, 1, stored);

@@ -71,6 +71,18 @@ describe.each(testEngines)('the catalog on %s', (engine) => {
       expect(await refusal(change({ id: 'acme/none' }, ['state']))).toMatchObject({ reason: 'model_unknown' });
     });
 
+    it('creates it only if there is none with its id when its caller wants that, also when several do at once', async () => {
+      const create = async (displayName: string) =>
+        (await service.putModel({ model: exampleModel({ displayName }), createOnly: true }, context)).model;
+      const outcomes = await Promise.allSettled(['First', 'Second', 'Third'].map(create));
+      const created = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+      const exists = { reason: 'already_exists', details: { field: 'model.id', rule: 'model_exists', id: 'acme/small' } };
+      expect(created).toHaveLength(1);
+      for (const outcome of outcomes) if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject(exists);
+      expect(await refusal(create('Fourth'))).toMatchObject(exists);
+      expect((await service.listModels({}, context)).models).toEqual(created);
+    });
+
     it('refuses a field out of bounds and names it', async () => {
       expect(await refusal(put({ outputLimitTokens: 0 }))).toMatchObject({
         reason: 'invalid_request',

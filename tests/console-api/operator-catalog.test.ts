@@ -290,6 +290,33 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     expect((await operator.ask('DELETE', '/operator/upstreams/shared')).status).toBe(204);
   });
 
+  it('creates one of the upstreams, and one of the models, that operators create with the same id at once', async () => {
+    const create = async (path: string, bodies: readonly object[]) => {
+      const responses = await Promise.all(bodies.map((body) => operator.ask('POST', path, body)));
+      const answers = await Promise.all(responses.map(async (response) => ({ status: response.status, body: await response.json() })));
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...bodies.slice(1).map(() => 409)]);
+      for (const { status, body } of answers) if (status === 409) expect(body).toMatchObject({ error: { code: 'already_exists' } });
+      return answers.findIndex(({ status }) => status === 201);
+    };
+    const secrets = ['sk-of-the-first-one', 'sk-of-the-second-two', 'sk-of-the-third-six'];
+    const upstream = { id: 'twice', api_format: 'messages', base_url: stub.baseUrl, allow_private_network: true };
+    const upstreamIndex = await create(
+      '/operator/upstreams',
+      secrets.map((secret) => ({ upstream, secret })),
+    );
+    const { data } = await operator.get<{ data: { id: string }[] }>('/operator/upstreams');
+    expect(data.find(({ id }) => id === 'twice')).toMatchObject({ secret_last_four: secrets[upstreamIndex]!.slice(-4) });
+    const names = ['First', 'Second', 'Third'];
+    const targets = [{ upstream_id: 'twice', upstream_model: 'text' }];
+    const modelIndex = await create(
+      '/operator/models',
+      names.map((display_name) => ({ model: { ...newModel, id: 'acme/twice', display_name, targets } })),
+    );
+    expect(await model('acme/twice')).toMatchObject({ display_name: names[modelIndex] });
+    await operator.must('PATCH', '/operator/models/acme/twice', { model: { state: 'retired' } }, 200);
+    expect((await operator.ask('DELETE', '/operator/upstreams/twice')).status).toBe(204);
+  });
+
   it('adds an upstream and a model, charges a call of the model, and never returns a secret', async () => {
     const wrong = 'sk-wrong-0123456789abcd';
     const seen: string[] = [];

@@ -32,11 +32,11 @@ const maskable = {
 
 /**
  * Stores the model; from then on it belongs to the operator, and the seed file does not change it. Raises invalid_request for a field
- * out of bounds, already_exists when the id or an alias names another model, failed_precondition when the catalog is full, model_unknown when some
- * fields of a model that does not exist are to be changed.
+ * out of bounds, already_exists when the id or an alias names another model, or when the model exists and is only to be created, failed_precondition
+ * when the catalog is full, model_unknown when some fields of a model that does not exist are to be changed.
  */
 export async function putModel(request: PutModelRequest, context: CallContext, { store, feed, clock }: RpcDeps): Promise<PutModelResponse> {
-  const { model: wanted, updateMask } = request;
+  const { model: wanted, updateMask, createOnly } = request;
   if (wanted === undefined) throw fieldFault('model', 'required');
   const fields = updateMask === undefined ? undefined : checkedMask(updateMask);
   if (fields === undefined) refuseFaults('model', modelFaults(wanted));
@@ -44,6 +44,7 @@ export async function putModel(request: PutModelRequest, context: CallContext, {
   const stored = await store.change(async (change) => {
     const models = (await change.models()).map((existing) => existing.model);
     const previous = models.find(({ id }) => id === wanted.id);
+    if (createOnly === true && previous !== undefined) throw fault('model_exists', { id: wanted.id }, { details: { field: 'model.id' } });
     const model = fields === undefined ? wanted : changedModel(previous, wanted, fields);
     refuseTakenNames(model, models);
     if (previous === undefined && models.length >= modelsMax) {

@@ -25,7 +25,7 @@ const fieldCharsMax = 64;
 
 /** Implements InferenceService.PutUpstream. */
 export async function putUpstream(
-  { upstream, secret, updateMask }: PutUpstreamRequest,
+  { upstream, secret, updateMask, createOnly }: PutUpstreamRequest,
   context: CallContext,
   deps: RpcDeps,
 ): Promise<PutUpstreamResponse> {
@@ -33,8 +33,13 @@ export async function putUpstream(
   if (updateMask === undefined) checkUpstream(upstream);
   else if (updateMask.length > 0) checkedUpdateMask(updateMask, maskablePaths);
   checkSecret(secret ?? '');
+  const refuseExisting = (exists: boolean): void => {
+    if (createOnly === true && exists) throw fault('upstream_exists', { id: upstream.id }, { details: { field: 'upstream.id' } });
+  };
+  refuseExisting(deps.registry.isManaged(upstream.id));
   refuseManaged(upstream.id, deps.registry);
   const change = (present: UpstreamRow | undefined, stored: number): UpstreamRow => {
+    refuseExisting(present !== undefined);
     if (present === undefined && stored >= storedUpstreamsMax) {
       throw fault('upstreams_full', { max: storedUpstreamsMax });
     }

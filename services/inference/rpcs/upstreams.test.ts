@@ -322,6 +322,24 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     expect((await service.listUpstreams({}, operator)).upstreams).toHaveLength(2);
   });
 
+  it('are created only if there is none with their id when the caller wants that, also when two replicas create one at once', async () => {
+    const replicaDb = openDatabase(database.url);
+    const replica = await start(replicaDb);
+    const create = (from: InferenceService, secret: string, id = 'mine') =>
+      from.putUpstream({ upstream: wanted({ id }), secret, createOnly: true }, operator);
+    const outcomes = await Promise.allSettled([create(service, 'sk-of-the-first'), create(replica.service, 'sk-of-the-other')]);
+    const created = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value.upstream!.secretLastFour] : []));
+    const exists = { reason: 'already_exists', details: { field: 'upstream.id', rule: 'upstream_exists' } };
+    expect(created).toHaveLength(1);
+    for (const outcome of outcomes) if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject(exists);
+    await expect(create(service, 'sk-of-the-third')).rejects.toMatchObject(exists);
+    await expect(create(service, '', 'sandbox')).rejects.toMatchObject(exists);
+    const { upstreams } = await service.listUpstreams({}, operator);
+    expect(upstreams.find(({ id }) => id === 'mine')?.secretLastFour).toBe(created[0]);
+    await replica.stop();
+    await replicaDb.close();
+  });
+
   it('are changed in the fields of a mask only, whatever else its caller knew of them', async () => {
     await put({ limits: { callsMax: 3, idleTimeoutMs: 1000 } });
     const change = (changes: Partial<Upstream>, updateMask: string[]) =>

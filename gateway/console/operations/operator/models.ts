@@ -1,6 +1,5 @@
 // Models, for operators.
 import { hasReason } from '#client/errors/app-error.js';
-import { fault } from '#client/errors/fault.js';
 import { Model, ModelState } from '#proto/catalog/v1/catalog.js';
 import { renderUnitPrices } from '../../../formats/models.js';
 import type { OperationDeps } from '../../deps.js';
@@ -52,10 +51,8 @@ export const models: Area = {
       handle: async (call, deps) => {
         const { body, context } = call;
         const { id } = body.model;
-        const { models: found } = await deps.peers.catalog.listModels({}, context());
-        if (found.some((each) => each.id === id)) throw fault('model_exists', { id }, { details: { field: 'model.id' } });
         const wanted = changed(Model.fromPartial({ state: ModelState.MODEL_STATE_ACTIVE }), body.model);
-        const { model } = await deps.peers.catalog.putModel({ model: { ...wanted, id } }, context());
+        const { model } = await deps.peers.catalog.putModel({ model: { ...wanted, id }, createOnly: true }, context());
         return wholeModel(model!.id, call, deps);
       },
     }),

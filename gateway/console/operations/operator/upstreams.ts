@@ -60,7 +60,6 @@ export const upstreams: Area = {
           context,
         } = call;
         const { id } = fields;
-        if ((await find(id, call, deps)) !== undefined) throw fault('upstream_exists', { id }, { details: { field: 'upstream.id' } });
         const upstream = UpstreamMessage.fromPartial({
           id,
           apiFormat: words.apiFormat.value(fields.api_format),
@@ -71,7 +70,7 @@ export const upstreams: Area = {
           limits: limitsOf(fields.limits, undefined),
           allowedFields: fields.allowed_fields ?? [],
         });
-        await deps.peers.inference.putUpstream({ upstream, secret: secret ?? '' }, context());
+        await deps.peers.inference.putUpstream({ upstream, secret: secret ?? '', createOnly: true }, context());
         return shown(id, call, deps);
       },
     }),
