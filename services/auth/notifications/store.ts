@@ -169,14 +169,10 @@ export class NotificationStore {
 
   /** Removes at most `limit` notifications that were completed before this instant; returns how many were removed. */
   async removeCompleted(beforeMs: number, limit: number): Promise<number> {
-    const rows: Row[] = await this.db
-      .knex('notification')
-      .select('id')
-      .whereIn('state', completed)
-      .where('due_at_ms', '<', beforeMs)
-      .limit(limit);
-    await this.db
-      .knex('notification')
+    const old = () => this.db.knex('notification').whereIn('state', completed).where('due_at_ms', '<', beforeMs);
+    const rows: Row[] = await old().select('id').limit(limit);
+    // One that a user has sent again meanwhile is kept.
+    await old()
       .whereIn(
         'id',
         rows.map((row) => asBytes(row['id'])),

@@ -1,5 +1,6 @@
 // Webhooks over a real database and real HTTP: events reach the endpoints that receive them, signed, each once; failures are retried, then end.
 import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { dayMs } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
@@ -12,6 +13,7 @@ import { CreateUserRequest, Role } from '#proto/auth/v1/users.js';
 import { type WebhookEndpoint, WebhookEndpointState } from '#proto/auth/v1/webhooks.js';
 import { type WebhookBody, webhookBody, webhookEvents, type WebhookEventType, webhookEventTypes } from '#rules/webhook-events.js';
 import { signatureHeaders } from '../notifications/signature.js';
+import { NotificationStore } from '../notifications/store.js';
 import { type Receiver, startReceiver } from '../notifications/testing/receiver.js';
 import { newAccount, newKey, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { TestMailer } from '../testing/test-mailer.js';
@@ -339,6 +341,23 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     });
     await auth.db.knex('mail_count').update({ mails: manualPerHourMax });
     await expect(test()).rejects.toMatchObject({ reason: 'overloaded' });
+  });
+
+  it('are kept when a user sends one again at the moment when old ones are removed', async () => {
+    await create();
+    await publish();
+    const [{ id }] = (await settled(1)) as [Notification];
+    const store = new NotificationStore(auth.db);
+    const [before] = await store.find([id]);
+    const nowMs = auth.clock.nowMs();
+    let removing: Promise<number> | undefined;
+    await auth.db.transaction(async (tx) => {
+      await store.restart(tx, before!, { destination: receiver.url, attempts: 2, dueAtMs: nowMs + 20_000 });
+      removing = store.removeCompleted(nowMs + 1, 10);
+      await Promise.race([removing, sleep(300)]);
+    });
+    await removing;
+    expect(await store.find([id])).toMatchObject([{ state: pending, attempts: 2 }]);
   });
 
   it('follow a changed address, and withdraw what waits for an endpoint that is disabled or deleted', async () => {
