@@ -94,7 +94,8 @@ export class UpstreamStore {
 
   /**
    * Replaces the sealed form of a credential's secret with `by`, or removes the credential if `by` is undefined. Does nothing if the credential
-   * was changed meanwhile. An upstream that loses its last credential is disabled: without a secret the vendor would refuse every call.
+   * was changed meanwhile. Overrides of a removed credential are removed. An upstream that loses its last credential is disabled: without a secret the
+   * vendor would refuse every call.
    */
   async replaceSealed(id: string, sealed: string, by: string | undefined): Promise<void> {
     await this.db.transaction(async (tx) => {
@@ -107,6 +108,7 @@ export class UpstreamStore {
       await tx('upstream')
         .where({ id })
         .update({ credentials: Buffer.from(JSON.stringify(credentials)), enabled: isDisabled ? 0 : 1 });
+      await deleteOtherOverrides(tx, id, credentials);
     });
   }
 
@@ -178,14 +180,19 @@ export class UpstreamStore {
       else await tx('upstream').where({ id }).update(toRow(row));
       // A result for another address or secret would mislead.
       if (present !== undefined && !isSameToTest(present, row)) await tx('upstream_test').where({ upstream_id: id }).delete();
-      await tx('target_override')
-        .where({ upstream_id: id })
-        .whereNotIn('credential_id', ['', ...row.credentials.map((credential) => credential.id)])
-        .delete();
+      await deleteOtherOverrides(tx, id, row.credentials);
       await audit(tx, present, row);
       return row;
     });
   }
+}
+
+/** Deletes the overrides of credentials that an upstream no longer has: they must not apply to new ones with the same ids. */
+async function deleteOtherOverrides(tx: Knex.Transaction, upstreamId: string, credentials: readonly StoredCredential[]): Promise<void> {
+  await tx('target_override')
+    .where({ upstream_id: upstreamId })
+    .whereNotIn('credential_id', ['', ...credentials.map(({ id }) => id)])
+    .delete();
 }
 
 /** Reports whether a test of one row is also valid for the other. */

@@ -87,6 +87,18 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     expect(finishedOf(await call(restarted))).toBeDefined();
   });
 
+  it('take the overrides of a credential that is discarded with a lost key', async () => {
+    await put();
+    await service.putCredential({ upstreamId: 'mine', credentialId: 'second', secret: stubApiKey }, operator);
+    for (const credentialId of ['default', 'second']) {
+      const target = { upstreamId: 'mine', upstreamModel: 'text', credentialId, mode: OverrideMode.OVERRIDE_MODE_DRAIN, ejectForMs: 0 };
+      await service.overrideTarget(target, operator);
+    }
+    const [secret] = await readSealedSecrets(new UpstreamStore(database.db));
+    await secret!.replace(undefined);
+    expect((await service.listTargetHealth({}, operator)).overrides).toMatchObject([{ credentialId: 'second' }]);
+  });
+
   it('begin with the sandbox alone', async () => {
     expect((await service.listUpstreams({}, operator)).upstreams).toMatchObject([
       { id: 'sandbox', apiFormat: ApiFormat.API_FORMAT_SANDBOX, managed: true, enabled: true },
