@@ -66,6 +66,28 @@ describe.each(testEngines)('settlements on %s', (engine) => {
     }
   });
 
+  it('beyond the limit are delivered as soon as the ledger has responded to earlier ones, however few they were', async () => {
+    const { service } = await harness.replica({ settleConcurrency: 4 });
+    const { client } = harness.ledger;
+    const { settle } = client;
+    const answers: (() => void)[] = [];
+    client.settle = async (...request) => {
+      await new Promise<void>((resolve) => answers.push(resolve));
+      return settle(...request);
+    };
+    for (const inFlight of [2, 4]) {
+      await Promise.all([record(service, report()), record(service, report())]);
+      await until(() => answers.length === inFlight);
+    }
+    await record(service, report());
+    await aWhile();
+    expect(answers).toHaveLength(4);
+    for (const answer of answers) answer();
+    await until(() => answers.length === 5);
+    answers[4]!();
+    await until(async () => (await outboxOf(service)).pending === 0n);
+  });
+
   it('left by a crashed process are delivered by the next one at once', async () => {
     harness.ledger.away = true;
     const crashed = await harness.replica();

@@ -138,7 +138,8 @@ export class OutboxWorker {
       if (this.inHand.size === 0) this.onIdle?.();
     };
     void Promise.all(group.map(ended)).then(() => {
-      if (isFew) return;
+      // The timer starts the next group. Once it has fired, it may have found no room for one.
+      if (isFew && isAhead) return;
       clearTimeout(timer);
       next();
     });
