@@ -10,7 +10,7 @@ import type { Paced, PacedCall } from './pace.js';
 import { draw, prefixHash } from './prefix-hash.js';
 import type { KnownCredential, KnownTarget, RoutedAttempt, Router } from './router.js';
 import { countPaced, countRetry } from './routing-metrics.js';
-import { isRetryable, isUnsent, pauseBeforeRetry, type Verdict, verdictOf } from './verdict.js';
+import { isRetryable, isUncounted, isUnsent, pauseBeforeRetry, type Verdict, verdictOf } from './verdict.js';
 
 /** The next attempt of a call. */
 export interface NextAttempt {
@@ -236,9 +236,9 @@ export class CallRoute {
     const attempt = this.#attempt;
     if (attempt === undefined) return;
     this.#attempt = undefined;
-    // Vendors do not count the tokens of a call that they refuse. A call that was not sent does not count at all.
+    // Vendors do not count the tokens of a call that they refuse. A call that did not reach them does not count at all.
     const isCounted = verdict === 'success' || verdict === 'none';
-    if (isUnsent(error)) this.#pacedCall?.cancel();
+    if (isUncounted(error)) this.#pacedCall?.cancel();
     else this.#pacedCall?.end(this.#usage === undefined ? (isCounted ? undefined : 0) : sumOf(this.#usage));
     this.#pacedCall = this.#usage = undefined;
     this.router.conclude(attempt, verdict, error, this.#undrained);

@@ -1,5 +1,6 @@
 // What the end of an attempt says about its target. Pure.
 import { hasReason } from '#client/errors/app-error.js';
+import { isUnconnected } from '../upstreams/http/transport-error.js';
 import { VendorRefusal } from '../upstreams/upstream-failure.js';
 
 /**
@@ -32,6 +33,11 @@ export function isRetryable(error: unknown): boolean {
 /** Reports whether the attempt ended before its request was sent: the upstream has its maximum of calls, or its format cannot express the request. */
 export function isUnsent(error: unknown): boolean {
   return hasReason(error, 'overloaded', 'unsupported_field');
+}
+
+/** Reports whether the vendor does not count the attempt: its request was not sent, or no connection could be made. */
+export function isUncounted(error: unknown): boolean {
+  return isUnsent(error) || isUnconnected(error);
 }
 
 /** Longest pause before a second attempt at the same target. */

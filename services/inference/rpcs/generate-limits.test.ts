@@ -128,6 +128,17 @@ describe('an upstream with limits of its own', () => {
     expect(finishedOf(await call('text')).usageReported).toBe(true);
   });
 
+  it('keeps its requests while no connection to it can be made', async () => {
+    await start({ paceWaitMs: 0, retryPauseMs: 1 });
+    const { upstream, secret } = limited({ requestsPerMinute: 1 });
+    await inference.service.putUpstream({ upstream: { ...upstream, baseUrl: 'http://127.0.0.1:1/v1' }, secret }, operator);
+    const call = () => collect(inference.service, ask('text', 'own'));
+    for (let count = 0; count < 2; count += 1) await expect(call()).rejects.toMatchObject({ reason: 'upstream_unavailable' });
+    await inference.service.putUpstream({ upstream, secret }, operator);
+    expect(finishedOf(await call()).usageReported).toBe(true);
+    await expect(call()).rejects.toMatchObject({ reason: 'upstream_rate_limited' });
+  });
+
   it('is waited for if its allowance is used up only for a short time', async () => {
     const clock = new ManualClock();
     await start({}, clock);
