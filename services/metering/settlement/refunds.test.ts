@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { EntryKind } from '#proto/ledger/v1/ledger.js';
@@ -45,6 +46,34 @@ describe.each(testEngines)('the refund of an undelivered answer on %s', (engine)
     expect([...harness.ledger.refunds.values()]).toEqual([
       expect.objectContaining({ holdId: request.call!.id, accountId: request.call!.accountId, amountNanoUsd: undefined }),
     ]);
+  });
+
+  it('does not hold up a stop, however many wait for a slow ledger', async () => {
+    const metering = await harness.replica();
+    const { client } = harness.ledger;
+    const requests = Array.from({ length: 5 }, () => whole());
+    for (const request of requests) await record(metering.service, request);
+    await until(async () => (await outboxOf(metering.service)).pending === 0n);
+    let isStopping = false;
+    let afterStop = 0;
+    const answers: (() => void)[] = [];
+    client.refund = async () => {
+      if (isStopping) afterStop += 1;
+      else await new Promise<void>((resolve) => answers.push(resolve));
+      throw new AppError('deadline_exceeded', 'No answer came in time.');
+    };
+    await refund(metering.service, requests[0]!);
+    await until(() => answers.length === 1);
+    for (const request of requests.slice(1)) await refund(metering.service, request);
+    answers[0]!();
+    // The others are delivered in one go.
+    await until(() => answers.length === 2);
+    isStopping = true;
+    const stopped = metering.stop();
+    await aWhile();
+    answers[1]!();
+    await stopped;
+    expect(afterStop).toBe(0);
   });
 
   it('waits for the settlement, and survives a restart', async () => {

@@ -25,11 +25,14 @@ export interface RefundDeps {
   readonly outage: LedgerOutage;
 }
 
-/** Starts to deliver refunds. Returns a function that stops it. */
+/** Starts to deliver refunds. Returns a function that stops it after the delivery in progress. */
 export function startRefunds(deps: RefundDeps): () => Promise<void> {
   const { config, db, clock, log } = deps;
+  let isStopping = false;
   const deliver = async (): Promise<void> => {
     for (const item of await dueRefunds(db, clock.nowMs(), perPollMax)) {
+      // A ledger that does not answer delays each of them.
+      if (isStopping) return;
       const { state, error } = await attempt(item, deps);
       if (state !== RefundState.pending) await endRefund(db, item, state, error);
       else
@@ -40,7 +43,11 @@ export function startRefunds(deps: RefundDeps): () => Promise<void> {
         );
     }
   };
-  return repeat(config.outboxPollMs, deliver, (error) => log.error({ err: error }, 'refunds could not be delivered'));
+  const stop = repeat(config.outboxPollMs, deliver, (error) => log.error({ err: error }, 'refunds could not be delivered'));
+  return () => {
+    isStopping = true;
+    return stop();
+  };
 }
 
 async function attempt(
