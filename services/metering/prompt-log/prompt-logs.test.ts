@@ -96,6 +96,19 @@ describe.each(testEngines)('logged prompts on %s', (engine) => {
     expect((await read(logged)).log).toEqual(log);
   });
 
+  it('stay deleted when they arrive, or are sent again, after a user has deleted them', async () => {
+    const { accountId } = logged;
+    const sentAgain = call({ accountId, projectId: logged.projectId, promptLogDays: 7 });
+    for (const each of [logged, sentAgain]) await ended(each);
+    await keep(sentAgain);
+    for (const each of [logged, sentAgain]) {
+      await service.deletePromptLog({ accountId, callId: each.id }, as(accountId, 'owner'));
+      await keep(each);
+      await expect(read(each)).rejects.toMatchObject({ reason: 'not_found' });
+      expect(await stateOf(each)).toBe(State.PROMPT_LOG_STATE_UNSPECIFIED);
+    }
+  });
+
   it('are encrypted with a stored key, even if a new one is removed because the account has no logs yet', async () => {
     // The sweeper of a running replica would remove new keys at any time.
     const own = await Harness.create(engine);

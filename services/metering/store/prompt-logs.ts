@@ -9,6 +9,7 @@ import { idFromBytes } from '#kit/id.js';
 import { Outcome, PromptLogState as State, type UsageRecord } from '#proto/metering/v1/metering.js';
 import type { PricedRecord } from '../records/usage-record.js';
 import { bytesOf } from './records/record-rows.js';
+import { recordedIds } from './records/records.js';
 
 /** A gateway sends a body within seconds of the record, or never. */
 const lostAfterMs = 600_000;
@@ -111,7 +112,7 @@ export interface NewLog {
 }
 
 /**
- * Stores logs of an account, except those that are stored already, and removes its oldest bodies beyond `bytesMax`. Returns false, and stores nothing,
+ * Stores logs of an account, except those that are stored already or were deleted, and removes its oldest bodies beyond `bytesMax`. Returns false, and stores nothing,
  * when the key of the account is no longer the one with which they were encrypted.
  */
 export async function putPromptLogs(
@@ -128,8 +129,10 @@ export async function putPromptLogs(
       for (const { callId, projectId, state, startedAtMs, expiresAtMs, sealed } of logs) {
         const take = async () => (await tx.run(takeAwaited, [state, callId, accountId])) > 0;
         const add = async () => (await tx.run(insertNew(tx.engine), [callId, accountId, projectId, state, startedAtMs, expiresAtMs])) > 0;
-        // The record of the call may add the row in between; it is there when the insert has waited for it.
-        if (!(await take()) && !(await add()) && !(await take())) continue;
+        // A call on record has a row, unless its log was deleted.
+        const isRecorded = async () => (await recordedIds(tx, [callId])).size > 0;
+        // The record may add the row in between; it is there when the insert has waited for it.
+        if (!(await take()) && ((await isRecorded()) || !(await add())) && !(await take())) continue;
         if (sealed === undefined) continue;
         const bytes = rowBytes + sealed.length;
         await tx.run('INSERT INTO prompt_log_body (account_id, call_id, kept_bytes, sealed) VALUES (?, ?, ?, ?)', [
