@@ -94,8 +94,8 @@ export class UpstreamStore {
 
   /**
    * Replaces the sealed form of a credential's secret with `by`, or removes the credential if `by` is undefined. Does nothing if the credential
-   * was changed meanwhile. Overrides of a removed credential are removed. An upstream that loses its last credential is disabled: without a secret the
-   * vendor would refuse every call.
+   * was changed meanwhile. The overrides of a removed credential and the test of its upstream are removed. An upstream that loses its last credential
+   * is disabled: without a secret the vendor would refuse every call.
    */
   async replaceSealed(id: string, sealed: string, by: string | undefined): Promise<void> {
     await this.db.transaction(async (tx) => {
@@ -108,6 +108,7 @@ export class UpstreamStore {
       await tx('upstream')
         .where({ id })
         .update({ credentials: Buffer.from(JSON.stringify(credentials)), enabled: isDisabled ? 0 : 1 });
+      if (credentials.length < present.credentials.length) await tx('upstream_test').where({ upstream_id: id }).delete();
       await deleteOtherOverrides(tx, id, credentials);
     });
   }

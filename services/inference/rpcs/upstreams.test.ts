@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#kit/clock.js';
+import { SecretBox } from '#kit/secrets/secret-box.js';
 import { secretKey, writeSecretKeys } from '#kit/secrets/secret-key.js';
+import type { SealedSecret } from '#kit/secrets/secret-keeper.js';
 import { fixedSecretKeys, type SecretKeySource, SecretKeyFile } from '#kit/secrets/secret-keys.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
@@ -97,6 +99,20 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     const [secret] = await readSealedSecrets(new UpstreamStore(database.db));
     await secret!.replace(undefined);
     expect((await service.listTargetHealth({}, operator)).overrides).toMatchObject([{ credentialId: 'second' }]);
+  });
+
+  it('lose the result of a test with a credential that is discarded with a lost key, but not when it is sealed again', async () => {
+    await put();
+    await service.testUpstream({ upstreamId: 'mine', upstreamModel: undefined, probes: [] }, operator);
+    const lastTest = async () => (await service.listUpstreams({ withTests: true }, operator)).upstreams.at(-1)?.lastTest?.ok;
+    const store = new UpstreamStore(database.db);
+    const box = new SecretBox(secretKeys);
+    const [{ purpose, replace }] = (await readSealedSecrets(store)) as [SealedSecret];
+    await replace(box.seal(stubApiKey, purpose));
+    expect(await lastTest()).toBe(true);
+    const [resealed] = await readSealedSecrets(store);
+    await resealed!.replace(undefined);
+    expect(await lastTest()).toBeUndefined();
   });
 
   it('begin with the sandbox alone', async () => {
