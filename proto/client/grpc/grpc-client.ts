@@ -12,7 +12,7 @@ import {
   type VerifyOptions,
 } from '@grpc/grpc-js';
 import { abortError, hasReason } from '../errors/app-error.js';
-import { type CallContext, callContext, consumerLeft } from '../call-context.js';
+import { type CallContext, callContext, changedContext, consumerLeft } from '../call-context.js';
 import { decodeResponse, encodeRequest } from '../codec.js';
 import {
   type MethodInfo,
@@ -43,7 +43,7 @@ export interface DialGrpcOptions {
   service?: string;
   /** The name that the server's certificate must have, where the address is not that name. */
   serverName?: string;
-  /** The deadline of a unary call whose context has none; 30 s by default. */
+  /** The deadline of a unary call whose context has none, all attempts together; 30 s by default. */
   timeoutMs?: number;
   /**
    * Maximum number of attempts of a unary call; 1 by default. Only calls that the contract declares idempotent are retried
@@ -97,7 +97,7 @@ export function dialGrpc(address: string, options: DialGrpcOptions): GrpcConnect
       for (const info of methodsOf(definition)) {
         const once = tracedUnary(info.fullName, callUnary(channel, info, options), server);
         if (info.definition.responseStream) client[info.key] = tracedStream(info.fullName, callStream(channel, info, options), server);
-        else client[info.key] = isIdempotent(info) ? withRetries(once, options.attempts ?? 1) : once;
+        else client[info.key] = isIdempotent(info) ? withRetries(once, options) : once;
       }
       return client as ServiceOf<D>;
     },
@@ -117,15 +117,14 @@ const asTheyAre = (bytes: Buffer): Buffer => bytes;
 function callUnary(channel: Client, info: MethodInfo, options: DialGrpcOptions): UnaryHandler {
   const path = `/${info.fullName}`;
   return async (request, given) => {
-    const context = given ?? callContext({ caller: options.caller });
+    const context = withDeadline(given, options);
     if (context.signal.aborted) throw abortError(context.signal);
     const message = encodeRequest(info, request);
-    const deadline = context.deadlineMs ?? Date.now() + (options.timeoutMs ?? timeoutMsDefault);
     const response = await new Promise<Buffer>((resolve, reject) => {
       const onAbort = (): void => call.cancel();
       const metadata = metadataFor(options, context);
       const call = withoutStackTrace(() =>
-        channel.makeUnaryRequest(path, asTheyAre, asTheyAre, message, metadata, { deadline }, (error, bytes) => {
+        channel.makeUnaryRequest(path, asTheyAre, asTheyAre, message, metadata, { deadline: context.deadlineMs! }, (error, bytes) => {
           context.signal.removeEventListener('abort', onAbort);
           if (error === null) resolve(bytes!);
           else reject(fromServiceError(error, info.fullName, context.signal));
@@ -225,9 +224,12 @@ function isIdempotent({ definition }: MethodInfo): boolean {
   return definition.options?.idempotencyLevel !== undefined;
 }
 
-function withRetries(once: UnaryHandler, attempts: number): UnaryHandler {
+function withRetries(once: UnaryHandler, options: DialGrpcOptions): UnaryHandler {
+  const { attempts = 1 } = options;
   if (attempts <= 1) return once;
-  return async (request, context) => {
+  return async (request, given) => {
+    // One deadline for all attempts.
+    const context = withDeadline(given, options);
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await once(request, context);
@@ -240,7 +242,12 @@ function withRetries(once: UnaryHandler, attempts: number): UnaryHandler {
   };
 }
 
-function hasTimeFor(waitMs: number, context: CallContext | undefined): boolean {
-  if (context === undefined) return true;
-  return !context.signal.aborted && (context.deadlineMs === undefined || Date.now() + waitMs < context.deadlineMs);
+/** Returns the context of a unary call, with the default deadline of the connection if it has none of its own. */
+function withDeadline(given: CallContext | undefined, { caller, timeoutMs = timeoutMsDefault }: DialGrpcOptions): CallContext {
+  if (given?.deadlineMs !== undefined) return given;
+  return given === undefined ? callContext({ caller, timeoutMs }) : changedContext(given, { deadlineMs: Date.now() + timeoutMs });
+}
+
+function hasTimeFor(waitMs: number, { signal, deadlineMs }: CallContext): boolean {
+  return !signal.aborted && Date.now() + waitMs < deadlineMs!;
 }

@@ -12,7 +12,7 @@ import { newId } from '../../id.js';
 import { createTestAuthority } from '../../testing/certificates.js';
 import { recordingLogger } from '../../testing/log.js';
 import { probe, type ProbeService, probeService, ProbeServiceDefinition } from '../../testing/probe-service.js';
-import { promised } from '../../testing/waiting.js';
+import { failureOf, promised } from '../../testing/waiting.js';
 import { callContext } from '#client/call-context.js';
 import { AppError } from '#client/errors/app-error.js';
 import { dialGrpc, type DialGrpcOptions, type GrpcConnection } from '#client/grpc/grpc-client.js';
@@ -319,5 +319,23 @@ describe('a server that is not running', () => {
     await new Promise((resolve) => setTimeout(resolve, 200));
     await serve({ echo: async (request) => request }, { address });
     expect(await answer).toEqual(probe('patience'));
+  });
+});
+
+describe('a call without a deadline of its own', () => {
+  it('ends at the deadline of its connection, with all of its attempts', async () => {
+    let attempts = 0;
+    const server = await serve({
+      async echo() {
+        attempts += 1;
+        await sleep(600);
+        throw new AppError('service_unavailable', 'The replica ends.');
+      },
+    });
+    const client = dial(server.address, { attempts: 3, timeoutMs: 1000 }).client(ProbeServiceDefinition);
+    const beganAtMs = performance.now();
+    expect(await failureOf(client.echo(probe('')))).toMatchObject({ reason: 'deadline_exceeded' });
+    expect(performance.now() - beganAtMs).toBeLessThan(1700);
+    expect(attempts).toBe(2);
   });
 });
