@@ -11,7 +11,7 @@ import {
   type ServiceError,
   type VerifyOptions,
 } from '@grpc/grpc-js';
-import { abortError, hasReason } from '../errors/app-error.js';
+import { abortError, AppError, hasReason } from '../errors/app-error.js';
 import { type CallContext, callContext, changedContext, consumerLeft } from '../call-context.js';
 import { decodeResponse, encodeRequest } from '../codec.js';
 import {
@@ -23,6 +23,7 @@ import {
   type UnaryHandler,
   type UntypedService,
 } from '../definition.js';
+import { InFlight } from '../in-flight.js';
 import { certificateProvider } from './certificate-provider.js';
 import { dnsRefreshOption, refreshedTarget } from './dns-refresh.js';
 import { actorKey, callerKey, commonChannelOptions, fromServiceError, keepalive } from './grpc-wire.js';
@@ -89,7 +90,12 @@ export function dialGrpc(address: string, options: DialGrpcOptions): GrpcConnect
   const named = serverName === undefined ? {} : { 'grpc.ssl_target_name_override': serverName, 'grpc.default_authority': serverName };
   const refresh = dnsRefreshMs === undefined ? {} : { [dnsRefreshOption]: dnsRefreshMs };
   const tested = keepaliveMs === undefined ? {} : keepalive(...keepaliveMs);
-  const channel = new Client(refreshedTarget(address), credentialsFor(tls, verify), { ...channelOptions, ...named, ...refresh, ...tested });
+  const channel = new Channel(refreshedTarget(address), credentialsFor(tls, verify), {
+    ...channelOptions,
+    ...named,
+    ...refresh,
+    ...tested,
+  });
   const server = serverAddressOf(address);
   return {
     client<D extends ServiceDefinition>(definition: D): ServiceOf<D> {
@@ -112,9 +118,47 @@ function credentialsFor(tls: Tls | undefined, verify: VerifyOptions): ChannelCre
   return experimental.createCertificateProviderChannelCredentials(provider, provider, verify);
 }
 
+/** A channel of grpc-js, which by itself lets calls in flight continue after it was closed, and so a watch forever. */
+class Channel extends Client {
+  readonly #calls = new InFlight<{ cancel(): void }>();
+  #lastNumber = 0;
+  #isClosed = false;
+
+  /** Returns the number of a call that begins. Raises cancelled if the channel is closed. */
+  begin(): number {
+    if (this.#isClosed) throw closed();
+    return (this.#lastNumber += 1);
+  }
+
+  /** Notes a call in flight. */
+  began(number: number, call: { cancel(): void }): void {
+    this.#calls.set(number, call);
+  }
+
+  ended(number: number): void {
+    this.#calls.delete(number);
+  }
+
+  /** Returns the error of a failed call. `signal` is the caller's. */
+  errorOf(error: ServiceError, rpc: string, signal: AbortSignal): AppError {
+    return this.#isClosed ? closed() : fromServiceError(error, rpc, signal);
+  }
+
+  /** Cancels the calls in flight. */
+  override close(): void {
+    this.#isClosed = true;
+    for (const call of this.#calls.values()) call.cancel();
+    super.close();
+  }
+}
+
+function closed(): AppError {
+  return new AppError('cancelled', 'This client was closed.');
+}
+
 const asTheyAre = (bytes: Buffer): Buffer => bytes;
 
-function callUnary(channel: Client, info: MethodInfo, options: DialGrpcOptions): UnaryHandler {
+function callUnary(channel: Channel, info: MethodInfo, options: DialGrpcOptions): UnaryHandler {
   const path = `/${info.fullName}`;
   return async (request, given) => {
     const context = withDeadline(given, options);
@@ -123,26 +167,31 @@ function callUnary(channel: Client, info: MethodInfo, options: DialGrpcOptions):
     const response = await new Promise<Buffer>((resolve, reject) => {
       const onAbort = (): void => call.cancel();
       const metadata = metadataFor(options, context);
+      const number = channel.begin();
+      const onEnd = (error: ServiceError | null, bytes?: Buffer): void => {
+        channel.ended(number);
+        context.signal.removeEventListener('abort', onAbort);
+        if (error === null) resolve(bytes!);
+        else reject(channel.errorOf(error, info.fullName, context.signal));
+      };
       const call = withoutStackTrace(() =>
-        channel.makeUnaryRequest(path, asTheyAre, asTheyAre, message, metadata, { deadline: context.deadlineMs! }, (error, bytes) => {
-          context.signal.removeEventListener('abort', onAbort);
-          if (error === null) resolve(bytes!);
-          else reject(fromServiceError(error, info.fullName, context.signal));
-        }),
+        channel.makeUnaryRequest(path, asTheyAre, asTheyAre, message, metadata, { deadline: context.deadlineMs! }, onEnd),
       );
+      channel.began(number, call);
       context.signal.addEventListener('abort', onAbort, { once: true });
     });
     return decodeResponse(info, response);
   };
 }
 
-function callStream(channel: Client, info: MethodInfo, options: DialGrpcOptions): StreamHandler {
+function callStream(channel: Channel, info: MethodInfo, options: DialGrpcOptions): StreamHandler {
   const path = `/${info.fullName}`;
   return async function* (request, given) {
     const context = given ?? callContext({ caller: options.caller });
     if (context.signal.aborted) throw abortError(context.signal);
     const callOptions: CallOptions = context.deadlineMs === undefined ? {} : { deadline: context.deadlineMs };
     const metadata = metadataFor(options, context);
+    const number = channel.begin();
     let call: ClientReadableStream<Buffer>;
     let sending: Sending | undefined;
     if (info.definition.requestStream) {
@@ -153,6 +202,7 @@ function callStream(channel: Client, info: MethodInfo, options: DialGrpcOptions)
       const message = encodeRequest(info, request);
       call = withoutStackTrace(() => channel.makeServerStreamRequest(path, asTheyAre, asTheyAre, message, metadata, callOptions));
     }
+    channel.began(number, call);
     const onAbort = (): void => call.cancel();
     context.signal.addEventListener('abort', onAbort, { once: true });
     try {
@@ -164,8 +214,9 @@ function callStream(channel: Client, info: MethodInfo, options: DialGrpcOptions)
     } catch (error) {
       const failed = sending?.failure();
       if (failed !== undefined) throw failed.error;
-      throw isServiceError(error) ? fromServiceError(error, info.fullName, context.signal) : error;
+      throw isServiceError(error) ? channel.errorOf(error, info.fullName, context.signal) : error;
     } finally {
+      channel.ended(number);
       context.signal.removeEventListener('abort', onAbort);
       sending?.stop();
       call.cancel();

@@ -12,7 +12,7 @@ import { newId } from '../../id.js';
 import { createTestAuthority } from '../../testing/certificates.js';
 import { recordingLogger } from '../../testing/log.js';
 import { probe, type ProbeService, probeService, ProbeServiceDefinition } from '../../testing/probe-service.js';
-import { failureOf, promised } from '../../testing/waiting.js';
+import { failureOf, promised, untilTrue } from '../../testing/waiting.js';
 import { callContext } from '#client/call-context.js';
 import { AppError } from '#client/errors/app-error.js';
 import { dialGrpc, type DialGrpcOptions, type GrpcConnection } from '#client/grpc/grpc-client.js';
@@ -319,6 +319,40 @@ describe('a server that is not running', () => {
     await new Promise((resolve) => setTimeout(resolve, 200));
     await serve({ echo: async (request) => request }, { address });
     expect(await answer).toEqual(probe('patience'));
+  });
+});
+
+describe('a connection that is closed', () => {
+  it('cancels its calls in flight, and refuses further calls', async () => {
+    const aborted: string[] = [];
+    const untilAborted = (text: string, signal: AbortSignal): Promise<void> =>
+      new Promise((resolve) => signal.addEventListener('abort', () => resolve(void aborted.push(text))));
+    const begun = promised<void>();
+    const server = await serve({
+      async echo(request, callee) {
+        await untilAborted('echo', callee!.signal);
+        return request;
+      },
+      async *watchTicks(_, callee) {
+        yield probe('1');
+        begun.resolve();
+        await untilAborted('watch', callee!.signal);
+      },
+    });
+    const connection = dialGrpc(server.address, { caller: 'gateway', attempts: 3 });
+    const client = connection.client(ProbeServiceDefinition);
+    const watched = (async () => {
+      for await (const _tick of client.watchTicks(probe(''), context));
+    })();
+    const failures = Promise.all([failureOf(client.echo(probe(''), context)), failureOf(watched)]);
+    await begun.promise;
+    connection.close();
+    const timeLimit = sleep(3000, 'still in flight', { ref: false });
+    expect(await Promise.race([failures, timeLimit])).toMatchObject([{ reason: 'cancelled' }, { reason: 'cancelled' }]);
+    await untilTrue(() => aborted.length === 2);
+    expect(aborted.toSorted()).toEqual(['echo', 'watch']);
+    expect(await failureOf(client.echo(probe(''), context))).toMatchObject({ reason: 'cancelled' });
+    await expect(client.watchTicks(probe(''), context)[Symbol.asyncIterator]().next()).rejects.toMatchObject({ reason: 'cancelled' });
   });
 });
 
