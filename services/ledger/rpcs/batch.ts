@@ -38,7 +38,8 @@ export function batch(
   { operations, log }: Pick<RpcDeps, 'log'> & { readonly operations: Operations },
 ): AsyncIterable<BatchResponse> {
   const methods = { ...operations } as unknown as Record<string, UnaryHandler>;
+  // An operation with more checkpoints is refused for that, not for its weight.
   const weightOf = ({ $case, value }: { $case: string; value: unknown }): number =>
-    $case === 'checkpoint' ? (value as CheckpointRequest).items.length : 1;
+    $case === 'checkpoint' ? Math.min((value as CheckpointRequest).items.length, checkpointItemsMax) : 1;
   return answerBatches(requests, context, { responseType: BatchResponse, methods, weightOf, log }) as AsyncIterable<BatchResponse>;
 }
