@@ -1,14 +1,14 @@
 // Secrets in a table and their keys in a file: through rotation, a missing file and a lost key.
-import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { type Database, openDatabase } from '../db/open.js';
 import { processInfo } from '../process/process-info.js';
 import { recordingLogger } from '../testing/log.js';
 import { eventually } from '../testing/waiting.js';
 import { SecretBox, sealedWith } from './secret-box.js';
-import { newSecretKey, readSecretKeys, writeSecretKeys } from './secret-key.js';
+import { createSecretKeys, newSecretKey, readSecretKeys, writeSecretKeys } from './secret-key.js';
 import { SecretKeyFile } from './secret-keys.js';
 import { SecretKeeper, type SealedSecret } from './secret-keeper.js';
 
@@ -58,6 +58,17 @@ it('gets a key file that only its owner can read, once', async () => {
   expect(readFileSync(file, 'utf8')).toBe(content);
   writeFileSync(file, 'short');
   expect(() => new SecretKeyFile(file)).toThrow('does not hold a key');
+});
+
+it('keeps the key that another container has just created, whose process has the same id', () => {
+  createSecretKeys(file);
+  const content = readFileSync(file, 'utf8');
+  // What the other process has not removed yet.
+  const other = `${file}.${process.pid}.part`;
+  linkSync(file, other);
+  createSecretKeys(file);
+  expect(readFileSync(file, 'utf8')).toBe(content);
+  expect(readdirSync(dirname(file))).toEqual([basename(file), basename(other)]);
 });
 
 it('seals secrets with a new key, opens them with the old one until then, and reports which key has how many', async () => {

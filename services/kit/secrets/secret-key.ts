@@ -83,7 +83,8 @@ function flushFolder(path: string): void {
 
 function writeBeside(path: string, keys: readonly SecretKey[]): string {
   mkdirSync(dirname(path), { recursive: true });
-  const temporary = `${path}.${process.pid}.part`;
+  // Processes in different containers may have the same id, and the file of another one may be linked to the path already.
+  const temporary = `${path}.${randomBytes(8).toString('hex')}.part`;
   writeFileSync(temporary, keys.map(({ key }) => `${key.toString('base64')}\n`).join(''), { mode: 0o600, flush: true });
   return temporary;
 }
