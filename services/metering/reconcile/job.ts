@@ -6,9 +6,10 @@ import { callContext } from '#client/call-context.js';
 import { BatchGetHoldsRequest } from '#proto/ledger/v1/ledger.js';
 import { type Drift, DriftCheck, Reconciliation } from '#proto/metering/v1/metering.js';
 import { repeat } from '#kit/repeat.js';
-import { claimRun, ensureRuns, readRuns, type RunState, storeRun } from '../store/reconcile-state.js';
+import { ensureRuns, readRuns, type RunState } from '../store/reconcile-state.js';
 import { rebuildRollups } from '../store/sums/rollup-steps.js';
 import type { Extent } from '../store/reconcile.js';
+import { type ClaimTimes, type RunClaim, takeRun } from './claim.js';
 import { examine, type Findings, type ReconcileDeps, secondLook } from './examine.js';
 import { type CallName, distinct, identityOf } from './judge.js';
 import { examinePage } from './pages.js';
@@ -19,8 +20,7 @@ import { currentDrifts, driftsMax, noResults, type Results, resultsOf, wrongBook
 const youngMs = 10_000;
 /** How far a run reaches back before the end of the previous one, for clocks that differ. Calls that were in progress then are examined again anyway. */
 const overlapMs = 10_000;
-/** A run whose replica died is taken over after this. */
-const claimMs = 600_000;
+const claimTimesDefault: ClaimTimes = { claimMs: 600_000, renewMs: 60_000 };
 /** Maximum number of calls in progress that are remembered; those beyond are left to the full run. */
 const unfinishedMax = 10_000;
 /** Maximum number of quarter hours whose sums may be compared at the end; those beyond are left to later runs. */
@@ -37,7 +37,10 @@ export class ReconcileJob {
   private readonly outcome = new AbortController();
   private stopRepeating: () => Promise<void> = async () => {};
 
-  constructor(private readonly deps: ReconcileDeps & { readonly log: Logger }) {}
+  constructor(
+    private readonly deps: ReconcileDeps & { readonly log: Logger },
+    private readonly claimTimes = claimTimesDefault,
+  ) {}
 
   start(): void {
     const { config, log } = this.deps;
@@ -63,19 +66,20 @@ export class ReconcileJob {
     const runs = await readRuns(db);
     this.results = resultsOf(runs);
     for (const run of runs.toSorted((a, b) => (a.name > b.name ? -1 : 1))) {
-      const nowMs = clock.nowMs();
-      if (run.dueAtMs > nowMs || !(await claimRun(db, run, nowMs + claimMs))) continue;
+      if (run.dueAtMs > clock.nowMs()) continue;
+      const claim = await takeRun(run, this.deps, this.claimTimes);
+      if (claim === undefined) continue;
       try {
-        await (run.name === 'recent' ? this.runRecent(run) : this.runFull(run));
+        await (run.name === 'recent' ? this.runRecent(run, claim) : this.runFull(run, claim));
       } catch (error) {
-        await storeRun(db, { ...run, dueAtMs: clock.nowMs() + this.deps.config.reconcileIntervalMs });
+        await claim.store({ ...run, dueAtMs: clock.nowMs() + this.deps.config.reconcileIntervalMs });
         throw error;
       }
     }
   }
 
-  private async runRecent(run: RunState): Promise<void> {
-    const { clock, config, db } = this.deps;
+  private async runRecent(run: RunState, claim: RunClaim): Promise<void> {
+    const { clock, config } = this.deps;
     const startedAtMs = clock.nowMs();
     const untilMs = startedAtMs - youngMs;
     const before = currentDrifts(this.results);
@@ -88,7 +92,7 @@ export class ReconcileJob {
     const accounts = wrongBooks(this.results);
     if (accounts.length <= wrongBooksMax) for (const accountId of accounts) drifts.push(...(await this.verify(accountId, tally)));
     const result = this.finish(tally, drifts, before);
-    await storeRun(db, {
+    await claim.store({
       ...run,
       dueAtMs: clock.nowMs() + config.reconcileIntervalMs,
       watermarkMs: untilMs,
@@ -102,8 +106,8 @@ export class ReconcileJob {
     this.results = { ...this.results, recent: result };
   }
 
-  private async runFull(run: RunState): Promise<void> {
-    const { clock, config, db } = this.deps;
+  private async runFull(run: RunState, claim: RunClaim): Promise<void> {
+    const { clock, config } = this.deps;
     const tally = run.progress.length === 0 ? tallyFrom(clock.nowMs()) : tallyOf(Reconciliation.decode(run.progress));
     const known = tally.drifts.splice(0);
     const pageToken = await this.walk({ accountId: '', fromMs: 0, untilMs: 0 }, run.pageToken, tally, config.reconcileSliceMs);
@@ -111,13 +115,13 @@ export class ReconcileJob {
     const drifts = distinct([...known, ...found, ...(await this.examineSums(tally, found))]);
     if (pageToken !== '') {
       const progress = Reconciliation.encode({ ...tally.sums, drifts: drifts.slice(0, driftsMax) }).finish();
-      await storeRun(db, { ...run, dueAtMs: clock.nowMs(), pageToken, progress });
+      await claim.store({ ...run, dueAtMs: clock.nowMs(), pageToken, progress });
       return;
     }
     drifts.push(...(await this.verify('', tally)));
     const result = this.finish(tally, drifts, currentDrifts(this.results));
     const dueAtMs = Number(result.startedAtMs) + config.reconcileFullIntervalMs;
-    await storeRun(db, { ...run, dueAtMs, pageToken: '', progress: Buffer.alloc(0), result: Reconciliation.encode(result).finish() });
+    await claim.store({ ...run, dueAtMs, pageToken: '', progress: Buffer.alloc(0), result: Reconciliation.encode(result).finish() });
     this.results = { ...this.results, full: result };
   }
 

@@ -57,11 +57,11 @@ export async function claimRun(db: Database, run: RunState, untilMs: number): Pr
   return (await db.knex('reconcile_state').where({ name: run.name, due_at_ms: run.dueAtMs }).update({ due_at_ms: untilMs })) === 1;
 }
 
-/** Stores the state of a run. */
-export async function storeRun(db: Database, run: RunState): Promise<void> {
+/** Stores the state of a run that is claimed until then; changes nothing when another replica has claimed it meanwhile. */
+export async function storeRun(db: Database, run: RunState, claimedUntilMs: number): Promise<void> {
   await db
     .knex('reconcile_state')
-    .where({ name: run.name })
+    .where({ name: run.name, due_at_ms: claimedUntilMs })
     .update({
       due_at_ms: run.dueAtMs,
       watermark_ms: run.watermarkMs,

@@ -1,0 +1,99 @@
+// Replicas of metering share the runs of the reconcile job: each run belongs to the replica that claimed it, for as long as it takes.
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ManualClock } from '#kit/clock.js';
+import { parseSettings } from '#kit/config/settings.js';
+import { migrate } from '#kit/db/migrations/migrate.js';
+import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
+import { silentLog } from '#kit/testing/log.js';
+import { promised } from '#kit/testing/waiting.js';
+import { ListHoldsResponse, VerifyResponse } from '#proto/ledger/v1/ledger.js';
+import { Reconciliation } from '#proto/metering/v1/metering.js';
+import { meteringSettings } from '../config.js';
+import { LeaseGrace } from '../leases/lease-grace.js';
+import { migrations } from '../migrations/index.js';
+import { readRuns } from '../store/reconcile-state.js';
+import { until } from '../testing/harness.js';
+import { ReconcileJob } from './job.js';
+import { PriceBook } from './price-book.js';
+
+const minuteMs = 60_000;
+const claimMs = 10 * minuteMs;
+
+describe.each(testEngines)('a reconcile run on %s', (engine) => {
+  let database: TestDatabase;
+  let clock: ManualClock;
+
+  beforeEach(async () => {
+    clock = new ManualClock();
+    database = await createTestDatabase(engine);
+    await migrate(database.db, migrations);
+  });
+
+  afterEach(() => database.drop());
+
+  /** Returns the job of a replica that renews its claims this often, and whose ledger verifies all books by `verify`. */
+  function replica(renewMs: number, verify: () => Promise<VerifyResponse>): ReconcileJob {
+    const config = parseSettings(meteringSettings, {});
+    return new ReconcileJob(
+      {
+        config,
+        db: database.db,
+        clock,
+        ledger: {
+          batchGetHolds: () => Promise.reject(new Error('no calls')),
+          listHolds: async () => ListHoldsResponse.fromPartial({}),
+          verify,
+        },
+        prices: new PriceBook({ listPriceVersions: async () => ({ prices: [] }) }, clock),
+        grace: new LeaseGrace(clock, config),
+        log: silentLog,
+      },
+      { claimMs, renewMs },
+    );
+  }
+
+  const fullRun = async () => (await readRuns(database.db)).find(({ name }) => name === 'full')!;
+  const verified = (accounts: bigint) => VerifyResponse.fromPartial({ accountsChecked: accounts });
+
+  it('is not taken over while it lasts, however long that is', async () => {
+    const [begun, books] = [promised<void>(), promised<VerifyResponse>()];
+    const slow = replica(5, () => {
+      begun.resolve();
+      return books.promise;
+    });
+    const running = slow.tick();
+    await begun.promise;
+    let takenOver = 0;
+    const other = replica(5, async () => {
+      takenOver += 1;
+      return verified(0n);
+    });
+    for (let minutes = 0; minutes < 30; minutes += 5) {
+      clock.advance(5 * minuteMs);
+      await until(async () => (await fullRun()).dueAtMs === clock.nowMs() + claimMs);
+      await other.tick();
+    }
+    expect(takenOver).toBe(0);
+    books.resolve(verified(7n));
+    await running;
+    expect(Reconciliation.decode((await fullRun()).result)).toMatchObject({ accountsChecked: 7n });
+  });
+
+  it('that another replica took over does not change when its first replica is heard of again', async () => {
+    const [begun, lost] = [promised<void>(), promised<void>()];
+    const stalled = replica(60 * minuteMs, async () => {
+      begun.resolve();
+      await lost.promise;
+      throw new Error('the ledger was lost');
+    });
+    const running = stalled.tick();
+    await begun.promise;
+    clock.advance(claimMs + 1);
+    await replica(60 * minuteMs, async () => verified(7n)).tick();
+    const stored = await fullRun();
+    expect(Reconciliation.decode(stored.result)).toMatchObject({ accountsChecked: 7n });
+    lost.resolve();
+    await expect(running).rejects.toThrow('the ledger was lost');
+    expect(await fullRun()).toEqual(stored);
+  });
+});
