@@ -99,7 +99,7 @@ export function connect(options: ConnectOptions): Tollgate {
     const client = to('ledger').client(LedgerServiceDefinition);
     if (options.batch !== true) return completing(LedgerServiceDefinition, client);
     const operations = ['hold', 'checkpoint', 'settle', 'release'] as const;
-    const batched = batchClient(LedgerServiceDefinition, client, { method: 'batch', operations, caller, log, timeoutMs });
+    const batched = batchClient(LedgerServiceDefinition, client, { method: 'batch', operations, caller, log, timeoutMs, attempts });
     closers.push(batched.close);
     return completing(LedgerServiceDefinition, batched.client);
   }
@@ -113,6 +113,7 @@ export function connect(options: ConnectOptions): Tollgate {
       caller,
       log,
       timeoutMs,
+      attempts,
     });
     closers.push(batched.close);
     return completing(MeteringServiceDefinition, batched.client);

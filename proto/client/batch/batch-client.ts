@@ -11,6 +11,7 @@ import {
   type StreamHandler,
   type UntypedService,
 } from '../definition.js';
+import { type CallingOptions, withRetries } from '../retries.js';
 
 /** The methods of a definition that have the shape of batch-contract.ts. */
 type BatchMethod<D extends ServiceDefinition> = {
@@ -30,18 +31,14 @@ type CaseOf<D extends ServiceDefinition, S extends keyof D['methods']> =
     : never;
 
 /** Options of `batchClient`. */
-export interface BatchClientOptions<S, K> {
+export interface BatchClientOptions<S, K> extends CallingOptions {
   /** The method that carries the others. */
   readonly method: S;
   /** The methods that it carries; the rest of the client is unchanged. */
   readonly operations: readonly K[];
-  /** The name under which this process calls. */
-  readonly caller: string;
   readonly log: BatchLog;
   /** How long one stream is used before the next one takes over; half a minute by default. */
   readonly renewMs?: number;
-  /** The deadline of a call that has none of its own; 30 s by default. */
-  readonly timeoutMs?: number | undefined;
 }
 
 /** The batching client, and a function that closes it. */
@@ -73,9 +70,11 @@ export function batchClient<D extends ServiceDefinition, S extends BatchMethod<D
     ...(renewMs === undefined ? {} : { renewMs }),
   });
   const batched: UntypedService = { ...(client as UntypedService) };
-  for (const { key, fullName } of methodsOf(definition)) {
+  for (const operation of methodsOf(definition)) {
+    const { key, fullName } = operation;
     if (!(options.operations as readonly string[]).includes(key)) continue;
-    batched[key] = tracedUnary(fullName, (request, context) => stream.call({ $case: key, value: request }, context));
+    const once = tracedUnary(fullName, (request, context) => stream.call({ $case: key, value: request }, context));
+    batched[key] = withRetries(operation, once, options);
   }
   return { client: batched as ServiceOf<D>, close: () => stream.close() };
 }

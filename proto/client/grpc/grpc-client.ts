@@ -11,8 +11,8 @@ import {
   type ServiceError,
   type VerifyOptions,
 } from '@grpc/grpc-js';
-import { abortError, AppError, hasReason } from '../errors/app-error.js';
-import { type CallContext, callContext, changedContext, consumerLeft } from '../call-context.js';
+import { abortError, AppError } from '../errors/app-error.js';
+import { type CallContext, callContext, consumerLeft } from '../call-context.js';
 import { decodeResponse, encodeRequest } from '../codec.js';
 import {
   type MethodInfo,
@@ -27,6 +27,7 @@ import { InFlight } from '../in-flight.js';
 import { certificateProvider } from './certificate-provider.js';
 import { dnsRefreshOption, refreshedTarget } from './dns-refresh.js';
 import { actorKey, callerKey, commonChannelOptions, fromServiceError, keepalive } from './grpc-wire.js';
+import { type CallingOptions, withDeadline, withRetries } from '../retries.js';
 import { injectTraceContext } from '../traceparent.js';
 import { serverAddressOf, tracedStream, tracedUnary } from '../client-span.js';
 import { readAhead } from './read-ahead.js';
@@ -35,22 +36,13 @@ import { pump } from './stream-pump.js';
 import type { Tls } from '../tls.js';
 import { TlsFiles } from '../tls-files.js';
 
-/** Options of `dialGrpc`. */
-export interface DialGrpcOptions {
-  /** The name under which this process calls; under TLS the certificate identifies it instead. */
-  caller: string;
+/** Options of `dialGrpc`. Under TLS the certificate identifies the caller instead of its name. */
+export interface DialGrpcOptions extends CallingOptions {
   tls?: Tls;
   /** The service that the server's certificate must name, under TLS; absent: any certificate of the authority for the host is accepted. */
   service?: string;
   /** The name that the server's certificate must have, where the address is not that name. */
   serverName?: string;
-  /** The deadline of a unary call whose context has none, all attempts together; 30 s by default. */
-  timeoutMs?: number;
-  /**
-   * Maximum number of attempts of a unary call; 1 by default. Only calls that the contract declares idempotent are retried
-   * (idempotency_level), only after service_unavailable, and never past their deadline.
-   */
-  attempts?: number;
   /** How often a name is looked up, so that added replicas are found; every 10 s by default. */
   dnsRefreshMs?: number;
   /** How often the connection is tested while calls are in flight, and how long a test may take; 5 s and 10 s by default. */
@@ -79,10 +71,6 @@ const channelOptions = {
   'grpc.max_reconnect_backoff_ms': 1000,
 } as const;
 
-const timeoutMsDefault = 30_000;
-// Doubled at each retry, and jittered by half, so that many callers do not retry in step.
-const retryWaitMs = 50;
-
 /** Returns a connection to "host:port", "unix:/path" or a list of them in grpc-js's target syntax. Does not wait for the server. */
 export function dialGrpc(address: string, options: DialGrpcOptions): GrpcConnection {
   const { tls, service, serverName, dnsRefreshMs, keepaliveMs } = options;
@@ -103,7 +91,7 @@ export function dialGrpc(address: string, options: DialGrpcOptions): GrpcConnect
       for (const info of methodsOf(definition)) {
         const once = tracedUnary(info.fullName, callUnary(channel, info, options), server);
         if (info.definition.responseStream) client[info.key] = tracedStream(info.fullName, callStream(channel, info, options), server);
-        else client[info.key] = isIdempotent(info) ? withRetries(once, options) : once;
+        else client[info.key] = withRetries(info, once, options);
       }
       return client as ServiceOf<D>;
     },
@@ -269,36 +257,4 @@ function metadataFor(options: DialGrpcOptions, { actorToken }: CallContext): Met
   if (actorToken !== undefined) metadata.set(actorKey, actorToken);
   injectTraceContext(metadata);
   return metadata;
-}
-
-function isIdempotent({ definition }: MethodInfo): boolean {
-  return definition.options?.idempotencyLevel !== undefined;
-}
-
-function withRetries(once: UnaryHandler, options: DialGrpcOptions): UnaryHandler {
-  const { attempts = 1 } = options;
-  if (attempts <= 1) return once;
-  return async (request, given) => {
-    // One deadline for all attempts.
-    const context = withDeadline(given, options);
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await once(request, context);
-      } catch (error) {
-        const waitMs = retryWaitMs * 2 ** (attempt - 1) * (0.5 + Math.random());
-        if (attempt >= attempts || !hasReason(error, 'service_unavailable') || !hasTimeFor(waitMs, context)) throw error;
-        await new Promise((resolve) => setTimeout(resolve, waitMs));
-      }
-    }
-  };
-}
-
-/** Returns the context of a unary call, with the default deadline of the connection if it has none of its own. */
-function withDeadline(given: CallContext | undefined, { caller, timeoutMs = timeoutMsDefault }: DialGrpcOptions): CallContext {
-  if (given?.deadlineMs !== undefined) return given;
-  return given === undefined ? callContext({ caller, timeoutMs }) : changedContext(given, { deadlineMs: Date.now() + timeoutMs });
-}
-
-function hasTimeFor(waitMs: number, { signal, deadlineMs }: CallContext): boolean {
-  return !signal.aborted && Date.now() + waitMs < deadlineMs!;
 }

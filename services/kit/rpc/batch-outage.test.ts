@@ -101,6 +101,23 @@ describe('a stream that breaks', () => {
     ]);
   });
 
+  it('makes a client that retries send its idempotent calls to another replica', async () => {
+    let first: number | undefined;
+    const replica = (index: number): BatchedMethods => ({
+      release: (request) => {
+        first ??= index;
+        return first === index ? stuck() : echoing(request);
+      },
+    });
+    const servers = [await serve(replica(0)), await serve(replica(1))];
+    const tollgate = connect({ address: replicas(...servers), caller: 'gateway', batch: true });
+    closeAll.push(tollgate.close);
+    const call = tollgate.ledger.release({ holdId: 'again' });
+    await untilTrue(() => first !== undefined);
+    await servers[first!]!.stop(0);
+    expect((await call).hold!.id).toBe('again');
+  });
+
   it('does not keep callers past their deadlines while no server is there', async () => {
     const { client } = dial(`127.0.0.1:${await freePort()}`);
     for (let call = 0; call < 20; call += 1) {
