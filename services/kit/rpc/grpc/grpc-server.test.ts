@@ -1,6 +1,8 @@
 // What only a server has: health, reflection, a graceful stop, and refused connections.
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -186,6 +188,21 @@ describe('stopping', () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     await server.stop(50);
     await cutOff;
+  });
+});
+
+describe('a connection that its peer neither uses nor closes', () => {
+  it.each(['plain', 'encrypted'])('does not keep the server from stopping, %s', async (kind) => {
+    const authority = createTestAuthority();
+    closeAll.push(() => authority.drop());
+    const tls = kind === 'plain' ? {} : { address: 'localhost:0', tls: authority.issue('ledger') };
+    const server = await serve({}, tls);
+    // It is not read, and so does not notice that the server has closed it.
+    const idle = connect(server.port, 'localhost');
+    closeAll.push(() => void idle.destroy());
+    await once(idle, 'connect');
+    const stopped = server.stop(200).then(() => 'stopped');
+    expect(await Promise.race([stopped, sleep(4000, 'waiting', { ref: false })])).toBe('stopped');
   });
 });
 

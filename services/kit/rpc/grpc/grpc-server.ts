@@ -75,6 +75,9 @@ export interface GrpcServer {
   stop(graceMs: number): Promise<void>;
 }
 
+/** How long connections may take to close after their calls were aborted. One whose peer hangs, or has vanished, may never close. */
+const closingMsMax = 500;
+
 /** Starts serving. Throws when the address is in use, or is open to the network without TLS. */
 export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> {
   const { address, tls, log } = options;
@@ -112,9 +115,16 @@ export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> 
       health.setServing(false);
       for (const watch of watches) watch.abort(new AppError('service_unavailable', 'This server is stopping; another one can be watched.'));
       for (const requests of reading) requests.end();
-      const cutOff = setTimeout(() => server.forceShutdown(), graceMs);
-      await new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
-      clearTimeout(cutOff);
+      await new Promise<void>((resolve) => {
+        let timer = setTimeout(() => {
+          server.forceShutdown();
+          timer = setTimeout(resolve, closingMsMax);
+        }, graceMs);
+        server.tryShutdown(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
       healthServer.forceShutdown();
     },
   };
