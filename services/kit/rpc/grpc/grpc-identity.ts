@@ -1,4 +1,5 @@
 // Identifies the caller: by its certificate under TLS, by the name that it sends where only trusted processes can connect.
+import type { Http2Session } from 'node:http2';
 import type { PeerCertificate } from 'node:tls';
 import type { ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
 import { AppError } from '#client/errors/app-error.js';
@@ -35,13 +36,18 @@ function claimedIdentity(call: ServerCall, assumed: string | undefined): Identit
 const identityOfSession = new WeakMap<object, Identity | undefined>();
 
 function certifiedIdentity(call: ServerCall): Identity | undefined {
-  // grpc-js has no public handle of the connection; should a later version keep it elsewhere, each call reads the certificate again.
-  const session = (call as unknown as { call?: { stream?: { session?: object } } }).call?.stream?.session;
+  // Without a session, each call reads the certificate again.
+  const session = sessionOf(call);
   if (session !== undefined && identityOfSession.has(session)) return identityOfSession.get(session);
   const certificate = call.getAuthContext().sslPeerCertificate;
   const identity = certificate === undefined ? undefined : identityOf(certificate);
   if (session !== undefined) identityOfSession.set(session, identity);
   return identity;
+}
+
+/** Returns the connection of a call. grpc-js has no public handle of it; undefined if a later version keeps it elsewhere. */
+export function sessionOf(call: ServerCall): Http2Session | undefined {
+  return (call as unknown as { call?: { stream?: { session?: Http2Session } } }).call?.stream?.session;
 }
 
 /**

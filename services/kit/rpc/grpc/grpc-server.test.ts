@@ -2,11 +2,12 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TLSSocket } from 'node:tls';
+import { connect as connectTls, TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { type Client, credentials, loadPackageDefinition, type ServiceClientConstructor, status } from '@grpc/grpc-js';
 import { service as healthService } from 'grpc-health-check';
@@ -202,6 +203,48 @@ describe('a connection that its peer neither uses nor closes', () => {
     closeAll.push(() => void idle.destroy());
     await once(idle, 'connect');
     const stopped = server.stop(200).then(() => 'stopped');
+    expect(await Promise.race([stopped, sleep(4000, 'waiting', { ref: false })])).toBe('stopped');
+  });
+});
+
+describe('a connection that was being opened when the server began to stop', () => {
+  it('is closed with its first call, and ends a watch immediately', async () => {
+    const authority = createTestAuthority();
+    closeAll.push(() => authority.drop());
+    const server = await serve(
+      {
+        async *watchTicks(_, callee) {
+          yield probe('1');
+          await once(callee!.signal, 'abort');
+        },
+      },
+      { address: 'localhost:0', tls: authority.issue('ledger') },
+    );
+    const socket = connect(server.port, 'localhost');
+    closeAll.push(() => void socket.destroy());
+    await once(socket, 'connect');
+    const stopped = server.stop(10_000).then(() => 'stopped');
+    const { ca, cert, key } = authority.issue('gateway');
+    const secure = connectTls({ socket, ca, cert, key, servername: 'localhost', ALPNProtocols: ['h2'] });
+    await once(secure, 'secureConnect');
+    const session = connectHttp2('https://localhost', { createConnection: () => secure });
+    const goaway = once(session, 'goaway');
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': `/${ProbeServiceDefinition.fullName}/WatchTicks`,
+      'content-type': 'application/grpc',
+      te: 'trailers',
+    });
+    const body = Buffer.from(JSON.stringify(probe('late')));
+    stream.end(Buffer.concat([Buffer.of(0, 0, 0, 0, body.length), body]));
+    stream.resume();
+    // Without a message, the status is in the headers.
+    expect(await once(stream, 'response')).toMatchObject([
+      { 'grpc-status': String(status.UNAVAILABLE) },
+      expect.anything(),
+      expect.anything(),
+    ]);
+    await goaway;
     expect(await Promise.race([stopped, sleep(4000, 'waiting', { ref: false })])).toBe('stopped');
   });
 });

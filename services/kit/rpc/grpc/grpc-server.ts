@@ -26,7 +26,7 @@ import {
   type StreamHandler,
   type UnaryHandler,
 } from '#client/definition.js';
-import { callerOf, refuseOpenAddress, type ServerCall } from './grpc-identity.js';
+import { callerOf, refuseOpenAddress, type ServerCall, sessionOf } from './grpc-identity.js';
 import { actorKey, commonChannelOptions, errorTrailers, headerText, keepalive } from '#client/grpc/grpc-wire.js';
 import { createHealth } from './health.js';
 import { createReflection } from './reflection.js';
@@ -86,13 +86,14 @@ export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> 
   const server = new Server({ ...commonChannelOptions, ...tested });
   const watches = new Set<AbortController>();
   const reading = new Set<RequestStream>();
+  const stopping = new AbortController();
   // grpcurl and other tools do not send a caller name, and need none where only the operator can connect.
   const unnamedCaller = address.startsWith('unix:') ? operator : undefined;
   for (const { definition, service } of options.services)
-    addService(server, definition, service, { log, tls: tls !== undefined, unnamedCaller, watches, reading });
+    addService(server, definition, service, { log, tls: tls !== undefined, unnamedCaller, watches, reading, stopping: stopping.signal });
   const serviceNames = options.services.map(({ definition }) => definition.fullName);
   const health = createHealth(serviceNames);
-  const open = { log, tls: tls !== undefined, isOpen: true, unnamedCaller: undefined, watches, reading };
+  const open = { log, tls: tls !== undefined, isOpen: true, unnamedCaller: undefined, watches, reading, stopping: stopping.signal };
   for (const { definition, service } of [health.served, ...createReflection(serviceNames)]) addService(server, definition, service, open);
   const healthServer = new Server(commonChannelOptions);
   addService(healthServer, health.served.definition, health.served.service, open);
@@ -105,15 +106,14 @@ export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> 
   // Only the operator can open the socket. Processes have an umask that creates it with this mode, so that it is never open to others.
   if (socketPath !== undefined) chmodSync(socketPath, 0o600);
 
-  let isStopping = false;
   return {
     address: socketPath === undefined ? `${address.slice(0, address.lastIndexOf(':'))}:${port}` : address,
     port: socketPath === undefined ? port : 0,
-    setServing: (serving, unready) => health.setServing(serving && !isStopping, unready),
+    setServing: (serving, unready) => health.setServing(serving && !stopping.signal.aborted, unready),
     async stop(graceMs) {
-      isStopping = true;
+      stopping.abort(new AppError('service_unavailable', 'This server is stopping; another one can be watched.'));
       health.setServing(false);
-      for (const watch of watches) watch.abort(new AppError('service_unavailable', 'This server is stopping; another one can be watched.'));
+      for (const watch of watches) watch.abort(stopping.signal.reason);
       for (const requests of reading) requests.end();
       await new Promise<void>((resolve) => {
         let timer = setTimeout(() => {
@@ -168,6 +168,8 @@ interface Serving {
   readonly watches: Set<AbortController>;
   /** Requests of open calls that stream them. */
   readonly reading: Set<RequestStream>;
+  /** Aborts when the server begins to stop. */
+  readonly stopping: AbortSignal;
 }
 
 type UnaryCall = ServerUnaryCall<Buffer, Buffer>;
@@ -199,6 +201,7 @@ function addService(server: Server, definition: ServiceDefinition, service: obje
 
 function serveUnary(info: MethodInfo, handler: UnaryHandler, serving: Serving): (call: UnaryCall, answer: sendUnaryData<Buffer>) => void {
   return (call, answer) => {
+    if (serving.stopping.aborted) closeLate(call);
     const abort = abortOnCancel(call);
     const work = async (): Promise<Buffer> => {
       const context = contextOf(call, abort.signal, serving);
@@ -220,6 +223,10 @@ function serveStream(info: MethodInfo, handler: StreamHandler, serving: Serving)
   return (call) => {
     const abort = abortOnCancel(call);
     if (isWatch) serving.watches.add(abort);
+    if (serving.stopping.aborted) {
+      closeLate(call);
+      if (isWatch) abort.abort(serving.stopping.reason);
+    }
     let requests: RequestStream | undefined;
     const work = async (): Promise<void> => {
       const context = contextOf(call, abort.signal, serving);
@@ -227,6 +234,7 @@ function serveStream(info: MethodInfo, handler: StreamHandler, serving: Serving)
         const sent = call.iterator({ destroyOnReturn: false }) as AsyncIterator<unknown>;
         requests = new RequestStream(sent, abort.signal, (bytes) => decodeRequest(info, bytes as Buffer));
         serving.reading.add(requests);
+        if (serving.stopping.aborted) requests.end();
       }
       const responses = handler(requests ?? decodeRequest(info, (call as ServerWritableStream<Buffer, Buffer>).request), context);
       await pump(responses, call, abort.signal, (response) => encodeResponse(info, response));
@@ -242,6 +250,14 @@ function serveStream(info: MethodInfo, handler: StreamHandler, serving: Serving)
         if (requests !== undefined) serving.reading.delete(requests);
       });
   };
+}
+
+/**
+ * Closes the connection of a call that has begun on a stopping server as soon as its calls have ended: grpc-js does not close a connection that was being
+ * opened when the server began to stop.
+ */
+function closeLate(call: ServerCall): void {
+  sessionOf(call)?.close();
 }
 
 /** Returns a signal that aborts when the caller cancels or disconnects, or its deadline passes. */
