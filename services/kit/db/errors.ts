@@ -19,10 +19,12 @@ export function isDuplicate(error: unknown): boolean {
   return errno === 1062 || code === 'SQLITE_CONSTRAINT_PRIMARYKEY' || code === 'SQLITE_CONSTRAINT_UNIQUE';
 }
 
-/** Reports whether the table (1050), column (1060) or index (1061) that a statement creates exists. MySQL only. */
-export function isAlreadyThere(error: unknown): boolean {
-  const { errno } = driverError(error);
-  return errno === 1050 || errno === 1060 || errno === 1061;
+/**
+ * Reports whether the table (1050), column (1060) or index (1061) that a statement creates exists, or the table (1051), column or index (1091) that it drops
+ * does not. MySQL only.
+ */
+export function isAlreadyDone(error: unknown): boolean {
+  return [1050, 1060, 1061, 1051, 1091].includes(driverError(error).errno ?? 0);
 }
 
 /** Reports whether the table does not exist (1146). MySQL only. */

@@ -34,6 +34,31 @@ it('resumes a migration that was interrupted', async () => {
   expect(indexes).toHaveLength(1);
 });
 
+it('resumes after every statement that was done but not recorded', async () => {
+  const migration: Migration = {
+    name: '0003-counters',
+    statements: (sql) => [
+      `CREATE TABLE counter (id ${sql.int64} NOT NULL PRIMARY KEY, number ${sql.int64} NOT NULL, old ${sql.int64} NULL) ${sql.tableOptions}`,
+      'CREATE INDEX counter_by_number ON counter (number)',
+      'INSERT INTO counter (id, number) VALUES (1, 0)',
+      'UPDATE counter SET number = number + 1',
+      'DROP INDEX counter_by_number ON counter',
+      'ALTER TABLE counter DROP COLUMN old',
+      'DROP TABLE thing',
+    ],
+  };
+  for (let step = 1; step <= 7; step += 1) {
+    await test.db.knex.raw(
+      `CREATE TRIGGER interrupt BEFORE INSERT ON schema_migration FOR EACH ROW
+         IF NEW.name = '0003-counters ${step}' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'interrupted'; END IF`,
+    );
+    await expect(migrate(test.db, [migration])).rejects.toThrow('interrupted');
+    await test.db.knex.raw('DROP TRIGGER interrupt');
+  }
+  expect(await migrate(test.db, [migration])).toEqual(['0003-counters']);
+  expect(await test.db.knex('counter').select()).toEqual([{ id: '1', number: '1' }]);
+});
+
 it('waits for a server that does not run yet, but not for a login that is refused', async () => {
   const server = new URL(test.url);
   const proxy = createServer((client) => {

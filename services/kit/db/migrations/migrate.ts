@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import { type Dialect, dialects } from './dialect.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '../../log.js';
-import { isAlreadyThere, isConnectionLost, isLoginRefused, isNotPermitted, isTableMissing } from '../errors.js';
+import { isAlreadyDone, isConnectionLost, isLoginRefused, isNotPermitted, isTableMissing } from '../errors.js';
 import { holdingLease } from './migration-lease.js';
 import { type Database, openDatabase } from '../open.js';
 import { whenReachable } from '../when-reachable.js';
@@ -79,8 +79,8 @@ async function applyPending(db: Database, migrations: readonly Migration[]): Pro
       for (const [index, statement] of migration.statements(dialect).entries()) {
         const step = `${migration.name} ${index + 1}`;
         if (done.has(step)) continue;
-        await runStatement(knex, statement);
-        if (db.engine === 'mysql') await knex('schema_migration').insert({ name: step });
+        if (db.engine === 'sqlite') await knex.raw(statement);
+        else await runStep(knex, step, statement);
       }
       await knex('schema_migration').insert({ name: migration.name });
       applied.push(migration.name);
@@ -101,15 +101,18 @@ async function applyPending(db: Database, migrations: readonly Migration[]): Pro
 }
 
 /**
- * Runs a statement of a migration. MySQL commits each one by itself, so a process that dies may leave a statement done but not
- * recorded; therefore it is no error that the object already exists.
+ * Runs a statement of a migration on MySQL, and records it. A statement that changes rows is committed together with its record. One that changes the schema
+ * is committed by itself, so a process that dies may leave it done but not recorded; therefore it is no error that it is done already.
  */
-async function runStatement(knex: Knex, statement: string): Promise<void> {
+async function runStep(knex: Knex, step: string, statement: string): Promise<void> {
+  await knex.raw('START TRANSACTION');
   try {
     await knex.raw(statement);
   } catch (error) {
-    if (!isAlreadyThere(error)) throw error;
+    if (!isAlreadyDone(error)) throw error;
   }
+  await knex('schema_migration').insert({ name: step });
+  await knex.raw('COMMIT');
 }
 
 /** Acquires the named lock. Waits for up to `lockMinutesMax`, because another replica may be migrating a large table; then raises service_unavailable. */
