@@ -6,6 +6,7 @@ import { openDatabase } from './open.js';
 import { WriteProbe } from './write-probe.js';
 
 const full = Object.assign(new Error('driver'), { code: 'SQLITE_FULL' });
+const exhausted = Object.assign(new Error('no connection'), { name: 'KnexTimeoutError' });
 const busy = Object.assign(new Error('driver'), { code: 'SQLITE_BUSY' });
 
 describe('the probe of a database', () => {
@@ -59,6 +60,25 @@ describe('the probe of a database', () => {
     clock.advance(3000);
     expect(await probe.isWritable()).toBe(false);
     answer();
+    expect(await probe.isWritable()).toBe(true);
+  });
+
+  it('does not take a database whose connections are all in use for one that can write every few seconds', async () => {
+    expect(await probe.isWritable()).toBe(true);
+    clock.advance(5000);
+    let giveUp = (): void => undefined;
+    play = () => new Promise((_, reject) => (giveUp = () => reject(exhausted)));
+    const seen: boolean[] = [];
+    for (let second = 0; second < 15; second += 1) {
+      seen.push(await probe.isWritable());
+      clock.advance(1000);
+      // As knex gives up when no connection became free for 5 s.
+      if (second % 5 === 4) giveUp();
+    }
+    expect(seen).toEqual(seen.map((_, second) => second < 3));
+    expect(await probe.isWritable()).toBe(false);
+    play = async () => undefined;
+    clock.advance(1000);
     expect(await probe.isWritable()).toBe(true);
   });
 });

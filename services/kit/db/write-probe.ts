@@ -49,23 +49,27 @@ export class WriteProbe {
 
   /** Reports whether the last write succeeded. Writes again when that was long ago; never raises. */
   async isWritable(): Promise<boolean> {
-    if (this.running === undefined && this.clock.monotonicMs() - this.writtenAtMs >= (this.isSound ? trustedMs : retryMs))
-      this.running = { sinceMs: this.clock.monotonicMs(), done: this.probe() };
+    const nowMs = this.clock.monotonicMs();
+    if (this.running === undefined && nowMs - this.writtenAtMs >= (this.isSound ? trustedMs : retryMs))
+      this.running = { sinceMs: nowMs, done: this.probe(nowMs) };
     if (this.running === undefined) return this.isSound;
     await Promise.race([this.running.done, delay(this.waitMs, undefined, { ref: false })]);
-    const isOverdue = this.running !== undefined && this.clock.monotonicMs() - this.running.sinceMs >= overdueMs;
-    return this.isSound && !isOverdue;
+    return this.isSound && !(this.running !== undefined && this.isOverdue(this.running.sinceMs));
   }
 
-  private async probe(): Promise<void> {
+  private async probe(sinceMs: number): Promise<void> {
     try {
       await this.write();
       this.set(true);
     } catch (error) {
-      // A busy database can still write.
-      if (!isPoolExhausted(error) && !isRetryable(error)) this.set(false);
+      // A busy database can still write, unless it is too busy.
+      if (this.isOverdue(sinceMs) || !(isPoolExhausted(error) || isRetryable(error))) this.set(false);
     }
     this.running = undefined;
+  }
+
+  private isOverdue(sinceMs: number): boolean {
+    return this.clock.monotonicMs() - sinceMs >= overdueMs;
   }
 
   private set(isSound: boolean): void {
