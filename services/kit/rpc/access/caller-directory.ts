@@ -93,6 +93,11 @@ export class CallerDirectory {
     return seen;
   }
 
+  /** Notes again what `takeSeen` returned, except for callers that were removed meanwhile. */
+  returnSeen(seen: readonly (readonly [name: string, atMs: number])[]): void {
+    for (const [name, atMs] of seen) if (this.byName.has(name) && !this.seenAtMs.has(name)) this.seenAtMs.set(name, atMs);
+  }
+
   private changed(): void {
     for (const listener of this.listeners) listener();
   }

@@ -20,21 +20,29 @@ export interface FollowOptions {
   readonly caller: string;
   readonly clock: Clock;
   readonly log: Logger;
+  /** How often to report when callers were last seen; every 5 s by default. */
+  readonly reportMs?: number;
 }
 
-/** How often to report when callers were last seen. */
-const reportIntervalMs = 5000;
+const reportMsDefault = 5000;
 const reportTimeoutMs = 5000;
 
 /** Returns a part that follows the source while it runs. Starting does not wait for the source. */
 export function followCallers(options: FollowOptions): Part {
-  const { access, source, caller, clock, log } = options;
+  const { access, source, caller, clock, log, reportMs = reportMsDefault } = options;
   const directory = access.callers;
   let following: Watch | undefined;
   let stopReporting: (() => Promise<void>) | undefined;
   const report = async (): Promise<void> => {
-    const sightings = directory.takeSeen().map(([name, atMs]) => ({ name, atMs: BigInt(atMs) }));
-    if (sightings.length > 0) await source.reportCallersSeen({ sightings }, callContext({ caller, timeoutMs: reportTimeoutMs }));
+    const seen = directory.takeSeen();
+    if (seen.length === 0) return;
+    const sightings = seen.map(([name, atMs]) => ({ name, atMs: BigInt(atMs) }));
+    try {
+      await source.reportCallersSeen({ sightings }, callContext({ caller, timeoutMs: reportTimeoutMs }));
+    } catch (error) {
+      directory.returnSeen(seen);
+      throw error;
+    }
   };
   return {
     name: 'callers',
@@ -48,7 +56,7 @@ export function followCallers(options: FollowOptions): Part {
         clock,
         log,
       });
-      stopReporting = repeat(reportIntervalMs, report, (error) => log.warn({ err: error }, 'could not report when callers were last seen'));
+      stopReporting = repeat(reportMs, report, (error) => log.warn({ err: error }, 'could not report when callers were last seen'));
     },
     async stop() {
       await stopReporting?.();
