@@ -24,21 +24,40 @@ it('writes the level as a word and the time in UTC', () => {
   expect(JSON.parse(lines[0]!)).toMatchObject({ level: 'warn', time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/), msg: 'late' });
 });
 
-it('writes the lines that still wait when the process exits', () => {
-  const program = `
-    import { createLogger } from './services/kit/log.js';
-    const log = createLogger({ name: 'test', level: 'info' });
-    for (let line = 0; line < 100; line += 1) log.info({ line, text: 'x'.repeat(100) }, 'waiting');
-    process.exit(0);`;
+/** Returns the numbers of the lines that a process writes, which runs this program. */
+function linesOf(program: string): number[] {
   const { stdout } = spawnSync(
     process.execPath,
     ['--import', './tests/support/runner/typescript.ts', '--no-warnings', '--input-type=module', '-e', program],
     { encoding: 'utf8' },
   );
   // A part that a thread of the pool was writing when the process ended may arrive after the rest.
-  const lines = stdout
+  return stdout
     .trim()
     .split('\n')
-    .map((line) => (JSON.parse(line) as { line: number }).line);
-  expect(lines.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, line) => line));
+    .map((line) => (JSON.parse(line) as { line: number }).line)
+    .toSorted((a, b) => a - b);
+}
+
+const hundred = Array.from({ length: 100 }, (_, line) => line);
+
+it('writes the lines that still wait when the process exits', () => {
+  const program = `
+    import { createLogger } from './services/kit/log.js';
+    const log = createLogger({ name: 'test', level: 'info' });
+    for (let line = 0; line < 100; line += 1) log.info({ line, text: 'x'.repeat(100) }, 'waiting');
+    process.exit(0);`;
+  expect(linesOf(program)).toEqual(hundred);
+});
+
+it.each(['info', 'error'])('writes the lines of level %s that still wait when a thread exits', (level) => {
+  const script = `
+    import { createLogger } from '${new URL('log.ts', import.meta.url).href}';
+    const log = createLogger({ name: 'test', level: 'info' });
+    for (let line = 0; line < 100; line += 1) log.${level}({ line, text: 'x'.repeat(100) }, 'waiting');
+    process.exit(1);`;
+  const program = `
+    import { Worker } from 'node:worker_threads';
+    new Worker(new URL(${JSON.stringify(`data:text/javascript,${encodeURIComponent(script)}`)}));`;
+  expect(linesOf(program)).toEqual(hundred);
 });

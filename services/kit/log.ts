@@ -1,4 +1,5 @@
 // Logging: JSON lines by pino, with the trace id of the active span and with secrets redacted. Levels are words and times are ISO 8601 in UTC.
+import { isMainThread } from 'node:worker_threads';
 import { isSpanContextValid, trace } from '@opentelemetry/api';
 import { pino, type DestinationStream, type Logger, stdSerializers, stdTimeFunctions } from 'pino';
 import { afterAbout } from './shared-timers.js';
@@ -30,23 +31,30 @@ const waitMsMax = 250;
 const urgentLevel = pino.levels.values['warn']!;
 /** When the process ends, it waits for a stalled reader of standard output at most this many times, 100 ms each (sonic-boom). */
 const flushRetriesMax = 10;
+/** When a thread ends, it leaves the pool this much time for the lines that it is writing: Node cancels what the pool has not begun. */
+const handedOverMsMax = 50;
 
 /** Returns standard output as a destination that never blocks the process: a slow or closed reader loses log lines, but delays no call. */
 function standardOutput(): DestinationStream {
   let retriesLeft = Number.POSITIVE_INFINITY;
   let waiting = '';
+  let isWriting = false;
   let cancelWait = (): void => {};
   const pass = (): void => {
     cancelWait();
     const lines = waiting;
     waiting = '';
-    if (lines !== '') destination.write(lines);
+    if (lines === '') return;
+    isWriting = true;
+    destination.write(lines);
   };
   // Both run before pino's own listeners, which write the remaining lines and would wait forever for a reader that has stalled.
   process.once('beforeExit', pass);
   process.once('exit', () => {
     retriesLeft = flushRetriesMax;
     pass();
+    // Pino has listeners only in the main thread.
+    if (!isMainThread) writeRest();
   });
   const destination = pino.destination({
     dest: 1,
@@ -55,6 +63,15 @@ function standardOutput(): DestinationStream {
     maxWrite: writtenBytesMax,
     retryEAGAIN: () => (retriesLeft -= 1) >= 0,
   });
+  destination.on('drain', () => (isWriting = false));
+  const writeRest = (): void => {
+    if (isWriting) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, handedOverMsMax);
+    try {
+      destination.flushSync();
+    } catch {
+      // The reader has stalled, or has closed the pipe.
+    }
+  };
   // A closed pipe is not a reason to stop serving.
   destination.on('error', () => undefined);
   return {
