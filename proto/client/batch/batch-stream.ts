@@ -176,6 +176,8 @@ export class BatchStream implements LinkOwner {
       );
     }
     for (const pending of lost) pending.reject(this.broken(error));
+    // The connection was closed: no other stream can be opened.
+    if (hasReason(error, 'cancelled')) for (const pending of this.waiting.splice(0)) pending.reject(error);
     this.waiting = [...again, ...this.waiting];
     if (link.isFruitless) this.failuresInRow += 1;
     this.links.delete(link);

@@ -130,6 +130,19 @@ describe('a stream that breaks', () => {
   });
 });
 
+describe('a client that was closed', () => {
+  it('fails batched calls immediately, as all others', async () => {
+    const server = await serve({ release: echoing });
+    const tollgate = connect({ address: server.address, caller: 'gateway', batch: true });
+    const call = () => tollgate.ledger.release({ holdId: '1' }, context(3000));
+    await call();
+    tollgate.close();
+    // At once, and after the stream has ended.
+    expect(await failureOf(call())).toMatchObject({ reason: 'cancelled' });
+    expect(await failureOf(call())).toMatchObject({ reason: 'cancelled' });
+  });
+});
+
 describe('a replica that hangs', () => {
   it('keeps a call without a deadline no longer than the connection allows', async () => {
     const server = await serve({ release: stuck });
