@@ -280,6 +280,9 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
       return route.abort();
     });
     await popup(page).getByLabel('Name').fill('lost answer');
+    await popup(page).getByText('Limits', { exact: false }).first().click();
+    // A choice that is counted from now: time passes between the two attempts.
+    await popup(page).getByLabel('Expires').selectOption('30');
     await popup(page).getByRole('button', { name: 'Create key' }).click();
     await popup(page).getByText('No response from Tollgate').waitFor();
     await popup(page).getByRole('button', { name: 'Create key' }).click();

@@ -2,7 +2,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { newIdempotencyKey } from '../../api/client.js';
-import { createKey, isAbout, type KeyRotated } from '../../api/keys.js';
+import { createKey, type CreateKey, isAbout, type KeyRotated } from '../../api/keys.js';
 import { useZone } from '../../format/time.js';
 import { keysText } from '../../i18n/keys.js';
 import { useText } from '../../i18n/text.js';
@@ -36,11 +36,12 @@ export function CreateKeyDialog({
   const own = mayInAll ? undefined : account.projects.find(({ project_id }) => account.can('change keys', project_id))?.project_id;
   const [form, setForm] = useState<KeyForm>({ ...emptyForm, name: isFirst ? t.firstName : '', project: project || (own ?? '') });
   const [faults, setFaults] = useState<KeyFormFaults>({});
-  // One idempotency key while the form is unchanged: a request sent twice, by a double click or a retry, creates one key.
-  const repeat = useRef({ key: newIdempotencyKey(), form });
+  // One request while the form is unchanged: sent twice, by a double click or a retry, it creates one key. An expiry in days is counted from the first time.
+  const request = useRef<{ readonly form: KeyForm; readonly fields: CreateKey; readonly idempotencyKey: string }>(undefined);
   const isSending = useRef(false);
   const creation = useMutation({
-    mutationFn: () => createKey(account.id, newKeyOf(form, zone, Date.now()), repeat.current.key),
+    mutationFn: ({ fields, idempotencyKey }: { fields: CreateKey; idempotencyKey: string }) =>
+      createKey(account.id, fields, idempotencyKey),
     onSuccess: (created) => {
       void client.invalidateQueries({ queryKey: keysKey(account.id) });
       void client.invalidateQueries({ queryKey: projectsKey(account.id) });
@@ -57,9 +58,10 @@ export function CreateKeyDialog({
       if (found.name !== undefined) nameRef.current?.focus();
       return;
     }
-    if (repeat.current.form !== form) repeat.current = { key: newIdempotencyKey(), form };
+    if (request.current?.form !== form)
+      request.current = { form, fields: newKeyOf(form, zone, Date.now()), idempotencyKey: newIdempotencyKey() };
     isSending.current = true;
-    creation.mutate();
+    creation.mutate(request.current);
   }
 
   return (
