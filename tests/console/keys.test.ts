@@ -320,6 +320,11 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await page.getByRole('button', { name: 'I have saved it' }).click();
     expect(await keyNamed('careful')).toMatchObject({ limit_usd: '0.5', models: ['sandbox/echo'], expires_at: '2027-01-31T06:30:00.000Z' });
 
+    // A form that was only looked at can be saved.
+    await act(page, 'careful', 'Edit');
+    await popup(page).getByRole('button', { name: 'Save' }).click();
+    await popup(page).waitFor({ state: 'detached' });
+
     // Errors from the gateway are shown at the field, too.
     await act(page, 'careful', 'Edit');
     await popup(page).getByLabel('Lifetime limit in USD').fill('9999999999.99');

@@ -24,7 +24,10 @@ export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
   const [faults, setFaults] = useState<KeyFormFaults>({});
   const changed = useKeyChanged();
   const change = useMutation({
-    mutationFn: () => updateKey(account.id, apiKey.id, changesOf(before, form, zone, Date.now())),
+    mutationFn: () => {
+      const changes = changesOf(before, form, zone, Date.now());
+      return Object.keys(changes).length === 0 ? Promise.resolve(apiKey) : updateKey(account.id, apiKey.id, changes);
+    },
     onSuccess: (after) => {
       changed(after);
       toast(t.wasSaved({ name: after.name }));
