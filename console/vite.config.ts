@@ -36,7 +36,7 @@ export default defineConfig({
             { name: 'shared', test: /console[\\/]src[\\/](ui[\\/](?!dialog)|format)/, minShareCount: 22 },
             {
               name: 'common',
-              test: /console[\\/]src[\\/](ui[\\/](?!dialog|menu|tabs|toast)|format[\\/](?!calendar)|api|session|pages[\\/](billing[\\/]parts|(keys|projects)[\\/]queries|users[\\/]query-keys))/,
+              test: /console[\\/]src[\\/](ui[\\/](?!dialog|menu|tabs|toast)|format[\\/](?!calendar)|api|session|pages[\\/](billing[\\/]parts|(keys|projects)[\\/]queries|users[\\/]query-keys))|useMutation\.js/,
               minShareCount: 4,
             },
             {

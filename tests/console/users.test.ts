@@ -291,6 +291,41 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await person.close();
   });
 
+  it('are asked to authenticate again if a change of their profile needs it, and the change is then made', async () => {
+    const refusal = { code: 'failed_precondition', rule: 'reauthenticate', params: {}, message: '', field: null, request_id: 'req_1' };
+    /** As if the user had no password, and had signed in more than 15 minutes ago. */
+    const refuseOnce = (page: Page, path: string) =>
+      page.route(path, (route) => route.fulfill({ status: 409, json: { error: refusal } }), { times: 1 });
+    await addUser(system, 'again@example.com', password);
+    const person = await newMember(chromium, system, { email: 'again@example.com', password });
+    const page = await person.open('/settings/security');
+    await page.getByLabel('Current password').fill(password);
+    await page.getByLabel('New password').fill('another good phrase');
+    await refuseOnce(page, '**/me/password');
+    await page.getByRole('button', { name: 'Change password' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' });
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await dialog.getByLabel('Password').fill(password);
+    await dialog.getByRole('button', { name: 'Confirm' }).click();
+    await page.getByText('Password set').waitFor();
+
+    // Without a password and a second factor, they sign in again.
+    idp.person = { sub: 'zoe', email: 'zoe@example.com', email_verified: true, name: 'Zoe' };
+    const other = await nobody();
+    const settings = await other.open('/settings');
+    await settings.getByRole('link', { name: 'Sign in with Acme ID' }).click();
+    await heading(settings, 'Settings');
+    await settings.getByLabel('Email address').fill('zoe@elsewhere.example');
+    await refuseOnce(settings, '**/console/api/me');
+    await settings.getByRole('button', { name: 'Save' }).click();
+    await settings.getByRole('dialog').getByRole('link', { name: 'Sign in with Acme ID' }).click();
+    await heading(settings, 'Settings');
+    expect(new URL(settings.url()).pathname).toBe('/console/settings');
+    expect([...person.faults, ...other.faults]).toEqual([]);
+    await person.close();
+    await other.close();
+  });
+
   it('sign up with an account of their own', async () => {
     const person = await nobody();
     const page = await person.open('/sign-up');

@@ -37,7 +37,7 @@ export function PasswordSection() {
       <Card>
         <p className="mb-3 text-soft">{user.has_password ? t.passwordEnds : t.passwordNone}</p>
         {user.has_password && session.by_link && !asksPresent && <p className="mb-3 text-soft">{t.passwordByLink}</p>}
-        <OwnFault error={set.error} fields={['new_password']} />
+        <OwnFault error={set.error} fields={['new_password']} onRepeat={() => set.mutate(set.variables!)} />
         <Form onSubmit={() => set.mutate({ new_password: wanted, ...(asksPresent ? { current_password: present } : {}) })}>
           {/* For the browser's password manager, which would otherwise not know the user name. */}
           <input type="email" name="username" autoComplete="username" value={user.email} readOnly hidden />

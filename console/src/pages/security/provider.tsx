@@ -106,7 +106,7 @@ function ConnectDialog({ name, onClose }: { name: string; onClose: () => void })
       busy={connect.isPending || connect.isSuccess}
       onSubmit={submit}
     >
-      <OwnFault error={connect.error} fields={[]} />
+      <OwnFault error={connect.error} fields={[]} onRepeat={submit} />
       {user.has_password && <CurrentPassword value={password} onChange={setPassword} error={connect.error} />}
     </FormDialog>
   );

@@ -1,9 +1,12 @@
-// Asks the user to authenticate again before second factors are changed.
+// Asks the user to authenticate again before they change how they sign in.
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { useLocation } from 'wouter';
 import { ApiError } from '../../api/client.js';
 import { beginReauthentication, reauthenticate } from '../../api/second-factor.js';
+import { oidcUrl } from '../../api/users.js';
 import { secondFactorText } from '../../i18n/second-factor.js';
+import { signInText } from '../../i18n/sign-in.js';
 import { useText } from '../../i18n/text.js';
 import { useMe } from '../../session/account.js';
 import { Button } from '../../ui/button.js';
@@ -12,6 +15,7 @@ import { PasswordField } from '../../ui/field.js';
 import { Form } from '../../ui/form.js';
 import { Fetched } from '../../ui/query.js';
 import { SignInFault } from '../users/sign-in/fault.js';
+import { useSignInOptions } from '../users/sign-in/sign-in-options.js';
 import { ProofForm } from './proof-form.js';
 
 /** Whether the API requires it. */
@@ -19,8 +23,10 @@ export const needsReauthentication = (error: unknown): boolean => error instance
 
 /** `onDone` is called once the user has authenticated. */
 export function Reauthenticate({ onDone, onClose }: { onDone: () => void; onClose: () => void }) {
-  const t = useText(secondFactorText);
+  const [t, signIn] = [useText(secondFactorText), useText(signInText)];
   const { user } = useMe();
+  const oidc = useSignInOptions().data?.oidc;
+  const [path] = useLocation();
   const [password, setPassword] = useState('');
   const prove = useMutation({ mutationFn: reauthenticate, onSuccess: onDone, onError: () => setPassword('') });
   const challenge = useQuery({
@@ -61,7 +67,18 @@ export function Reauthenticate({ onDone, onClose }: { onDone: () => void; onClos
           </Button>
         </Form>
       )}
-      {!user.has_password && !user.has_second_factor && <p>{t.confirmBySignIn}</p>}
+      {!user.has_password && !user.has_second_factor && (
+        <>
+          <p>{t.confirmBySignIn}</p>
+          {oidc != null && (
+            <p className="mt-4">
+              <a href={oidcUrl(path)} className="link">
+                {signIn.by({ name: oidc.name })}
+              </a>
+            </p>
+          )}
+        </>
+      )}
     </Dialog>
   );
 }

@@ -38,7 +38,7 @@ export function ProfileSection() {
   return (
     <Section title={t.profile}>
       <Card>
-        <OwnFault error={save.error} fields={['name', 'email']} />
+        <OwnFault error={save.error} fields={['name', 'email']} onRepeat={() => save.mutate(save.variables!)} />
         <Form
           onSubmit={() =>
             save.mutate({ name, ...(isOtherEmail ? { email } : {}), ...(asksPassword ? { current_password: password } : {}) })
