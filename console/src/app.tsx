@@ -1,6 +1,6 @@
 // Every page of the console with its address. Pages are loaded when they are first opened.
 import { QueryClientProvider, useQuery } from '@tanstack/react-query';
-import { type ComponentType, lazy, type ReactNode, Suspense, useEffect, useRef } from 'react';
+import { Activity, type ComponentType, lazy, type ReactNode, Suspense, useEffect, useRef } from 'react';
 import { Redirect, Route, Router, Switch, useLocation, useParams } from 'wouter';
 import { ApiError } from './api/client.js';
 import { getAccount, operatorKeys } from './api/operator.js';
@@ -38,9 +38,11 @@ function page(load: () => Promise<{ default: ComponentType }>): Page {
   );
 }
 
+const SignIn = page(() => import('./pages/users/sign-in/sign-in.js'));
+
 /** For users who are not signed in. */
 const publicPages: Readonly<Record<string, Page>> = {
-  '/sign-in': page(() => import('./pages/users/sign-in/sign-in.js')),
+  '/sign-in': SignIn,
   '/sign-up': page(() => import('./pages/users/sign-in/sign-up.js')),
   '/forgot': page(() => import('./pages/users/sign-in/forgot.js')),
   '/reset': page(() => import('./pages/users/sign-in/reset.js')),
@@ -117,11 +119,7 @@ export function App() {
           <Switch>
             {Object.entries(publicPages).map(([path, Page]) => (
               <Route key={path} path={path}>
-                <PublicFrame>
-                  <Shown>
-                    <Page />
-                  </Shown>
-                </PublicFrame>
+                <Public page={Page} />
               </Route>
             ))}
             <Route>
@@ -131,6 +129,16 @@ export function App() {
         </Router>
       </Toasts>
     </QueryClientProvider>
+  );
+}
+
+function Public({ page: Page }: { page: Page }) {
+  return (
+    <PublicFrame>
+      <Shown>
+        <Page />
+      </Shown>
+    </PublicFrame>
   );
 }
 
@@ -154,17 +162,24 @@ function SignedIn() {
       {query.data === undefined && <NotFresh />}
       <Fetched query={query}>
         {(known) => {
-          const me = known ?? (isKept ? (last.current ?? null) : null);
+          const me = known ?? last.current;
           last.current = me;
           if (me === null) {
             // Not decoded, unlike wouter's own, because an `&` in a value would begin another parameter.
             const here = path + location.search;
             return <Redirect to={here === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(here)}`} replace />;
           }
+          const hasEnded = known === null && !isKept;
           return (
-            <MeProvider me={me}>
-              <Pages me={me} />
-            </MeProvider>
+            <>
+              {hasEnded && <Public page={SignIn} />}
+              {/* After the same user has signed in again, the page still has what they typed into it. */}
+              <Activity key={me.user.id} mode={hasEnded ? 'hidden' : 'visible'}>
+                <MeProvider me={me}>
+                  <Pages me={me} />
+                </MeProvider>
+              </Activity>
+            </>
           );
         }}
       </Fetched>

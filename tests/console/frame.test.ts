@@ -1,7 +1,7 @@
 // The frame of the console: users who are not signed in are asked to, appearance settings are remembered, and pages are reachable by keyboard.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { newMember, newPerson, type Page, sidewaysScroll, startChromium } from '../support/clients/chromium.js';
+import { accessibilityFaults, newMember, newPerson, type Page, sidewaysScroll, startChromium } from '../support/clients/chromium.js';
 import { addUser, password } from '../support/clients/console.js';
 import { browserModes, startSystem, type System } from '../support/systems/system.js';
 
@@ -200,6 +200,57 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     const foreign = await stranger.open(`/accounts/${id}/keys`);
     await foreign.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
     await stranger.close();
+  });
+
+  it('keeps what was typed if the session ends meanwhile and the same user signs in again', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open('/');
+    await page.waitForURL(/\/accounts\/acct_\w+$/);
+    const keys = `${page.url()}/keys?create`;
+    await page.goto(keys);
+    const form = page.getByRole('dialog');
+    await form.getByLabel('Name').fill('typed before');
+    await form.getByText('Limits', { exact: false }).first().click();
+    await form.getByLabel('Lifetime limit in USD').fill('3');
+    const endSession = async (): Promise<void> => {
+      await person.context.request.delete('console/api/session', { headers: { 'x-tollgate-console': '1' } });
+    };
+    await endSession();
+    await form.getByRole('button', { name: 'Create key' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    // Nothing of the user can be seen or reached.
+    expect(await form.isVisible()).toBe(false);
+    expect(await page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name: 'API keys' }).count()).toBe(0);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    const signIn = async (email: string): Promise<void> => {
+      await page.getByLabel('Email address').fill(email);
+      await page.getByLabel('Password').fill(owner.password);
+      await page.keyboard.press('Enter');
+    };
+    await signIn(owner.email);
+    await form.waitFor();
+    expect([await form.getByLabel('Name').inputValue(), await form.getByLabel('Lifetime limit in USD').inputValue()]).toEqual([
+      'typed before',
+      '3',
+    ]);
+    expect(await page.getByRole('alert').count()).toBe(0);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await form.getByRole('button', { name: 'Create key' }).click();
+    await page.getByTestId('secret').waitFor();
+    await page.getByRole('button', { name: 'I have saved it' }).click();
+
+    // Another user sees none of it.
+    await page.goto(keys);
+    await form.getByLabel('Name').fill('typed by the owner');
+    await addUser(system, 'third@example.com', owner.password);
+    await endSession();
+    await page.evaluate(() => dispatchEvent(new Event('focus')));
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    await signIn('third@example.com');
+    await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
+    expect(await page.content()).not.toContain('typed by the owner');
+    expect(person.faults).toEqual([]);
+    await person.close();
   });
 
   it('is that of the user who signed in last in another tab', async () => {

@@ -185,7 +185,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await page.waitForTimeout(500);
     expect(await secretOn(page)).toBe(secret);
     await page.getByRole('button', { name: 'I have saved it' }).click();
-    await page.waitForURL(/\/console\/sign-in/);
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
     expect(await status(secret)).toBe(200);
     await expectNoFaults(person);
   });

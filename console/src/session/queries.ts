@@ -6,13 +6,22 @@ import { getMe, type Me } from '../api/session.js';
 /** The query key of the signed-in user, which is null when no user is signed in. */
 export const meKey = ['me'] as const;
 
+/** The user whose data the page has; also after their session has ended. */
+let ownerId: string | undefined;
+
+/** Drops what was fetched for the user. */
+export function forgetUser(): void {
+  queryClient.clear();
+  ownerId = undefined;
+}
+
 /** Returns the signed-in user, or null. */
 export async function fetchMe({ signal }: { signal: AbortSignal }): Promise<Me | null> {
   try {
     const me = await getMe(signal);
-    // Another user has signed in in another tab: nothing of the previous user may stay on the page.
-    const before = queryClient.getQueryData<Me | null>(meKey);
-    if (before && before.user.id !== me.user.id) location.reload();
+    // Another user has signed in: nothing of the previous user may stay on the page.
+    if (ownerId !== undefined && ownerId !== me.user.id) location.reload();
+    ownerId = me.user.id;
     return me;
   } catch (error) {
     if (error instanceof ApiError && error.code === 'session_unknown') return null;

@@ -7,7 +7,7 @@ import { paletteText } from '../i18n/palette.js';
 import { shellText } from '../i18n/shell.js';
 import { useText } from '../i18n/text.js';
 import { useMe } from '../session/account.js';
-import { meKey, queryClient } from '../session/queries.js';
+import { forgetUser, meKey, queryClient } from '../session/queries.js';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
 import { Facts } from '../ui/layout.js';
@@ -67,7 +67,7 @@ function UserDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void 
   const leave = useMutation({
     mutationFn: signOut,
     onSuccess() {
-      queryClient.clear();
+      forgetUser();
       queryClient.setQueryData(meKey, null);
       go('/sign-in');
     },

@@ -53,6 +53,8 @@ export function ErrorNotice({ error, onRetry, title }: { error: unknown; onRetry
   const { message, detail, requestId, retryAfter } = describe(error, t);
   useErrorsFetched();
   const isMissing = error instanceof ApiError && error.code === 'not_found';
+  // The user has signed in again since.
+  if (error instanceof ApiError && error.code === 'session_unknown') return null;
   return (
     <Notice
       tone="bad"

@@ -1,10 +1,10 @@
 // What happens after sign-in: the previous user's data are dropped, and the user continues to the requested page.
 import type { Me } from '../../../api/session.js';
-import { fetchMe, meKey, queryClient } from '../../../session/queries.js';
+import { fetchMe, forgetUser, meKey, queryClient } from '../../../session/queries.js';
 
 /** Drops what was fetched for the previous user, and queries the new user. */
 export async function arrive(): Promise<Me | null> {
-  queryClient.clear();
+  forgetUser();
   return queryClient.fetchQuery({ queryKey: meKey, queryFn: fetchMe });
 }
 

@@ -1,4 +1,4 @@
-// Sign-in with a password or the identity provider.
+// Sign-in with a password or the identity provider: a page of its own, and in place of the page on which the session has ended.
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, Redirect, useLocation } from 'wouter';
@@ -8,6 +8,7 @@ import { secondFactorText } from '../../../i18n/second-factor.js';
 import { problemText, signInText } from '../../../i18n/sign-in.js';
 import { useText } from '../../../i18n/text.js';
 import { useMeQuery } from '../../../session/account.js';
+import { queryClient } from '../../../session/queries.js';
 import { Button, buttonClass } from '../../../ui/button.js';
 import { EmailField, PasswordField } from '../../../ui/field.js';
 import { Form } from '../../../ui/form.js';
@@ -22,17 +23,20 @@ import { useSignInOptions } from './sign-in-options.js';
 export default function SignIn() {
   const t = useText(signInText);
   const factorText = useText(secondFactorText);
+  const [path, go] = useLocation();
+  const isInPlace = path !== '/sign-in';
   // Not decoded here: wouter decodes once, and the address of the next page has encoded values too.
-  const search = new URLSearchParams(location.search);
-  const next = pageOf(search.get('next'));
+  const search = new URLSearchParams(isInPlace ? '' : location.search);
+  const next = isInPlace ? path + location.search : pageOf(search.get('next'));
   const problem = search.get('problem');
   const me = useMeQuery();
   const options = useSignInOptions();
-  const [, go] = useLocation();
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
   const [challenge, setChallenge] = useState<SecondFactorChallenge>();
   const finish = async (): Promise<void> => {
+    // The page below shows itself again, with data that are fetched again.
+    if (isInPlace) return queryClient.invalidateQueries();
     await arrive();
     go(next, { replace: true });
   };
