@@ -273,6 +273,33 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await person.close();
   });
 
+  it('keeps a new call at the top that arrives while a further page is loading', async () => {
+    const { id: busy } = await system.json<{ id: string }>('account', 'create', 'Busy');
+    await system.cli('balance', 'deposit', '5', '--account', busy, '--reason', 'invoice 4');
+    await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', busy);
+    const createKey = (name: string) => api.must<{ key: { id: string }; secret: string }>('POST', `/accounts/${busy}/keys`, { name }, 201);
+    const old = await createKey('old');
+    await recordPastCalls(system, { accountId: busy, keyId: old.key.id }, pastCalls);
+    await settled(system, busy, pastCalls.length);
+    const { key, secret } = await createKey('new');
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open(`/accounts/${busy}/usage/records`);
+    await listed(page, 50);
+    const held = new Promise<Route>((resolve) => void page.route('**/usage/records?*cursor=*', resolve, { times: 1 }));
+    await page.getByRole('button', { name: 'Load more' }).click();
+    const further = await held;
+    const newest = page.waitForResponse(
+      async (response) => response.url().includes('/usage/records?') && (await response.text()).includes(key.id),
+    );
+    const id = await call(secret, 'sandbox/echo');
+    await newest;
+    await page.waitForTimeout(500);
+    await further.continue();
+    await listed(page, pastCalls.length + 1);
+    await rowsOf(page).nth(1).locator(`a[href*=${id}]`).waitFor();
+    await person.close();
+  });
+
   it('keeps filters in the address across reloads, the back button, and from the overview to the records', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open(`${account}/usage?range=30d`);

@@ -183,6 +183,8 @@ function NewCalls({ queryKey, search }: { queryKey: readonly unknown[]; search: 
   const seen = useRef<RecordPage>(undefined);
   useEffect(() => {
     if (page === undefined || seen.current === page) return;
+    // A page that is being added to the list would replace what is put on top of it meanwhile. The list then renders this again.
+    if (client.isFetching({ queryKey, exact: true }) > 0) return;
     seen.current = page;
     const loaded = client.getQueryData<Loaded>(queryKey);
     if (loaded === undefined) return;
