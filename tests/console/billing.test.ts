@@ -190,6 +190,8 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     expect(code).toMatch(/^TGC(-[0-9A-Z]{5}){4}$/);
     // The dialog does not close by accident.
     await operator.keyboard.press('Escape');
+    await operator.goBack();
+    expect(await operator.getByRole('dialog').locator('pre').innerText()).toBe(code);
     await operator.getByRole('button', { name: 'I have saved them' }).click();
     await operator.getByRole('rowheader', { name: `…${code.slice(-4)}` }).waitFor();
     expect(await operator.content()).not.toContain(code);

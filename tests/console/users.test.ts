@@ -140,6 +140,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     expect(link).toMatch(new RegExp(`^${system.baseUrl}/console/invitation#[\\w-]{43}$`));
     // Only the button closes a dialog with something that is shown once.
     await members.keyboard.press('Escape');
+    await members.goBack();
     await members.getByRole('button', { name: 'I have saved the link' }).click();
     await members.getByRole('table', { name: 'Pending invitations' }).getByText('vera@example.com').waitFor();
 

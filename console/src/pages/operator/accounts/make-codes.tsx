@@ -7,6 +7,7 @@ import { nanoUsdOf, usdOfNano, usdText } from '../../../format/money.js';
 import { useZone, zoneName } from '../../../format/time.js';
 import { codesText } from '../../../i18n/codes.js';
 import { useText } from '../../../i18n/text.js';
+import { useStaying } from '../../../session/staying.js';
 import { Button } from '../../../ui/button.js';
 import { CopyButton } from '../../../ui/copy.js';
 import { Dialog, FormDialog } from '../../../ui/dialog.js';
@@ -106,10 +107,12 @@ function togetherNano({ amount, count }: { readonly amount: string; readonly cou
   return amountForm.test(amount.trim()) && /^\d{1,3}$/.test(count) ? nanoUsdOf(amount.trim()) * BigInt(count) : undefined;
 }
 
-/** Shows the codes. Only its button closes it: they cannot be shown again. */
+/** Shows the codes. Only its button closes it: they cannot be shown again. Until they are copied, the page cannot be left by accident either. */
 export function MadeCodesDialog({ made, onClose }: { made: CodesCreated; onClose: () => void }) {
   const t = useText(codesText);
   const shown = useRef<HTMLPreElement>(null);
+  const [isCopied, setCopied] = useState(false);
+  useStaying(!isCopied);
   const text = made.data.map(({ code }) => code).join('\n');
   return (
     <Dialog
@@ -119,7 +122,7 @@ export function MadeCodesDialog({ made, onClose }: { made: CodesCreated; onClose
       description={t.madeAbout}
       footer={
         <>
-          <CopyButton text={text} label={made.data.length > 1 ? t.copyAll : undefined} source={shown} />
+          <CopyButton text={text} label={made.data.length > 1 ? t.copyAll : undefined} source={shown} onCopied={() => setCopied(true)} />
           <Button look="primary" onClick={onClose}>
             {t.kept}
           </Button>

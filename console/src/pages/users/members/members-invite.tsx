@@ -9,6 +9,7 @@ import { membersText } from '../../../i18n/members.js';
 import { useText } from '../../../i18n/text.js';
 import type { AccountInUse } from '../../../session/account.js';
 import { queryClient } from '../../../session/queries.js';
+import { useStaying } from '../../../session/staying.js';
 import { Button } from '../../../ui/button.js';
 import { CopyButton } from '../../../ui/copy.js';
 import { Dialog, FormDialog } from '../../../ui/dialog.js';
@@ -61,6 +62,8 @@ function LinkDialog({
   const t = useText(membersText);
   const time = useTime();
   const source = useRef<HTMLElement>(null);
+  const [isCopied, setCopied] = useState(false);
+  useStaying(!isCopied);
   return (
     <Dialog
       sticky
@@ -69,7 +72,7 @@ function LinkDialog({
       description={t.linkHint({ email, until: time.minute(expires_at) })}
       footer={
         <>
-          <CopyButton text={url} label={t.copyLink} source={source} look="primary" />
+          <CopyButton text={url} label={t.copyLink} source={source} look="primary" onCopied={() => setCopied(true)} />
           <Button onClick={onClose}>{t.saved}</Button>
         </>
       }
