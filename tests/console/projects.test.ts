@@ -114,6 +114,33 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     });
   });
 
+  it('keep the time zone that another user sets while the budgets are edited', async () => {
+    const { id } = await system.json<{ id: string }>('account', 'create', 'Zones');
+    await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', id);
+    const person = await signedIn(owner);
+    const page = await person.open(`/accounts/${id}/projects`);
+    await page.getByRole('button', { name: 'Set a budget' }).click();
+    const form = popup(page);
+    await form.getByLabel('Limit in USD').fill('7');
+    await person.context.request.patch(`console/api/accounts/${id}/budgets`, {
+      data: { time_zone: 'Asia/Tokyo' },
+      headers: { 'x-tollgate-console': '1' },
+    });
+    await page.getByText('Asia/Tokyo', { exact: true }).waitFor();
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.waitFor({ state: 'detached' });
+    expect(await system.json('account', 'show', id)).toMatchObject({
+      time_zone: 'Asia/Tokyo',
+      budgets: [{ period: 'month', limit_usd: '7' }],
+    });
+    // Without changes, nothing is sent.
+    await page.getByRole('button', { name: 'Edit budgets' }).click();
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.waitFor({ state: 'detached' });
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
   it('log prompts and answers once an owner turns it on, which records show as text, until the account forbids it', async () => {
     const person = await signedIn(owner);
     const projectId = accountId.replace('acct_', 'proj_');

@@ -73,16 +73,21 @@ function EditDialog({ present, onClose }: { present: AccountBudgets; onClose: ()
   const [suggested] = useState(() => (before.length === 0 ? newBudgetRow([], budgetPeriods) : undefined));
   const [rows, setRows] = useState<readonly BudgetRow[]>(suggested === undefined ? before : [suggested]);
   const limitRef = useRef<HTMLInputElement>(null);
-  const [timeZone, setTimeZone] = useState(present.time_zone);
+  // Another user may change the present one meanwhile.
+  const [zoneBefore] = useState(present.time_zone);
+  const [timeZone, setTimeZone] = useState(zoneBefore);
   const [isChecked, setChecked] = useState(false);
   const changed = useProjectsChanged();
-  const meant = timeZone.trim() === present.time_zone ? rows : rows.filter((row) => row !== suggested);
+  const isSameZone = timeZone.trim() === zoneBefore;
+  const meant = isSameZone ? rows : rows.filter((row) => row !== suggested);
   const saving = useMutation({
-    mutationFn: () =>
-      updateAccountBudgets(account.id, {
+    mutationFn: () => {
+      const changes = {
         ...(sameBudgets(before, meant) ? {} : { budgets: budgetsOf(meant) }),
-        time_zone: timeZone.trim(),
-      }),
+        ...(isSameZone ? {} : { time_zone: timeZone.trim() }),
+      };
+      return Object.keys(changes).length === 0 ? Promise.resolve(present) : updateAccountBudgets(account.id, changes);
+    },
     onSuccess: () => {
       changed();
       toast(t.saved);
