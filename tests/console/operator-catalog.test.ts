@@ -315,10 +315,16 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await dialog.locator('[aria-invalid=true]').waitFor();
     await dialog.getByLabel('Connect timeout (ms)').fill('');
     expect(await accessibilityFaults(page)).toEqual([]);
+    await operator.context.request.patch('console/api/operator/upstreams/acme', {
+      data: { upstream: { whole_answers: true, limits: { calls_max: 9 } } },
+      headers: { 'x-tollgate-console': '1' },
+    });
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.waitFor({ state: 'detached' });
+    // What another operator changed meanwhile is kept.
     expect(await system.json('upstream', 'show', 'acme')).toMatchObject({
-      limits: { requests_per_minute: 600, connect_timeout_ms: null },
+      whole_answers: true,
+      limits: { requests_per_minute: 600, connect_timeout_ms: null, calls_max: 9 },
       credentials: [{ id: 'default' }],
     });
 

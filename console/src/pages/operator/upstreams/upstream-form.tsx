@@ -33,7 +33,8 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
   const common = useText(commonText);
   const client = useQueryClient();
   const [id, setId] = useState('');
-  const [fields, setFields] = useState<UpstreamFields>(() => (upstream === undefined ? blank : fieldsOf(upstream)));
+  const [before] = useState<UpstreamFields>(() => (upstream === undefined ? blank : fieldsOf(upstream)));
+  const [fields, setFields] = useState(before);
   const [secretChange, setSecretChange] = useState<SecretChange>(upstream?.has_secret === true ? 'keep' : 'replace');
   const [secret, setSecret] = useState('');
   const [fieldNames, setFieldNames] = useState(() => fields.allowed_fields.join(', '));
@@ -41,7 +42,7 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
     mutationFn: () => {
       if (upstream === undefined) return createUpstream(id.trim(), fields, secret.trim());
       const isUntouched = secretChange === 'keep' || (secretChange === 'replace' && !upstream.has_secret && secret.trim() === '');
-      return updateUpstream(upstream.id, fields, isUntouched ? undefined : secretChange === 'drop' ? '' : secret.trim());
+      return updateUpstream(upstream.id, changesOf(before, fields), isUntouched ? undefined : secretChange === 'drop' ? '' : secret.trim());
     },
     onSuccess: async () => {
       toast(upstream === undefined ? t.addedNow : t.saved);
@@ -149,6 +150,19 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
       <FormError error={save.error} fields={[...shown, 'secret']} />
     </FormDialog>
   );
+}
+
+/** Returns only what differs, so that what another operator changes meanwhile is kept. */
+function changesOf(before: UpstreamFields, after: UpstreamFields): Partial<UpstreamFields> {
+  const { limits, ...fields } = differing(before, after);
+  return limits === undefined ? fields : { ...fields, limits: differing(before.limits ?? {}, limits) };
+}
+
+function differing<F extends object>(before: F, after: F): Partial<F> {
+  const names = Object.keys(after) as (keyof F)[];
+  return Object.fromEntries(
+    names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name])).map((name) => [name, after[name]]),
+  ) as Partial<F>;
 }
 
 function fieldsOf({
