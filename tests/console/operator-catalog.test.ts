@@ -124,6 +124,25 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await page.close();
   });
 
+  it('does not replace a draft that another operator saved while the form was open', async () => {
+    await system.cli('price', 'draft', 'sandbox/echo', '--output', '2', '--author', 'ada');
+    const page = await operator.open('/operator/models/sandbox/echo');
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await popup(page).getByLabel('Output').fill('4');
+    await system.cli('price', 'draft', 'sandbox/echo', '--output', '3', '--author', 'bob');
+    // The page below is refreshed, for example after the window had the focus again.
+    await page.waitForTimeout(2500);
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })));
+    await page.getByText('by bob, ').waitFor();
+    await popup(page).getByRole('button', { name: 'Save draft' }).click();
+    await popup(page).getByText('bob has changed the price draft').waitFor();
+    await popup(page).getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await popup(page).getByRole('button', { name: 'Discard' }).click();
+    await page.getByRole('button', { name: 'Change price' }).waitFor();
+    await page.close();
+  });
+
   it('shows the fault of each field of a model, and keeps what another operator changed in the meantime', async () => {
     const page = await operator.open('/operator/models/sandbox/echo?tab=fields');
     const save = page.getByRole('button', { name: 'Save', exact: true });

@@ -25,11 +25,13 @@ export function DraftDialog({ model, onClose, onReview }: { model: WholeModel; o
   const zone = useZone();
   const client = useQueryClient();
   const form = useId();
-  const present = model.draft ?? model.price;
+  // As it was when the form was opened: a draft that another operator saves meanwhile must not be replaced unseen.
+  const [draft] = useState(model.draft);
+  const present = draft ?? model.price;
   const [figures, setFigures] = useState<Typed>(() => typedOf(present?.usd_per_million_tokens));
   const [units, setUnits] = useState<readonly TypedUnit[]>(() => typedUnitsOf(present?.unit_prices));
-  const [isLater, setLater] = useState(model.draft?.effective_from != null);
-  const [start, setStart] = useState(() => (model.draft?.effective_from == null ? '' : wallClock(model.draft.effective_from, zone)));
+  const [isLater, setLater] = useState(draft?.effective_from != null);
+  const [start, setStart] = useState(() => (draft?.effective_from == null ? '' : wallClock(draft.effective_from, zone)));
   const [isStartMissing, setStartMissing] = useState(false);
   const save = useMutation({
     async mutationFn({ isReview }: { isReview: boolean }) {
@@ -37,7 +39,7 @@ export function DraftDialog({ model, onClose, onReview }: { model: WholeModel; o
         usd_per_million_tokens: figuresOf(figures),
         unit_prices: unitPricesOf(units),
         effective_from: isLater ? instantOf(start, zone) : null,
-        replaces_version: model.draft?.version ?? 0,
+        replaces_version: draft?.version ?? 0,
       });
       return isReview;
     },
