@@ -143,6 +143,24 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await page.close();
   });
 
+  it('keeps the start of a draft that is edited in another respect, also in an hour that the clocks show twice', async () => {
+    const start = '2027-11-07T06:30:45.000Z';
+    const headers = { 'x-tollgate-console': '1' };
+    const prices = { input: '1', cache_read: '1', cache_write_5m: '1', cache_write_1h: '1', output: '2', reasoning: null };
+    const draft = 'console/api/operator/price-drafts/sandbox/echo';
+    await operator.context.request.put(draft, { data: { usd_per_million_tokens: prices, effective_from: start }, headers });
+    const person = await newMember(chromium, system, who, { timeZone: 'America/New_York' });
+    const page = await person.open('/operator/models/sandbox/echo');
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await popup(page).getByLabel('Output').fill('4');
+    await popup(page).getByRole('button', { name: 'Save draft' }).click();
+    await page.getByText('Draft saved').waitFor();
+    const saved: unknown = await (await operator.context.request.get(draft)).json();
+    expect(saved).toMatchObject({ effective_from: start, usd_per_million_tokens: { output: '4' } });
+    await operator.context.request.delete(draft, { headers });
+    await person.close();
+  });
+
   it('shows the fault of each field of a model, and keeps what another operator changed in the meantime', async () => {
     const page = await operator.open('/operator/models/sandbox/echo?tab=fields');
     const save = page.getByRole('button', { name: 'Save', exact: true });

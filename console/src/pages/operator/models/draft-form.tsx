@@ -31,14 +31,17 @@ export function DraftDialog({ model, onClose, onReview }: { model: WholeModel; o
   const [figures, setFigures] = useState<Typed>(() => typedOf(present?.usd_per_million_tokens));
   const [units, setUnits] = useState<readonly TypedUnit[]>(() => typedUnitsOf(present?.unit_prices));
   const [isLater, setLater] = useState(draft?.effective_from != null);
-  const [start, setStart] = useState(() => (draft?.effective_from == null ? '' : wallClock(draft.effective_from, zone)));
+  const [startBefore] = useState(() => (draft?.effective_from == null ? '' : wallClock(draft.effective_from, zone)));
+  const [start, setStart] = useState(startBefore);
+  // The wall clock lacks seconds, and shows the hour in which the clocks are set back twice: an unchanged start stays exactly the same.
+  const startsAt = start === startBefore ? (draft?.effective_from ?? null) : instantOf(start, zone);
   const [isStartMissing, setStartMissing] = useState(false);
   const save = useMutation({
     async mutationFn({ isReview }: { isReview: boolean }) {
       await putDraft(model.id, {
         usd_per_million_tokens: figuresOf(figures),
         unit_prices: unitPricesOf(units),
-        effective_from: isLater ? instantOf(start, zone) : null,
+        effective_from: isLater ? startsAt : null,
         replaces_version: draft?.version ?? 0,
       });
       return isReview;
@@ -51,7 +54,7 @@ export function DraftDialog({ model, onClose, onReview }: { model: WholeModel; o
   });
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    const isMissing = isLater && instantOf(start, zone) === null;
+    const isMissing = isLater && startsAt === null;
     setStartMissing(isMissing);
     if (!isMissing) save.mutate({ isReview: event.nativeEvent.submitter?.dataset['review'] !== undefined });
   };
@@ -106,7 +109,7 @@ export function DraftDialog({ model, onClose, onReview }: { model: WholeModel; o
           {isLater && (
             <TextField
               // With the offset of the zone at that time, which may differ from the current one.
-              label={t.startAt({ zone: zoneName(zone, new Date(instantOf(start, zone) ?? Date.now())) })}
+              label={t.startAt({ zone: zoneName(zone, new Date(startsAt ?? Date.now())) })}
               type="datetime-local"
               value={start}
               onChange={(event) => setStart(event.target.value)}
