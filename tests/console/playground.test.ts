@@ -135,6 +135,20 @@ describe.each(browserModes)('the playground, %s', (mode) => {
     await page.close();
   });
 
+  it('does not show a part of an answer as the whole', async () => {
+    const page = await person.open(`/accounts/${sample.accountId}/playground`);
+    const chunk = { choices: [{ index: 0, delta: { content: 'The beginning' } }] };
+    await page.route('**/chat/completions', (route) =>
+      route.fulfill({ contentType: 'text/event-stream', body: `data: ${JSON.stringify(chunk)}\n\n` }),
+    );
+    await page.getByLabel('Your message').fill('Tell me all');
+    await page.keyboard.press('Enter');
+    await page.getByText('The beginning').waitFor();
+    await page.getByRole('alert').getByText('No response from Tollgate').waitFor();
+    expect(await page.locator('[data-answer=done]').count()).toBe(0);
+    await page.close();
+  });
+
   it('requires a role that may create keys, and an active key of the same account', async () => {
     await addMember(system, sample.accountId, 'viewer@example.com', 'viewer');
     const viewer = await signedIn(system, 'viewer@example.com');

@@ -65,7 +65,9 @@ async function* pieces(
   const events = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream()).getReader();
   for (;;) {
     const { done, value } = await events.read();
-    if (done || value.data === '[DONE]') return;
+    // Without the final event, the answer is not complete.
+    if (done) throw new ApiError(0, 'unanswered', 'Tollgate cannot be reached.', null, requestId);
+    if (value.data === '[DONE]') return;
     const chunk = JSON.parse(value.data) as Chunk;
     if (chunk.error !== undefined) {
       await fetchErrors();
