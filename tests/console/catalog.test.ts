@@ -65,6 +65,14 @@ describe('the public catalog in a browser', () => {
     const person = await newPerson(chromium, system.baseUrl);
     const page = await person.context.newPage();
     await page.goto('models');
+    // What is shown stays while the gateway cannot answer.
+    const refused = page.waitForResponse((response) => response.status() === 503);
+    await page.route('**/models?*', (route) => route.fulfill({ status: 503, contentType: 'text/html', body: '<h1>Unavailable</h1>' }));
+    await page.getByLabel('Search').fill('echo');
+    await (await refused).finished();
+    await page.waitForTimeout(300);
+    await page.getByLabel('Compare: Sandbox Reason').waitFor({ timeout: 1000 });
+    await page.unroute('**/models?*');
     await page.getByLabel('Search').fill('reason');
     await page
       .getByRole('status')

@@ -25,6 +25,8 @@ export function liveForms(): void {
       }
       try {
         const response = await fetch(address);
+        // The page of an error has no such elements: what is shown stays.
+        if (!response.ok) return;
         const found = new DOMParser().parseFromString(await response.text(), 'text/html');
         if (own !== turn) return;
         for (const each of shown) each.replaceChildren(...(found.getElementById(each.id)?.childNodes ?? []));
