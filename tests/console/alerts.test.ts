@@ -251,6 +251,19 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     await viewer.close();
   });
 
+  it('show no controls to change webhooks to a viewer with a role in one project only', async () => {
+    const { id: projectId } = await system.json<{ id: string }>('project', 'create', 'Search', '--account', accountId);
+    await addMember(system, accountId, 'guest@example.com', 'viewer');
+    await system.cli('member', 'project', 'guest@example.com', projectId, '--role', 'developer');
+    const guest = await newMember(chromium, system, { email: 'guest@example.com', password });
+    const page = await guest.open(`/accounts/${accountId}/webhooks`);
+    await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
+    await settledPage(page);
+    expect(await page.getByRole('button', { name: 'Add endpoint' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: /^Actions for http/ }).count()).toBe(0);
+    await guest.close();
+  });
+
   it('fit a narrow screen in both themes, and are available in Chinese', async () => {
     const narrow = await newPerson(chromium, system.baseUrl, { width: 375, language: 'zh-CN' });
     await narrow.context.request.post('console/api/session', {

@@ -31,7 +31,8 @@ export default function Webhooks() {
   const client = useQueryClient();
   const [doing, setDoing] = useState<Doing>();
   const [secret, setSecret] = useState<string>();
-  const mayChange = account.can('change keys');
+  // A role in a project is not enough.
+  const mayChange = account.can('change keys', '');
   const query = useQuery({
     queryKey: ['webhooks', account.id],
     queryFn: ({ signal }) => listWebhooks(account.id, signal),
