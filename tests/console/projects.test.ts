@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
 import { chat, createKey, settled } from '../support/clients/calls.js';
 import { accessibilityFaults, expectSoon, newMember, type Person, popup, settledPage, startChromium } from '../support/clients/chromium.js';
-import { addMember, password } from '../support/clients/console.js';
+import { addMember, addUser, password } from '../support/clients/console.js';
 import { eventually } from '../support/systems/process.js';
 import { browserModes, startSystem, type System } from '../support/systems/system.js';
 
@@ -168,6 +168,13 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
       const usage = await fetch(`${system.baseUrl}/v1/usage/${id}`, { headers: { authorization: `Bearer ${secret}` } });
       return ((await usage.json()) as { prompt_log: string | null }).prompt_log === null ? undefined : id;
     });
+    // An operator who is no member may neither read them nor have more of them logged.
+    await addUser(system, 'operator@example.com', password, '--operator');
+    const operator = await signedIn({ email: 'operator@example.com', password });
+    const foreign = await operator.open(`/accounts/${accountId}/usage/records/${requestId}`);
+    await foreign.getByText('Developers, admins and owners can read them.').waitFor();
+    expect(await foreign.getByRole('button', { name: 'Show prompt and answer' }).count()).toBe(0);
+    await operator.close();
     const record = await person.open(`/accounts/${accountId}/usage/records/${requestId}`);
     await record.getByRole('button', { name: 'Show prompt and answer' }).click();
     const prompt = record.getByRole('region', { name: 'Prompt', exact: true });

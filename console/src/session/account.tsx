@@ -44,6 +44,12 @@ export function useAccount(): AccountInUse {
 /** The same for pages that may have no account. */
 export const useMaybeAccount = (): AccountInUse | undefined => useContext(AccountContext);
 
+/** Whether the user is a member of the account of the page. Operators can open other accounts too, but may neither read prompts there nor have them logged. */
+export function useIsMember(): boolean {
+  const { id } = useAccount();
+  return useMe().accounts.some((each) => each.id === id);
+}
+
 function inUse(account: AccountOfMine): AccountInUse {
   // Only keys are changed with a role in a project, and then the user may have no role that allows it in the account.
   const isLimited = ['member', 'viewer', 'billing'].includes(account.role);

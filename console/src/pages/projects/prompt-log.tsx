@@ -7,7 +7,7 @@ import { commonText } from '../../i18n/common.js';
 import { errorWordsAtField } from '../../i18n/error-text.js';
 import { promptLogText } from '../../i18n/prompt-log.js';
 import { useText } from '../../i18n/text.js';
-import { useAccount } from '../../session/account.js';
+import { useAccount, useIsMember } from '../../session/account.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog, FormDialog } from '../../ui/dialog.js';
 import { CheckField, TextField } from '../../ui/field.js';
@@ -30,8 +30,9 @@ export function PromptLogSection({ project }: { project: Project }) {
   const t = useText(promptLogText);
   const [isEditing, setEditing] = useState(false);
   const query = usePrivacy();
+  const isMember = useIsMember();
   const days = project.prompt_log_days;
-  const isPossible = query.data?.prompt_logging === true && !query.data.never_log_prompts;
+  const isPossible = query.data?.prompt_logging === true && !query.data.never_log_prompts && (isMember || days !== null);
   const mayChange = account.can('change projects') && project.deleted_at === null && isPossible;
   return (
     <Section title={t.log} actions={mayChange && <Button onClick={() => setEditing(true)}>{t.change}</Button>}>
@@ -96,6 +97,7 @@ export function PrivacySection() {
   const t = useText(promptLogText);
   const client = useQueryClient();
   const query = usePrivacy();
+  const isMember = useIsMember();
   const [isForbidding, setForbidding] = useState(false);
   const saving = useMutation({
     mutationFn: (never: boolean) => updatePrivacy(account.id, { never_log_prompts: never }),
@@ -111,7 +113,8 @@ export function PrivacySection() {
       title={t.privacy}
       actions={
         account.role === 'owner' &&
-        query.data !== undefined && (
+        query.data !== undefined &&
+        (isMember || !isNever) && (
           <Button busy={saving.isPending} onClick={() => (isNever ? saving.mutate(false) : setForbidding(true))}>
             {isNever ? t.permit : t.never}
           </Button>

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { deletePrompt, getPrompt, type PromptLog, type UsageRecordDetail } from '../../api/usage.js';
 import { promptLogText } from '../../i18n/prompt-log.js';
 import { useText } from '../../i18n/text.js';
-import { useAccount } from '../../session/account.js';
+import { useAccount, useIsMember } from '../../session/account.js';
 import { Badge } from '../../ui/badge.js';
 import { Button } from '../../ui/button.js';
 import { CodeBlock } from '../../ui/code-block.js';
@@ -17,12 +17,13 @@ import { When } from '../../ui/values.js';
 
 export function RecordPrompt({ record }: { record: UsageRecordDetail }) {
   const account = useAccount();
+  const isMember = useIsMember();
   const t = useText(promptLogText);
   const { request_id: requestId, prompt_log: state } = record;
   const loading = useMutation({ mutationFn: () => getPrompt(account.id, requestId) });
   if (state === null) return null;
   const isKept = state === 'kept' || state === 'truncated';
-  const mayRead = account.can('change keys', record.project_id);
+  const mayRead = isMember && account.can('change keys', record.project_id);
   return (
     <Section title={t.title} description={t[state]}>
       {loading.error !== null && <ErrorNotice error={loading.error} />}
