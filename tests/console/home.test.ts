@@ -147,6 +147,17 @@ describe.each(browserModes)('home, %s', (mode) => {
     await chart.focus();
     await page.keyboard.press('End');
     await expectSoon(async () => expect(await page.getByText('Cumulative', { exact: true }).count()).toBe(1));
+    // Days to come have no figures.
+    await page.getByText('Show as a table').click();
+    const days = (
+      await page
+        .getByRole('table', { name: /^Cumulative spend this month/ })
+        .getByRole('row')
+        .allInnerTexts()
+    ).slice(1);
+    const today = new Date().getUTCDate();
+    const figures = days.map((row) => row.split('\t')[1]!.trim());
+    expect([figures[today - 1], figures.slice(today)]).toEqual([expect.stringContaining('$'), days.slice(today).map(() => '–')]);
     const firstRow = (caption: string) => page.getByRole('table', { name: caption }).getByRole('row').nth(1);
     expect([dearestModel!.name, dearestKey!.name]).toEqual(['sandbox/story', key.id]);
     for (const [caption, name, total] of [

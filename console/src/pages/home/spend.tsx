@@ -102,8 +102,9 @@ function Chart({ overview: { total, groups, chart, previous = [] }, isAdded }: {
   const before = (isAdded ? runningSums(previous.map((figures) => [figures])) : previous.map((figures) => [figures])).map(
     ([figures]) => figures!,
   );
-  const amount = (bar: number): bigint => sumOf(rows[bar]!).nanoUsd;
   const text = (nano: bigint): string => usdText(usdOfNano(nano));
+  const isToCome = (bar: number): boolean => ids[bar]! > today;
+  const textOf = (bar: number, nano: bigint): string => (isToCome(bar) ? '–' : text(nano));
   const previousTotal = sumOf(previous).nanoUsd;
   const lines: LineOfChart[] = [];
   if (previousTotal > 0n) {
@@ -131,11 +132,11 @@ function Chart({ overview: { total, groups, chart, previous = [] }, isAdded }: {
           bars={ids.map((id, bar) => ({
             id,
             label: day.format(Date.parse(id)),
-            // Future days are empty.
-            values: id > today ? series.map(() => 0) : rows[bar]!.map(({ nanoUsd }) => Number(nanoUsd)),
+            // Days to come are empty.
+            values: isToCome(bar) ? series.map(() => 0) : rows[bar]!.map(({ nanoUsd }) => Number(nanoUsd)),
           }))}
-          text={(bar, at) => text(rows[bar]![at]!.nanoUsd)}
-          totalText={(bar) => text(amount(bar))}
+          text={(bar, at) => textOf(bar, rows[bar]![at]!.nanoUsd)}
+          totalText={(bar) => textOf(bar, sumOf(rows[bar]!).nanoUsd)}
           combined={(bar) =>
             others.names.map((name, at) => {
               const { nanoUsd } = otherRows[bar]![at]!;
