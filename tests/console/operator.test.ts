@@ -259,6 +259,16 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     expect(await accessibilityFaults(page)).toEqual([]);
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Export CSV' }).click()]);
     expect(download.suggestedFilename()).toBe('audit.csv');
+    // The last day is part of the range.
+    const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+    await page.getByLabel('From (UTC)').fill(yesterday);
+    await page.getByLabel('Until (UTC)').fill(new Date().toISOString().slice(0, 10));
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page.waitForURL(/until=/);
+    await eventually(async () => ((await rows.count()) === 2 ? true : undefined));
+    await page.getByLabel('Until (UTC)').fill(yesterday);
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page.getByText('No entries match').waitFor();
   });
 
   it('sees the state of the system, and verifies the ledger', async () => {

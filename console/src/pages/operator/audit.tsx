@@ -3,6 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import { auditExportUrl, type AuditEvent, type AuditFilter, listAuditEvents, operatorKeys, verifyAuditLog } from '../../api/operator.js';
+import { addDays } from '../../format/calendar.js';
 import { operatorAuditText } from '../../i18n/operator-audit.js';
 import { useText } from '../../i18n/text.js';
 import { Button, buttonClass } from '../../ui/button.js';
@@ -23,6 +24,8 @@ export default function Audit() {
   const t = useText(operatorAuditText);
   const [params, setParams] = useSearchParams();
   const filter = Object.fromEntries(names.map((name) => [name, params.get(name) ?? ''])) as Record<(typeof names)[number], string>;
+  // The API's end is exclusive; that of a user who chooses a day is the end of the day.
+  const asked = { ...filter, until: isDay(filter.until) ? addDays(filter.until, 1) : filter.until };
   const verify = useMutation({ mutationFn: verifyAuditLog });
   return (
     <>
@@ -35,7 +38,7 @@ export default function Audit() {
               {t.verify}
             </Button>
             {(['csv', 'jsonl'] as const).map((format) => (
-              <a key={format} className={buttonClass()} href={auditExportUrl(filter, format)} download>
+              <a key={format} className={buttonClass()} href={auditExportUrl(asked, format)} download>
                 {t[format]}
               </a>
             ))}
@@ -57,7 +60,7 @@ export default function Audit() {
         filter={filter}
         onShow={(next) => setParams(Object.fromEntries(names.flatMap((name) => (next[name] === '' ? [] : [[name, next[name]]]))))}
       />
-      <Listed queryKey={[...operatorKeys.audit, filter]} fetch={(cursor, signal) => listAuditEvents(filter, cursor, signal)}>
+      <Listed queryKey={[...operatorKeys.audit, filter]} fetch={(cursor, signal) => listAuditEvents(asked, cursor, signal)}>
         {(pages) => {
           const entries = pages.flatMap(({ data }) => data);
           return entries.length === 0 ? <Empty title={t.none}>{t.noneHint}</Empty> : <EntryTable entries={entries} />;
@@ -66,6 +69,8 @@ export default function Audit() {
     </>
   );
 }
+
+const isDay = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
 
 function LastEntry({ last }: { last: string }) {
   const t = useText(operatorAuditText);
