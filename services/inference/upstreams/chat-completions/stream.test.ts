@@ -528,6 +528,32 @@ describe('usage of a chat-completions stream', () => {
     expect(decode([finish('stop'), { choices: [], usage: raw }]).decoder.report.input).toMatchObject(expected);
   });
 
+  it.each([
+    [
+      'by Alibaba',
+      { cached_tokens: 3, cache_creation_input_tokens: 5, cache_creation: { ephemeral_5m_input_tokens: 5 }, cache_type: 'ephemeral' },
+      { inputTokens: 2, cacheReadTokens: 3, cacheWrite5mTokens: 5, cacheWrite1hTokens: 0 },
+    ],
+    ['by LiteLLM', { cached_tokens: 0, cache_creation_tokens: 6 }, { inputTokens: 4, cacheWrite5mTokens: 6, cacheWrite1hTokens: 0 }],
+    [
+      'by LiteLLM, in part for an hour',
+      {
+        cache_creation_tokens: 6,
+        cache_creation_token_details: { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 4 },
+      },
+      { inputTokens: 4, cacheWrite5mTokens: 2, cacheWrite1hTokens: 4 },
+    ],
+  ])('reads tokens written to a cache as they are named %s', (_vendor, details, expected) => {
+    const raw = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14, prompt_tokens_details: details };
+    expect(decode([finish('stop'), { choices: [], usage: raw }]).decoder.report.input).toMatchObject(expected);
+  });
+
+  it('is rejected if more tokens are cached for an hour than were written to caches', () => {
+    const details = { cache_creation_tokens: 1, cache_creation_token_details: { ephemeral_1h_input_tokens: 2 } };
+    const raw = { prompt_tokens: 10, completion_tokens: 4, prompt_tokens_details: details };
+    expect(decode([finish('stop'), { choices: [], usage: raw }]).decoder.report.input).toBe('cache_write_parts_above_total');
+  });
+
   it('counts reasoning as output where a vendor has it alongside the completion, as the total shows', () => {
     const raw = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 34, completion_tokens_details: { reasoning_tokens: 20 } };
     expect(decode([finish('stop'), { choices: [], usage: raw }]).decoder.report.output).toEqual({ outputTokens: 24, reasoningTokens: 20 });

@@ -47,16 +47,28 @@ function readInput(usage: Usage): UsageReport['input'] {
   if (prompt === undefined || prompt === null) return noReport.input;
   // DeepSeek and Moonshot report (or used to report) the count of cached tokens alongside the prompt's.
   const cached = detail(usage['prompt_tokens_details'], 'cached_tokens') ?? usage['prompt_cache_hit_tokens'] ?? usage['cached_tokens'] ?? 0;
-  const written = detail(usage['prompt_tokens_details'], 'cache_write_tokens') ?? 0;
-  if (!isCount(prompt) || !isCount(cached) || !isCount(written)) return 'not_a_count';
+  const { written, forAnHour } = writtenIn(usage['prompt_tokens_details']);
+  if (!isCount(prompt) || !isCount(cached) || !isCount(written) || !isCount(forAnHour)) return 'not_a_count';
   if (cached + written > prompt) return 'cached_above_input';
+  if (forAnHour > written) return 'cache_write_parts_above_total';
   const counts: InputCounts = {
     inputTokens: prompt - cached - written,
     cacheReadTokens: cached,
-    cacheWrite5mTokens: written,
-    cacheWrite1hTokens: 0,
+    cacheWrite5mTokens: written - forAnHour,
+    cacheWrite1hTokens: forAnHour,
   };
   return counts;
+}
+
+/**
+ * Returns the tokens of the prompt that were written to caches, and those of them that are kept for an hour. OpenAI, Alibaba and LiteLLM each have
+ * their own names for them.
+ */
+function writtenIn(details: unknown): { readonly written: unknown; readonly forAnHour: unknown } {
+  const written =
+    detail(details, 'cache_write_tokens') ?? detail(details, 'cache_creation_input_tokens') ?? detail(details, 'cache_creation_tokens');
+  const parts = detail(details, 'cache_creation') ?? detail(details, 'cache_creation_token_details');
+  return { written: written ?? 0, forAnHour: detail(parts, 'ephemeral_1h_input_tokens') ?? 0 };
 }
 
 function readOutput(usage: Usage, runsTools: boolean): UsageReport['output'] {
