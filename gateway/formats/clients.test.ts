@@ -9,7 +9,7 @@ import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { AppError } from '#client/errors/app-error.js';
 import { chatCompletions } from './chat-completions/index.js';
 import { answers } from './testing/answers.js';
-import { answerContext, counts, finished, reasoningBlock, started, textBlock, toolBlock } from './testing/events.js';
+import { answerContext, counts, finished, reasoningBlock, refusalBlock, started, textBlock, toolBlock } from './testing/events.js';
 import type { Format } from './format.js';
 import { messages } from './messages/index.js';
 
@@ -96,6 +96,20 @@ describe('the openai library', () => {
       { id: 'call_b', type: 'function', function: { name: 'g', arguments: '{}' } },
     ]);
     expect(completion.usage).toMatchObject({ completion_tokens: 50, prompt_tokens_details: { cached_tokens: 20 } });
+  });
+
+  it('reads a refusal where it parses an answer with a schema', async () => {
+    script = { events: [started, ...refusalBlock(0, 'I may not.'), finished(StopReason.STOP_REASON_REFUSAL)] };
+    const json_schema = {
+      name: 'out',
+      strict: true,
+      schema: { type: 'object', properties: {}, required: [], additionalProperties: false },
+    };
+    const structured = { ...chat, response_format: { type: 'json_schema' as const, json_schema } };
+    const whole = await openai.chat.completions.parse(structured);
+    const streamed = await openai.chat.completions.stream(structured).finalChatCompletion();
+    for (const { choices } of [whole, streamed])
+      expect(choices[0]).toMatchObject({ finish_reason: 'stop', message: { refusal: 'I may not.', parsed: null } });
   });
 
   it('sees an error in the middle of a stream', async () => {

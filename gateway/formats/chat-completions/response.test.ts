@@ -102,6 +102,10 @@ describe('the finish reason', () => {
     [StopReason.STOP_REASON_REFUSAL, false, 'content_filter'],
     [StopReason.STOP_REASON_UNSPECIFIED, false, 'stop'],
   ])('of stop reason %s with tool calls: %s is %s', (stopReason, hasToolCalls, expected) => {
-    expect(finishReason(stopReason, hasToolCalls)).toBe(expected);
+    expect(finishReason(stopReason, { hasToolCalls, hasRefusal: false })).toBe(expected);
+  });
+
+  it('of a refusal that the model explains is stop', () => {
+    expect(finishReason(StopReason.STOP_REASON_REFUSAL, { hasToolCalls: false, hasRefusal: true })).toBe('stop');
   });
 });

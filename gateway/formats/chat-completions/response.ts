@@ -28,7 +28,10 @@ export function collectChatCompletion(context: AnswerContext): Collector {
         index: 0,
         finish_reason: finishReason(
           blocks.stopReason,
-          blocks.list.some((block) => block.kind === 'toolCall'),
+          {
+            hasToolCalls: blocks.list.some((block) => block.kind === 'toolCall'),
+            hasRefusal: blocks.list.some(({ kind, text }) => kind === 'refusal' && text !== ''),
+          },
           rest.finishReason,
         ),
         logprobs: null,
@@ -101,17 +104,16 @@ export function createdSeconds(context: AnswerContext): number {
  * Returns the finish reason. The content of the answer takes precedence, because some upstreams say "stop" after tool calls and agents then halt; then
  * the events; then `native`, the upstream's own label if it says more than that the model was done.
  */
-export function finishReason(stopReason: StopReason, hasToolCalls: boolean, native = ''): string {
-  switch (stopReason) {
-    case StopReason.STOP_REASON_MAX_TOKENS:
-    case StopReason.STOP_REASON_CONTEXT_FULL:
-      return 'length';
-    case StopReason.STOP_REASON_REFUSAL:
-      return 'content_filter';
-    default:
-      if (hasToolCalls) return 'tool_calls';
-      return native === '' || knownReasons.has(native) ? 'stop' : native;
-  }
+export function finishReason(
+  stopReason: StopReason,
+  { hasToolCalls, hasRefusal }: { readonly hasToolCalls: boolean; readonly hasRefusal: boolean },
+  native = '',
+): string {
+  if (stopReason === StopReason.STOP_REASON_MAX_TOKENS || stopReason === StopReason.STOP_REASON_CONTEXT_FULL) return 'length';
+  // A model that explains its refusal has ended its answer; libraries raise an error for an answer that a filter withheld.
+  if (stopReason === StopReason.STOP_REASON_REFUSAL && !hasRefusal) return 'content_filter';
+  if (hasToolCalls) return 'tool_calls';
+  return native === '' || knownReasons.has(native) ? 'stop' : native;
 }
 
 // Each has a common form, so the stop reason of the events takes precedence.

@@ -35,6 +35,7 @@ class ChatCompletionStream implements StreamEncoder {
   private hasBegun = false;
   /** For each tool call so far, whether it calls a custom tool. */
   private readonly toolCalls: boolean[] = [];
+  private hasRefusal = false;
   private stopReason: StopReason | undefined;
   private readonly open = new Map<number, OpenBlock>();
   private readonly reasoning: Block[] = [];
@@ -80,7 +81,8 @@ class ChatCompletionStream implements StreamEncoder {
     const replay = signed.length === 0 ? '' : this.chunk(JSON.stringify({ thinking_blocks: signed }));
     const others = this.heldEnds.join('');
     this.rest = this.lastRest;
-    const finish = this.chunk('{}', finishReason(this.stopReason, this.toolCalls.length > 0, this.lastRest?.finishReason));
+    const content = { hasToolCalls: this.toolCalls.length > 0, hasRefusal: this.hasRefusal };
+    const finish = this.chunk('{}', finishReason(this.stopReason, content, this.lastRest?.finishReason));
     const total = this.context.includeUsage ? `${this.head}],"usage":${JSON.stringify(usageOf(usage, this.lastRest?.usage))}}\n\n` : '';
     return `${replay}${others}${finish}${total}data: [DONE]\n\n`;
   }
@@ -125,6 +127,7 @@ class ChatCompletionStream implements StreamEncoder {
       case 'text':
         return this.rest === undefined ? this.textHead + json + this.textTail : this.chunk(`{"content":${json}}`);
       case 'refusal':
+        this.hasRefusal = true;
         return this.chunk(`{"refusal":${json}}`);
       case 'reasoning':
         block[delta.$case] += delta.value;
