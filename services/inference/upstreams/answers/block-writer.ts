@@ -1,9 +1,11 @@
 // Writes canonical block events: numbers blocks without gaps, keeps one open at a time, and ends every block that it began.
 import assert from 'node:assert/strict';
 import type { BlockDelta, BlockStart, Event, Foreign, Target } from '#proto/inference/v1/inference.js';
+import { messagesToolId } from '#rules/tool-ids.js';
 import { customToolInput } from '../requests/custom-tools.js';
 
 type Block = NonNullable<BlockStart['block']>;
+type ToolCall = Extract<Block, { $case: 'toolCall' }>['value'];
 
 /** Collects events between two calls of `take`. */
 export class BlockWriter {
@@ -13,14 +15,20 @@ export class BlockWriter {
   #started = false;
   /** The arguments so far of a function that represents a custom tool. */
   #customArguments: string | undefined;
+  /** The ids of the tool calls in the conversation and of those written so far. */
+  #callIds: Set<string> | undefined;
   /** Kinds of block written so far. */
   readonly written = new Set<Block['$case']>();
 
-  /** `droppedFields` are the caller's fields that were not sent to the upstream; `customTools` are tools for which it has functions. */
+  /**
+   * `droppedFields` are the caller's fields that were not sent to the upstream; `customTools` are tools for which it has functions; `earlierCallIds`
+   * returns the ids of the tool calls in the conversation.
+   */
   constructor(
     private readonly target: Target,
     private readonly droppedFields: readonly string[] = [],
     private readonly customTools?: ReadonlySet<string>,
+    private readonly earlierCallIds: () => Iterable<string> = () => [],
   ) {}
 
   /** Writes `started`, once; repeats are ignored. */
@@ -38,10 +46,24 @@ export class BlockWriter {
     this.close();
     this.#open = block.$case;
     this.written.add(block.$case);
-    const isCustom = block.$case === 'toolCall' && this.customTools?.has(block.value.name) === true;
-    if (isCustom) this.#customArguments = '';
-    const opened: Block = isCustom ? { $case: 'toolCall', value: { ...block.value, isCustom } } : block;
+    const opened: Block = block.$case === 'toolCall' ? { $case: 'toolCall', value: this.#ownCall(block.value) } : block;
     this.#write({ $case: 'blockStart', value: { index: this.#nextIndex, block: opened } });
+  }
+
+  #ownCall(call: ToolCall): ToolCall {
+    const isCustom = this.customTools?.has(call.name) === true;
+    if (isCustom) this.#customArguments = '';
+    return { ...call, id: this.#unusedId(call.id), ...(isCustom ? { isCustom } : {}) };
+  }
+
+  /** Returns the id of a call, changed if the conversation has it: some servers use their ids again in each answer, and clients find results by id. */
+  #unusedId(id: string): string {
+    this.#callIds ??= new Set(this.earlierCallIds());
+    let unused = id;
+    // Callers of the messages format send an id back in the characters that their format allows.
+    for (let count = 2; this.#callIds.has(unused) || this.#callIds.has(messagesToolId(unused)); count += 1) unused = `${id}_${count}`;
+    this.#callIds.add(unused);
+    return unused;
   }
 
   /** Returns the kind of the open block. */

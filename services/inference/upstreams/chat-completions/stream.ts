@@ -58,7 +58,7 @@ export class ChatCompletionsDecoder implements StreamDecoder {
   constructor(private readonly options: ChatCompletionsStreamOptions) {
     const rest = options.isNative ? new Rest() : undefined;
     this.#rest = rest;
-    this.#writer = new BlockWriter(options.target, options.droppedFields, options.customTools);
+    this.#writer = new BlockWriter(options.target, options.droppedFields, options.customTools, options.earlierCallIds);
     this.#toolCalls = new ToolCalls(
       this.#writer,
       options.toCallerName,

@@ -14,6 +14,7 @@ import type { InferenceConfig } from '../../config.js';
 import { estimateInput } from '../../tokens/estimate.js';
 import type { Allowance } from '../../routing/pace.js';
 import type { UpstreamCredential } from '../credentials.js';
+import { callIdsIn } from '../requests/call-ids.js';
 import { customToolNames } from '../requests/custom-tools.js';
 import { nativeFor } from '../requests/native.js';
 import type { RemoteWireFormat } from '../remote-format.js';
@@ -158,6 +159,7 @@ export class HttpUpstream implements Upstream {
         droppedFields: body.dropped,
         isNative,
         customTools: isNative && this.wire.replacesCustomTools !== true ? undefined : customToolNames(request.prompt),
+        earlierCallIds: () => callIdsIn(request.prompt!),
       });
       const chunks = decodedBody(answer, headers['content-encoding'])[Symbol.asyncIterator]();
       for await (const message of relay({

@@ -18,6 +18,8 @@ export interface AnswerHead {
   readonly isNative: boolean;
   /** The custom tools for which the upstream has functions. */
   readonly customTools?: ReadonlySet<string> | undefined;
+  /** Returns the ids of the tool calls in the conversation. */
+  readonly earlierCallIds?: (() => Iterable<string>) | undefined;
 }
 
 /** Holds a request body as it is sent. */

@@ -44,7 +44,7 @@ export class MessagesDecoder implements StreamDecoder {
 
   /** If the head has no request id, the message's own id is used. */
   constructor(private readonly options: AnswerHead) {
-    this.#writer = new BlockWriter(options.target, options.droppedFields, options.customTools);
+    this.#writer = new BlockWriter(options.target, options.droppedFields, options.customTools, options.earlierCallIds);
   }
 
   get isReportFinal(): boolean {

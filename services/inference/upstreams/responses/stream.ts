@@ -39,7 +39,7 @@ export class ResponsesDecoder implements StreamDecoder {
   report: UsageReport = noReport;
 
   constructor(private readonly options: AnswerHead & ItemWriterOptions & { readonly runsTools?: boolean }) {
-    this.#writer = new BlockWriter(options.target, options.droppedFields);
+    this.#writer = new BlockWriter(options.target, options.droppedFields, undefined, options.earlierCallIds);
     this.#itemWriter = new ItemWriter(this.#writer, options);
   }
 
