@@ -12,6 +12,15 @@ describe("a chat-completions upstream's refusal", () => {
   it.each([
     [400, { message: 'bad temperature', type: 'invalid_request_error', code: null }, 'upstream_rejected'],
     [413, { message: 'too large' }, 'body_too_large'],
+    [
+      413,
+      {
+        message: 'Request too large for model `m` in organization `org_01kgg5588eft` service tier `on_demand` on tokens per minute (TPM)',
+        type: 'tokens',
+        code: 'rate_limit_exceeded',
+      },
+      'upstream_rate_limited',
+    ],
     [422, { message: 'unprocessable' }, 'upstream_rejected'],
     [400, { message: "This model's maximum context length is 8192 tokens.", code: 'context_length_exceeded' }, 'context_length_exceeded'],
     [400, { message: 'The prompt is too long for the context window.' }, 'context_length_exceeded'],

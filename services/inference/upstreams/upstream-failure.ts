@@ -115,7 +115,8 @@ function refusalReason(refusal: Refusal): Reason {
   const isTooLong = labels.some((label) => contextLabels.test(label)) || (status !== 429 && isTooLongText(text));
   // Some servers report this with status 500.
   if (isTooLong) return 'context_length_exceeded';
-  if (status === 413) return 'body_too_large';
+  // Groq answers so if a request alone has more tokens than our account may send in a minute.
+  if (status === 413) return labels.includes('rate_limit_exceeded') ? 'upstream_rate_limited' : 'body_too_large';
   if (status === 400 || status === 422) return accountText.test(text) ? 'upstream_unavailable' : 'upstream_rejected';
   if (status === 429) {
     const isAccount = labels.some((label) => accountLabels.test(label)) || accountText.test(text);
