@@ -21,6 +21,11 @@ describe("a chat-completions upstream's refusal", () => {
       },
       'upstream_rate_limited',
     ],
+    [
+      400,
+      { message: 'Access denied, please make sure your account is in good standing.', type: 'Arrearage', code: 'Arrearage' },
+      'upstream_unavailable',
+    ],
     [422, { message: 'unprocessable' }, 'upstream_rejected'],
     [400, { message: "This model's maximum context length is 8192 tokens.", code: 'context_length_exceeded' }, 'context_length_exceeded'],
     [400, { message: 'The prompt is too long for the context window.' }, 'context_length_exceeded'],

@@ -37,8 +37,8 @@ export class VendorRefusal extends Error {
   }
 }
 
-// Problems with our account at the vendor can arrive as a 400 or a 429, recognisable only by text or label.
-const accountLabels = /quota|billing|spend_limit|credit|payment/;
+// Problems with our account at the vendor can arrive as a 400 or a 429, recognisable only by text or label ("Arrearage" at Alibaba).
+const accountLabels = /quota|billing|spend_limit|credit|payment|^arrearage$/;
 const accountText = /credit balance|spend(ing)? limit|usage limits|current quota|billing hard limit/i;
 // A prompt that is too long, in the words of OpenAI, vLLM, llama.cpp, OpenRouter, Anthropic, Google, xAI, Hugging Face and DashScope.
 const contextLabels = /^(context_length_exceeded|context_window_exceeded|exceed_context_size_error|model_context_window_exceeded)$/;
@@ -117,10 +117,9 @@ function refusalReason(refusal: Refusal): Reason {
   if (isTooLong) return 'context_length_exceeded';
   // Groq answers so if a request alone has more tokens than our account may send in a minute.
   if (status === 413) return labels.includes('rate_limit_exceeded') ? 'upstream_rate_limited' : 'body_too_large';
-  if (status === 400 || status === 422) return accountText.test(text) ? 'upstream_unavailable' : 'upstream_rejected';
-  if (status === 429) {
-    const isAccount = labels.some((label) => accountLabels.test(label)) || accountText.test(text);
-    return isAccount ? 'upstream_unavailable' : 'upstream_rate_limited';
+  if (status === 400 || status === 422 || status === 429) {
+    if (labels.some((label) => accountLabels.test(label)) || accountText.test(text)) return 'upstream_unavailable';
+    return status === 429 ? 'upstream_rate_limited' : 'upstream_rejected';
   }
   if (status === 503 || status === 529) return 'upstream_overloaded';
   return status === 408 || status === 504 ? 'upstream_timeout' : 'upstream_failed';
