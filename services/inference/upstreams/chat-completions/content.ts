@@ -6,6 +6,7 @@ import type { JsonObject } from '../answers/stream-decoder.js';
 /** Holds what a translation knows about its upstream, and collects the fields that it drops, by the caller's names. */
 export interface Translation {
   readonly isOpenAi: boolean;
+  readonly isStrict?: boolean;
   /** Whether the prompt's cache marks can be expressed. */
   readonly takesBreakpoints: boolean;
   readonly dropped: Set<string>;

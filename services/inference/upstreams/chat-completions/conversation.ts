@@ -111,8 +111,8 @@ function assistantMessage(message: Message, field: string, translation: Translat
   return {
     role: 'assistant',
     content: content === '' && toolCalls.length > 0 ? null : content,
-    // DeepSeek-like servers require their reasoning back with tool results; OpenAI's do not know the field.
-    reasoning_content: translation.isOpenAi || reasoning === '' ? undefined : reasoning,
+    // DeepSeek-like servers require their reasoning back with tool results; strict ones do not know the field.
+    reasoning_content: translation.isOpenAi || translation.isStrict === true || reasoning === '' ? undefined : reasoning,
     tool_calls: toolCalls.length > 0 ? toolCalls : undefined,
   };
 }

@@ -4,14 +4,18 @@
 export interface ChatCompletionsFlavour {
   /** OpenAI's own servers: they reject `max_tokens` for reasoning models, and any field they do not know. */
   readonly isOpenAi: boolean;
+  /** Whether the server rejects fields of messages that it does not know, as OpenAI's own do. Absent: it ignores them. */
+  readonly isStrict?: boolean;
   /** Whether the server has custom tools. Absent: it has none. */
   readonly takesCustomTools?: boolean;
 }
 
 /** Returns the flavour of the server behind a base_url, whose operator allows these fields. */
 export function flavourOf(baseUrl: string, allowedFields: readonly string[] = []): ChatCompletionsFlavour {
-  const isOpenAi = /(^|\.)openai\.(com|azure\.com)$/.test(new URL(baseUrl).hostname);
-  return { isOpenAi, takesCustomTools: isOpenAi || allowedFields.includes('tools.custom') };
+  const { hostname } = new URL(baseUrl);
+  const isOpenAi = /(^|\.)openai\.(com|azure\.com)$/.test(hostname);
+  const isStrict = isOpenAi || /(^|\.)(cerebras\.ai|groq\.com|mistral\.ai)$/.test(hostname);
+  return { isOpenAi, isStrict, takesCustomTools: isOpenAi || allowedFields.includes('tools.custom') };
 }
 
 /** Reports whether a request for this model may mark cache breakpoints in its prompt: OpenAI's models from gpt-5.6 on. */

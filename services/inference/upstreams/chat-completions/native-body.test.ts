@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { GenerateRequest, ApiFormat } from '#proto/inference/v1/inference.js';
+import { GenerateRequest, ApiFormat, Role } from '#proto/inference/v1/inference.js';
 import { flavourOf } from './flavour.js';
 import { chatCompletionsBody } from './request.js';
 
@@ -17,6 +17,8 @@ function built(fields: unknown, flavour = other, rest: Parameters<typeof Generat
   return { json, body: JSON.parse(json) as Record<string, unknown>, dropped };
 }
 
+const text = { part: { $case: 'text' as const, value: { text: 'Hi' } } };
+const thought = { part: { $case: 'reasoning' as const, value: { text: 'Hm' } } };
 const history = [
   { role: 'developer', content: 'Be brief.' },
   {
@@ -153,6 +155,32 @@ describe('the body for a caller of the same format', () => {
     expect(body).not.toHaveProperty('cache_control');
     expect([...dropped].sort()).toEqual(['cache_control', 'reasoning', 'reasoning_content', 'thinking_blocks']);
   });
+
+  it.each(['https://api.cerebras.ai/v1', 'https://api.groq.com/openai/v1', 'https://api.mistral.ai/v1'])(
+    'to %s leaves them out as well',
+    (baseUrl) => {
+      const { body, dropped } = built({ messages: history }, flavourOf(baseUrl));
+      expect(body['messages']).toEqual([
+        { role: 'system', content: 'Be brief.' },
+        { ...history[1], content: [{ type: 'text', text: 'the "developer" role' }, (history[1]!.content as unknown[])[1]] },
+        { role: 'assistant', content: 'Hm' },
+      ]);
+      expect([...dropped].sort()).toEqual(['cache_control', 'reasoning', 'reasoning_content', 'thinking_blocks']);
+      const { messages } = built({}, flavourOf(baseUrl), {
+        native: undefined,
+        prompt: {
+          messages: [
+            { role: Role.ROLE_USER, parts: [text] },
+            { role: Role.ROLE_ASSISTANT, parts: [thought, text] },
+          ],
+        },
+      }).body;
+      expect(messages).toEqual([
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content: 'Hi' },
+      ]);
+    },
+  );
 
   it("to OpenAI keeps fields of these names if they are the caller's own", () => {
     const fields = { messages: [{ role: 'user', content: 'Hi' }], reasoning: { effort: 'low' }, metadata: { cache_control: 'x' } };

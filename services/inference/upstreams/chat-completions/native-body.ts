@@ -9,7 +9,9 @@ import { mayHaveCustomTools, withFunctions } from './native-custom-tools.js';
  * would be rejected by this server; that is then changed or left out. `fieldsJson` has no spaces around the names of its own fields.
  */
 export function nativeBody(ours: JsonObject, fieldsJson: string, flavour: ChatCompletionsFlavour): UpstreamBody {
-  const { json, dropped } = flavour.isOpenAi ? forOpenAi(fieldsJson) : { json: forOthers(fieldsJson, flavour), dropped: [] };
+  const { json: known, dropped } =
+    flavour.isOpenAi || flavour.isStrict === true ? withoutExtensions(fieldsJson) : { json: fieldsJson, dropped: [] };
+  const json = flavour.isOpenAi ? known : forOthers(known, flavour);
   const head = JSON.stringify(ours);
   return { json: json.length <= 2 ? head : `${head.slice(0, -1)},${json.slice(1)}`, dropped };
 }
@@ -26,10 +28,10 @@ function forOthers(fieldsJson: string, { takesCustomTools }: ChatCompletionsFlav
   return JSON.stringify({ ...fields, messages });
 }
 
-// Extensions to the history by us and by other vendors, which OpenAI does not know and rejects.
+// Extensions to the history by us and by other vendors, which strict servers do not know and reject.
 const messageExtensions = ['thinking_blocks', 'reasoning_content', 'reasoning', 'reasoning_details', 'cache_control'] as const;
 
-function forOpenAi(fieldsJson: string): { json: string; dropped: readonly string[] } {
+function withoutExtensions(fieldsJson: string): { json: string; dropped: readonly string[] } {
   const hasExtension = messageExtensions.some((name) => fieldsJson.includes(`"${name}"`));
   // OpenAI rejects this field when there are no tools, although it has no effect then.
   const hasIdleChoice = fieldsJson.includes('"parallel_tool_calls":') && !fieldsJson.includes('"tools":');
