@@ -6,6 +6,8 @@ export interface ChatCompletionsFlavour {
   readonly isOpenAi: boolean;
   /** Whether the server rejects fields of messages that it does not know, as OpenAI's own do. Absent: it ignores them. */
   readonly isStrict?: boolean;
+  /** Mistral's own servers, which reject `stream_options` and `user`, and report the usage in every stream. */
+  readonly isMistral?: boolean;
   /** Whether the server has custom tools. Absent: it has none. */
   readonly takesCustomTools?: boolean;
 }
@@ -14,8 +16,9 @@ export interface ChatCompletionsFlavour {
 export function flavourOf(baseUrl: string, allowedFields: readonly string[] = []): ChatCompletionsFlavour {
   const { hostname } = new URL(baseUrl);
   const isOpenAi = /(^|\.)openai\.(com|azure\.com)$/.test(hostname);
-  const isStrict = isOpenAi || /(^|\.)(cerebras\.ai|groq\.com|mistral\.ai)$/.test(hostname);
-  return { isOpenAi, isStrict, takesCustomTools: isOpenAi || allowedFields.includes('tools.custom') };
+  const isMistral = /(^|\.)mistral\.ai$/.test(hostname);
+  const isStrict = isOpenAi || isMistral || /(^|\.)(cerebras\.ai|groq\.com)$/.test(hostname);
+  return { isOpenAi, isStrict, isMistral, takesCustomTools: isOpenAi || allowedFields.includes('tools.custom') };
 }
 
 /** Reports whether a request for this model may mark cache breakpoints in its prompt: OpenAI's models from gpt-5.6 on. */

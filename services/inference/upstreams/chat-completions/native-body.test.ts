@@ -118,6 +118,10 @@ describe('the body for a caller of the same format', () => {
     expect(built(fields).dropped).toEqual([]);
   });
 
+  it('has none of the fields that Mistral rejects', () => {
+    expect(built({}, flavourOf('https://api.mistral.ai/v1')).body).toEqual({ model: 'up-1', max_tokens: 77, stream: true });
+  });
+
   it("contains the caller's text byte by byte, so that a large body is not parsed again", () => {
     const fields = '{"messages":[{"role":"user","content":"\\u00fc \\ud83d\\udc4b 1.0"}],"seed":1.50,"x":1e400}';
     expect(built(fields).json.endsWith(fields.slice(1))).toBe(true);

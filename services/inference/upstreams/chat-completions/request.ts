@@ -39,14 +39,15 @@ export function chatCompletionsBody(
 function ownFields(
   { maxOutputTokens, endUser }: GenerateRequest,
   model: string,
-  { isOpenAi }: ChatCompletionsFlavour,
+  { isOpenAi, isMistral }: ChatCompletionsFlavour,
   streams: boolean,
 ): JsonObject {
+  const streamOptions = isMistral === true ? undefined : { include_usage: true, ...(isOpenAi ? { include_obfuscation: false } : {}) };
   return {
     model,
     [isOpenAi ? 'max_completion_tokens' : 'max_tokens']: maxOutputTokens,
-    [isOpenAi ? 'safety_identifier' : 'user']: endUser === '' ? undefined : endUser,
-    ...(streams ? { stream: true, stream_options: { include_usage: true, ...(isOpenAi ? { include_obfuscation: false } : {}) } } : {}),
+    [isOpenAi ? 'safety_identifier' : 'user']: endUser === '' || isMistral === true ? undefined : endUser,
+    ...(streams ? { stream: true, stream_options: streamOptions } : {}),
   };
 }
 
