@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { GenerateRequest, Role } from '#proto/inference/v1/inference.js';
+import { flavourOf } from './flavour.js';
 import { chatCompletionsBody } from './request.js';
 
 type Messages = NonNullable<Parameters<typeof GenerateRequest.fromPartial>[0]['prompt']>['messages'];
@@ -58,6 +59,27 @@ describe('instructions of a messages caller', () => {
       { role: 'tool', tool_call_id: 'a', content: 'sun' },
       { role: 'system', content: 'Hurry.' },
       { role: 'user', content: 'And?' },
+    ]);
+  });
+});
+
+describe('past tool calls of a messages caller', () => {
+  it("are marked as made without Google's signature, for Google's servers only", () => {
+    const messages = [
+      { role: user, parts: [text('Hi')] },
+      { role: assistant, parts: [call('a'), call('b')] },
+      { role: user, parts: [result('a'), result('b')] },
+    ];
+    const extra_content = { google: { thought_signature: 'skip_thought_signature_validator' } };
+    const google = flavourOf('https://generativelanguage.googleapis.com/v1beta/openai');
+    const fn = { type: 'function', function: { name: 'f', arguments: '{}' } };
+    expect(messagesOf(messages, google)[1]!['tool_calls']).toEqual([
+      { id: 'a', ...fn, extra_content },
+      { id: 'b', ...fn },
+    ]);
+    expect(messagesOf(messages)[1]!['tool_calls']).toEqual([
+      { id: 'a', ...fn },
+      { id: 'b', ...fn },
     ]);
   });
 });

@@ -94,6 +94,9 @@ function toolResult(
   return { text: isError ? `Error: ${joined}` : joined, attached: named };
 }
 
+// Other formats have no field for Google's signature. Its documentation has this value for calls that come from elsewhere, on the first of a turn.
+const unsigned = { extra_content: { google: { thought_signature: 'skip_thought_signature_validator' } } };
+
 function assistantMessage(message: Message, field: string, translation: Translation): JsonObject {
   const toolCalls = message.parts.flatMap(({ part }) =>
     part?.$case === 'toolCall'
@@ -113,7 +116,10 @@ function assistantMessage(message: Message, field: string, translation: Translat
     content: content === '' && toolCalls.length > 0 ? null : content,
     // DeepSeek-like servers require their reasoning back with tool results; strict ones do not know the field.
     reasoning_content: translation.isOpenAi || translation.isStrict === true || reasoning === '' ? undefined : reasoning,
-    tool_calls: toolCalls.length > 0 ? toolCalls : undefined,
+    tool_calls:
+      toolCalls.length > 0
+        ? toolCalls.map((each, index) => (translation.isGoogle === true && index === 0 ? { ...each, ...unsigned } : each))
+        : undefined,
   };
 }
 

@@ -8,6 +8,8 @@ export interface ChatCompletionsFlavour {
   readonly isStrict?: boolean;
   /** Mistral's own servers, which reject `stream_options` and `user`, and report the usage in every stream. */
   readonly isMistral?: boolean;
+  /** Google's own servers, whose models since Gemini 3 reject a tool call in the history without the signature that they gave it. */
+  readonly isGoogle?: boolean;
   /** Whether the server has custom tools. Absent: it has none. */
   readonly takesCustomTools?: boolean;
 }
@@ -18,7 +20,13 @@ export function flavourOf(baseUrl: string, allowedFields: readonly string[] = []
   const isOpenAi = /(^|\.)openai\.(com|azure\.com)$/.test(hostname);
   const isMistral = /(^|\.)mistral\.ai$/.test(hostname);
   const isStrict = isOpenAi || isMistral || /(^|\.)(cerebras\.ai|groq\.com)$/.test(hostname);
-  return { isOpenAi, isStrict, isMistral, takesCustomTools: isOpenAi || allowedFields.includes('tools.custom') };
+  return {
+    isOpenAi,
+    isStrict,
+    isMistral,
+    isGoogle: /\.googleapis\.com$/.test(hostname),
+    takesCustomTools: isOpenAi || allowedFields.includes('tools.custom'),
+  };
 }
 
 /** Reports whether a request for this model may mark cache breakpoints in its prompt: OpenAI's models from gpt-5.6 on. */
