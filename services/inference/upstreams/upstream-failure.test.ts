@@ -30,6 +30,7 @@ describe("a chat-completions upstream's refusal", () => {
     [400, { message: "This model's maximum context length is 8192 tokens.", code: 'context_length_exceeded' }, 'context_length_exceeded'],
     [400, { message: 'The prompt is too long for the context window.' }, 'context_length_exceeded'],
     [401, { message: 'Incorrect API key', code: 'invalid_api_key' }, 'upstream_unavailable'],
+    [400, { message: 'API key not valid. Please pass a valid API key.', code: 400 }, 'upstream_unavailable'],
     [402, { message: 'pay' }, 'upstream_unavailable'],
     [403, { message: 'country' }, 'upstream_unavailable'],
     [404, { message: 'no model', code: 'model_not_found' }, 'upstream_unavailable'],

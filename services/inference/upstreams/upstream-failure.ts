@@ -39,7 +39,9 @@ export class VendorRefusal extends Error {
 
 // Problems with our account at the vendor can arrive as a 400 or a 429, recognisable only by text or label ("Arrearage" at Alibaba).
 const accountLabels = /quota|billing|spend_limit|credit|payment|^arrearage$/;
-const accountText = /credit balance|spend(ing)? limit|usage limits|current quota|billing hard limit/i;
+const accountText = /credit balance|spend(ing)? limit|usage limits|current quota|billing hard limit|api key (not valid|expired)/i;
+// Google calls the limit of a minute a quota too, and then says when it ends.
+const shortWaitText = /retry in \d/i;
 // A prompt that is too long, in the words of OpenAI, vLLM, llama.cpp, OpenRouter, Anthropic, Google, xAI, Hugging Face and DashScope.
 const contextLabels = /^(context_length_exceeded|context_window_exceeded|exceed_context_size_error|model_context_window_exceeded)$/;
 const contextText = new RegExp(
@@ -118,7 +120,8 @@ function refusalReason(refusal: Refusal): Reason {
   // Groq answers so if a request alone has more tokens than our account may send in a minute.
   if (status === 413) return labels.includes('rate_limit_exceeded') ? 'upstream_rate_limited' : 'body_too_large';
   if (status === 400 || status === 422 || status === 429) {
-    if (labels.some((label) => accountLabels.test(label)) || accountText.test(text)) return 'upstream_unavailable';
+    const isAccount = labels.some((label) => accountLabels.test(label)) || (accountText.test(text) && !shortWaitText.test(text));
+    if (isAccount) return 'upstream_unavailable';
     return status === 429 ? 'upstream_rate_limited' : 'upstream_rejected';
   }
   if (status === 503 || status === 529) return 'upstream_overloaded';

@@ -34,6 +34,7 @@ describe('an error body of a chat-completions server', () => {
       { error: { message: 'Provider returned error', code: 400, metadata: { raw: '{"error":{"message":"bad value"}}' } } },
       'bad value',
     ],
+    ['Google', [{ error: { code: 400, message: 'bad value', status: 'INVALID_ARGUMENT' } }], 'bad value'],
     ['a proxy', '<html>nginx</html>', 'The upstream refused the request with status 400.'],
   ])('in the form of %s is relayed', (_server, body, text) => {
     expect(response(400, body)).toMatchObject({ reason: 'upstream_rejected', message: text });
@@ -57,6 +58,18 @@ describe('an error body of a chat-completions server', () => {
     [
       'a provider behind OpenRouter',
       { error: { message: 'Provider returned error', code: 400, metadata: { raw: '{"error":{"message":"prompt is too long: 9 > 8"}}' } } },
+    ],
+    [
+      'Google',
+      [
+        {
+          error: {
+            code: 400,
+            message: 'The input token count (9) exceeds the maximum number of tokens allowed (8).',
+            status: 'INVALID_ARGUMENT',
+          },
+        },
+      ],
     ],
   ])('in the form of %s is recognised as a prompt that is too long', (_server, body) => {
     expect(response(400, body).reason).toBe('context_length_exceeded');
@@ -93,6 +106,13 @@ describe('an error body of a chat-completions server', () => {
   ])('of the content filter of %s belongs to the caller, with its code', (_server, status, body, details) => {
     expect(response(status, body)).toMatchObject({ reason: 'upstream_rejected', details });
     expect(response(status, body).details).toEqual(details);
+  });
+
+  it("distinguishes Google's limit of a minute from funds that are used up", () => {
+    const message = 'You exceeded your current quota, please check your plan and billing details.';
+    const limited = (text: string) => response(429, [{ error: { code: 429, message: text, status: 'RESOURCE_EXHAUSTED' } }]).reason;
+    expect(limited(`${message} Please retry in 52.28s.`)).toBe('upstream_rate_limited');
+    expect(limited(message)).toBe('upstream_unavailable');
   });
 
   it('keeps the code and the param of a refusal if they are plain words', () => {

@@ -11,7 +11,10 @@ export function responseError(
   nowMs: number,
   model: string,
 ): AppError {
-  return refusalError({ status, ...particulars(errorOf(parsedJson(body))), retryAfterMs: retryAfter(headers, nowMs), model });
+  const parsed = parsedJson(body);
+  // Google's servers put the error into a list.
+  const [payload] = Array.isArray(parsed) ? (parsed as unknown[]) : [parsed];
+  return refusalError({ status, ...particulars(errorOf(payload)), retryAfterMs: retryAfter(headers, nowMs), model });
 }
 
 /** Returns the error for an `error` frame in the middle of a stream, or for an error that came with status 200. */
