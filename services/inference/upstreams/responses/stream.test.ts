@@ -238,6 +238,13 @@ describe('a responses stream of another server', () => {
     expect(words(created, added(0, whole), done(0, { ...whole, arguments: { x: 1 } }), completed())).toContain('{"x":1}');
   });
 
+  it('is read when it sends its items only whole, without announcing them', () => {
+    const items = [message('msg_1', said('Hello')), call('a', 'f', '{"x":1}')];
+    const wanted = [...hello, '1:toolCall(a,f)', '{"x":1}', '1.'];
+    for (const output of [[], items])
+      expect(words(created, ...items.map((item, index) => done(index, item)), completed({ output }))).toEqual(wanted);
+  });
+
   it('is read when it sends its calls only with the finished response', () => {
     const output = [message('msg_1', said('Hello')), call('a', 'f', '{}')];
     expect(words(created, ...text, completed({ output }))).toEqual([...hello, '1:toolCall(a,f)', '{}', '1.']);

@@ -120,15 +120,16 @@ export class ResponsesDecoder implements StreamDecoder {
 
   #itemEvent(event: JsonObject, type: string, data: string): void {
     const [index, id] = [event['output_index'], optionalTextField(event, 'item_id')];
-    const item = this.#items.find(index, id) ?? this.#unannounced(type, index, id);
+    const item = this.#items.find(index, id) ?? this.#unannounced(event, type, id);
     if (item === undefined) return this.#foreign(event, type);
     if (item === this.#items.current && item.hasBegun) this.#write(item, event, type);
     else if (!item.hasEnded) item.waiting.push(data);
     else if (type.endsWith('.delta') && event['delta'] !== '') throw malformed('more of an output item that was complete');
   }
 
-  /** Adds the item of an event that shows its type: some servers do not announce their items. */
-  #unannounced(eventType: string, index: unknown, id: string): Item | undefined {
+  /** Adds the item of an event that has it or shows its type: some servers do not announce their items. */
+  #unannounced({ item, output_index: index }: JsonObject, eventType: string, id: string): Item | undefined {
+    if (eventType === 'response.output_item.done' && isObject(item)) return this.#items.add(structuredClone(item), index);
     const type = itemTypeOf(eventType);
     return type === undefined ? undefined : this.#items.add({ type, id }, index);
   }
