@@ -11,7 +11,7 @@ export function echoOf(body: ResponseRequest, toolNames: ToolNames, isStored: bo
       background: false,
       instructions: instructions ?? null,
       max_output_tokens: body.max_output_tokens ?? null,
-      max_tool_calls: null,
+      max_tool_calls: body.max_tool_calls ?? null,
       metadata: metadata ?? {},
       parallel_tool_calls: body.parallel_tool_calls ?? true,
       previous_response_id: body.previous_response_id ?? null,

@@ -225,8 +225,9 @@ describe('tools', () => {
     [0, undefined],
     ['2', undefined],
   ])('that a vendor runs may be called as often as max_tool_calls says: %j', (calls, maxUses) => {
-    const { native } = parse({ tools: [{ type: 'web_search' }], max_tool_calls: calls }).request;
-    expect(native!.vendorTools[0]!.maxUses).toBe(maxUses);
+    const { request, echo } = parse({ tools: [{ type: 'web_search' }], max_tool_calls: calls });
+    expect(request.native!.vendorTools[0]!.maxUses).toBe(maxUses);
+    expect(echo!.fields['max_tool_calls']).toBe(calls);
   });
 
   it('must have different names, and a choice must name one of them', () => {
