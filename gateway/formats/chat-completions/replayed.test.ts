@@ -4,10 +4,11 @@ import { withoutLeftovers } from './replayed.js';
 describe('an answer that is replayed as history', () => {
   it('loses fields that its library added and fields that only answers have', () => {
     const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } };
-    const answer = { role: 'assistant', content: null, refusal: null, reasoning_content: 'r', invented: 1, tool_calls: [call] };
+    const answer = { role: 'assistant', content: null, reasoning_content: 'r', invented: 1, tool_calls: [call] };
     const replayed = {
       ...answer,
       parsed: null,
+      refusal: null,
       annotations: [],
       audio: null,
       function_call: null,
@@ -22,7 +23,7 @@ describe('an answer that is replayed as history', () => {
   it('keeps everything else, and other roles keep all fields', () => {
     const messages = [
       { role: 'user', content: 'Hi', parsed: 1, name: null },
-      { role: 'assistant', content: 'Hi', audio: { id: 'audio_1' }, name: 'ann' },
+      { role: 'assistant', content: 'Hi', audio: { id: 'audio_1' }, name: 'ann', refusal: 'No.' },
     ];
     expect(withoutLeftovers(messages)).toEqual(messages);
     expect(withoutLeftovers(messages)[1]).toBe(messages[1]);

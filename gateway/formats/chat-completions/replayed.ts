@@ -8,7 +8,7 @@ import { isObject, type JsonObject } from '../rest.js';
 const messageLeftovers = ['parsed', 'annotations'];
 const callLeftovers = ['index'];
 const functionLeftovers = ['parsed_arguments'];
-const refusedAsNull = ['audio', 'function_call', 'tool_calls', 'name'];
+const refusedAsNull = ['audio', 'function_call', 'tool_calls', 'name', 'refusal'];
 
 /** Returns the messages of a body in the form that vendors accept; those that need no change are the same objects, and so is the list if none does. */
 export function withoutLeftovers<T extends object>(messages: readonly T[]): readonly T[] {

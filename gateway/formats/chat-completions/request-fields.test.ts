@@ -611,7 +611,7 @@ describe('the fields for upstreams of the format', () => {
     ];
     const kept = [
       ...minimal.messages,
-      { role: 'assistant', content: 'a', refusal: null },
+      { role: 'assistant', content: 'a' },
       ...minimal.messages,
       { role: 'assistant', content: 'b' },
       ...minimal.messages,
