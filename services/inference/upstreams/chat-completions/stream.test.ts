@@ -174,6 +174,26 @@ describe('a chat-completions stream', () => {
     expect(words({ choices: [{ message: { content: 'Hi' } }] })).toEqual(['started', '0:text', 'Hi', '0.']);
   });
 
+  it('may end with the whole answer, which is not repeated', () => {
+    const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
+    const message = { role: 'assistant', content: 'Hello', reasoning_content: 'Hm', tool_calls: [call] };
+    const whole = {
+      object: 'chat.completion',
+      choices: [{ index: 0, message, finish_reason: 'length' }],
+      usage: { prompt_tokens: 3, completion_tokens: 4 },
+    };
+    const chunks = [
+      delta({ role: 'assistant', reasoning_content: 'Hm' }),
+      delta({ content: 'Hel' }),
+      delta({ content: 'lo' }),
+      delta({ tool_calls: [{ index: 0, ...call }] }),
+    ];
+    const { words: written, decoder } = decode([...chunks, whole, '[DONE]']);
+    expect(written).toEqual(decode([...chunks, finish('length')]).words);
+    expect(decoder.outcome?.stopReason).toBe(StopReason.STOP_REASON_MAX_TOKENS);
+    expect(decoder.report).toMatchObject({ input: { inputTokens: 3 }, output: { outputTokens: 4 } });
+  });
+
   it('may contain nothing but its end', () => {
     expect(words(finish('stop'), '[DONE]')).toEqual(['started']);
   });

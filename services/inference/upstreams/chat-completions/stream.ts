@@ -42,6 +42,8 @@ export class ChatCompletionsDecoder implements StreamDecoder {
   #finishReason: string | undefined;
   #stopSequence = '';
   #sawChoices = false;
+  /** Whether deltas of choice 0 have written something. */
+  #isInDeltas = false;
   /** The fields of the chunks before the first one with choices. */
   #beforeFirst: JsonObject | undefined;
   /** Choices other than 0 that have begun but not ended. */
@@ -129,11 +131,12 @@ export class ChatCompletionsDecoder implements StreamDecoder {
   #choice(choice: unknown): void {
     if (!isObject(choice)) throw malformed('a choice that is not an object');
     if (Number(choice['index'] ?? 0) !== 0) return this.#otherChoice(choice);
-    // A server that does not stream sends the whole message, which is therefore complete.
-    const message = choice['delta'] === undefined ? choice['message'] : undefined;
+    // A server that does not stream sends the whole message, which is therefore complete. MiniMax ends a stream with it, as a repetition.
+    const message = choice['delta'] === undefined && !this.#isInDeltas ? choice['message'] : undefined;
     const delta = choice['delta'] ?? message ?? {};
     if (!isObject(delta)) throw malformed('a delta that is not an object');
     this.#delta(delta);
+    this.#isInDeltas ||= message === undefined && this.#writer.written.size > 0;
     const label = optionalTextField(choice, 'finish_reason') || (isObject(message) ? 'stop' : '');
     if (label !== '') this.#finish(label, choice);
     this.#rest?.addChoice(choice, delta);
