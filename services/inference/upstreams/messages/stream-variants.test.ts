@@ -121,6 +121,18 @@ describe('a messages stream that differs from the vendor’s', () => {
     expect(decode(payloads).words).toEqual(expected);
   });
 
+  it.each([
+    ['after message_delta', [outcome('max_tokens', { output_tokens: 5 })], {}, StopReason.STOP_REASON_MAX_TOKENS],
+    ['instead of message_delta', [], { stop_reason: 'max_tokens', usage: { output_tokens: 5 } }, StopReason.STOP_REASON_MAX_TOKENS],
+    ['before message_stop', [outcome('end_turn', { output_tokens: 5 })], {}, StopReason.STOP_REASON_END, [stop]],
+  ])('may end with the whole message %s, which is not repeated', (_where, before, fields, stopReason, after: unknown[] = []) => {
+    const whole = { type: 'message', role: 'assistant', content: [{ type: 'text', text: 'Hi' }], ...fields };
+    const { words, decoder } = decode([start(), ...said(0, 'Hi'), ...before, whole, ...after]);
+    expect(words).toEqual(['started', '0:text', 'Hi', '0.']);
+    expect(decoder.outcome?.stopReason).toBe(stopReason);
+    expect(decoder.report.output).toMatchObject({ outputTokens: 5 });
+  });
+
   it('can be one JSON body, because the server does not stream', () => {
     const content = [
       { type: 'thinking', thinking: 'Hm', signature: 'sig' },

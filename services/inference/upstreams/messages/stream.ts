@@ -91,7 +91,8 @@ export class MessagesDecoder implements StreamDecoder {
         if (this.options.isNative) this.#endRest = merged(this.#endRest, stopRest(event));
         return this.#done();
       case 'message':
-        return this.#wholeMessage(event);
+        this.#wholeMessage(event);
+        break;
       case 'error':
         throw eventError(event['error'], this.options.target.upstreamModel);
       case 'ping':
@@ -246,18 +247,25 @@ export class MessagesDecoder implements StreamDecoder {
     this.#hasFinalUsage ||= this.#outcome !== undefined && isObject(event['usage']) && Number(event['usage']['output_tokens']) > 0;
   }
 
-  /** Decodes the body of a server that does not stream, as a stream whose blocks are sent whole at their start. */
-  #wholeMessage(message: JsonObject): Event[] {
+  /**
+   * Decodes the body of a server that does not stream, as a stream whose blocks are sent whole at their start. MiniMax ends a stream with it too, as
+   * a repetition.
+   */
+  #wholeMessage(message: JsonObject): void {
     // A stream sends what belongs to the stop reason with it.
     const details = message['stop_details'] ?? undefined;
     this.#messageStart(details === undefined ? message : { ...message, stop_details: null });
-    const content: readonly unknown[] = Array.isArray(message['content']) ? message['content'] : [];
+    const isRepetition = this.#writer.written.size > 0;
+    const content: readonly unknown[] = Array.isArray(message['content']) && !isRepetition ? message['content'] : [];
     for (const [index, block] of content.entries()) this.#blockStart(index, block);
     this.#messageDelta({
-      delta: { stop_reason: message['stop_reason'] ?? 'end_turn', stop_sequence: message['stop_sequence'], stop_details: details },
+      delta: {
+        stop_reason: message['stop_reason'] ?? this.#outcome?.label ?? 'end_turn',
+        stop_sequence: message['stop_sequence'] ?? this.#outcome?.stopSequence,
+        stop_details: details,
+      },
       usage: message['usage'],
     });
-    return this.#done();
   }
 
   /** Handles an event without a common form: a type that the vendor may add, or an error in the form of chat-completions. */
