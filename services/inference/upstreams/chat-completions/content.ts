@@ -7,6 +7,7 @@ import type { JsonObject } from '../answers/stream-decoder.js';
 export interface Translation {
   readonly isOpenAi: boolean;
   readonly isStrict?: boolean;
+  readonly isMistral?: boolean;
   readonly isGoogle?: boolean;
   /** Whether the prompt's cache marks can be expressed. */
   readonly takesBreakpoints: boolean;

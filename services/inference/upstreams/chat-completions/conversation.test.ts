@@ -202,6 +202,21 @@ describe('results of tools', () => {
     expect(sent.at(-2)!['content']).toHaveLength(1 + count);
   });
 
+  it('have ids that Mistral accepts, the same as their calls', () => {
+    const mistral = flavourOf('https://api.mistral.ai/v1');
+    const ids = ['toolu_01', 'call_1', 'Ab3dEf9Gh', ''];
+    const messages = [
+      { role: assistant, parts: ids.map(call) },
+      { role: user, parts: ids.map((id) => result(id, { text: '1' })) },
+    ];
+    const [called, ...answered] = messagesOf(messages, mistral) as [{ tool_calls: { id: string }[] }, ...{ tool_call_id: string }[]];
+    const sent = called.tool_calls.map(({ id }) => id);
+    expect(answered.map(({ tool_call_id }) => tool_call_id)).toEqual(sent);
+    expect(new Set(sent).size).toBe(4);
+    for (const id of sent) expect(id).toMatch(/^[A-Za-z0-9]{9}$/);
+    expect(sent[2]).toBe('Ab3dEf9Gh');
+  });
+
   it('have ids that OpenAI accepts, the same as their calls', () => {
     const id = `toolu_${'x'.repeat(60)}`;
     const messages = [

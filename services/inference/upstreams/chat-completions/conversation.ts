@@ -3,13 +3,10 @@ import { type Message, type Part, type Prompt, Role, type ToolResultPart } from 
 import { callArgumentsJson } from '../requests/custom-tools.js';
 import type { JsonObject } from '../answers/stream-decoder.js';
 import { contentOf, contentParts, documentText, marked, textContent, type Translation } from './content.js';
-import { toUpstreamToolId, toUpstreamToolName } from './tool-names.js';
+import { toServerToolId, toUpstreamToolName } from './tool-names.js';
 
 // One client begins its instructions with a bookkeeping line for its vendor that differs in every call and would defeat every prompt cache.
 const bookkeeping = 'x-anthropic-billing-header:';
-
-// OpenAI rejects longer tool call ids, and other vendors generate them.
-const toolIdCharsMax = 40;
 
 /** Returns all messages, in order. Raises unsupported_field for a document that is only a url. */
 export function conversation(prompt: Prompt, translation: Translation): JsonObject[] {
@@ -61,7 +58,7 @@ function addUser({ results, said }: Between, message: Message, field: string, tr
     if (part?.$case !== 'toolResult') continue;
     const { text, attached } = toolResult(part.value, field, translation);
     const content = contentOf([marked(textContent(text), cacheTtl, translation)], translation);
-    results.push({ role: 'tool', tool_call_id: toolId(part.value.toolCallId, translation), content });
+    results.push({ role: 'tool', tool_call_id: toServerToolId(part.value.toolCallId, translation), content });
     for (const each of attached) shown.push(each);
   }
   const content = [...shown, ...contentParts(message.parts, field, translation)];
@@ -89,7 +86,8 @@ function toolResult(
     lines.push(`[${each.part?.$case === 'image' ? 'image' : 'document'}: see the next user message]`);
   }
   const joined = lines.join('\n');
-  const named = attached.length === 0 ? [] : [textContent(`From the result of tool call ${toolId(toolCallId, translation)}:`), ...attached];
+  const named =
+    attached.length === 0 ? [] : [textContent(`From the result of tool call ${toServerToolId(toolCallId, translation)}:`), ...attached];
   // The format has no flag for a failed tool.
   return { text: isError ? `Error: ${joined}` : joined, attached: named };
 }
@@ -102,7 +100,7 @@ function assistantMessage(message: Message, field: string, translation: Translat
     part?.$case === 'toolCall'
       ? [
           {
-            id: toolId(part.value.id, translation),
+            id: toServerToolId(part.value.id, translation),
             type: 'function',
             function: { name: toUpstreamToolName(part.value.name), arguments: callArgumentsJson(part.value) || '{}' },
           },
@@ -131,8 +129,4 @@ function assistantText(part: Part, field: string, translation: Translation): str
   const text = documentText(part.part.value);
   if (text === undefined) translation.dropped.add(`${field}.content (document)`);
   return text ?? '';
-}
-
-function toolId(id: string, { isOpenAi }: Translation): string {
-  return isOpenAi ? toUpstreamToolId(id, toolIdCharsMax) : id;
 }

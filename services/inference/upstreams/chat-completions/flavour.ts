@@ -6,7 +6,7 @@ export interface ChatCompletionsFlavour {
   readonly isOpenAi: boolean;
   /** Whether the server rejects fields of messages that it does not know, as OpenAI's own do. Absent: it ignores them. */
   readonly isStrict?: boolean;
-  /** Mistral's own servers, which reject `stream_options` and `user`, and report the usage in every stream. */
+  /** Mistral's own servers, which reject `stream_options`, `user` and ids of tool calls unlike theirs, and report the usage in every stream. */
   readonly isMistral?: boolean;
   /** Google's own servers, whose models since Gemini 3 reject a tool call in the history without the signature that they gave it. */
   readonly isGoogle?: boolean;
@@ -24,7 +24,7 @@ export function flavourOf(baseUrl: string, allowedFields: readonly string[] = []
     isOpenAi,
     isStrict,
     isMistral,
-    isGoogle: /\.googleapis\.com$/.test(hostname),
+    isGoogle: hostname.endsWith('.googleapis.com'),
     takesCustomTools: isOpenAi || allowedFields.includes('tools.custom'),
   };
 }

@@ -122,6 +122,20 @@ describe('the body for a caller of the same format', () => {
     expect(built({}, flavourOf('https://api.mistral.ai/v1')).body).toEqual({ model: 'up-1', max_tokens: 77, stream: true });
   });
 
+  it('has ids of tool calls that Mistral accepts', () => {
+    const mistral = flavourOf('https://api.mistral.ai/v1');
+    const turn = (...ids: string[]) => [
+      { role: 'assistant', tool_calls: ids.map((id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })) },
+      ...ids.map((id) => ({ role: 'tool', tool_call_id: id, content: '1' })),
+    ];
+    const messages = [{ role: 'user', content: '"tool_call_id":"x"' }, ...turn('call_1', 'Ab3dEf9Gh')];
+    const sent = built({ messages }, mistral).body['messages'] as [unknown, { tool_calls: { id: string }[] }];
+    const { id } = sent[1].tool_calls[0]!;
+    expect(id).toMatch(/^[A-Za-z0-9]{9}$/);
+    expect(sent).toEqual([messages[0], ...turn(id, 'Ab3dEf9Gh')]);
+    expect(built({ messages }).body['messages']).toEqual(messages);
+  });
+
   it("contains the caller's text byte by byte, so that a large body is not parsed again", () => {
     const fields = '{"messages":[{"role":"user","content":"\\u00fc \\ud83d\\udc4b 1.0"}],"seed":1.50,"x":1e400}';
     expect(built(fields).json.endsWith(fields.slice(1))).toBe(true);

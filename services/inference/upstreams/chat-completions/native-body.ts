@@ -3,6 +3,7 @@ import { type JsonObject, isObject } from '../answers/stream-decoder.js';
 import type { UpstreamBody } from '../http/wire.js';
 import type { ChatCompletionsFlavour } from './flavour.js';
 import { mayHaveCustomTools, withFunctions } from './native-custom-tools.js';
+import { withToolIds } from './native-tool-ids.js';
 
 /**
  * Returns the body of `ours` and the caller's fields. A large body is parsed again only if its text shows that something in it
@@ -11,7 +12,7 @@ import { mayHaveCustomTools, withFunctions } from './native-custom-tools.js';
 export function nativeBody(ours: JsonObject, fieldsJson: string, flavour: ChatCompletionsFlavour): UpstreamBody {
   const { json: known, dropped } =
     flavour.isOpenAi || flavour.isStrict === true ? withoutExtensions(fieldsJson) : { json: fieldsJson, dropped: [] };
-  const json = flavour.isOpenAi ? known : forOthers(known, flavour);
+  const json = withToolIds(flavour.isOpenAi ? known : forOthers(known, flavour), flavour);
   const head = JSON.stringify(ours);
   return { json: json.length <= 2 ? head : `${head.slice(0, -1)},${json.slice(1)}`, dropped };
 }
