@@ -136,6 +136,19 @@ describe('the body for a caller of the same format', () => {
     expect(built({ messages }).body['messages']).toEqual(messages);
   });
 
+  it('has ids of tool calls that OpenAI accepts, which other servers generate too long', () => {
+    const turn = (id: string) => [
+      { role: 'assistant', tool_calls: [{ id, type: 'custom', custom: { name: 'c', input: 'x' } }] },
+      { role: 'tool', tool_call_id: id, content: '1' },
+    ];
+    const messages = [...turn(`chatcmpl-tool-${'a'.repeat(32)}`), ...turn('b'.repeat(40))];
+    const sent = built({ messages }, openAi).body['messages'] as [{ tool_calls: { id: string }[] }];
+    const { id } = sent[0].tool_calls[0]!;
+    expect(id).toMatch(/^call_[0-9a-f]{35}$/);
+    expect(sent).toEqual([...turn(id), ...turn('b'.repeat(40))]);
+    expect(built({ messages }, flavourOf('https://vendor.test/v1', ['tools.custom'])).body['messages']).toEqual(messages);
+  });
+
   it("contains the caller's text byte by byte, so that a large body is not parsed again", () => {
     const fields = '{"messages":[{"role":"user","content":"\\u00fc \\ud83d\\udc4b 1.0"}],"seed":1.50,"x":1e400}';
     expect(built(fields).json.endsWith(fields.slice(1))).toBe(true);

@@ -5,10 +5,12 @@ import { toServerToolId } from './tool-names.js';
 
 // Quotes inside texts are escaped, so this can only be a field of an object. Every call in a history has a result, which names it.
 const foreignToMistral = /"tool_call_id"\s*:\s*"(?![A-Za-z0-9]{9}")/;
+const tooLongForOpenAi = /"tool_call_id"\s*:\s*"[^"]{41}/;
 
 /** Returns the fields with other ids where the server would reject the caller's; a body without such ids is not parsed. */
 export function withToolIds(fieldsJson: string, flavour: ChatCompletionsFlavour): string {
-  if (flavour.isMistral !== true || !foreignToMistral.test(fieldsJson)) return fieldsJson;
+  const rejected = flavour.isMistral === true ? foreignToMistral : flavour.isOpenAi ? tooLongForOpenAi : undefined;
+  if (rejected?.test(fieldsJson) !== true) return fieldsJson;
   const fields = JSON.parse(fieldsJson) as JsonObject;
   if (!Array.isArray(fields['messages'])) return fieldsJson;
   return JSON.stringify({ ...fields, messages: fields['messages'].map((message) => messageWith(message, flavour)) });
