@@ -55,10 +55,35 @@ describe('instructions of a messages caller', () => {
       { role: system, parts: [text('Hurry.')] },
       { role: user, parts: [result('a', { text: 'sun' }), text('And?')] },
     ];
-    expect(messagesOf(messages).slice(2)).toEqual([
+    expect(messagesOf(messages, openAi).slice(2)).toEqual([
       { role: 'tool', tool_call_id: 'a', content: 'sun' },
       { role: 'system', content: 'Hurry.' },
       { role: 'user', content: 'And?' },
+    ]);
+    expect(messagesOf(messages).slice(2)).toEqual([
+      { role: 'tool', tool_call_id: 'a', content: 'sun' },
+      { role: 'user', content: '<system-reminder>\nHurry.\n</system-reminder>\nAnd?' },
+    ]);
+  });
+
+  it('in the middle are text of the user for servers other than OpenAI, whose models may take them only at the beginning', () => {
+    const messages = [
+      { role: user, parts: [text('Hi')] },
+      { role: system, parts: [text('Agents: a'), text('Skills: b')] },
+      { role: assistant, parts: [text('Hello.')] },
+      { role: system, parts: [text('Hurry.')] },
+      { role: assistant, parts: [text('Yes.')] },
+      { role: user, parts: [png] },
+      { role: system, parts: [text('It is late.')] },
+    ];
+    const reminder = (value: string) => `<system-reminder>\n${value}\n</system-reminder>`;
+    expect(built({ system: ['Be brief.'], messages }).messages).toEqual([
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: ['Hi', reminder('Agents: a'), reminder('Skills: b')].join('\n') },
+      { role: 'assistant', content: 'Hello.' },
+      { role: 'user', content: reminder('Hurry.') },
+      { role: 'assistant', content: 'Yes.' },
+      { role: 'user', content: [expect.objectContaining({ type: 'image_url' }), { type: 'text', text: reminder('It is late.') }] },
     ]);
   });
 });

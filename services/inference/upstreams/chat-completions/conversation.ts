@@ -1,6 +1,7 @@
 // Converts the instructions and messages of a prompt to the messages of a chat-completions request. Pure.
 import { type Message, type Part, type Prompt, Role, type ToolResultPart } from '#proto/inference/v1/inference.js';
 import { callArgumentsJson } from '../requests/custom-tools.js';
+import { reminder } from '../requests/reminder.js';
 import type { JsonObject } from '../answers/stream-decoder.js';
 import { contentOf, contentParts, documentText, marked, textContent, type Translation } from './content.js';
 import { toServerToolId, toUpstreamToolName } from './tool-names.js';
@@ -17,24 +18,56 @@ export function conversation(prompt: Prompt, translation: Translation): JsonObje
     const field = `messages[${index}]`;
     if (message.role === Role.ROLE_ASSISTANT) {
       // One by one: there may be more than fit on the stack as arguments of one call.
-      for (const each of [...between.results, ...between.said]) messages.push(each);
+      for (const each of inOrder(between, translation)) messages.push(each);
       messages.push(assistantMessage(message, field, translation));
       between = newBetween();
-    } else if (message.role === Role.ROLE_SYSTEM)
-      between.said.push({ role: 'system', content: contentOf(contentParts(message.parts, field, translation), translation) });
+    } else if (message.role === Role.ROLE_SYSTEM) addInstruction(between, contentParts(message.parts, field, translation), translation);
     else addUser(between, message, field, translation);
   }
-  return [...messages, ...between.results, ...between.said];
+  return [...messages, ...inOrder(between, translation)];
 }
 
 /** Holds what comes between two assistant turns. Tool results come first, each as its own message, because nothing may separate them from their calls. */
 interface Between {
   readonly results: JsonObject[];
-  readonly said: JsonObject[];
+  readonly said: Said[];
+}
+
+interface Said {
+  readonly role: 'user' | 'system';
+  readonly parts: JsonObject[];
+  /** Whether it is the user's in form only. */
+  isReminder: boolean;
 }
 
 function newBetween(): Between {
   return { results: [], said: [] };
+}
+
+function inOrder({ results, said }: Between, translation: Translation): JsonObject[] {
+  return [...results, ...said.map(({ role, parts }) => ({ role, content: contentOf(parts, translation) }))];
+}
+
+/**
+ * Adds an instruction. The templates of many models fail unless their only instructions are the first message (Qwen: "System message must be at the
+ * beginning"), so for servers other than OpenAI's it becomes text of the user.
+ */
+function addInstruction({ said }: Between, parts: JsonObject[], { isOpenAi }: Translation): void {
+  if (isOpenAi) said.push({ role: 'system', parts, isReminder: false });
+  else
+    say(
+      said,
+      parts.map((part) => ({ ...part, text: reminder(String(part['text'])) })),
+      true,
+    );
+}
+
+/** Adds text of the user. A reminder shares a message with what is next to it, because some templates reject two in a row. */
+function say(said: Said[], parts: JsonObject[], isReminder: boolean): void {
+  const last = said.at(-1);
+  if (last === undefined || !(isReminder || last.isReminder)) return void said.push({ role: 'user', parts, isReminder });
+  for (const part of parts) last.parts.push(part);
+  last.isReminder &&= isReminder;
 }
 
 /** Returns the instructions before the conversation, without a client's bookkeeping. */
@@ -62,8 +95,7 @@ function addUser({ results, said }: Between, message: Message, field: string, tr
     for (const each of attached) shown.push(each);
   }
   const content = [...shown, ...contentParts(message.parts, field, translation)];
-  if (content.length > 0 || !message.parts.some(({ part }) => part?.$case === 'toolResult'))
-    said.push({ role: 'user', content: contentOf(content, translation) });
+  if (content.length > 0 || !message.parts.some(({ part }) => part?.$case === 'toolResult')) say(said, content, false);
 }
 
 /** Returns the text of a result, and the parts that a tool message cannot hold, which go into the user's next message. */

@@ -70,8 +70,7 @@ describe('a chat-completions request', () => {
         },
         { role: 'tool', tool_call_id: 'a', content: 'sun' },
         { role: 'tool', tool_call_id: 'b', content: 'Error: no clock' },
-        { role: 'user', content: 'Here.' },
-        { role: 'system', content: 'Hurry.' },
+        { role: 'user', content: 'Here.\n<system-reminder>\nHurry.\n</system-reminder>' },
       ],
       max_tokens: 50,
       tools: [

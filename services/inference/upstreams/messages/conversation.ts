@@ -1,6 +1,7 @@
 // Converts the common prompt to the turns that the format requires: the user begins, and tool results come first in a turn. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import { type Message, type Prompt, Role } from '#proto/inference/v1/inference.js';
+import { reminder } from '../requests/reminder.js';
 import { type Block, cacheControl, textBlock, toBlocks } from './content.js';
 import type { ModelTraits } from './model-traits.js';
 
@@ -82,9 +83,8 @@ function append(list: Block[], blocks: readonly Block[]): void {
   for (const block of blocks) list.push(block);
 }
 
-/** Returns an instruction inside the user's text, marked as Claude's own clients mark theirs. */
 function asReminder(block: Block): Block {
-  return { ...block, text: `<system-reminder>\n${String(block['text'])}\n</system-reminder>` };
+  return { ...block, text: reminder(String(block['text'])) };
 }
 
 function inOrder(blocks: Block[], comesFirst: (block: Block) => boolean): Block[] {
