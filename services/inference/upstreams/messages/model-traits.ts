@@ -26,7 +26,7 @@ const unknownModel: ModelTraits = {
   takesBudget: true,
   thinksByDefault: true,
   takesXhigh: true,
-  takesSystemTurns: true,
+  takesSystemTurns: false,
   takesSchemas: true,
 };
 

@@ -77,9 +77,9 @@ describe('a messages request', () => {
             { type: 'tool_result', tool_use_id: messagesToolId('functions.f:0'), content: 'sun' },
             { type: 'tool_result', tool_use_id: 'b', is_error: true },
             { type: 'text', text: 'Well?' },
+            { type: 'text', text: '<system-reminder>\nHurry.\n</system-reminder>' },
           ],
         },
-        { role: 'system', content: [{ type: 'text', text: 'Hurry.' }] },
       ],
       tools: [
         { name: 'f', description: 'F', input_schema: { type: 'object', properties: {} }, strict: true },

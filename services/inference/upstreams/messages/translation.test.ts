@@ -24,9 +24,8 @@ const asked = (messages: NonNullable<PartialRequest['prompt']>['messages'], rest
 
 describe('a conversation of another format', () => {
   it('keeps instructions at the top, and later ones after the user text before the next answer', () => {
-    const body = asked([says(system, text('two')), hi, says(system, text('three')), says(user, text('Go'))], {
-      prompt: { system: ['one'] },
-    });
+    const messages = [says(system, text('two')), hi, says(system, text('three')), says(user, text('Go'))];
+    const { body } = acceptedBody({ prompt: { system: ['one'], messages } }, 'claude-opus-4-8');
     expect(body.system?.map((block) => block.text)).toEqual(['one', 'two']);
     expect(body.messages.map(({ role, content }) => [role, ...content.map((block) => block['text'])])).toEqual([
       ['user', 'Hi', 'Go'],
@@ -36,11 +35,10 @@ describe('a conversation of another format', () => {
 
   it('has an instruction inside the user text if the model accepts no other form, or if there is no user text before it', () => {
     const reminder = '<system-reminder>\nBe brief.\n</system-reminder>';
-    const older = acceptedBody(
-      { prompt: { messages: [hi, says(system, text('Be brief.')), says(user, text('Go'))] } },
-      'claude-sonnet-4-5',
-    ).body;
-    expect(older.messages).toEqual([{ role: 'user', content: ['Hi', reminder, 'Go'].map((value) => ({ type: 'text', text: value })) }]);
+    for (const model of ['claude-sonnet-4-5', 'qwen3.8']) {
+      const { body } = acceptedBody({ prompt: { messages: [hi, says(system, text('Be brief.')), says(user, text('Go'))] } }, model);
+      expect(body.messages).toEqual([{ role: 'user', content: ['Hi', reminder, 'Go'].map((value) => ({ type: 'text', text: value })) }]);
+    }
     const bare = asked([hi, says(assistant, text('Hello.')), says(system, text('Be brief.'))]);
     expect(bare.messages.at(-1)).toEqual({ role: 'user', content: [{ type: 'text', text: reminder }] });
   });
