@@ -9,6 +9,7 @@ export interface Translation {
   readonly isStrict?: boolean;
   readonly isMistral?: boolean;
   readonly isGoogle?: boolean;
+  readonly needsReasoning?: boolean;
   /** Whether the prompt's cache marks can be expressed. */
   readonly takesBreakpoints: boolean;
   readonly dropped: Set<string>;

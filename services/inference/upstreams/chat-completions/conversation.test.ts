@@ -88,6 +88,27 @@ describe('instructions of a messages caller', () => {
   });
 });
 
+describe('past answers without reasoning', () => {
+  const messages = [
+    { role: user, parts: [text('Hi')] },
+    { role: assistant, parts: [text('Hello.')] },
+    { role: assistant, parts: [{ part: { $case: 'reasoning' as const, value: { text: 'Hm' } } }, call('a')] },
+    { role: assistant, parts: [call('b')] },
+  ];
+  const sentTo = (baseUrl: string) => messagesOf(messages, flavourOf(baseUrl)).map(({ reasoning_content }) => reasoning_content);
+
+  it.each(['https://api.deepseek.com/v1', 'https://api.moonshot.ai/v1', 'https://api.moonshot.cn/v1', 'https://api.kimi.com/coding/v1'])(
+    'have a blank for %s, which rejects them otherwise',
+    (baseUrl) => {
+      expect(sentTo(baseUrl)).toEqual([undefined, ' ', 'Hm', ' ']);
+    },
+  );
+
+  it('have none for other servers', () => {
+    expect(sentTo('https://vendor.test/v1')).toEqual([undefined, undefined, 'Hm', undefined]);
+  });
+});
+
 describe('past tool calls of a messages caller', () => {
   it("are marked as made without Google's signature, for Google's servers only", () => {
     const messages = [

@@ -145,7 +145,10 @@ function assistantMessage(message: Message, field: string, translation: Translat
     role: 'assistant',
     content: content === '' && toolCalls.length > 0 ? null : content,
     // DeepSeek-like servers require their reasoning back with tool results; strict ones do not know the field.
-    reasoning_content: translation.isOpenAi || translation.isStrict === true || reasoning === '' ? undefined : reasoning,
+    reasoning_content:
+      translation.isOpenAi || translation.isStrict === true
+        ? undefined
+        : reasoning || (translation.needsReasoning === true ? ' ' : undefined),
     tool_calls:
       toolCalls.length > 0
         ? toolCalls.map((each, index) => (translation.isGoogle === true && index === 0 ? { ...each, ...unsigned } : each))

@@ -10,6 +10,8 @@ export interface ChatCompletionsFlavour {
   readonly isMistral?: boolean;
   /** Google's own servers, whose models since Gemini 3 reject a tool call in the history without the signature that they gave it. */
   readonly isGoogle?: boolean;
+  /** DeepSeek's and Moonshot's own servers, whose thinking models reject a past answer without reasoning, or with an empty one. */
+  readonly needsReasoning?: boolean;
   /** Whether the server has custom tools. Absent: it has none. */
   readonly takesCustomTools?: boolean;
 }
@@ -25,6 +27,7 @@ export function flavourOf(baseUrl: string, allowedFields: readonly string[] = []
     isStrict,
     isMistral,
     isGoogle: hostname.endsWith('.googleapis.com'),
+    needsReasoning: /(^|\.)(deepseek\.com|moonshot\.(ai|cn)|kimi\.com)$/.test(hostname),
     takesCustomTools: isOpenAi || allowedFields.includes('tools.custom'),
   };
 }
