@@ -10,6 +10,7 @@ export interface Translation {
   readonly isMistral?: boolean;
   readonly isGoogle?: boolean;
   readonly needsReasoning?: boolean;
+  readonly effortModels?: RegExp | undefined;
   /** Whether the prompt's cache marks can be expressed. */
   readonly takesBreakpoints: boolean;
   readonly dropped: Set<string>;

@@ -12,6 +12,8 @@ export interface ChatCompletionsFlavour {
   readonly isGoogle?: boolean;
   /** DeepSeek's and Moonshot's own servers, whose thinking models reject a past answer without reasoning, or with an empty one. */
   readonly needsReasoning?: boolean;
+  /** The models that accept a reasoning effort, where the server rejects it for others. Absent: any, or OpenAI's. */
+  readonly effortModels?: RegExp | undefined;
   /** Whether the server has custom tools. Absent: it has none. */
   readonly takesCustomTools?: boolean;
 }
@@ -28,9 +30,17 @@ export function flavourOf(baseUrl: string, allowedFields: readonly string[] = []
     isMistral,
     isGoogle: hostname.endsWith('.googleapis.com'),
     needsReasoning: /(^|\.)(deepseek\.com|moonshot\.(ai|cn)|kimi\.com)$/.test(hostname),
+    effortModels: effortModels.find(([host]) => host.test(hostname))?.[1],
     takesCustomTools: isOpenAi || allowedFields.includes('tools.custom'),
   };
 }
+
+// Of Mistral's models, few accept an effort, and only "high"; of Groq's, Qwen accepts only "default".
+const effortModels: readonly (readonly [RegExp, RegExp])[] = [
+  [/(^|\.)groq\.com$/, /gpt-oss/],
+  [/(^|\.)mistral\.ai$/, /(?!)/],
+  [/(^|\.)x\.ai$/, /grok-(3-mini|4\.20-multi-agent|4\.[3-9](?!\d)|[5-9])/],
+];
 
 /** Reports whether a request for this model may mark cache breakpoints in its prompt: OpenAI's models from gpt-5.6 on. */
 export function takesCacheBreakpoints(flavour: ChatCompletionsFlavour, model: string): boolean {
@@ -49,9 +59,9 @@ export function refusesSampling({ isOpenAi }: ChatCompletionsFlavour, model: str
   return isOpenAi && effort !== 'none' && reasoningModels.test(model);
 }
 
-/** Reports whether the model answers a reasoning effort with 400: OpenAI's models that do not reason. */
-export function refusesEffort({ isOpenAi }: ChatCompletionsFlavour, model: string): boolean {
-  return isOpenAi && plainModels.test(model);
+/** Reports whether the model answers a reasoning effort with 400: OpenAI's models that do not reason, and many at some other servers. */
+export function refusesEffort({ isOpenAi, effortModels: accepting }: ChatCompletionsFlavour, model: string): boolean {
+  return isOpenAi ? plainModels.test(model) : accepting !== undefined && !accepting.test(model);
 }
 
 /** Reports whether the model is known to reason: one of OpenAI's reasoning models. */

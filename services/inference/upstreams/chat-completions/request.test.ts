@@ -206,6 +206,24 @@ describe('OpenAI', () => {
   });
 
   it.each([
+    ['https://api.groq.com/openai/v1', 'openai/gpt-oss-120b', false],
+    ['https://api.groq.com/openai/v1', 'llama-3.3-70b-versatile', true],
+    ['https://api.groq.com/openai/v1', 'qwen/qwen3-32b', true],
+    ['https://api.x.ai/v1', 'grok-3-mini', false],
+    ['https://api.x.ai/v1', 'grok-4.5', false],
+    ['https://api.x.ai/v1', 'grok-4.20-multi-agent-0309', false],
+    ['https://api.x.ai/v1', 'grok-4.20-0309-reasoning', true],
+    ['https://api.x.ai/v1', 'grok-4-1-fast-reasoning', true],
+    ['https://api.x.ai/v1', 'grok-code-fast-1', true],
+    ['https://api.mistral.ai/v1', 'mistral-small-latest', true],
+    ['https://vendor.test/v1', 'grok-4', false],
+  ])('at %s refuses a reasoning effort for %s: %s', (baseUrl, model, refuses) => {
+    const built = chatCompletionsBody(textRequest('Hi', { reasoning: { effort: 'medium' } }), model, flavourOf(baseUrl));
+    expect((JSON.parse(built.json) as Record<string, unknown>)['reasoning_effort']).toBe(refuses ? undefined : 'medium');
+    expect(built.dropped).toEqual(refuses ? ['output_config.effort'] : []);
+  });
+
+  it.each([
     ['gpt-4.1', { effort: 'high', budgetTokens: 31_999 }, undefined, ['thinking', 'output_config.effort']],
     ['gpt-5.1', { effort: 'high', budgetTokens: 31_999 }, 'high', []],
     ['gpt-5.1', { disabled: true }, undefined, ['thinking']],
