@@ -22,6 +22,7 @@ import { commandFor, type Welcome, welcomeText } from '../welcome.js';
 import { distributedEnvironment, distributedSettings, forLauncher, passedOn } from './config.js';
 import { logRotation } from './log-rotation.js';
 import { claimPorts } from './ports.js';
+import { untilReleased } from './released.js';
 import { nodeCount, nodeNames } from './galera/cluster.js';
 import { superviseGalera } from './galera/supervised.js';
 import { binaryLogOptions } from './mariadb/mariadb.js';
@@ -103,13 +104,15 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
     const { ca, cert, key } = certificates.get(name)!;
     return { TOLLGATE_TLS_CA: ca, TOLLGATE_TLS_CERT: cert, TOLLGATE_TLS_KEY: key };
   };
+  const spoolDir = env['TOLLGATE_GATEWAY_SPOOL_DIR'] || join(dataDir, 'spool');
   // Unless the operator sets others.
   const files: Record<string, Record<string, string>> = {
     auth: { TOLLGATE_AUTH_SECRET_KEY_FILE: join(dataDir, 'auth-secret-key') },
     metering: { TOLLGATE_METERING_SECRET_KEY_FILE: join(dataDir, 'metering-secret-key') },
     inference: { TOLLGATE_INFERENCE_SECRET_KEY_FILE: join(dataDir, 'secret-key') },
-    gateway: { TOLLGATE_GATEWAY_SPOOL_DIR: join(dataDir, 'spool') },
+    gateway: { TOLLGATE_GATEWAY_SPOOL_DIR: spoolDir },
   };
+  const stopMsMax = common.lameDuckMs + common.drainTimeoutMs + stopMsBeyondDraining;
   const child = (name: string, script: string, own: () => Record<string, string>): Supervised =>
     supervise(
       {
@@ -119,7 +122,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
         env: () => ({ TOLLGATE_LAME_DUCK: '0s', ...files[name], ...passedOn(env, name), ...tlsEnv(name), ...own() }),
         logPath: join(logFolder, `${name}.log`),
         restartDelayMs,
-        stopMsMax: common.lameDuckMs + common.drainTimeoutMs + stopMsBeyondDraining,
+        stopMsMax,
       },
       log,
       notePid(name),
@@ -133,6 +136,12 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
       ...(name === 'metering' ? { TOLLGATE_LEDGER_ADDRESS: addresses.ledger, TOLLGATE_CATALOG_ADDRESS: addresses.catalog } : {}),
     })),
   );
+  // After a launcher was killed, its gateway first completes the calls in flight.
+  const spool: Part = {
+    name: 'spool',
+    start: () => untilReleased(spoolDir, 'TOLLGATE_GATEWAY_SPOOL_DIR', stopMsMax),
+    stop: async () => undefined,
+  };
   const gateway = child('gateway', '../../gateway/main.js', () => ({
     ...addressEnv,
     PORT: String(publicPort),
@@ -186,7 +195,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
     },
     log,
   );
-  return [lock, rotation, store, ...(redis === undefined ? [] : [redis]), ...serviceParts, operator, gateway, welcome];
+  return [lock, rotation, store, ...(redis === undefined ? [] : [redis]), ...serviceParts, operator, spool, gateway, welcome];
 }
 
 async function firstRunOver(
