@@ -33,23 +33,30 @@ export function superviseRedis({ folder, port, log, restartDelayMs }: RedisOptio
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
-      child = launch(folder, port, password);
-      if (child.pid !== undefined) onStart(child.pid);
-      const ended = new Promise<unknown>((resolve) => {
-        child!.once('exit', resolve);
-        child!.once('error', resolve);
-      });
-      const cause = await ended;
+      // The system may be unable to start it for a moment.
+      const cause = await runOnce().catch((error: unknown) => error);
       if (stopping.signal.aborted) return;
-      log.error({ cause }, 'Redis exited unexpectedly; restarting it');
+      log.error({ cause: String(cause) }, 'Redis exited unexpectedly; restarting it');
       await sleep(restartDelayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
+  }
+
+  /** Runs it until it ends, and returns why it has ended. */
+  async function runOnce(): Promise<unknown> {
+    const launched = launch(folder, port, password);
+    child = launched;
+    if (launched.pid !== undefined) onStart(launched.pid);
+    return new Promise((resolve) => {
+      launched.once('exit', (code, signal) => resolve(signal ?? `status ${code}`));
+      launched.once('error', resolve);
+    });
   }
 
   return {
     name: 'redis',
     url: `redis://:${password}@127.0.0.1:${port}`,
     async start() {
+      findProgram('redis-server');
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       // The gateway connects when it can.
       running = run();

@@ -22,10 +22,10 @@ afterEach(async () => {
 });
 
 /** Starts a supervised process that runs this code. */
-async function run(code: string, stopMsMax = 5000): Promise<void> {
+async function run(code: string, stopMsMax = 5000, env = (): Record<string, string> => ({ PROBE: 'set' })): Promise<void> {
   const script = join(folder, 'script.mjs');
   writeFileSync(script, code);
-  const spec = { name: 'probe', script, env: () => ({ PROBE: 'set' }), logPath: join(folder, 'probe.log'), restartDelayMs: 50, stopMsMax };
+  const spec = { name: 'probe', script, env, logPath: join(folder, 'probe.log'), restartDelayMs: 50, stopMsMax };
   part = supervise(spec, log, (pid) => pids.push(pid));
   await part.start();
 }
@@ -42,6 +42,21 @@ describe('a supervised process', () => {
     await untilTrue(() => logged().split('up set').length === 3);
     expect(pids).toHaveLength(2);
     expect(part!.fault()).toBeUndefined();
+  });
+
+  it('is started again when the system could not start it', async () => {
+    // As on a machine that has no more processes or memory for the moment.
+    let starts = 0;
+    const env = (): Record<string, string> => ((starts += 1) === 1 ? { PATH: folder } : { PROBE: 'set' });
+    await run(runsUntilStopped, 5000, env);
+    await untilTrue(() => logged().includes('up set'));
+    expect([starts, pids.length]).toEqual([2, 1]);
+  });
+
+  it('can be stopped when the system could not start it', async () => {
+    await run(runsUntilStopped, 5000, () => ({ PATH: folder }));
+    await part!.stop();
+    expect(pids).toEqual([]);
   });
 
   it('reports the last lines of its log when it exits with an error', async () => {

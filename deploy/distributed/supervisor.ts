@@ -35,26 +35,43 @@ export function supervise(spec: ProcessSpec, log: Logger, onStart: (pid: number)
 
   function launch(): void {
     const out = openSync(spec.logPath, 'a', 0o600);
-    // setpriv replaces itself with the process, and has the kernel terminate it when the launcher dies for any reason.
-    const launched = spawn('setpriv', ['--pdeathsig=TERM', process.execPath, spec.script], {
-      env: { PATH: process.env['PATH'], ...spec.env() },
-      stdio: ['ignore', out, out],
-      // A process group of its own, so that a terminal's Ctrl-C reaches only the launcher, which stops the processes one after the other.
-      // If it reached all of them at once, calls in flight would lose the services that they need to complete.
-      detached: true,
-    });
-    closeSync(out);
-    child = launched;
-    if (launched.pid !== undefined) onStart(launched.pid);
-    launched.once('error', (error) => log.error({ err: error, process: spec.name }, 'process could not be started'));
-    launched.once('exit', (code, signal) => {
+    try {
+      // setpriv replaces itself with the process, and has the kernel terminate it when the launcher dies for any reason.
+      child = spawn('setpriv', ['--pdeathsig=TERM', process.execPath, spec.script], {
+        env: { PATH: process.env['PATH'], ...spec.env() },
+        stdio: ['ignore', out, out],
+        // A process group of its own, so that a terminal's Ctrl-C reaches only the launcher, which stops the processes one after the other.
+        // If it reached all of them at once, calls in flight would lose the services that they need to complete.
+        detached: true,
+      });
+    } finally {
+      closeSync(out);
+    }
+    child.once('error', couldNotStart);
+    child.once('exit', (code, signal) => {
       if (isStopping) return;
       if (code !== null && code !== 0) fault = lastLines(spec.logPath);
       log.error({ process: spec.name, code, signal, log: spec.logPath }, 'process exited unexpectedly; restarting it');
-      setTimeout(() => {
-        if (!isStopping) launch();
-      }, spec.restartDelayMs);
+      launchLater();
     });
+    if (child.pid !== undefined) onStart(child.pid);
+  }
+
+  /** The system may have no memory, processes or file descriptors left for a moment. */
+  function couldNotStart(error: unknown): void {
+    log.error({ err: error, process: spec.name }, 'process could not be started; trying again');
+    launchLater();
+  }
+
+  function launchLater(): void {
+    setTimeout(() => {
+      if (isStopping) return;
+      try {
+        launch();
+      } catch (error) {
+        couldNotStart(error);
+      }
+    }, spec.restartDelayMs);
   }
 
   return {
@@ -66,7 +83,7 @@ export function supervise(spec: ProcessSpec, log: Logger, onStart: (pid: number)
     async stop() {
       isStopping = true;
       const stopping = child;
-      if (stopping === undefined || stopping.exitCode !== null || stopping.signalCode !== null) return;
+      if (stopping?.pid === undefined || stopping.exitCode !== null || stopping.signalCode !== null) return;
       const ended = new Promise((resolve) => stopping.once('exit', resolve));
       stopping.kill('SIGTERM');
       const timer = setTimeout(() => stopping.kill('SIGKILL'), spec.stopMsMax);
