@@ -22,6 +22,7 @@ import { commandFor, type Welcome, welcomeText } from '../welcome.js';
 import { distributedEnvironment, distributedSettings, forLauncher, passedOn } from './config.js';
 import { logRotation } from './log-rotation.js';
 import { claimPorts } from './ports.js';
+import { processIds } from './process-ids.js';
 import { untilReleased } from './released.js';
 import { nodeCount, nodeNames } from './galera/cluster.js';
 import { superviseGalera } from './galera/supervised.js';
@@ -65,11 +66,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
   const addresses = Object.fromEntries(services.map((name, index) => [name, `localhost:${ports[index]}`])) as Record<ServiceName, string>;
   const addressEnv = Object.fromEntries(services.map((name) => [`TOLLGATE_${name.toUpperCase()}_ADDRESS`, addresses[name]]));
 
-  const pids: Record<string, number> = {};
-  const notePid = (name: string) => (pid: number) => {
-    pids[name] = pid;
-    writeFileSync(join(dataDir, 'processes.json'), `${JSON.stringify({ pids }, null, 2)}\n`, { mode: 0o600 });
-  };
+  const notePid = processIds(dataDir, log);
   const store =
     database === 'galera'
       ? superviseGalera({
