@@ -20,6 +20,7 @@ import { ensureFirstRun, createConsoleLink } from '../first-run.js';
 import { firstRunFacts } from '../show-secrets.js';
 import { commandFor, type Welcome, welcomeText } from '../welcome.js';
 import { distributedEnvironment, distributedSettings, forLauncher, passedOn } from './config.js';
+import { envFile } from './env-file.js';
 import { logRotation } from './log-rotation.js';
 import { claimPorts } from './ports.js';
 import { processIds } from './process-ids.js';
@@ -161,8 +162,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
         TOLLGATE_DATA_DIR: dataDir,
         TOLLGATE_BACKUP_DATABASE_URL: store.backupUrl(),
       };
-      const lines = Object.entries(operatorEnv).map(([name, value]) => `${name}=${value}\n`);
-      writeFileSync(join(dataDir, 'operator.env'), lines.join(''), { mode: 0o600 });
+      writeFileSync(join(dataDir, 'operator.env'), envFile(operatorEnv), { mode: 0o600 });
     },
     stop: async () => undefined,
   };
