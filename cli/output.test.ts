@@ -54,6 +54,13 @@ describe('a list', () => {
   });
 });
 
+it('shows no control characters of texts that others chose', () => {
+  const fruit = { name: 'fig\u001b]0;owned\u0007\n$0 \u009b2J', priceNanoUsd: 0n };
+  const shown = 'fig ]0;owned  $0  2J';
+  expect(write(false, (out) => out.list(view, [fruit])).stdout).toBe(`fruit                 price\n${shown}     $0\n`);
+  expect(write(false, (out) => out.show(view, fruit)).stdout).toBe(`fruit  ${shown}\nprice  $0\n`);
+});
+
 describe('one object', () => {
   it('is labelled lines by default, without empty ones', () => {
     expect(write(false, (out) => out.show(view, { name: '', priceNanoUsd: -1n })).stdout).toBe('price  -$0.000000001\n');

@@ -97,7 +97,9 @@ export class Output {
 }
 
 /** Returns the rows as lines with two spaces between the columns; `right` marks columns that are right-aligned. */
-function alignRows(rows: readonly (readonly string[])[], right: readonly boolean[], least: readonly number[] = []): string {
+function alignRows(cells: readonly (readonly string[])[], right: readonly boolean[], least: readonly number[] = []): string {
+  // Some texts come from callers and vendors, such as the model of a refused call. They must not add lines, or control the operator's terminal.
+  const rows = cells.map((row) => row.map((text) => text.replaceAll(/\p{Cc}/gu, ' ')));
   const widths = widest(rows, least);
   return rows
     .map(
