@@ -105,9 +105,9 @@ export type CliConfig = {
 export function parseCliConfig(env: Readonly<Record<string, string | undefined>>): CliConfig {
   const values = parseSettings(cliSettings, env);
   const ofPort = values.port === 0 ? findHttpAddress(values.dataDir) : `http://127.0.0.1:${values.port}`;
-  const gatewayUrl = values.gatewayUrl ?? ofPort ?? 'http://127.0.0.1:8080';
+  const gatewayUrl = withoutSlash(values.gatewayUrl ?? ofPort ?? 'http://127.0.0.1:8080');
   const tls = tlsOf(values);
-  const publicUrl = (values.publicUrl ?? gatewayUrl).replace(/\/+$/, '');
+  const publicUrl = withoutSlash(values.publicUrl ?? gatewayUrl);
   const paths = { tlsCaPath: values.tlsCa, tlsCaKeyPath: values.tlsCaKey };
   const { dataDir, restoreDatabaseUrl, spoolDir } = values;
   const databases = {
@@ -143,4 +143,9 @@ export function parseCliConfig(env: Readonly<Record<string, string | undefined>>
     mode: 'distributed',
     addresses: Object.fromEntries(serviceNames.map((name) => [name, values[name]!])) as Record<ServiceName, string>,
   };
+}
+
+/** Returns an address to which a path can be appended. */
+function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, '');
 }

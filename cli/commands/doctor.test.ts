@@ -178,6 +178,12 @@ describe('the doctor', () => {
     expect((await examine()).fixes).toEqual({ books: expect.stringMatching(/^This check needs a service/) });
   });
 
+  it('accepts a slash at the end of the address of the gateway', async () => {
+    const env = { ...gateway.env, TOLLGATE_GATEWAY_URL: `${gateway.env['TOLLGATE_GATEWAY_URL']}/` };
+    const { code, stdout } = await tollgate(gateway, ['doctor'], { env });
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^ok +gateway +ready at /m)]);
+  });
+
   it('reports that nothing is running', async () => {
     const { code, stdout } = await tollgate(gateway, ['doctor'], {
       env: { TOLLGATE_DATA_DIR: '/nonexistent', TOLLGATE_GATEWAY_URL: 'http://127.0.0.1:1' },

@@ -198,8 +198,8 @@ export async function startFakeGateway(): Promise<FakeGateway> {
 }
 
 function startReadyServer(state: FakeState): Promise<Server> {
-  const server = createServer((_request, response) =>
-    response.writeHead(200, { date: new Date(state.nowMs).toUTCString() }).end(JSON.stringify(state.readiness)),
+  const server = createServer(({ url }, response) =>
+    response.writeHead(url === '/readyz' ? 200 : 404, { date: new Date(state.nowMs).toUTCString() }).end(JSON.stringify(state.readiness)),
   );
   return new Promise((done) => server.listen(0, '127.0.0.1', () => done(server)));
 }
