@@ -147,6 +147,19 @@ describe('models', () => {
       expect(await importing('--free')).toMatchObject([{ fields: 'kept' }, { fields: 'kept' }]);
     });
 
+    it('with a price also if an earlier import ended before it published the price', async () => {
+      await importing('--input', '0.1', '--output', '0.4');
+      const model = gateway.state.models.find(({ id }) => id === 'acme/qwen3-8b-q4')!;
+      const [priced] = await importing('--input', '0.1', '--output', '0.4');
+      expect(priced).toEqual({ id: 'acme/qwen3-8b-q4', fields: 'kept', price: 'none' });
+      model.price = undefined;
+      for (const isDry of [true, false]) {
+        const [finished] = await importing('--input', '0.1', '--output', '0.4', ...(isDry ? ['--dry-run'] : []));
+        expect(finished).toEqual({ id: 'acme/qwen3-8b-q4', fields: 'kept', price: 'published' });
+        expect(model.price === undefined).toBe(isDry);
+      }
+    });
+
     it('and never without a price or --free, nor without a context', async () => {
       const refused = async (...options: string[]) =>
         (await tollgate(gateway, ['model', 'import', '--from-upstream', 'acme', ...options])).stderr;

@@ -1,7 +1,7 @@
 // The catalog as one JSON document: models with their current prices, written by `tollgate model export` and by the console.
 import { formatUsd, parseUsd } from '#rules/money.js';
 import { chargesTheSame, unitCostNanoUsdMax, unitPriceNanoUsdMax } from '#rules/pricing.js';
-import { Model, PriceVersion, type UnitPrice } from '#proto/catalog/v1/catalog.js';
+import { Model, PriceVersion, type Target, type UnitPrice } from '#proto/catalog/v1/catalog.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
 import { parseJson, readModel } from './model-file.js';
@@ -96,7 +96,7 @@ export async function importModels(
 
 /**
  * Creates the models that the catalog does not have, each with this price. Models that it has, by their id or as this target, are kept as
- * they are.
+ * they are, except that a model of an interrupted import gets its price.
  */
 export async function importListed(
   catalog: Services['catalog'],
@@ -107,22 +107,29 @@ export async function importListed(
   const { models } = await catalog.listModels({}, operatorCall());
   const outcomes: ImportOutcome[] = [];
   for (const model of listed) {
-    const { upstreamId, upstreamModel } = model.targets[0]!;
-    const present = models.find(
-      ({ id, aliases, targets }) =>
-        id === model.id ||
-        aliases.includes(model.id) ||
-        targets.some((each) => each.upstreamId === upstreamId && each.upstreamModel === upstreamModel),
-    );
-    if (present === undefined && !isDryRun) {
-      await catalog.putModel({ model, createOnly: true }, operatorCall());
-      await catalog.publishPrice({ price: priceOf(model.id) }, operatorCall());
-    }
-    outcomes.push(
-      present === undefined ? { id: model.id, fields: 'new', price: 'published' } : { id: present.id, fields: 'kept', price: 'none' },
-    );
+    const present = models.find(({ id, aliases, targets }) => id === model.id || aliases.includes(model.id) || hasTarget(targets, model));
+    const needsPrice = present === undefined || (await isUnfinished(catalog, present, model));
+    if (present === undefined && !isDryRun) await catalog.putModel({ model, createOnly: true }, operatorCall());
+    if (needsPrice && !isDryRun) await catalog.publishPrice({ price: priceOf(model.id) }, operatorCall());
+    outcomes.push({
+      id: present?.id ?? model.id,
+      fields: present === undefined ? 'new' : 'kept',
+      price: needsPrice ? 'published' : 'none',
+    });
   }
   return outcomes;
+}
+
+/** Reports whether an earlier import created a model, but ended before it published the price. */
+async function isUnfinished(catalog: Services['catalog'], present: Model, model: Model): Promise<boolean> {
+  if (present.id !== model.id || present.price !== undefined || present.state !== model.state || !hasTarget(present.targets, model))
+    return false;
+  // A price may start later.
+  return (await catalog.listPriceVersions({ modelId: present.id }, operatorCall())).prices.length === 0;
+}
+
+function hasTarget(targets: readonly Target[], { targets: [wanted] }: Model): boolean {
+  return targets.some((each) => each.upstreamId === wanted!.upstreamId && each.upstreamModel === wanted!.upstreamModel);
 }
 
 function readEntry(entry: unknown, where: string): CatalogEntry {

@@ -566,6 +566,10 @@ function catalog(state: FakeState): object {
       state.models.splice(index === -1 ? state.models.length : index, 1, stored);
       return { model: stored };
     },
+    listPriceVersions: async ({ modelId }: { modelId: string }) => {
+      const { price } = find(state.models, modelId, 'model');
+      return { prices: price === undefined ? [] : [price] };
+    },
     publishPrice: async ({ price }: { price: PriceVersion }) => {
       const stored = PriceVersion.fromPartial({ ...price, id: newId('price') });
       find(state.models, price.modelId, 'model').price = stored;
