@@ -160,6 +160,17 @@ describe('models', () => {
       }
     });
 
+    it('but not two under the same id', async () => {
+      gateway.state.listedModels.push({ name: '/old/qwen3-8b-q4.gguf', contextTokens: 40_960, outputTokens: undefined });
+      const { code, stderr } = await tollgate(gateway, ['model', 'import', '--from-upstream', 'acme', '--free']);
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringContaining('"/models/Qwen3 8B-Q4.gguf" and "/old/qwen3-8b-q4.gguf" would both have'),
+      ]);
+      expect(gateway.state.models).toHaveLength(1);
+      expect(await importing('--free', '--models', 'one,/old/qwen3-8b-q4.gguf')).toMatchObject([{ fields: 'kept' }, { fields: 'new' }]);
+    });
+
     it('and never without a price or --free, nor without a context', async () => {
       const refused = async (...options: string[]) =>
         (await tollgate(gateway, ['model', 'import', '--from-upstream', 'acme', ...options])).stderr;

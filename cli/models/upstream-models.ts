@@ -19,7 +19,7 @@ export interface ImportedAs {
   readonly embeddings: boolean;
 }
 
-/** Returns an entry for each model. Raises a CliError for names that are not in the list, and models without a known context. */
+/** Returns an entry for each model. Raises a CliError for names that are not in the list, models without a known context, and equal ids. */
 export function modelsOfList(upstreamId: string, listed: readonly UpstreamModel[], as: ImportedAs): Model[] {
   const missing = as.only?.find((name) => !listed.some((model) => model.name === name));
   if (missing !== undefined) {
@@ -34,7 +34,20 @@ export function modelsOfList(upstreamId: string, listed: readonly UpstreamModel[
       exitCode: 2,
     });
   }
-  return wanted.map((model) => entryOf(upstreamId, model, as));
+  const entries = wanted.map((model) => entryOf(upstreamId, model, as));
+  const names = new Map<string, string>();
+  for (const [index, { id }] of entries.entries()) {
+    const { name } = wanted[index]!;
+    const other = names.get(id);
+    if (other !== undefined) {
+      throw new CliError(`The models "${other}" and "${name}" would both have the id ${id}.`, {
+        fix: 'Import one of them with --models, and the other with another --prefix.',
+        exitCode: 2,
+      });
+    }
+    names.set(id, name);
+  }
+  return entries;
 }
 
 function entryOf(upstreamId: string, { name, contextTokens, outputTokens }: UpstreamModel, as: ImportedAs): Model {
