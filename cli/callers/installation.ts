@@ -44,8 +44,9 @@ export async function createInstallationCertificates({ folder, hosts, days, rene
       // Callers that use a previous name would refuse a certificate without it.
       const all = [...new Set([...names, ...(present === undefined ? [] : namesOf(present))])];
       writePair(paths, await issueCertificate(authority, { commonName: process, days, isClient: true, hosts: all }));
-      writeFileSync(join(own, 'ca.crt'), authority.cert, { mode: 0o644 });
     }
+    const caPath = join(own, 'ca.crt');
+    if (isNew || !existsSync(caPath)) writeFileSync(caPath, authority.cert, { mode: 0o644 });
     created.push({ process, folder: own, isNew });
   }
   return created;

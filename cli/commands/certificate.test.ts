@@ -45,6 +45,10 @@ it('keeps certificates that are still right, and replaces them for a new name or
       .map(({ process }) => process);
   expect(await create()).toHaveLength(7);
   expect(await create()).toEqual([]);
+  // An earlier run was interrupted.
+  rmSync(join(out, 'auth', 'ca.crt'));
+  expect(await create()).toEqual([]);
+  expect(readdirSync(join(out, 'auth'))).toContain('ca.crt');
   expect(await create('--host', '{service}', 'tollgate-{service}')).toEqual(['auth', 'catalog', 'ledger', 'metering', 'inference']);
   const authority = readFileSync(join(out, 'authority', 'ca.crt'), 'utf8');
   expect(await create('--renew')).toHaveLength(7);
