@@ -1,24 +1,9 @@
 #!/usr/bin/env node
 // The process `tollgate`.
 import { createRequire } from 'node:module';
-import { createInterface } from 'node:readline/promises';
-import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { askSecret } from './ask-secret.js';
 import { run } from './program.js';
-
-async function askSecret(question: string): Promise<string | undefined> {
-  if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined;
-  process.stderr.write(question);
-  // Readline echoes the input to its output; this output discards it.
-  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const prompt = createInterface({ input: process.stdin, output: silent, terminal: true });
-  try {
-    return await prompt.question('');
-  } finally {
-    prompt.close();
-    process.stderr.write('\n');
-  }
-}
 
 // A reader such as `head` that closes the pipe early is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -34,7 +19,8 @@ const exitCode = await run(process.argv.slice(2), {
   stdout: (chunk) => void process.stdout.write(chunk),
   stderr: (chunk) => void process.stderr.write(chunk),
   readStdin: () => text(process.stdin),
-  askSecret,
+  askSecret: async (question) =>
+    process.stdin.isTTY && process.stderr.isTTY ? askSecret(question, process.stdin, process.stderr) : undefined,
   nowMs: () => Date.now(),
   version,
 });
