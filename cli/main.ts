@@ -3,12 +3,15 @@
 import { createRequire } from 'node:module';
 import { text } from 'node:stream/consumers';
 import { askSecret } from './ask-secret.js';
+import { explain } from './errors.js';
 import { run } from './program.js';
 
-// A reader such as `head` that closes the pipe early is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // A reader such as `head` that closes the pipe early is not an error.
   if (error.code === 'EPIPE') process.exit(0);
-  throw error;
+  const { lines, exitCode: failed } = explain(error);
+  process.stderr.write(`${lines.join('\n')}\n`);
+  process.exit(failed);
 });
 
 // In the build this file is dist/cli/main.js.
@@ -26,4 +29,6 @@ const exitCode = await run(process.argv.slice(2), {
 });
 
 // Exits explicitly, because Node would wait for the connection to a service that hangs; but only after all output has been written.
-process.stdout.write('', () => process.exit(exitCode));
+process.stdout.write('', (error) => {
+  if (!error) process.exit(exitCode);
+});
