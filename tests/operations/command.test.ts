@@ -1,8 +1,16 @@
-// The operator's command as a program: its output.
-import { expect, it } from '@jest/globals';
+// The operator's command as a program: its output, and how it is found.
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { cleanEnv, root } from '../support/systems/process.js';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate with spaces-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
 
 it('fails when its output cannot be written because the disk is full', () => {
   const full = openSync('/dev/full', 'w');
@@ -17,4 +25,10 @@ it('fails when its output cannot be written because the disk is full', () => {
   } finally {
     closeSync(full);
   }
+});
+
+it('is found through a link to it', () => {
+  symlinkSync(join(root, 'tollgate'), join(folder, 'tollgate'));
+  const { status, stdout, stderr } = spawnSync(join(folder, 'tollgate'), ['--version'], { env: cleanEnv({}), encoding: 'utf8' });
+  expect([status, stdout, stderr]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/), '']);
 });
