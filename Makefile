@@ -1,7 +1,7 @@
 # `make` alone lists the targets. Node comes through npm when the system's is too old (scripts/node-path.sh).
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-NODE_BIN = $(shell scripts/node-path.sh)
+NODE_BIN = $(or $(shell scripts/node-path.sh),$(error There is no Node to run Tollgate with))
 # Compiled code is kept between starts, which saves a third of a second each.
 WITH_NODE = PATH="$(NODE_BIN):$$PATH" NODE_COMPILE_CACHE="$(CURDIR)/node_modules/.cache/compile"
 # With the folder into which scripts/ensure-galera.sh extracts programs.

@@ -14,11 +14,13 @@ own="$root/.toolchain/node_modules/node/bin"
 if [ "$(major_of "$own/node")" -lt "$major_min" ]; then
   mkdir -p "$root/.toolchain"
   [ -f "$root/.toolchain/package.json" ] || echo '{"private":true}' > "$root/.toolchain/package.json"
-  npm install --prefix "$root/.toolchain" --no-save --no-audit --no-fund --silent node@$major_min >&2
+  # Whether it could be installed is checked below.
+  from_npm() { npm install --prefix "$root/.toolchain" --no-save --no-audit --no-fund --loglevel=error "$1" >&2 || true; }
+  from_npm node@$major_min
   if [ "$(major_of "$own/node")" -lt "$major_min" ]; then
     # An npm that runs no install scripts leaves the wrapper package empty; the platform's own package needs no script.
     platform="node-$(uname -s | tr '[:upper:]' '[:lower:]')-$(uname -m | sed 's/x86_64/x64/;s/aarch64/arm64/')"
-    npm install --prefix "$root/.toolchain" --no-save --no-audit --no-fund --silent "$platform@$major_min" >&2
+    from_npm "$platform@$major_min"
     own="$root/.toolchain/node_modules/$platform/bin"
   fi
 fi

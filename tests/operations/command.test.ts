@@ -1,9 +1,9 @@
-// The operator's command as a program: its output, and how it is found.
+// The operator's command as a program: its output, and how it is found and started.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, rmSync, symlinkSync } from 'node:fs';
+import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { cleanEnv, root } from '../support/systems/process.js';
 
 let folder: string;
@@ -31,4 +31,23 @@ it('is found through a link to it', () => {
   symlinkSync(join(root, 'tollgate'), join(folder, 'tollgate'));
   const { status, stdout, stderr } = spawnSync(join(folder, 'tollgate'), ['--version'], { env: cleanEnv({}), encoding: 'utf8' });
   expect([status, stdout, stderr]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/), '']);
+});
+
+it('says why it does not start when Node is too old and npm cannot install another one', () => {
+  const [checkout, programs] = [join(folder, 'checkout'), join(folder, 'programs')];
+  for (const each of [join(checkout, 'scripts'), join(checkout, 'dist', 'cli'), programs]) mkdirSync(each, { recursive: true });
+  for (const each of ['tollgate', 'scripts/node-path.sh']) copyFileSync(join(root, each), join(checkout, each));
+  writeFileSync(join(checkout, 'dist', 'cli', 'main.js'), '');
+  writeFileSync(join(programs, 'node'), '#!/bin/sh\necho 0\n', { mode: 0o700 });
+  writeFileSync(join(programs, 'npm'), '#!/bin/sh\necho "npm error network" >&2\nexit 1\n', { mode: 0o700 });
+  const { status, stdout, stderr } = spawnSync(join(checkout, 'tollgate'), ['--version'], {
+    env: cleanEnv({ PATH: [programs, process.env['PATH']].join(delimiter) }),
+    encoding: 'utf8',
+  });
+  expect([status, stdout]).toEqual([1, '']);
+  expect(stderr.trim().split('\n')).toEqual([
+    'npm error network',
+    'npm error network',
+    'No Node 24 or newer could be installed through npm.',
+  ]);
 });
