@@ -1,12 +1,13 @@
 // Builds the programs, the console and the Grafana dashboards into dist.next, and swaps it with dist when it is complete, so that a running instance never sees half
 // a build. Run by `npm run build`.
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { build as buildConsole } from 'vite';
 import { dashboards } from '../deploy/observability/grafana/dashboards.ts';
 import { modelOf } from '../deploy/observability/grafana/panels.ts';
 
-process.chdir(new URL('..', import.meta.url).pathname);
+process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 
 /** What is started by its path: the processes, the operator's command, the scripts of worker threads. */
 const programs = [

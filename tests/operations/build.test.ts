@@ -13,7 +13,7 @@ let checkout: string;
 let instance: Child | undefined;
 
 beforeAll(() => {
-  checkout = mkdtempSync(join(tmpdir(), 'tollgate-build-'));
+  checkout = mkdtempSync(join(tmpdir(), 'tollgate with spaces-'));
   const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' });
   const existing = files.split('\0').filter((file) => file !== '' && existsSync(join(root, file)));
   execFileSync('cp', ['--archive', '--parents', ...existing, 'proto/gen', checkout], { cwd: root });
