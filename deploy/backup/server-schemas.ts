@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '#client/errors/app-error.js';
 import { parseMysqlUrl } from '#kit/db/mysql/address.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
@@ -44,7 +45,7 @@ export async function copyServers(
   folder: string,
 ): Promise<CopiedServers> {
   const paths = spoolDir === undefined ? [] : copySpool(spoolDir, folder);
-  const migrations: Record<string, readonly string[]> = {};
+  const noted = await migrationsAt(urls);
   const binaryLogs: BinaryLogPosition[] = [];
   for (const [index, names] of byServer(urls).entries()) {
     const first = urls[names[0]!];
@@ -54,11 +55,17 @@ export async function copyServers(
     if (position !== undefined) binaryLogs.push(position);
     paths.push(path);
   }
-  for (const name of serviceNames) migrations[name] = await withDatabase(urls[name], migrationsOf);
+  // The copy of a schema that was migrated meanwhile is from before and after the migration, and could not be restored.
+  if (!isDeepStrictEqual(await migrationsAt(urls), noted))
+    throw new AppError(
+      'failed_precondition',
+      'A schema was changed while it was copied. Run the backup again once the upgrade is complete.',
+    );
   if (dataDir !== undefined && existsSync(join(dataDir, 'first-run.json'))) {
     await copyFile(join(dataDir, 'first-run.json'), join(folder, 'first-run.json'));
     paths.push('first-run.json');
   }
+  const migrations = Object.fromEntries(Object.entries(noted).map(([name, all]) => [name, completeOf(all)]));
   return { paths, migrations, binaryLogs };
 }
 
@@ -77,10 +84,21 @@ async function hasBinaryLog(url: string): Promise<boolean> {
   return withDatabase(url, async (db) => asNumber((await db.query('SELECT @@log_bin AS is_on', []))[0]!['is_on']) === 1);
 }
 
-async function migrationsOf(db: Database): Promise<string[]> {
+/** Returns what is noted of migrations in each schema. */
+async function migrationsAt(urls: ServiceUrls): Promise<Record<string, readonly string[]>> {
+  const noted: Record<string, readonly string[]> = {};
+  for (const name of serviceNames) noted[name] = await withDatabase(urls[name], notedMigrations);
+  return noted;
+}
+
+async function notedMigrations(db: Database): Promise<string[]> {
   const rows = await db.query('SELECT name FROM schema_migration ORDER BY name', []);
-  // MySQL also has a row for each statement.
-  return rows.map((row) => asText(row['name'])).filter((name) => !name.includes(' '));
+  return rows.map((row) => asText(row['name']));
+}
+
+/** Returns the complete migrations: on MySQL, each of their statements is noted too. */
+function completeOf(noted: readonly string[]): string[] {
+  return noted.filter((name) => !name.includes(' '));
 }
 
 /** Raises failed_precondition if the schemas of the services on a server are not empty. */
@@ -109,7 +127,7 @@ export async function loadServer(
   const url = urls.ledger;
   for (const path of paths) await load(withSchema(url, ''), path);
   for (const name of serviceNames) {
-    const loaded = await withDatabase(urls[name], migrationsOf).catch((): string[] => []);
+    const loaded = completeOf(await withDatabase(urls[name], notedMigrations).catch((): string[] => []));
     const missing = (migrations[name] ?? [`all of ${name}`]).filter((each) => !loaded.includes(each));
     if (missing.length > 0)
       throw new AppError('failed_precondition', `The copies do not hold the whole database of ${name}: ${missing.join(', ')} is missing.`);

@@ -1,0 +1,62 @@
+// Backups of databases on a server with MariaDB's own programs, and what can go wrong with them.
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { openDatabase } from '#kit/db/open.js';
+import { silentLog as log } from '#kit/testing/log.js';
+import { backUpServers, schemasOn } from '../../deploy/backup/index.js';
+import { adminUser, loadCredentials, schemas } from '../../deploy/distributed/mariadb/credentials.js';
+import { type Mariadb, startMariadb } from '../../deploy/distributed/mariadb/mariadb.js';
+
+const path = process.env['PATH'];
+let folder: string;
+let source: Mariadb;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-backup-'));
+  source = await startMariadb({ dataDir: join(folder, 'source'), log });
+  for (const schema of schemas)
+    for (const statement of [
+      'CREATE TABLE schema_migration (name VARCHAR(100) PRIMARY KEY)',
+      "INSERT INTO schema_migration VALUES ('0001'), ('0001 1')",
+    ])
+      await query(`${source.adminUrl}${schema}`, statement);
+}, 120_000);
+
+afterAll(async () => {
+  await source?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function query(url: string, sql: string): Promise<unknown> {
+  const db = openDatabase(url, { poolMax: 1 });
+  try {
+    return ((await db.knex.raw(sql)) as unknown[])[0];
+  } finally {
+    await db.close();
+  }
+}
+
+it('A backup fails when a schema is migrated while it is copied, because it could not be restored.', async () => {
+  const programs = join(folder, 'programs');
+  mkdirSync(programs);
+  const real = execFileSync('which', ['mariadb-dump'], { encoding: 'utf8' }).trim();
+  const password = loadCredentials(join(folder, 'source', 'credentials.json'))[adminUser]!;
+  const client = `mariadb --no-defaults --protocol=tcp --host=127.0.0.1 --port=${source.port} --user=${adminUser}`;
+  writeFileSync(
+    join(programs, 'mariadb-dump'),
+    `#!/bin/sh\n"${real}" "$@" || exit\necho "INSERT INTO schema_migration VALUES ('0002')" | MYSQL_PWD=${password} ${client} tollgate_ledger\n`,
+    { mode: 0o700 },
+  );
+  const backUp = (name: string) => backUpServers(join(folder, name), schemasOn(source.adminUrl), {});
+  process.env['PATH'] = [programs, path].join(delimiter);
+  try {
+    await expect(backUp('first')).rejects.toThrow('A schema was changed while it was copied');
+  } finally {
+    process.env['PATH'] = path;
+  }
+  expect(existsSync(join(folder, 'first'))).toBe(false);
+  expect((await backUp('second')).migrations).toMatchObject({ auth: ['0001'], ledger: ['0001', '0002'] });
+});
