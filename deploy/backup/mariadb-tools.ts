@@ -83,7 +83,14 @@ export async function applyBinaryLogs(
   await withOptionsFile(url, async (options) => {
     const reader = start(
       'mariadb-binlog',
-      [`--start-position=${position}`, `--database=${schema}`, ...(until === undefined ? [] : [`--stop-datetime=${until}`]), ...files],
+      [
+        // Option files of this machine may have options of other clients, which it refuses.
+        '--no-defaults',
+        `--start-position=${position}`,
+        `--database=${schema}`,
+        ...(until === undefined ? [] : [`--stop-datetime=${until}`]),
+        ...files,
+      ],
       { TZ: 'UTC' },
     );
     const writer = start('mariadb', [options, `--max-allowed-packet=${packetBytesMax}`, '--binary-mode']);

@@ -2,21 +2,24 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { openDatabase } from '#kit/db/open.js';
 import { silentLog as log } from '#kit/testing/log.js';
 import { backUpServers, schemasOn } from '../../deploy/backup/index.js';
+import { applyBinaryLogs } from '../../deploy/backup/mariadb-tools.js';
 import { adminUser, loadCredentials, schemas } from '../../deploy/distributed/mariadb/credentials.js';
-import { type Mariadb, startMariadb } from '../../deploy/distributed/mariadb/mariadb.js';
+import { binaryLogOptions, type Mariadb, startMariadb } from '../../deploy/distributed/mariadb/mariadb.js';
 
-const path = process.env['PATH'];
+const { PATH: path, HOME: home } = process.env;
 let folder: string;
 let source: Mariadb;
+let target: Mariadb;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-backup-'));
-  source = await startMariadb({ dataDir: join(folder, 'source'), log });
+  source = await startMariadb({ dataDir: join(folder, 'source'), extraOptions: binaryLogOptions, log });
+  target = await startMariadb({ dataDir: join(folder, 'target'), log });
   for (const schema of schemas)
     for (const statement of [
       'CREATE TABLE schema_migration (name VARCHAR(100) PRIMARY KEY)',
@@ -27,6 +30,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await source?.stop();
+  await target?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -59,4 +63,20 @@ it('A backup fails when a schema is migrated while it is copied, because it coul
   }
   expect(existsSync(join(folder, 'first'))).toBe(false);
   expect((await backUp('second')).migrations).toMatchObject({ auth: ['0001'], ledger: ['0001', '0002'] });
+});
+
+it('Binary logs are applied whatever the options of MariaDB clients on this machine are.', async () => {
+  process.env['HOME'] = folder;
+  // Read by all programs in a group that mariadb-binlog shares, but it does not have this option.
+  writeFileSync(join(folder, '.my.cnf'), '[client]\ndefault-character-set=utf8mb4\n');
+  try {
+    const binaryLog = join(folder, 'source', 'data', 'binlog.000001');
+    await applyBinaryLogs(target.adminUrl, 'tollgate_auth', [binaryLog], { file: 'binlog.000001', position: 4 }, undefined);
+  } finally {
+    process.env['HOME'] = home ?? homedir();
+  }
+  expect(await query(`${target.adminUrl}tollgate_auth`, 'SELECT name FROM schema_migration')).toEqual([
+    { name: '0001' },
+    { name: '0001 1' },
+  ]);
 });
