@@ -80,6 +80,8 @@ async function intoNewFolder(target: string, work: (folder: string) => Promise<M
     throw new AppError('failed_precondition', `${target} is not empty. Name a new folder for each backup, for example ${example}.`);
   }
   const folder = `${target}.part-${process.pid}`;
+  // In containers, a killed process may have had the same id.
+  rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   try {
     const manifest = await work(folder);
