@@ -70,15 +70,14 @@ export async function load(url: string, path: string): Promise<void> {
 }
 
 /**
- * Applies what binary logs have of one schema after a position, up to an instant (UTC, "2026-11-23 10:00:00") or to their end. Raises failed_precondition with the
- * message of the program that failed.
+ * Applies what binary logs have of one schema between two positions, of which the second is in the last log, or up to an earlier instant (UTC,
+ * "2026-11-23 10:00:00"). Raises failed_precondition with the message of the program that failed.
  */
 export async function applyBinaryLogs(
   url: string,
   schema: string,
   files: readonly string[],
-  { position }: BinaryLogPosition,
-  until: string | undefined,
+  { from, to, until }: { readonly from: number; readonly to: number; readonly until: string | undefined },
 ): Promise<void> {
   await withOptionsFile(url, async (options) => {
     const reader = start(
@@ -86,7 +85,8 @@ export async function applyBinaryLogs(
       [
         // Option files of this machine may have options of other clients, which it refuses.
         '--no-defaults',
-        `--start-position=${position}`,
+        `--start-position=${from}`,
+        `--stop-position=${to}`,
         `--database=${schema}`,
         ...(until === undefined ? [] : [`--stop-datetime=${until}`]),
         ...files,

@@ -1,5 +1,5 @@
 // Copies the databases of a distributed installation while it runs, and loads such a copy.
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -138,13 +138,15 @@ export async function loadServer(
 export async function replayBinaryLogs(
   urls: ServiceUrls,
   logs: readonly string[],
-  position: BinaryLogPosition,
+  { position: from }: BinaryLogPosition,
   until: string | undefined,
 ): Promise<void> {
+  // The last log may still grow while it is copied from the server, but all services must agree.
+  const to = statSync(logs.at(-1)!).size;
   // One schema after another, which no transaction spans. So the statements of administrators, such as CREATE USER, are left out.
   for (const name of serviceNames) {
     const { database } = parseMysqlUrl(urls[name]);
-    await applyBinaryLogs(withSchema(urls.ledger, ''), database, logs, position, until);
+    await applyBinaryLogs(withSchema(urls.ledger, ''), database, logs, { from, to, until });
   }
 }
 

@@ -1,13 +1,14 @@
 // Backups of databases on a server with MariaDB's own programs, and what can go wrong with them.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { openDatabase } from '#kit/db/open.js';
 import { silentLog as log } from '#kit/testing/log.js';
 import { backUpServers, schemasOn } from '../../deploy/backup/index.js';
 import { applyBinaryLogs } from '../../deploy/backup/mariadb-tools.js';
+import { replayBinaryLogs } from '../../deploy/backup/server-schemas.js';
 import { adminUser, loadCredentials, schemas } from '../../deploy/distributed/mariadb/credentials.js';
 import { binaryLogOptions, type Mariadb, startMariadb } from '../../deploy/distributed/mariadb/mariadb.js';
 
@@ -71,7 +72,7 @@ it('Binary logs are applied whatever the options of MariaDB clients on this mach
   writeFileSync(join(folder, '.my.cnf'), '[client]\ndefault-character-set=utf8mb4\n');
   try {
     const binaryLog = join(folder, 'source', 'data', 'binlog.000001');
-    await applyBinaryLogs(target.adminUrl, 'tollgate_auth', [binaryLog], { file: 'binlog.000001', position: 4 }, undefined);
+    await applyBinaryLogs(target.adminUrl, 'tollgate_auth', [binaryLog], { from: 4, to: statSync(binaryLog).size, until: undefined });
   } finally {
     process.env['HOME'] = home ?? homedir();
   }
@@ -79,4 +80,32 @@ it('Binary logs are applied whatever the options of MariaDB clients on this mach
     { name: '0001' },
     { name: '0001 1' },
   ]);
+});
+
+it('Binary logs that are still copied from the server are applied up to the same point for all services.', async () => {
+  const [copy, whole] = [join(folder, 'binlog.000001'), join(folder, 'source', 'data', 'binlog.000001')];
+  copyFileSync(whole, copy);
+  const position = { file: 'binlog.000001', position: statSync(copy).size };
+  const add = async (name: string) => {
+    for (const schema of ['tollgate_metering', 'tollgate_auth'])
+      await query(source.url(schema), `INSERT INTO schema_migration VALUES ('${name}')`);
+  };
+  await add('0003');
+  copyFileSync(whole, copy);
+  await add('0004');
+  for (const schema of ['tollgate_metering', 'tollgate_auth'])
+    await query(`${target.adminUrl}${schema}`, 'CREATE TABLE IF NOT EXISTS schema_migration (name VARCHAR(100) PRIMARY KEY)');
+  // The rest arrives when the logs have been applied to one schema.
+  const programs = join(folder, 'slow');
+  mkdirSync(programs);
+  const real = execFileSync('which', ['mariadb-binlog'], { encoding: 'utf8' }).trim();
+  writeFileSync(join(programs, 'mariadb-binlog'), `#!/bin/sh\n"${real}" "$@" || exit\ncat "${whole}" > "${copy}"\n`, { mode: 0o700 });
+  process.env['PATH'] = [programs, path].join(delimiter);
+  try {
+    await replayBinaryLogs(schemasOn(target.adminUrl), [copy], position, undefined);
+  } finally {
+    process.env['PATH'] = path;
+  }
+  const added = async (schema: string) => query(`${target.adminUrl}${schema}`, "SELECT name FROM schema_migration WHERE name > '0002'");
+  expect([await added('tollgate_metering'), await added('tollgate_auth')]).toEqual([[{ name: '0003' }], [{ name: '0003' }]]);
 });
