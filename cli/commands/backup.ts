@@ -61,6 +61,10 @@ export function backupCommand(cli: Cli): Command {
         ? backUpDataFolder(folder, { dataDir: resolve(config.dataDir), spoolDir, keys })
         : backUpServers(folder, await serviceUrls(config), { dataDir: cli.world.env['TOLLGATE_DATA_DIR'], spoolDir, keys }));
       cli.out.show(backupView, { ...manifest, folder });
+      if (manifest.secret_keys.length === 0)
+        cli.out.aside(
+          'The backup does not say which secret keys it needs, because not every service reported its own, so a restore will not ask for them.',
+        );
       await record(cli);
       cli.out.note('Keep a copy of the secret key elsewhere: without it, the secrets in the backup cannot be decrypted.');
     });

@@ -6,11 +6,12 @@ import { homedir, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { openDatabase } from '#kit/db/open.js';
 import { silentLog as log } from '#kit/testing/log.js';
-import { backUpServers, schemasOn } from '../../deploy/backup/index.js';
+import { backUpServers, schemasOn, serviceNames } from '../../deploy/backup/index.js';
 import { applyBinaryLogs } from '../../deploy/backup/mariadb-tools.js';
 import { replayBinaryLogs } from '../../deploy/backup/server-schemas.js';
 import { adminUser, loadCredentials, schemas } from '../../deploy/distributed/mariadb/credentials.js';
 import { binaryLogOptions, type Mariadb, startMariadb } from '../../deploy/distributed/mariadb/mariadb.js';
+import { runCommand } from '../support/clients/command-runner.js';
 
 const { PATH: path, HOME: home } = process.env;
 let folder: string;
@@ -108,4 +109,14 @@ it('Binary logs that are still copied from the server are applied up to the same
   }
   const added = async (schema: string) => query(`${target.adminUrl}${schema}`, "SELECT name FROM schema_migration WHERE name > '0002'");
   expect([await added('tollgate_metering'), await added('tollgate_auth')]).toEqual([[{ name: '0003' }], [{ name: '0003' }]]);
+});
+
+it('The command says so when the backup names no secret keys, because a service is down.', async () => {
+  const addresses = Object.fromEntries(serviceNames.map((name) => [`TOLLGATE_${name.toUpperCase()}_ADDRESS`, '127.0.0.1:1']));
+  const { code, stdout, stderr } = await runCommand(['backup', join(folder, 'third'), '--json'], {
+    ...addresses,
+    TOLLGATE_BACKUP_DATABASE_URL: source.adminUrl,
+  });
+  expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ secret_key_ids: [] })]);
+  expect(stderr).toContain('does not say which secret keys it needs');
 });
