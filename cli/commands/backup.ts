@@ -186,6 +186,6 @@ function report(cli: Cli, restored: Restored, { deliver, binaryLogs, until }: Re
       fix: 'Restore another backup; docs/reconciling.md explains what each drift means.',
     });
   throw new CliError(`${spoolLeft} ended calls in the spool could not be recorded, so the restored data cannot be started.`, {
-    fix: 'Read refused.jsonl and *.damaged in its spool folder; docs/backup.md says what to do.',
+    fix: 'Read refused.jsonl and *.damaged in its spool folder; docs/runbooks/spool-set-aside.md says what to do.',
   });
 }
