@@ -1,5 +1,5 @@
 // What a restore refuses before it writes anything.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -115,6 +115,12 @@ it('keeps a folder closed whose restore failed halfway', async () => {
   await expect(restoring({ secretKeyFiles: [keyFile] })).rejects.toThrow('never overwrites data');
   rmSync(join(dataDir, unfinishedName));
   refuseUnfinished(dataDir);
+});
+
+it('makes the restored files writable for their owner, and for nobody else readable, whatever the files of the backup are', async () => {
+  chmodSync(join(source, 'auth.db'), 0o444);
+  await expect(restoring({ withoutSecretKey: true })).rejects.toThrow();
+  expect(statSync(join(folder, 'data', 'auth.db')).mode & 0o777).toBe(0o600);
 });
 
 it.each([

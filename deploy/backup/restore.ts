@@ -1,5 +1,5 @@
 // Restores a backup into an empty place, and opens it only if its books are right.
-import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { AppError } from '#client/errors/app-error.js';
 import type { Environment } from '#kit/config/settings.js';
@@ -168,6 +168,8 @@ function copyFiles(source: string, dataDir: string, files: Manifest['files']): v
   for (const { path } of files) {
     mkdirSync(dirname(join(dataDir, path)), { recursive: true, mode: 0o700 });
     copyFileSync(join(source, path), join(dataDir, path));
+    // A backup may be kept where nobody can change it, or where modes are lost.
+    chmodSync(join(dataDir, path), 0o600);
   }
 }
 
