@@ -17,6 +17,7 @@ import { type ServiceName, serviceNames as services } from '#rules/services.js';
 import { type CertificateFiles, ensureCertificate } from '#kit/tls/certificate-files.js';
 import { refuseUnfinished } from '../backup/unfinished.js';
 import { ensureFirstRun, createConsoleLink } from '../first-run.js';
+import { reachable } from '../reachable.js';
 import { firstRunFacts } from '../show-secrets.js';
 import { commandFor, type Welcome, welcomeText } from '../welcome.js';
 import { distributedEnvironment, distributedSettings, forLauncher, passedOn } from './config.js';
@@ -147,8 +148,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
   }));
 
   const host = env['TOLLGATE_GATEWAY_HOST'] || '127.0.0.1';
-  const reachable = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host;
-  const address = `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${publicPort}`;
+  const address = reachable(`http://${host.includes(':') ? `[${host}]` : host}:${publicPort}`);
   const publicUrl = env['TOLLGATE_GATEWAY_PUBLIC_URL']?.replace(/\/+$/, '') || address;
   const operator: Part = {
     name: 'operator',

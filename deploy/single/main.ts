@@ -37,6 +37,7 @@ import { createAlerts, createLedger, createPayments, ledgerSettings, paymentChec
 import { createMetering, meteringSettings } from '../../services/metering/index.js';
 import { refuseUnfinished } from '../backup/unfinished.js';
 import { ensureFirstRun, createConsoleLink } from '../first-run.js';
+import { reachable } from '../reachable.js';
 import { firstRunFacts } from '../show-secrets.js';
 import { commandFor, type Welcome, welcomeText } from '../welcome.js';
 import { grpcSettings, inProcessSettings, singleEnvironment, singleSettings } from './config.js';
@@ -213,7 +214,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   const welcomePart: Part = {
     name: 'welcome',
     async start() {
-      const address = gateway.address();
+      const address = reachable(gateway.address());
       noteHttpAddress(dataDir, address);
       const welcome = { dataDir, address, mode: 'one process, SQLite', command: commandFor(dataDir) };
       const print = (firstRun?: Welcome['firstRun']): void =>

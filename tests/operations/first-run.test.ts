@@ -128,6 +128,14 @@ it.each(modes)('The gateway uses the address, the public address and the spool t
   rmSync(folder, { recursive: true });
 });
 
+it.each(modes)('The printed address is one that a browser finds, also when the gateway listens on all addresses, %s.', async (mode) => {
+  const system = await startSystem(mode, { TOLLGATE_GATEWAY_HOST: '0.0.0.0' });
+  const address = system.baseUrl.replace('0.0.0.0', '127.0.0.1');
+  expect(system.output()).toContain(`at ${address}\n`);
+  expect(await system.json('console', 'link')).toMatchObject({ url: expect.stringMatching(`^${address}/console/link#`) });
+  await system.stop();
+});
+
 describe('a first start on a port that is in use', () => {
   let dataDir: string;
   let port: number;
