@@ -111,6 +111,13 @@ describe('a balance', () => {
     expect((await tollgate(gateway, ['balance', 'refund', 'req_1'])).code).toBe(2);
   });
 
+  it('has a limit of the holds that are listed, which is not passed over in silence', async () => {
+    const listed = (...args: string[]) => tollgate(gateway, ['balance', 'holds', ...args]);
+    expect(await listed()).toMatchObject({ code: 0, stderr: '' });
+    const some = await listed('--limit', '2');
+    expect([some.stdout.trim().split('\n').length, some.stderr]).toEqual([3, expect.stringContaining('There may be more')]);
+  });
+
   it('is verified, and a drift is an error', async () => {
     expect(await tollgate(gateway, ['balance', 'verify'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/books +right/) });
     gateway.state.verification = VerifyResponse.fromPartial({

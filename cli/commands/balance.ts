@@ -12,6 +12,8 @@ import { balanceView, depositSources, driftView, entryView, holdView, isRight, s
 
 // Rebuilding all balances reads the whole journal.
 const verifyTimeoutMs = 10 * 60_000;
+/** The maximum number of open holds that the ledger returns. */
+const holdsMax = 1000;
 
 interface AccountOption {
   readonly account?: string;
@@ -127,11 +129,14 @@ export function balanceCommand(cli: Cli): Command {
 
   withAccount(balance.command('holds'))
     .description('List funds held for calls in flight, oldest first.')
-    .option('--limit <count>', 'the maximum number', (text) => parseCount(text, 1, 1000), 100)
+    .option('--limit <count>', 'the maximum number', (text) => parseCount(text, 1, holdsMax), 100)
     .action((options: AccountOption & { limit: number }) =>
       cli.withServices(async ({ auth, ledger }) => {
         const accountId = await chooseAccount(auth, options.account);
-        cli.out.list(holdView, (await ledger.listOpenHolds({ accountId, pageSize: options.limit }, operatorCall())).holds);
+        const { holds } = await ledger.listOpenHolds({ accountId, pageSize: options.limit }, operatorCall());
+        cli.out.list(holdView, holds);
+        if (holds.length === options.limit)
+          cli.out.aside(`There may be more: the limit is ${options.limit}, and can be up to ${holdsMax}.`);
       }),
     );
 

@@ -461,6 +461,9 @@ function ledger(state: FakeState): object {
       state.lastRefundRequest = request;
       return book({ ...request, amountNanoUsd: request.amountNanoUsd ?? 100n, linkedEntryId: '' }, EntryKind.ENTRY_KIND_REFUND);
     },
+    listOpenHolds: async ({ pageSize }: { pageSize: number }) => ({
+      holds: Array.from({ length: Math.min(3, pageSize) }, (_, index) => Hold.fromPartial({ id: `req_${index}` })),
+    }),
     getHold: async ({ holdId }: { holdId: string }) => {
       if (state.refundedNanoUsd === undefined) throw new AppError('not_found', `There is no hold ${holdId}.`);
       return { hold: Hold.fromPartial({ id: holdId, refundedNanoUsd: state.refundedNanoUsd }) };
