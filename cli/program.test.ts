@@ -35,6 +35,7 @@ describe('faults', () => {
     [['model', 'put', '/'], 'error: / is a folder; specify a file.'],
     [['key', 'create'], "required option '--name <name>' not specified"],
     [['key', 'create', '--name', 'x', '--expires', 'soon'], 'Specify a date or time'],
+    [['model', 'pause', 'acme/one', '--until', 'soon'], 'Specify a date or time'],
     [['kye', 'list'], '(Did you mean key?)'],
     [['usage', 'list', '--outcome', 'complete'], 'Did you mean completed?'],
   ])('in usage exit with code 2: %p', async (args, message) => {

@@ -57,12 +57,13 @@ export function modelCommand(cli: Cli): Command {
   model
     .command('pause <model>')
     .description('Pause a model: calls are refused for a while, and nothing is charged or held.')
-    .option('--until <time>', 'when the pause ends, for example 2027-01-31T14:00Z or 2h; by default when `model resume` is run')
+    .option('--until <time>', 'when the pause ends, for example 2027-01-31T14:00Z or 2h; by default when `model resume` is run', (text) =>
+      parseInstant(text, cli.world.nowMs(), 'ahead'),
+    )
     .option('--reason <text>', 'the reason, shown to callers', '')
-    .action((modelId: string, options: { until?: string; reason: string }) =>
+    .action((modelId: string, { until: untilMs = 0n, reason }: { until?: bigint; reason: string }) =>
       cli.withServices(async ({ catalog }) => {
-        const untilMs = options.until === undefined ? 0n : parseInstant(options.until, cli.world.nowMs(), 'ahead');
-        const { model: paused } = await catalog.pauseModel({ modelId, untilMs, reason: options.reason }, operatorCall());
+        const { model: paused } = await catalog.pauseModel({ modelId, untilMs, reason }, operatorCall());
         cli.out.show(modelView, paused!);
       }),
     );
