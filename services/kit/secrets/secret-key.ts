@@ -1,7 +1,19 @@
 // The file with the keys that encrypt secrets at rest: one key per line, in base64. The first encrypts; the others only decrypt what was encrypted
 // with them, until a rotation has encrypted it again with the first.
 import { createHash, randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { AppError } from '#client/errors/app-error.js';
 
@@ -51,9 +63,12 @@ export function readSecretKeys(path: string): readonly SecretKey[] | undefined {
   return keys.map(secretKey);
 }
 
-/** Replaces the keys in a file, which only its owner can read. */
+/** Replaces the keys in a file, which only its owner can read: the same one, if root replaces them for a process that runs as another user. */
 export function writeSecretKeys(path: string, keys: readonly SecretKey[]): void {
-  renameSync(writeBeside(path, keys), path);
+  const temporary = writeBeside(path, keys);
+  const present = statSync(path, { throwIfNoEntry: false });
+  if (present !== undefined && process.getuid?.() === 0) chownSync(temporary, present.uid, present.gid);
+  renameSync(temporary, path);
   flushFolder(path);
 }
 
