@@ -65,6 +65,12 @@ describe('a supervised process', () => {
     expect(part!.fault()).toContain('no such setting');
   });
 
+  it('is restarted when it exits with an error after its log was removed', async () => {
+    await run(`import { rmSync } from 'node:fs'; rmSync(${JSON.stringify(join(folder, 'probe.log'))}, { force: true }); process.exit(1);`);
+    await untilTrue(() => pids.length > 1);
+    expect(part!.fault()).toBe('');
+  });
+
   it('receives one signal to stop and is not restarted', async () => {
     await run(runsUntilStopped);
     await untilTrue(() => logged().includes('up set'));
