@@ -16,6 +16,7 @@ import { readTls } from '#client/tls.js';
 import { type ServiceName, serviceNames as services } from '#rules/services.js';
 import { type CertificateFiles, ensureCertificate } from '#kit/tls/certificate-files.js';
 import { refuseUnfinished } from '../backup/unfinished.js';
+import { refuseOtherData } from '../data-kind.js';
 import { ensureFirstRun, createConsoleLink } from '../first-run.js';
 import { reachable } from '../reachable.js';
 import { firstRunFacts } from '../show-secrets.js';
@@ -55,6 +56,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
   if (database === 'galera' && process.getuid?.() === 0) chmodSync(dataDir, 0o711);
   const unlock = lockFolder(dataDir);
   refuseUnfinished(dataDir);
+  refuseOtherData(dataDir, database);
   const lock: Part = { name: 'lock', start: async () => undefined, stop: async () => unlock() };
 
   // The public port, then consecutive ports for the services, in their order, the database, and Redis.

@@ -37,6 +37,7 @@ import { createAlerts, createLedger, createPayments, ledgerSettings, paymentChec
 import { createMetering, meteringSettings } from '../../services/metering/index.js';
 import { refuseUnfinished } from '../backup/unfinished.js';
 import { ensureFirstRun, createConsoleLink } from '../first-run.js';
+import { refuseOtherData } from '../data-kind.js';
 import { reachable } from '../reachable.js';
 import { firstRunFacts } from '../show-secrets.js';
 import { commandFor, type Welcome, welcomeText } from '../welcome.js';
@@ -80,6 +81,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   createFolder(singleSettings.dataDir.env, dataDir);
   const unlock = lockFolder(dataDir);
   refuseUnfinished(dataDir);
+  refuseOtherData(dataDir, 'single');
   const spoolDir = config.gateway.spoolDir ?? join(dataDir, 'spool');
   createFolder(gatewaySettings.spoolDir.env, spoolDir);
   const crossing = crossings[config.inProcess.messages];

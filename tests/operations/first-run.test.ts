@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { createServer } from 'node:net';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chat, usageRows } from '../support/clients/calls.js';
@@ -232,6 +232,15 @@ describe('a start with invalid settings', () => {
       expect.stringContaining('TOLLGATE_METERING_HOLD_TTL must be longer'),
       expect.stringContaining('TOLLGATE_TLS_CA'),
     ]);
+  });
+
+  it('refuses the data folder of another mode, which it would otherwise serve without any account', async () => {
+    const other = mkdtempSync(join(tmpdir(), 'tollgate-e2e-'));
+    mkdirSync(join(other, 'mariadb'));
+    const { code, stderr } = await end({ TOLLGATE_DATA_DIR: other });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('Start it with `make run-distributed`')]);
+    expect(readdirSync(other)).not.toContain('books.db');
+    rmSync(other, { recursive: true });
   });
 
   // 192.0.2.1 is an address for documentation, which no machine has.
