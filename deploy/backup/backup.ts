@@ -1,5 +1,5 @@
 // Makes a backup of a running installation.
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AppError } from '#client/errors/app-error.js';
 import { tollgateVersion } from '#kit/process/version.js';
@@ -75,10 +75,7 @@ function neededKeys(mode: Manifest['mode'], dataDir: string): NeededKey[] {
 
 /** Runs `work` on a folder next to `target` that gets its name when the backup is complete. */
 async function intoNewFolder(target: string, work: (folder: string) => Promise<Manifest>): Promise<Manifest> {
-  if (existsSync(target) && readdirSync(target).length > 0) {
-    const example = join(dirname(target), `tollgate-${new Date().toISOString().slice(0, 10)}`);
-    throw new AppError('failed_precondition', `${target} is not empty. Name a new folder for each backup, for example ${example}.`);
-  }
+  if (existsSync(target)) removeEmpty(target);
   const folder = `${target}.part-${process.pid}`;
   // In containers, a killed process may have had the same id.
   rmSync(folder, { recursive: true, force: true });
@@ -90,5 +87,27 @@ async function intoNewFolder(target: string, work: (folder: string) => Promise<M
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
     throw error;
+  }
+}
+
+/** Removes an empty folder that the backup will replace. Raises failed_precondition if it cannot be replaced. */
+function removeEmpty(target: string): void {
+  const name = `tollgate-${new Date().toISOString().slice(0, 10)}`;
+  if (readdirSync(target).length > 0)
+    throw new AppError(
+      'failed_precondition',
+      `${target} is not empty. Name a new folder for each backup, for example ${join(dirname(target), name)}.`,
+    );
+  try {
+    rmdirSync(target);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
+    throw new AppError(
+      'failed_precondition',
+      `A disk is mounted at ${target}. Name a new folder on it, for example ${join(target, name)}.`,
+      {
+        cause: error,
+      },
+    );
   }
 }
