@@ -47,6 +47,11 @@ describe('usage', () => {
     });
   });
 
+  it('shows no upstream of a call that had none, such as one for a product of an internal service', async () => {
+    gateway.state.records = [record];
+    expect((await tollgate(gateway, ['usage', 'show', 'req_1'])).stdout).not.toMatch(/^upstream/m);
+  });
+
   it('streams every record as JSON lines with --all, over several requests', async () => {
     gateway.state.records = Array.from({ length: 1200 }, () => record);
     const objects = await tollgateJson(gateway, ['usage', 'list', '--all']);

@@ -174,7 +174,7 @@ export const recordView: View<UsageRecord> = {
     { title: 'project', text: (record) => record.call?.projectId ?? '' },
     { title: 'key', text: (record) => record.call?.keyId ?? '' },
     { title: 'model', text: modelText },
-    { title: 'upstream', text: ({ call }) => (call === undefined ? '' : `${call.upstreamId}:${call.upstreamModel}`) },
+    { title: 'upstream', text: ({ call }) => (call?.upstreamId ? `${call.upstreamId}:${call.upstreamModel}` : '') },
     { title: 'attempts', text: attemptsText },
     {
       title: 'outcome',
