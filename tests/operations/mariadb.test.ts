@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { spawn } from 'node:child_process';
-import { copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '#kit/db/open.js';
@@ -8,7 +8,7 @@ import { silentLog as log } from '#kit/testing/log.js';
 import { ensureCertificate } from '#kit/tls/certificate-files.js';
 import { schemas } from '../../deploy/distributed/mariadb/credentials.js';
 import { type Mariadb, startMariadb } from '../../deploy/distributed/mariadb/mariadb.js';
-import { isAlive } from '../support/systems/process.js';
+import { eventually, isAlive } from '../support/systems/process.js';
 
 jest.setTimeout(60_000);
 let dataDir: string;
@@ -115,6 +115,24 @@ describe('a private MariaDB', () => {
     caller.kill('SIGKILL');
     const second = await start(port);
     expect(await query(second.url('tollgate_auth'), 'SELECT 1 AS a')).toEqual([{ a: 1 }]);
+  });
+
+  it('leaves no passwords outside of its folder when the process that starts it is killed meanwhile', async () => {
+    const temporary = join(dataDir, 'temporary');
+    mkdirSync(temporary);
+    dataDir = join(dataDir, 'server');
+    const caller = spawn(process.execPath, ['--input-type=module', '-e', callerScript, dataDir], {
+      env: { ...process.env, TMPDIR: temporary },
+      stdio: 'ignore',
+    });
+    const ended = new Promise((done) => caller.once('exit', done));
+    await eventually(() => readdirSync(temporary)[0]);
+    caller.kill('SIGKILL');
+    await ended;
+    expect(readdirSync(temporary, { recursive: true }).filter((name) => String(name).endsWith('.sql'))).toEqual([]);
+    // Waits for the killed one.
+    await (await start()).stop();
+    dataDir = join(dataDir, '..');
   });
 });
 

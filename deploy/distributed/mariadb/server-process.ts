@@ -28,6 +28,8 @@ export interface Server {
   readonly child: ChildProcess;
   /** Holds the socket. It is in the system's temporary folder, because the path of a socket is limited to 107 bytes. */
   readonly runFolder: string;
+  /** Holds passwords until the server has read it: in the folder of the data, where the next start replaces it after a kill. */
+  readonly initFile: string;
   readonly ended: Promise<void>;
 }
 
@@ -53,7 +55,7 @@ export function installOnce(folder: string, runAs: RunAs): void {
 /** Starts the server; `cameUp` waits until it is ready. */
 export function launchServer({ folder, port, runAs, initSql, extraOptions = [], pathBefore }: ServerSpec): Server {
   const runFolder = mkdtempSync(join(tmpdir(), 'tollgate-db-'));
-  const initFile = join(runFolder, 'init.sql');
+  const initFile = join(folder, 'init.sql');
   writeFileSync(initFile, initSql, { mode: 0o600 });
   for (const path of [runFolder, initFile]) {
     if (runAs.uid !== undefined && runAs.gid !== undefined) chownSync(path, runAs.uid, runAs.gid);
@@ -98,7 +100,7 @@ export function launchServer({ folder, port, runAs, initSql, extraOptions = [], 
     });
     child.once('error', () => done());
   });
-  return { child, runFolder, ended };
+  return { child, runFolder, initFile, ended };
 }
 
 /** Waits until the server is ready. Returns false if it has ended or `timeoutMs` is over before that. */
@@ -109,7 +111,7 @@ export async function cameUp(server: Server, timeoutMs: number): Promise<boolean
   const greeted = await greets(join(server.runFolder, 's'), gaveUp.signal);
   clearTimeout(timer);
   // The server has read the passwords.
-  rmSync(join(server.runFolder, 'init.sql'), { force: true });
+  rmSync(server.initFile, { force: true });
   return greeted;
 }
 
