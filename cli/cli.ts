@@ -10,6 +10,8 @@ export interface World extends Sink {
   readStdin(): Promise<string>;
   /** Prompts without echoing the input; undefined when there is no terminal. */
   askSecret(question: string): Promise<string | undefined>;
+  /** Calls `work` before Ctrl-C ends the process, until the returned function is called. */
+  onInterrupt(work: () => void): () => void;
   nowMs(): number;
   /** The version of the CLI. */
   readonly version: string;

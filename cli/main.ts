@@ -6,6 +6,9 @@ import { askSecret } from './ask-secret.js';
 import { explain } from './errors.js';
 import { run } from './program.js';
 
+// As shells report a process that SIGINT ended.
+const interruptedCode = 130;
+
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // A reader such as `head` that closes the pipe early is not an error.
   if (error.code === 'EPIPE') process.exit(0);
@@ -24,6 +27,14 @@ const exitCode = await run(process.argv.slice(2), {
   readStdin: () => text(process.stdin),
   askSecret: async (question) =>
     process.stdin.isTTY && process.stderr.isTTY ? askSecret(question, process.stdin, process.stderr) : undefined,
+  onInterrupt(work) {
+    const end = (): never => {
+      work();
+      process.exit(interruptedCode);
+    };
+    process.once('SIGINT', end);
+    return () => process.removeListener('SIGINT', end);
+  },
   nowMs: () => Date.now(),
   version,
 });

@@ -111,6 +111,13 @@ describe('a balance', () => {
     expect((await tollgate(gateway, ['balance', 'refund', 'req_1'])).code).toBe(2);
   });
 
+  it('can be deposited into safely again after Ctrl-C', async () => {
+    const { stderr } = await tollgate(gateway, ['balance', 'deposit', '5'], { isInterrupted: true });
+    expect(stderr).toMatch(
+      /It may or may not have been booked\.\nTo make sure, retry with the same amount and --idempotency-key [\w-]{36};/,
+    );
+  });
+
   it('has a limit of the holds that are listed, which is not passed over in silence', async () => {
     const listed = (...args: string[]) => tollgate(gateway, ['balance', 'holds', ...args]);
     expect(await listed()).toMatchObject({ code: 0, stderr: '' });

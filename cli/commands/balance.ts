@@ -173,16 +173,18 @@ async function postWithKey(cli: Cli, givenKey: string | undefined, send: (idempo
 
 /** Posts to the journal and shows the result; `retry` says how to repeat it if the outcome is unknown. */
 async function post(cli: Cli, idempotencyKey: string, retry: string, send: () => Promise<Posted>): Promise<void> {
+  const unknown = 'It may or may not have been booked.';
+  const fix = `To make sure, ${retry}; it is never booked twice.`;
+  const endInterrupts = cli.world.onInterrupt(() => cli.out.aside(`\n${unknown}\n${fix}`));
   try {
     const { entry, balance, replayed } = await send();
     cli.out.show(balanceView, balance!, { entry: entryView.json(entry!), replayed, idempotency_key: idempotencyKey });
     cli.out.note(replayed ? '\nThis had already been booked; nothing was changed.' : `\nBooked as ${entry!.id}.`);
   } catch (error) {
     if (!isOutcomeUnknown(error)) throw error;
-    throw new CliError(`${error instanceof Error ? error.message : String(error)} It may or may not have been booked.`, {
-      fix: `To make sure, ${retry}; it is never booked twice.`,
-      cause: error,
-    });
+    throw new CliError(`${error instanceof Error ? error.message : String(error)} ${unknown}`, { fix, cause: error });
+  } finally {
+    endInterrupts();
   }
 }
 

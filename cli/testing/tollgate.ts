@@ -16,6 +16,8 @@ export interface RunOptions {
   readonly stdin?: string;
   /** The input at the prompt for a secret; absent: there is no terminal. */
   readonly typed?: string;
+  /** Whether the user presses Ctrl-C during what is then not known to be complete. */
+  readonly isInterrupted?: boolean;
 }
 
 /** Runs `tollgate` with these arguments. */
@@ -28,6 +30,10 @@ export async function tollgate(gateway: Pick<FakeGateway, 'env'>, args: readonly
     stderr: (text) => (stderr += text),
     readStdin: () => Promise.resolve(options.stdin ?? ''),
     askSecret: () => Promise.resolve(options.typed),
+    onInterrupt: (work) => {
+      if (options.isInterrupted === true) work();
+      return () => undefined;
+    },
     nowMs: () => testNowMs,
     version: '1.2.3',
   });

@@ -4,7 +4,10 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { cleanEnv, root } from '../support/systems/process.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cleanEnv, root, startScript } from '../support/systems/process.js';
+import { pidsOf } from '../support/systems/processes.js';
+import { startSystem } from '../support/systems/system.js';
 
 let folder: string;
 beforeAll(() => {
@@ -51,3 +54,18 @@ it('says why it does not start when Node is too old and npm cannot install anoth
     'No Node 24 or newer could be installed through npm.',
   ]);
 });
+
+it('says how to repeat a deposit safely when Ctrl-C ends it', async () => {
+  const system = await startSystem('distributed');
+  const { ledger } = pidsOf(system);
+  process.kill(ledger, 'SIGSTOP');
+  try {
+    const child = startScript('dist/cli/main.js', ['balance', 'deposit', '5'], system.operatorEnv());
+    await sleep(2000);
+    expect(await child.end('SIGINT')).toBe(130);
+    expect(child.stderr()).toMatch(/may not have been booked\.\nTo make sure, retry with the same amount and --idempotency-key [\w-]{36};/);
+  } finally {
+    process.kill(ledger, 'SIGCONT');
+    await system.stop();
+  }
+}, 60_000);

@@ -16,6 +16,7 @@ interface World {
   stderr(chunk: string): void;
   readStdin(): Promise<string>;
   askSecret(): Promise<undefined>;
+  onInterrupt(): () => void;
   nowMs(): number;
   version: string;
 }
@@ -33,6 +34,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     stderr: (chunk) => void (written.stderr += chunk),
     readStdin: async () => stdin,
     askSecret: async () => undefined,
+    onInterrupt: () => () => undefined,
     nowMs: () => Date.now(),
     version: 'test',
   }).then((code) => process.stdout.write(`${JSON.stringify({ id, code, ...written })}\n`));
