@@ -43,6 +43,8 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
       TOLLGATE_METERING_SWEEP_INTERVAL: '100ms',
       TOLLGATE_GATEWAY_KEPT_ANSWER_BYTES_MAX: String(answerBytesMax),
       TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL: '100ms',
+      // Longer than a busy machine delays a retry.
+      TOLLGATE_GATEWAY_RETRY_WAIT: '8s',
       TOLLGATE_GATEWAY_HOLD_TTL: '8s',
       TOLLGATE_METERING_HOLD_TTL: '8s',
     });
@@ -409,8 +411,8 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
   });
 
   /** Answers after the timeout of the libraries below, but within their retries. */
-  const late: Script = { ...plain, fault: { kind: 'slow-headers', delayMs: 4000 } };
-  const patience = { timeout: 2000, maxRetries: 4 };
+  const late: Script = { ...plain, fault: { kind: 'slow-headers', delayMs: 6000 } };
+  const patience = { timeout: 3000, maxRetries: 4 };
 
   it.each([false, true])(
     'is not needed by the official libraries for Node, whose retries join the call: stream %s',
@@ -439,9 +441,9 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
       `
 import anthropic, openai
 body = dict(model="${customer.model}", max_tokens=200, messages=[{"role": "user", "content": "${customer.messages[0].content}"}])
-one = openai.OpenAI(base_url="${system.baseUrl}/v1", api_key="${customer.secret}", timeout=2, max_retries=4)
+one = openai.OpenAI(base_url="${system.baseUrl}/v1", api_key="${customer.secret}", timeout=3, max_retries=4)
 print(one.chat.completions.create(**body).choices[0].message.content)
-other = anthropic.Anthropic(base_url="${system.baseUrl}", api_key="${customer.secret}", timeout=2, max_retries=4)
+other = anthropic.Anthropic(base_url="${system.baseUrl}", api_key="${customer.secret}", timeout=3, max_retries=4)
 answer = other.messages.with_raw_response.create(**body)
 print(answer.parse().content[0].text, answer.headers["idempotency-replayed"])
 `,

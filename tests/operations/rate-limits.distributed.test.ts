@@ -14,6 +14,11 @@ const callers = 50;
 const wholeMinutes = Number(process.env['TOLLGATE_TEST_LIMIT_MINUTES'] ?? 0);
 const durationMs = wholeMinutes === 0 ? 15_000 : wholeMinutes * 60_000;
 const limit = wholeMinutes === 0 ? 300 : 600;
+/**
+ * Calls whose answer from Redis takes longer than 250 ms are admitted by a gateway's own share of the limit, which happens on a busy machine, where the
+ * short form runs beside other tests. Gateways that did not count together would admit three times the limit.
+ */
+const tolerance = wholeMinutes === 0 ? 0.2 : 0.02;
 const tokens = { messages: [{ role: 'user', content: 'tokens=1' }] };
 
 describe('rate limits over three gateways', () => {
@@ -94,7 +99,7 @@ describe('rate limits over three gateways', () => {
       }),
     );
     expect([...others]).toEqual([]);
-    for (const admitted of minutes) expect(Math.abs(admitted - limit) / limit).toBeLessThan(0.02);
+    for (const admitted of minutes) expect(Math.abs(admitted - limit) / limit).toBeLessThan(tolerance);
   });
 
   it('are shared out among the gateways while Redis is lost, and counted together again afterwards', async () => {
