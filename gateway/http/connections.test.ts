@@ -70,6 +70,22 @@ describe('connections', () => {
     caller.destroy();
   });
 
+  it('gives a pipelined request as much time as any other', async () => {
+    let responses = 0;
+    await serve((_request, response) => {
+      responses += 1;
+      if (responses === 1) response.end('first');
+      else setTimeout(() => response.end('second'), 600);
+    });
+    const { socket, closed } = dial();
+    let received = '';
+    socket.on('data', (bytes) => (received += String(bytes)));
+    socket.write(request.repeat(2));
+    await Promise.race([closed, untilTrue(() => received.includes('second'))]);
+    expect(received).toContain('second');
+    socket.destroy();
+  });
+
   it('is quiet only while no response is in progress', async () => {
     let finish = (): void => undefined;
     const connections = await serve((_request, response) => void (finish = () => response.end('x')));

@@ -73,8 +73,10 @@ export function watchConnections(
     connection.unanswered += 1;
     unanswered += 1;
     response.once('close', () => settle(socket));
-    // Every read by the client restarts the timeout, and Node sets its own (keepAliveTimeout) when the response has been sent.
+    // Every read by the client restarts the timeout.
     response.once('prefinish', () => socket.setTimeout(slowReaderTimeoutMs));
+    // Before Node sets its own (keepAliveTimeout), which it does not while a pipelined request waits for its response.
+    response.prependOnceListener('finish', () => socket.setTimeout(0));
   }
 
   return {
