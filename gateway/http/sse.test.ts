@@ -1,5 +1,6 @@
-import { EventEmitter } from 'node:events';
-import type { ServerResponse } from 'node:http';
+import { EventEmitter, once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { createSseWriter } from './sse.js';
@@ -23,6 +24,12 @@ class SlowResponse extends EventEmitter {
     this.written.push(frames);
     this.room -= 1;
     return this.room > 0;
+  }
+  #timer: NodeJS.Timeout | undefined;
+  /** The server closes the connection after this time. */
+  setTimeout(ms: number): void {
+    clearTimeout(this.#timer);
+    if (ms > 0) this.#timer = setTimeout(() => this.destroy(), ms);
   }
   destroy(): void {
     this.destroyed = true;
@@ -57,5 +64,26 @@ describe('a stream of events', () => {
     const stuck = new SlowResponse(1);
     await writerTo(stuck, 10).write('one');
     expect(stuck.destroyed).toBe(true);
+  });
+
+  it('lasts as long as its client reads, however slowly', async () => {
+    const frame = 'x'.repeat(64 * 1024 * 1024);
+    const server = createServer((_request, response) => {
+      const writer = createSseWriter(response, { headers: {}, keepAlive: '', keepAliveIntervalMs: 60_000, slowReaderTimeoutMs: 200 });
+      void writer.write(frame).then(() => writer.end());
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    let bytes = 0;
+    socket.on('data', (chunk) => {
+      bytes += chunk.length;
+      socket.pause();
+      setTimeout(() => socket.resume(), 1);
+    });
+    const ended = once(socket, 'close');
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+    await ended;
+    server.close();
+    expect(bytes).toBeGreaterThan(frame.length);
   });
 });

@@ -59,12 +59,13 @@ export function createSseWriter(response: ServerResponse, options: SseOptions): 
   };
 }
 
-/** Resolves when the client has caught up or disconnected; closes the connection after `timeoutMs`. */
+/** Resolves when the client has caught up or disconnected. */
 function drained(response: ServerResponse, timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => response.destroy(), timeoutMs);
+    // The server closes a connection whose timeout ends. Every read by the client restarts it, however much is still to be read.
+    response.setTimeout(timeoutMs);
     const done = (): void => {
-      clearTimeout(timer);
+      response.setTimeout(0);
       response.off('drain', done);
       response.off('close', done);
       resolve();
