@@ -1,12 +1,13 @@
 // Bodies of requests, read from real connections.
 import { once } from 'node:events';
-import { createServer, request } from 'node:http';
+import { type ClientRequest, createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from '@jest/globals';
-import Koa from 'koa';
+import Koa, { type Context } from 'koa';
+import { untilTrue } from '#kit/testing/waiting.js';
 import { beginState } from '../request-state.js';
 import { readJsonBody } from './json-body.js';
 
@@ -34,4 +35,32 @@ it('do not stay in memory while the response is open', async () => {
   server.close();
   expect(chunks.length).toBeGreaterThan(1);
   expect(JSON.parse(text)).toEqual({ characters: 200_013, kept: 0 });
+});
+
+async function serve(handle: (ctx: Context) => Promise<void>): Promise<{ port: number; close(): void }> {
+  const app = new Koa();
+  app.silent = true;
+  app.use(async (ctx) => {
+    beginState(ctx, {} as never);
+    await handle(ctx);
+  });
+  const server = createServer(app.callback()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { port: (server.address() as AddressInfo).port, close: () => server.close() };
+}
+
+it('are given up if their client disconnected before they were read, also compressed ones', async () => {
+  const headers = { 'content-encoding': 'gzip', 'content-length': 100 };
+  let sent: ClientRequest | undefined;
+  const failed = new Promise<unknown>((resolve, reject) => {
+    void serve(async (ctx) => {
+      sent!.destroy();
+      await untilTrue(() => ctx.req.closed);
+      readJsonBody(ctx, 1e6).then(reject, resolve);
+    }).then(({ port, close }) => {
+      sent = request({ port, method: 'POST', headers }).on('error', close);
+      sent.write('x');
+    });
+  });
+  expect(await Promise.race([failed, sleep(1000)])).toMatchObject({ reason: 'invalid_request' });
 });

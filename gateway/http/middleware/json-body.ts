@@ -87,8 +87,9 @@ export async function readBytes(ctx: Context, bytesMax: number): Promise<Buffer>
 async function readChunks(ctx: Context, bytesMax: number): Promise<Chunks> {
   const declared = Number(ctx.get('content-length') || 0);
   if (declared > bytesMax) throw tooLarge(bytesMax);
+  // The client disconnected before the body was read. A decompressor would wait for it forever.
+  if (ctx.req.destroyed) throw broken(ctx.req.errored);
   const body = decoded(ctx);
-  if (body.closed) throw broken(body.errored);
   // By its events: an iterator of the stream costs more than parsing a short body.
   const { bodies, key } = stateOf(ctx);
   return new Promise<Chunks>((resolve, reject) => {
