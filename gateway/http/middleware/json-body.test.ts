@@ -1,7 +1,7 @@
 // Bodies of requests, read from real connections.
 import { once } from 'node:events';
 import { type ClientRequest, createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -63,4 +63,20 @@ it('are given up if their client disconnected before they were read, also compre
     });
   });
   expect(await Promise.race([failed, sleep(1000)])).toMatchObject({ reason: 'invalid_request' });
+});
+
+it('of an unknown content encoding are dropped, so that a client that sends all of it first gets the error', async () => {
+  const bytes = 32 * 1024 * 1024;
+  const { port, close } = await serve(async (ctx) => {
+    ctx.body = await readJsonBody(ctx, bytes).catch(String);
+  });
+  const socket = connect(port, '127.0.0.1');
+  let received = '';
+  socket.on('data', (chunk) => (received += String(chunk))).on('error', () => undefined);
+  socket.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-encoding: zstd\r\ncontent-length: ${bytes}\r\n\r\n`);
+  await untilTrue(() => received.includes('"zstd" is not supported'));
+  const failed = await new Promise((resolve) => socket.write(Buffer.alloc(bytes), resolve));
+  expect([failed ?? undefined, received]).toEqual([undefined, expect.stringContaining('"zstd" is not supported')]);
+  socket.destroy();
+  close();
 });

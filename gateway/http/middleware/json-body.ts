@@ -27,9 +27,9 @@ export async function readJson(ctx: Context, bytesMax: number): Promise<unknown>
 /** Returns the parsed body and its text. Throws as `readJson`, and what `check` throws before the body is parsed. */
 export async function readJsonBody(ctx: Context, bytesMax: number, check?: (outline: JsonOutline) => void): Promise<JsonBody> {
   const { chunks, bytes } = await readChunks(ctx, bytesMax).catch((error: unknown) => {
-    // Of a body that is too large the rest is read and dropped: a client that sends it before it reads the response would see a reset. Otherwise the
-    // connection cannot be reused, because the rest is not read.
-    if (hasReason(error, 'body_too_large')) ctx.req.unpipe().resume();
+    // The rest of a body that is too large, or all of one that cannot be read, is read and dropped: a client that sends it before it reads the
+    // response would see a reset. Otherwise the connection cannot be reused, because the rest is not read.
+    if (hasReason(error, 'body_too_large') || ctx.req.readableFlowing === null) ctx.req.unpipe().resume();
     else ctx.set('connection', 'close');
     throw error;
   });
