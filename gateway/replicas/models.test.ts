@@ -134,6 +134,10 @@ describe('the model replica', () => {
     expect(() => models.find('something/else')).toThrow(/^(?!.*Did you mean)/);
   });
 
+  it('never suggests a model that is retired', () => {
+    for (const name of ['a/retired', 'a/retire']) expect(() => models.find(name)).toThrow(/^(?!.*Did you mean)/);
+  });
+
   it('switches to a scheduled price at its exact instant', () => {
     clock.advance(999);
     expect(models.resolve('a/echo').price.inputNanoUsdPerMtok).toBe(1n);

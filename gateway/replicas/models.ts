@@ -134,7 +134,10 @@ export function createModelReplica(deps: {
   function find(name: string): Model {
     requireCatalog();
     const model = byName.get(name);
-    if (model === undefined || model.state === ModelState.MODEL_STATE_RETIRED) throw unknownModel(name, [...byName.keys()]);
+    if (model === undefined || model.state === ModelState.MODEL_STATE_RETIRED) {
+      const known = [...byName].flatMap(([each, { state }]) => (state === ModelState.MODEL_STATE_RETIRED ? [] : [each]));
+      throw unknownModel(name, known);
+    }
     return model;
   }
 
