@@ -102,6 +102,16 @@ describe('stored responses', () => {
       });
   });
 
+  it('are not found under the id of an item, nor items under that of a response', async () => {
+    await keep(response(1));
+    await expect(store.referred(owner, { previousId: 'msg_1', itemIds: [] })).rejects.toMatchObject({
+      details: { code: 'previous_response_not_found' },
+    });
+    expect((await store.referred(owner, { previousId: undefined, itemIds: ['resp_1', 'msg_1'] })).items).toEqual(
+      new Map([['msg_1', item('msg_1', 'answer 1')]]),
+    );
+  });
+
   it('are limited in size, by themselves and as all that a request refers to', async () => {
     const long = (number: number, bytes: number, ...previousIds: string[]): StoredResponseJson => ({
       ...response(number, ...previousIds),

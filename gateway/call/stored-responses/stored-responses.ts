@@ -105,7 +105,12 @@ export function createStoredResponses({
   }
 
   async function responsesOf(reader: Reading, ids: readonly string[], extendedMs: number): Promise<Map<string, StoredResponseJson>> {
-    return (await read(reader, ids, extendedMs)) as unknown as Map<string, StoredResponseJson>;
+    const found = [...(await read(reader, ids, extendedMs))].filter(([, part]) => isResponse(part));
+    return new Map(found) as unknown as Map<string, StoredResponseJson>;
+  }
+
+  async function itemsWith(reader: Reading, ids: readonly string[]): Promise<Map<string, JsonObject>> {
+    return new Map([...(await read(reader, ids, keptMs))].filter(([, part]) => !isResponse(part)));
   }
 
   return {
@@ -129,7 +134,7 @@ export function createStoredResponses({
     async referred(owner, { previousId, itemIds }) {
       if (previousId === undefined && itemIds.length === 0) return { previousIds: [], continued: [], items: new Map() };
       return reading(owner, async (reader) => {
-        const items = await read(reader, itemIds, keptMs);
+        const items = await itemsWith(reader, itemIds);
         if (previousId === undefined) return { previousIds: [], continued: [], items };
         const last = (await responsesOf(reader, [previousId], keptMs)).get(previousId);
         if (last === undefined) throw missingResponse(previousId);
@@ -156,6 +161,11 @@ export function createStoredResponses({
       );
     },
   };
+}
+
+/** Reports whether a stored part is a response; the others are items, which a request may name by mistake. */
+function isResponse(part: JsonObject): boolean {
+  return Array.isArray(part['previousIds']);
 }
 
 /** Returns the name under which a part is stored, and the secret that encrypts it. */
