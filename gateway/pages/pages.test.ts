@@ -8,7 +8,7 @@ import { Model, ModelState } from '#proto/catalog/v1/catalog.js';
 import { ModelPerformance } from '#proto/metering/v1/metering.js';
 import type { CatalogModel } from '../formats/models-schema.js';
 import { createModelReplica } from '../replicas/models.js';
-import { catalogFile, catalogHtml, landingHtml, modelHtml, type PageDeps } from '../routes/pages.js';
+import { catalogFile, catalogHtml, landingHtml, modelHtml, type PageDeps, unlessApi } from '../routes/pages.js';
 import { catalogCsv } from './catalog/catalog-csv.js';
 import { comparePage } from './catalog/compare-page.js';
 import { estimate, readSize, sizeDefault } from './catalog/estimate.js';
@@ -159,6 +159,15 @@ describe('the language of a page', () => {
     expect(speechOf({ lang: 'zh-CN' }, 'en')).toEqual({ language: 'zh-CN', suffix: '?lang=zh-CN', otherHref: '?lang=en' });
     for (const lang of ['', 'fr', '"><script>', ['fr', 'en']])
       expect(speechOf({ lang }, 'en')).toMatchObject({ language: 'en', suffix: '' });
+  });
+});
+
+describe('a page whose address is also a route of the API', () => {
+  it('tells caches by which headers one of the two is chosen', async () => {
+    const varies: string[] = [];
+    const ctx = { vary: (fields: string | string[]) => void varies.push(...[fields].flat()), get: () => '', accepts: () => 'html' };
+    await unlessApi(async () => undefined)(ctx as unknown as Context, async () => undefined);
+    expect(varies).toEqual(['accept', 'authorization', 'x-api-key']);
   });
 });
 

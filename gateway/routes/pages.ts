@@ -40,7 +40,7 @@ export interface PageDeps {
 /** Serves the page unless the request has a key or prefers JSON: `/models` is also the list of models at a base address without /v1. */
 export function unlessApi(page: Middleware): Middleware {
   return async (ctx: Context, next: Next) => {
-    ctx.vary('accept');
+    ctx.vary(['accept', 'authorization', 'x-api-key']);
     const hasKey = ctx.get('authorization') !== '' || ctx.get('x-api-key') !== '';
     return hasKey || ctx.accepts('html', 'json') !== 'html' ? next() : page(ctx, next);
   };
