@@ -4,6 +4,7 @@ import { Key, Project } from '#proto/auth/v1/auth.js';
 import { Modality, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { ApiFormat, GenerateRequest } from '#proto/inference/v1/inference.js';
 import type { BudgetShare } from '#proto/ledger/v1/ledger.js';
+import { ModelFallback } from '#proto/metering/v1/metering.js';
 import type { CallableModel } from '../replicas/models.js';
 import { BudgetFallbacks } from './budget-fallback.js';
 
@@ -98,5 +99,18 @@ describe('the model of a call in a project with a cheaper model', () => {
     expect(after(refusal({ spent_nano_usd: '0', held_nano_usd: '1000' }))).toBe('cheap');
     expect(after(refusal({ scope: 'key' }))).toBeUndefined();
     expect(after(new AppError('balance_empty', 'No.'))).toBeUndefined();
+  });
+
+  it('has a share that can be recorded, however small the limit that refused the call is', () => {
+    const { fallbacks, request } = situation({ known: undefined });
+    const error = new AppError('budget_reached', 'No.', {
+      details: { scope: 'project', budget_id: 'bud_1', limit_nano_usd: '1', spent_nano_usd: '50000000' },
+    });
+    const { fallback } = fallbacks.afterRefusal(request, dear, error, nowMs)!;
+    expect(ModelFallback.decode(ModelFallback.encode(fallback!).finish())).toEqual({
+      requestedModelId: 'dear',
+      budgetId: 'bud_1',
+      spentPercent: 1000,
+    });
   });
 });

@@ -12,6 +12,8 @@ import { quoteCall } from './quote.js';
 
 /** Projects whose shares are remembered. */
 const projectsMax = 10_000;
+/** The highest share that is reported, as by the ledger: of a tiny limit, many times the limit may be spent, and a record holds 32 bits. */
+const percentMax = 1000;
 
 /** The model that a call uses. */
 export interface ChosenModel {
@@ -55,7 +57,7 @@ export class BudgetFallbacks {
     if (fallback === undefined || !(error instanceof AppError) || error.reason !== 'budget_reached') return undefined;
     const { scope, budget_id: budgetId, limit_nano_usd: limit, spent_nano_usd: spent, resets_at: resetsAt } = error.details;
     if (scope !== 'project' || budgetId === undefined || limit === undefined || spent === undefined) return undefined;
-    const spentPercent = limit === '0' ? 100 : Number((BigInt(spent) * 100n) / BigInt(limit));
+    const spentPercent = limit === '0' ? 100 : Math.min(Number((BigInt(spent) * 100n) / BigInt(limit)), percentMax);
     const share = { budgetId, spentPercent, untilMs: BigInt(resetsAt === undefined ? 0 : Date.parse(resetsAt)) };
     this.note(call, share);
     // Whatever is spent: calls in flight may hold the rest, or the call may need more than is left.
