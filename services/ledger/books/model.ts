@@ -63,7 +63,7 @@ export interface PeriodBudget {
   readonly period: BudgetPeriod;
   /** The first day of the period, such as 20261101; 0 for a lifetime. */
   readonly start: number;
-  /** The account's zone when the ledger learnt this version. */
+  /** The account's zone at the last hold. */
   readonly timeZone: string;
   readonly limitNanoUsd: bigint;
   readonly isSoft: boolean;

@@ -2,7 +2,7 @@
 import { BudgetScope } from '#proto/budget/v1/budget.js';
 import { creditedNanoUsdMax } from '../books/buckets.js';
 import type { BudgetBucket, BudgetShare, Changes, DueAlert, HoldRecord, PathBudget } from '../books/model.js';
-import { budgetOfText, type StoredBudget, textOfBudget } from './budget-text.js';
+import { budgetOfText, hasZone, type StoredBudget, textOfBudget } from './budget-text.js';
 
 /** The highest share that is reported, in percent: a soft budget may be spent to a multiple of its limit. */
 const percentMax = 1000;
@@ -10,7 +10,7 @@ const percentMax = 1000;
 /** The budgets on a path that has none. */
 export const noBudgets: readonly never[] = [];
 
-/** Returns the buckets of a path, each with the newest version of its budget. Those that did not change are the same objects. */
+/** Returns the buckets of a path, each with the newest version of its budget and in the zone of the path. Those that did not change are the same objects. */
 export function bucketsOfPath(accountId: string, path: readonly PathBudget[], known: readonly BudgetBucket[]): readonly BudgetBucket[] {
   if (path.length === 0) return noBudgets;
   return path.map((budget) =>
@@ -78,7 +78,7 @@ function isAlertDue({ alertAtNanoUsd, spentNanoUsd }: BudgetBucket): boolean {
 }
 
 function withNewerBudget(accountId: string, known: BudgetBucket | undefined, budget: PathBudget): BudgetBucket {
-  if (known !== undefined && budget.version <= known.limitVersion) return known;
+  if (known !== undefined && budget.version <= known.limitVersion) return inZone(known, budget.timeZone);
   const { scopeId, version } = budget;
   const bucket: BudgetBucket = known ?? {
     accountId,
@@ -93,6 +93,12 @@ function withNewerBudget(accountId: string, known: BudgetBucket | undefined, bud
   };
   const alertedPercent = known === undefined ? 0 : budgetOfText(known.budgetText).alertedPercent;
   return withBudget({ ...bucket, limitVersion: version }, { ...budget, alertedPercent });
+}
+
+/** Returns the bucket with its budget in this zone: when an account changes its zone, its budgets have no new version. */
+function inZone(bucket: BudgetBucket, timeZone: string): BudgetBucket {
+  if (hasZone(bucket.budgetText, timeZone)) return bucket;
+  return { ...bucket, budgetText: textOfBudget({ ...budgetOfText(bucket.budgetText), timeZone }) };
 }
 
 function withBudget(bucket: BudgetBucket, budget: StoredBudget): BudgetBucket {

@@ -49,3 +49,8 @@ export function budgetOfText(text: string): StoredBudget {
     alertedPercent,
   };
 }
+
+/** Reports whether a budget is in this zone, without parsing it: every hold compares the zones. No other part of the text is the name of a zone. */
+export function hasZone(text: string, timeZone: string): boolean {
+  return text.includes(`,${JSON.stringify(timeZone)},`);
+}

@@ -35,8 +35,8 @@ describe.each(testEngines)('alerts of budgets on %s', (engine) => {
   /** The low-balance alert is off; its addresses are those of budgets too. */
   const put = (emails = ['ada@example.com']) =>
     alerts.service.putAlert(PutAlertRequest.fromPartial({ accountId: customer.accountId, enabled: false, thresholdNanoUsd: usd, emails }));
-  const spend = async (amountNanoUsd: bigint, budgets = [budget]): Promise<string> => {
-    const request = holdRequest(customer, amountNanoUsd, { budgets, timeZone: 'Asia/Shanghai' });
+  const spend = async (amountNanoUsd: bigint, budgets = [budget], timeZone = 'Asia/Shanghai'): Promise<string> => {
+    const request = holdRequest(customer, amountNanoUsd, { budgets, timeZone });
     const { hold } = await alerts.ledger.service.hold(request);
     await alerts.ledger.service.settle(settleRequest(customer, hold!.id, amountNanoUsd));
     return hold!.id;
@@ -80,6 +80,15 @@ describe.each(testEngines)('alerts of budgets on %s', (engine) => {
         },
       },
     ]);
+  });
+
+  it('name the end of the period in the time zone that the account has changed to', async () => {
+    await put();
+    await spend(4n * usd, [budget], 'UTC');
+    await spend(usd, [budget], 'America/New_York');
+    await look();
+    expect(alerts.notifier.events).toMatchObject([{ data: { period_start: '2027-01-01', resets_at: '2027-02-01T00:00:00-05:00' } }]);
+    expect(alerts.notifier.mails[0]!.text).toContain('It resets at 2027-02-01T00:00:00-05:00.');
   });
 
   it('are sent once per share and period, however many processes send them and whatever is refunded', async () => {

@@ -230,7 +230,7 @@ export const mutants: readonly Mutant[] = [
   ...of('budgets/buckets.ts', 'model', [
     [
       'an older budget counts',
-      'if (known !== undefined && budget.version <= known.limitVersion) return known;',
+      'if (known !== undefined && budget.version <= known.limitVersion) return inZone(known, budget.timeZone);',
       'if (known !== undefined && budget.version < 0n) return known;',
     ],
     ['another budget of the same version counts', 'budget.version <= known.limitVersion', 'budget.version < known.limitVersion'],
