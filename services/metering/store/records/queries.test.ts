@@ -11,7 +11,7 @@ import {
   type UsageRecord,
 } from '#proto/metering/v1/metering.js';
 import { errorOutcomes } from '#rules/outcomes.js';
-import { call, report, startedAtMs, tokens } from '../../testing/calls.js';
+import { call, price, report, startedAtMs, tokens } from '../../testing/calls.js';
 import { Harness, record } from '../../testing/harness.js';
 import { percentilesOf } from '../totals/performance.js';
 
@@ -107,6 +107,24 @@ describe.each(testEngines)('usage records on %s', (engine) => {
       } while (pageToken !== '');
       expect(idsOf(found)).toEqual(idsOf(expected));
     }
+  });
+
+  it('can be listed in the order of charges that a float cannot hold', async () => {
+    const mine = newId('acct');
+    const expected: bigint[] = [9_007_199_254_740_995n, 9_007_199_254_740_993n, 9_007_199_254_740_993n, 9_007_199_254_740_991n];
+    for (const nanoUsd of expected) {
+      const units = [{ unit: 'request', nanoUsd, maxPerCall: 1 }];
+      await record(service, report({ call: call({ accountId: mine, price: price({ units }) }), tokens: tokens() }));
+    }
+    const filter = UsageFilter.fromPartial({ accountId: mine });
+    const found: bigint[] = [];
+    let pageToken = '';
+    do {
+      const page = await service.listUsageRecords({ filter, pageSize: 1, pageToken, orderBy: RecordOrder.RECORD_ORDER_CHARGE });
+      found.push(...page.records.map(({ chargeNanoUsd }) => chargeNanoUsd));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== '' && found.length < 10);
+    expect(found).toEqual(expected);
   });
 
   async function pages(filter: Partial<UsageFilter>, pageSize: number): Promise<UsageRecord[][]> {

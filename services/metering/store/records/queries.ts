@@ -89,7 +89,7 @@ export async function findOrderedRecords(
   const text =
     `SELECT ${selected}, page.sort_value FROM (SELECT id, sort_value FROM (${newest}) newest${beyond} ORDER BY sort_value DESC, id DESC LIMIT ?) page` +
     ' JOIN usage_record r ON r.id = page.id ORDER BY page.sort_value DESC, r.id DESC';
-  const place = after === undefined ? [] : [Number(after.value), Number(after.value), bytesOf('req', after.callId)];
+  const place = after === undefined ? [] : [after.value, after.value, bytesOf('req', after.callId)];
   const [rows, next] = await Promise.all([
     db.plainTransaction((tx) => tx.query(text, [...values, orderedMax, ...place, limit])),
     db.query(`${newestOf(filter, 'id').text} OFFSET ${orderedMax}`, [...values, 1]),
