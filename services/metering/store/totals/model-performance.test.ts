@@ -51,6 +51,13 @@ describe.each(testEngines)('the performance of models on %s', (engine) => {
     expect([rare!.lastDay, rare!.lastWeek, others]).toEqual([undefined, undefined, []]);
   });
 
+  it('does not suffer from requests that a client should not have sent', async () => {
+    await add(callsMin - 1, 'a/known', 1000);
+    await add(callsMin, 'a/known', 1000, { outcome: Outcome.OUTCOME_REJECTED, tokens: tokens(), free: true, firstOutputMs: undefined });
+    await add(1, 'a/known', 1000, { outcome: Outcome.OUTCOME_TIMEOUT, tokens: tokens(), free: true, firstOutputMs: undefined });
+    expect(await read()).toMatchObject([{ modelId: 'a/known', lastDay: { availableBasisPoints: 9900 } }]);
+  });
+
   it('is measured again only after a while', async () => {
     await add(callsMin, 'a/known', 1000);
     expect(await read()).toHaveLength(1);

@@ -3,7 +3,7 @@ import { type Clock, dayMs } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain/plain-transaction.js';
 import { asNumber, asText, optional } from '#kit/db/values.js';
-import { ModelPerformance, type ModelPerformance_Period as Period } from '#proto/metering/v1/metering.js';
+import { ModelPerformance, type ModelPerformance_Period as Period, Outcome } from '#proto/metering/v1/metering.js';
 import { errorOutcomes } from '#rules/outcomes.js';
 import { percentilesOf } from './performance.js';
 
@@ -13,6 +13,8 @@ const readMax = 10_000;
 export const callsMin = 50;
 /** How long a measurement is kept. */
 export const keptMs = 300_000;
+/** A rejected request is an error of its client, and must not make a model seem unavailable to others. */
+const unavailableOutcomes: readonly Outcome[] = errorOutcomes.filter((outcome) => outcome !== Outcome.OUTCOME_REJECTED);
 /** Shorter answers say little about the speed of the output. */
 const outputTokensMin = 10;
 
@@ -75,7 +77,7 @@ function callOf(row: Row): Call {
   const isMeasured = firstOutputMs !== undefined && outputTokens >= outputTokensMin && durationMs > firstOutputMs;
   return {
     startedAtMs: asNumber(row['started_at_ms']),
-    isError: errorOutcomes.some((outcome) => outcome === asNumber(row['outcome'])),
+    isError: unavailableOutcomes.includes(asNumber(row['outcome'])),
     firstOutputMs,
     tokensPerSecond: isMeasured ? Math.round((outputTokens * 1000) / (durationMs - firstOutputMs)) : undefined,
   };
