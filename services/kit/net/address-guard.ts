@@ -16,10 +16,15 @@ const never = blockList([
   // Link-local, where clouds keep their metadata services.
   ['169.254.0.0', 16],
   ['fe80::', 10],
-  // Metadata services outside link-local: AWS over IPv6, Alibaba, Oracle, Azure.
-  ['fd00:ec2::254', 128],
+  // Metadata and credential services outside link-local: AWS over IPv6, Google, Alibaba, Oracle, Scaleway, Akamai, Azure.
+  ['fd00:ec2::', 32],
+  ['fd20:ce::254', 128],
   ['100.100.100.200', 32],
+  ['fd00:100::100:200', 128],
   ['192.0.0.192', 32],
+  ['fd00:c1::a9fe:a9fe', 128],
+  ['fd00:42::42', 128],
+  ['fd00:a9fe:a9fe::1', 128],
   ['168.63.129.16', 32],
   // Multicast, reserved, broadcast.
   ['224.0.0.0', 4],
