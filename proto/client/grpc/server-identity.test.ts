@@ -19,6 +19,9 @@ describe('the certificate of a service', () => {
     ['a longer name', certificate('ledger-copy', 'DNS:ledgers.example.org')],
     ['a name within another', certificate(undefined, 'DNS:evil.ledger, URI:spiffe://example.org/ledger/evil')],
     ['a quoted name', certificate(undefined, 'DNS:"x, DNS:ledger"')],
+    ['a name within a quoted one', certificate(undefined, 'DNS:x, URI:"http://x/\\", DNS:ledger, y"')],
+    ['a DNS name in a cluster within a quoted one', certificate(undefined, 'DNS:x, URI:"http://x/, DNS:ledger.x"')],
+    ['a SPIFFE ID within a quoted one', certificate(undefined, 'DNS:x, URI:"http://x/, URI:spiffe://example.org/ledger, y"')],
     ['no names', certificate(undefined)],
   ])('is refused of %s', (_of, refused) => expect(isService(refused, 'ledger')).toBe(false));
 });

@@ -21,8 +21,9 @@ export function serverIdentityCheck(service: string): (host: string, certificate
 export function isService({ subject, subjectaltname = '' }: PeerCertificate, service: string): boolean {
   const commonName: unknown = subject?.CN;
   if (commonName === service || commonName === singleProcess) return true;
-  // Node quotes a name with special characters, such as a comma. No service has such a name, so a quoted name never matches.
+  // Node quotes a name with special characters, such as a comma, which would otherwise look like several names. No service has such a name.
   return subjectaltname
+    .replace(/"(?:[^"\\]|\\.)*"/g, '')
     .split(', ')
     .some(
       (name) =>
