@@ -447,11 +447,12 @@ describe.each(modes)('the console’s API, %s', (mode) => {
   });
 
   it('refuses everything outside the scopes of a management key', async () => {
-    const project = await owner.must<{ id: string }>('POST', `${account}/projects`, { name: 'Scoped' }, 201);
+    const budgets = [{ period: 'month', limit_usd: '4' }];
+    const project = await owner.must<{ id: string }>('POST', `${account}/projects`, { name: 'Scoped', budgets }, 201);
     const { key, secret } = await owner.must<{ key: KeyView; secret: string }>(
       'POST',
       `${account}/keys`,
-      { name: 'scoped', project_id: project.id },
+      { name: 'scoped', project_id: project.id, budgets },
       201,
     );
     const call = (await chat(system, secret)).headers.get('x-request-id')!;
