@@ -49,6 +49,15 @@ describe('an invitation by mail', () => {
     expect(text).toContain('2027-01-31 12:00 UTC 之前打开以下链接接受邀请：\nhttps://ai.example.com/console/invitation#token\n');
   });
 
+  it.each(['www.evil.example/win?@example.com', 'evil.example/a#@example.com', 'ada@example.com/win'])(
+    'does not contain an address that is shown as a link: %s',
+    (byEmail) => expect(invitationLetter({ ...about, byEmail }, 'en').text).toContain('Ada invited you'),
+  );
+
+  it.each(["zoë.o'brien+work@bücher.example", 'a_b-c@example.co.uk'])('contains a usual address: %s', (byEmail) =>
+    expect(invitationLetter({ ...about, byEmail }, 'en').text).toContain(`Ada (${byEmail}) invited you`),
+  );
+
   it('does not contain an unverified address of the inviter', () => {
     expect(invitationLetter({ ...about, byEmail: undefined }, '').text).toContain('Ada invited you');
   });

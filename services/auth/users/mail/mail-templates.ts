@@ -23,6 +23,9 @@ export function plainName(name: string): string {
   return short === '' ? '—' : short;
 }
 
+/** The form of an address of which mail programs make no link to a page. */
+const plainAddress = /^[\p{L}\p{M}\p{N}._+'-]+@[\p{L}\p{M}\p{N}.-]+$/u;
+
 const roles: Readonly<Record<MailLanguage, Partial<Record<Role, string>>>> = {
   en: {
     [Role.ROLE_OWNER]: 'owner',
@@ -57,7 +60,8 @@ export function invitationLetter(
   language: string,
 ): Letter {
   const account = plainName(about.accountName);
-  const by = `${plainName(about.byName)}${about.byEmail === undefined ? '' : ` (${about.byEmail})`}`;
+  const { byEmail = '' } = about;
+  const by = `${plainName(about.byName)}${plainAddress.test(byEmail) ? ` (${byEmail})` : ''}`;
   const role = roles[mailLanguage(language)][about.role] ?? '';
   const until = instant(about.expiresAtMs);
   const reader = about.hasPassword === undefined ? 'new' : about.hasPassword ? 'password' : 'none';
