@@ -72,7 +72,7 @@ export class EndpointHealth {
       await notifications.withdrawFrom(tx, endpointId, { outcome: finding('endpoint_disabled', {}), dueAtMs: nowMs });
       for (const destination of owners) {
         const mail = { id: newId('ntf', nowMs), accountId, dependsOn: '', destination, eventJson: noEvent, attemptsMax };
-        await notifier.add(tx, { ...mail, content: this.letter(endpoint, outcome) });
+        await notifier.add(tx, { ...mail, content: this.letter(endpoint) });
       }
       const detail = { url: new URL(endpoint.url).origin, outcome };
       await audit.append(tx, { caller: 'auth' }, { action: 'webhook.disable', accountId, targetId: endpointId, detail });
@@ -80,7 +80,11 @@ export class EndpointHealth {
     });
   }
 
-  private letter({ accountId, url, language }: WebhookEndpoint, outcome: string): { subject: string; text: string } {
+  /**
+   * The letter contains neither the whole address nor the answer: the users of an account choose both, and an owner need not own the email address that
+   * they entered, so that a stranger would get any text that they like.
+   */
+  private letter({ accountId, url, language }: WebhookEndpoint): { subject: string; text: string } {
     const { host } = new URL(url);
     const { publicUrl } = this.deps;
     const page = publicUrl === undefined ? undefined : `${publicUrl}/console/accounts/${accountId}/webhooks`;
@@ -88,20 +92,18 @@ export class EndpointHealth {
       en: {
         subject: `Webhook endpoint disabled: ${host}`,
         lines: [
-          `The webhook endpoint ${url} of account ${accountId} was disabled because all requests to it failed for three days, or because it responded with 410 (Gone).`,
-          `Last response: ${outcome}`,
+          `A webhook endpoint at ${host} of account ${accountId} was disabled because all requests to it failed for three days, or because it responded with 410 (Gone).`,
           '',
-          'Events are no longer sent to it. When it works again, enable it and resend the events that it missed:',
+          'Events are no longer sent to it. This page shows its last responses. When it works again, enable it there and resend the events that it missed:',
           page ?? 'the console, under Webhooks',
         ],
       },
       'zh-CN': {
         subject: `Webhook 端点已停用：${host}`,
         lines: [
-          `账户 ${accountId} 的 Webhook 端点 ${url} 已被停用，因为发往它的请求连续三天全部失败，或它返回了 410（Gone）。`,
-          `最近一次响应：${outcome}`,
+          `账户 ${accountId} 位于 ${host} 的一个 Webhook 端点已被停用，因为发往它的请求连续三天全部失败，或它返回了 410（Gone）。`,
           '',
-          '事件不再发往该端点。端点恢复正常后，请重新启用，并重新发送错过的事件：',
+          '事件不再发往该端点。您可以在以下页面查看它最近的响应；端点恢复正常后，请在该页面重新启用，并重新发送错过的事件：',
           page ?? '控制台的“Webhook”页面',
         ],
       },
