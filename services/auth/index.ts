@@ -153,6 +153,7 @@ export function createAuth(
     endpoints,
     notifications,
     notifier,
+    budget: mailBudget,
     audit,
     async ownersOf(accountId) {
       const found = await members.ofAccount(idToBytes('acct', accountId)!);

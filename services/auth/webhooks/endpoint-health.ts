@@ -12,6 +12,7 @@ import type { WebhookBody } from '#rules/webhook-events.js';
 import { attemptsMax, noEvent, type StoredNotification } from '../notifications/model.js';
 import type { Notifier } from '../notifications/notifier.js';
 import type { NotificationStore } from '../notifications/store.js';
+import type { MailBudget } from '../users/store/mail-budget.js';
 import type { Attempted } from '../notifications/try-delivery.js';
 import type { AttemptedAddress, WebhookEndpointStore } from './endpoint-store.js';
 
@@ -24,12 +25,16 @@ export const failingMsMax = 3 * dayMs;
  */
 export const failurePauseMsMax = dayMs;
 
+/** Most mails about endpoints to one address within an hour: an endpoint that is gone can be enabled and tried again and again. */
+export const mailsPerHourMax = 20;
+
 /** Holds the dependencies of `EndpointHealth`. */
 export interface EndpointHealthDeps {
   readonly db: Database;
   readonly endpoints: WebhookEndpointStore;
   readonly notifications: NotificationStore;
   readonly notifier: Pick<Notifier, 'add'>;
+  readonly budget: Pick<MailBudget, 'take'>;
   readonly audit: AuditLog;
   /** Returns the addresses of the owners of an account. */
   ownersOf(accountId: string): Promise<readonly string[]>;
@@ -63,8 +68,10 @@ export class EndpointHealth {
     outcome: string,
     { nowMs, failingByMs }: { nowMs: number; failingByMs: number | undefined },
   ): Promise<void> {
-    const { db, endpoints, notifications, notifier, audit, log } = this.deps;
+    const { db, endpoints, notifications, notifier, budget, audit, log } = this.deps;
     const owners = await this.deps.ownersOf(accountId);
+    const refused = new Set<string>();
+    for (const owner of owners) if (!(await budget.take(`endpoint to ${owner}`, mailsPerHourMax, nowMs))) refused.add(owner);
     await db.transaction(async (tx) => {
       const endpoint = await endpoints.disableFailed(tx, attempted, nowMs, failingByMs);
       if (endpoint === undefined) return;
@@ -72,7 +79,8 @@ export class EndpointHealth {
       await notifications.withdrawFrom(tx, endpointId, { outcome: finding('endpoint_disabled', {}), dueAtMs: nowMs });
       for (const destination of owners) {
         const mail = { id: newId('ntf', nowMs), accountId, dependsOn: '', destination, eventJson: noEvent, attemptsMax };
-        await notifier.add(tx, { ...mail, content: this.letter(endpoint) });
+        const refusal = refused.has(destination) ? { refusal: finding('too_many_emails', {}) } : {};
+        await notifier.add(tx, { ...mail, content: this.letter(endpoint), ...refusal });
       }
       const detail = { url: new URL(endpoint.url).origin, outcome };
       await audit.append(tx, { caller: 'auth' }, { action: 'webhook.disable', accountId, targetId: endpointId, detail });

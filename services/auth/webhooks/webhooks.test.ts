@@ -18,7 +18,7 @@ import { type Receiver, startReceiver } from '../notifications/testing/receiver.
 import { newAccount, newKey, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { TestMailer } from '../testing/test-mailer.js';
 import { manualPerHourMax } from './deps.js';
-import { failingMsMax } from './endpoint-health.js';
+import { failingMsMax, mailsPerHourMax } from './endpoint-health.js';
 import { endpointsMax } from './endpoint-store.js';
 import { pendingMax } from './events.js';
 
@@ -302,6 +302,29 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     auth.clock.advance(10_000);
     await eventually(() => (mailer.mails.length > 0 ? true : undefined));
     expect(mailer.mails).toMatchObject([{ to: 'ada@example.com', subject: expect.stringContaining('disabled') }]);
+  });
+
+  it('mail an owner a limited number of times within an hour, however often endpoints are gone', async () => {
+    const { user } = await auth.users.createUser(CreateUserRequest.fromPartial({ email: 'ada@example.com', name: 'Ada' }), operator);
+    await auth.users.putMember({ accountId: account.id, userId: user!.id, role: Role.ROLE_OWNER }, operator);
+    receiver.answer = (response) => void response.writeHead(410).end();
+    const { endpoint } = await create();
+    for (let turn = 0; turn <= mailsPerHourMax; turn += 1) {
+      await update(endpoint!, { enabled: true });
+      await auth.webhooks.sendTestEvent({ accountId: account.id, endpointId: endpoint!.id, eventType: 'key.refused' }, operator);
+      await eventually(async () =>
+        (await endpoints())[0]!.state === WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_FAILED ? true : undefined,
+      );
+    }
+    const request = { accountId: account.id, pageSize: 0, pageToken: '', channel: 1, endpointId: '' };
+    const mails = await eventually(async () => {
+      const { notifications } = await auth.notifications.listNotifications(request, operator);
+      return notifications.every(({ state }) => state !== pending) ? notifications : undefined;
+    });
+    expect(mails.map(({ lastResult }) => lastResult).sort()).toEqual([
+      ...Array.from({ length: mailsPerHourMax }, () => '250 taken'),
+      'too many emails were sent within an hour',
+    ]);
   });
 
   it('sign with both secrets during a rotation, and with one after it', async () => {
