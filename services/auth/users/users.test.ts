@@ -234,6 +234,27 @@ describe.each(testEngines)('users on %s', (engine) => {
     await expect(redeem(late)).rejects.toMatchObject({ reason: 'sign_in_refused' });
   });
 
+  it('cannot sign in with a link that was created for a former address', async () => {
+    const { id: userId } = await add('mistyped@example.com');
+    const link = async (email: string): Promise<string> =>
+      (await auth.users.createSignInLink({ email, sendMail: false, language: '' }, operator)).token;
+    const redeem = (token: string) => auth.users.redeemSignInLink({ token, client: newClient() }, operator);
+    const mistyped = await link('mistyped@example.com');
+    await auth.users.updateUser(UpdateUserRequest.fromPartial({ userId, email: 'right@example.com', updateMask: ['email'] }), operator);
+    await expect(redeem(mistyped)).rejects.toMatchObject({ reason: 'sign_in_refused' });
+
+    const { session } = await signIn('right@example.com');
+    const former = await link('right@example.com');
+    const change = { sessionId: session!.id, currentPassword: password };
+    await auth.users.updateProfile(UpdateProfileRequest.fromPartial({ ...change, name: 'Ada', updateMask: ['name'] }), operator);
+    await auth.users.updateProfile(
+      UpdateProfileRequest.fromPartial({ ...change, email: 'new@example.com', updateMask: ['email'] }),
+      operator,
+    );
+    await expect(redeem(former)).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    expect(await redeem(await link('new@example.com'))).toMatchObject({ signedIn: { user: { id: userId } } });
+  });
+
   it('without a password change how they sign in only shortly after an authentication', async () => {
     const { email } = await add('none@example.com', { password: '' });
     const enter = async (): Promise<string> => {

@@ -36,10 +36,12 @@ export async function updateProfile(request: UpdateProfileRequest, context: Call
 }
 
 async function changed(who: SessionUser, change: UserChange, context: CallContext, deps: UserDeps): Promise<User> {
-  const { audit, db, users } = deps;
+  const { audit, db, sessions, users } = deps;
   return db.transaction(async (tx) => {
     await lockSession(tx, who, deps);
     const { before, after } = found(await users.update(tx, who.userId, change), 'user');
+    // An operator may have mailed a link to the former address.
+    if (after.email !== before.email) await sessions.endLink(tx, who.userId);
     const detail = {
       ...(after.name === before.name ? {} : { name: after.name }),
       ...(after.email === before.email ? {} : { email: after.email, former_email: before.email }),

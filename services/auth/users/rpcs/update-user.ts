@@ -35,6 +35,8 @@ export async function updateUser(
       await sessions.endLink(tx, id);
       await resets.endAll(tx, id);
     }
+    // The link was mailed to the former address, which is the mailbox of another user if the operator corrects a typing error.
+    if (after.email !== before.email) await sessions.endLink(tx, id);
     if (after.isDisabled || (before.isOperator && !after.isOperator)) await members.endInvitationsOf(tx, id, after.isDisabled);
     const changed = changedFields(userDetail(before), userDetail(after));
     if (changed !== undefined)
