@@ -1,4 +1,5 @@
 // Validation of single fields of requests about users. Each function returns the value to work with or raises invalid_request.
+import { domainToUnicode } from 'node:url';
 import { fieldFault } from '#client/errors/fault.js';
 import { type Client, type ProjectRole, Role } from '#proto/auth/v1/users.js';
 import { checkedId } from '../requests/fields.js';
@@ -12,12 +13,19 @@ const searchCharsMax = 200;
 /** Actor tokens, which are sent as headers, contain all roles in one account. */
 const projectRolesMax = 50;
 
-/** Returns an email address in lower case. Only a mail sent to it can show whether it exists. */
+// Without characters that are invisible, that quote others, or that mail programs leave out: with them, one mailbox would have many addresses.
+const emailForm = /^([^\s@\p{C}<>()[\]\\,;:"]+)@([^\s@\p{C}<>()[\]\\,;:"]+)$/u;
+
+/**
+ * Returns an email address in one spelling, so that each mailbox has one user and one limit of mails: in lower case, with its domain as mail servers read
+ * it. Only a mail sent to it can show whether it exists.
+ */
 export function checkedEmail(email: string): string {
-  const address = email.trim().toLowerCase();
-  if (address.length > emailCharsMax || !/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(address)) {
-    throw fieldFault('email', 'email');
-  }
+  const [, local = '', domain = ''] = emailForm.exec(email.trim().toLowerCase().normalize()) ?? [];
+  // Empty for a domain that cannot exist.
+  const name = domainToUnicode(domain);
+  const address = `${local}@${name}`;
+  if (name === '' || address.length > emailCharsMax) throw fieldFault('email', 'email');
   return address;
 }
 

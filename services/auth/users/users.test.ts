@@ -68,12 +68,20 @@ describe.each(testEngines)('users on %s', (engine) => {
   it('have unique, valid addresses', async () => {
     await add('only@example.com');
     await expect(add('ONLY@example.com')).rejects.toMatchObject({ reason: 'already_exists', details: { field: 'email' } });
-    for (const email of ['', 'nobody', 'a b@example.com', `${'x'.repeat(250)}@example.com`])
+    for (const email of ['', 'nobody', 'a b@example.com', `${'x'.repeat(250)}@example.com`, 'ada@a%b'])
       await expect(add(email)).rejects.toMatchObject({ reason: 'invalid_request' });
     await expect(add('short@example.com', { password: 'too short' })).rejects.toMatchObject({
       reason: 'invalid_request',
       details: { field: 'password' },
     });
+  });
+
+  it('have no second address for the same mailbox', async () => {
+    await add('zo\u00eb@b\u00fccher.example');
+    for (const email of ['zo\u00eb@xn--bcher-kva.example', 'zoe\u0308@B\u00dcCHER.example', 'zo\u00eb@\uff42\u00fccher\u3002example'])
+      await expect(add(email)).rejects.toMatchObject({ reason: 'already_exists' });
+    for (const email of ['<one@example.com', 'one@example.com>', '"one"@example.com', 'on\u200be@example.com', 'one@exam\u00adple.com'])
+      await expect(add(email)).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'email' } });
   });
 
   it('get the same error whether the address or the password is wrong', async () => {
