@@ -23,7 +23,10 @@ const refused = counter({
   unit: '{call}',
   description: 'Calls refused by a rate limit.',
   by: 'gateway',
-  labels: { scope: 'key, project, account or model', limit: 'requests, tokens or concurrency' },
+  labels: {
+    scope: 'key, project, account or account_model (a model within an account)',
+    limit: 'requests, tokens or concurrent (calls in flight)',
+  },
 });
 
 /** Counts calls against their limits: in this process, or in Redis for several. */

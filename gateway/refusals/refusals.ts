@@ -23,7 +23,7 @@ const refused = counter({
   unit: '{call}',
   description: 'Calls that were answered with an error and are not recorded.',
   by: 'gateway',
-  labels: { reason: 'Why, as in docs/refusals.md.' },
+  labels: { reason: 'The reason of the error, as at /docs/errors.' },
 });
 const lost = counter({
   name: 'tollgate.calls.refused.lost',

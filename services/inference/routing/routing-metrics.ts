@@ -12,7 +12,7 @@ const failures = counter({
   unit: '{attempt}',
   description: 'Attempts that failed because of a fault or a limit of the upstream.',
   by,
-  labels: { upstream, reason: 'Why, as in docs/routing.md.' },
+  labels: { upstream, reason: 'The reason of the error, as at /docs/errors.' },
 });
 const ejections = counter({
   name: 'tollgate.upstream.ejections',
