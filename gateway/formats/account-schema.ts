@@ -68,7 +68,7 @@ export const KeyView = Type.Object(
         left_usd: Usd,
         resets_at: nullable(Time),
       }),
-      { description: 'The budgets of the key, its project and its account, each of which can refuse a call.' },
+      { description: 'The budgets of the key, its project and its account. Each that is not soft can refuse a call.' },
     ),
     balance: Type.Object({ credited_usd: Usd, spent_usd: Usd, held_usd: Usd, available_usd: Usd }),
   },
@@ -92,8 +92,8 @@ export const UsageRecordView = Type.Object(
       ),
     ),
     format: Type.String({
-      description: 'The user agent of the client, or the name of the internal product that recorded the call.',
-      examples: ['chat-completions', 'messages', 'responses'],
+      description: 'The API format of the call, or the name of the internal product that recorded it.',
+      examples: ['chat-completions', 'messages', 'responses', 'embeddings'],
     }),
     stream: Type.Boolean(),
     started_at: Time,
@@ -175,7 +175,7 @@ export const UsageRecordAlone = Type.Object(
 );
 
 /** What may be called with a platform key. */
-const endpoints = ['chat-completions', 'messages', 'responses', 'count-tokens'] as const;
+const endpoints = ['chat-completions', 'messages', 'responses', 'embeddings', 'count-tokens'] as const;
 
 /** A refused call: the other body of GET /v1/usage/{request id}. */
 export const RefusalView = Type.Object(

@@ -24,7 +24,7 @@ export const ModelView = Type.Object(
     features: Type.Array(
       Type.String({
         description:
-          'What the model can do besides text, for example `tools` or `structured_output`; requests that require more are refused.',
+          'What the model can do besides text. Requests with a JSON schema are refused for models without `structured_output`; the upstream decides about the others.',
       }),
     ),
     max_image_tokens: Type.Optional(

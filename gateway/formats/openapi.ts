@@ -348,7 +348,7 @@ export const openapi = {
       Invalid: refused('A field is missing, malformed or not supported; error.param names it.'),
       Unauthenticated: refused('The platform key is missing, unknown, revoked or expired.'),
       Unpaid: refused(
-        'The balance is empty or held by calls in flight, or the limit of the key is reached; error.code says which.',
+        'The balance is empty or held by calls in flight, or the limit of the key or a budget is reached; error.reason says which.',
         retryAfter,
       ),
       Forbidden: refused('The key may not do this.'),
@@ -358,7 +358,7 @@ export const openapi = {
       OtherRequest: refused('The Idempotency-Key was used with another body.'),
       TooLarge: refused('The body is too large.'),
       TooSlow: refused('The body arrived too slowly.'),
-      RateLimited: refused('Too many requests upstream.', retryAfter),
+      RateLimited: refused('A rate limit of Tollgate or of the upstream is reached; error.reason says which.', retryAfter),
       Failed: refused('The service or the upstream failed or is overloaded.', retryAfter),
     },
     schemas: Object.fromEntries(schemas.map((schema) => [titleOf(schema), schema])),
