@@ -3,7 +3,7 @@ import type { RenderedPage } from './html-pages.js';
 
 const summary = `# Tollgate
 
-> A metered gateway to text-generation models. Any client of the chat-completions format or of the messages format works against any model;
+> A metered gateway to text-generation models. Any client of the chat-completions, responses or messages format works with any model;
 > every call is charged to a prepaid balance in USD, exactly.
 `;
 
