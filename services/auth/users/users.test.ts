@@ -261,6 +261,15 @@ describe.each(testEngines)('users on %s', (engine) => {
     );
     await expect(redeem(former)).rejects.toMatchObject({ reason: 'sign_in_refused' });
     expect(await redeem(await link('new@example.com'))).toMatchObject({ signedIn: { user: { id: userId } } });
+
+    let late: Promise<string> | undefined;
+    await auth.db.transaction(async (tx) => {
+      await tx('person').where({ email: 'new@example.com' }).update({ email: 'newest@example.com' });
+      late = link('new@example.com');
+      late.catch(() => undefined);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    });
+    await expect(late).rejects.toMatchObject({ reason: 'not_found' });
   });
 
   it('without a password change how they sign in only shortly after an authentication', async () => {

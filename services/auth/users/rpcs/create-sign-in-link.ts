@@ -30,8 +30,12 @@ export async function createSignInLink(
           letter: signInLetter({ name: user.name, link: `${page}#${token}`, expiresAtMs }, request.language),
           budgets: new Map(),
         });
+  const userId = idToBytes('user', user.id)!;
   await db.transaction(async (tx) => {
-    await sessions.addLink(tx, idToBytes('user', user.id)!, hash, expiresAtMs);
+    // The link is mailed to this address, and must not outlast a change of it that has ended the earlier links meanwhile.
+    const present = await users.lock(tx, userId);
+    found(present?.user.email === user.email ? present : undefined, 'user');
+    await sessions.addLink(tx, userId, hash, expiresAtMs);
     if (mail !== undefined) await notifier.add(tx, mail);
     await audit.append(tx, context, { action: 'user.link', targetId: user.id, detail: { email: user.email } });
   });
