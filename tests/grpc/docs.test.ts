@@ -59,6 +59,7 @@ describe('the page for internal callers', () => {
     const [, commands] = /```sh product\n([^]*?)```/.exec(page)!;
     for (const command of commands!.trim().split('\n'))
       await system.cli(...command.replace('./tollgate ', '').replace('images.json', join(folder, 'images.json')).split(' '));
+    await system.cli('account', 'update', env['ACCOUNT']!, '--budget', 'month:5');
     const [, shown] = /```text\n([^]*?)```/.exec(page)!;
     const { stdout: python } = await run('sh', ['scripts/ensure-python.sh']);
     writeFileSync(join(folder, 'product.py'), block('product'));
@@ -68,6 +69,7 @@ describe('the page for internal callers', () => {
       return row.settled_at === null ? undefined : row;
     });
     expect(record).toMatchObject({ format: 'image-studio', captured_nano_usd: '121000000' });
+    expect(await system.json('account', 'show', env['ACCOUNT']!)).toMatchObject({ budgets: [{ spent_usd: '0.121' }] });
     const path = `${resolve('.toolchain/bin')}:${process.env['PATH']}`;
     const { stdout } = await run('sh', ['-c', block('record')], { cwd: folder, env: { ...env, PATH: path, CALL: record.id } });
     expect(JSON.parse(stdout)).toMatchObject({ record: { call: { product: 'image-studio' }, chargeNanoUsd: '121000000' } });
