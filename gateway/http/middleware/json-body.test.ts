@@ -9,7 +9,7 @@ import { expect, it } from '@jest/globals';
 import Koa, { type Context } from 'koa';
 import { untilTrue } from '#kit/testing/waiting.js';
 import { beginState } from '../request-state.js';
-import { readJsonBody } from './json-body.js';
+import { readBytes, readJsonBody } from './json-body.js';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
@@ -77,6 +77,22 @@ it('of an unknown content encoding are dropped, so that a client that sends all 
   await untilTrue(() => received.includes('"zstd" is not supported'));
   const failed = await new Promise((resolve) => socket.write(Buffer.alloc(bytes), resolve));
   expect([failed ?? undefined, received]).toEqual([undefined, expect.stringContaining('"zstd" is not supported')]);
+  socket.destroy();
+  close();
+});
+
+it('of payment events that are too large leave their connection usable', async () => {
+  const { port, close } = await serve(async (ctx) => {
+    ctx.body = ctx.method === 'GET' ? 'next' : await readBytes(ctx, 1000).catch(String);
+  });
+  const socket = connect(port, '127.0.0.1');
+  let received = '';
+  socket.on('data', (chunk) => (received += String(chunk)));
+  socket.write(`POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n100000\r\n${'x'.repeat(0x100000)}\r\n0\r\n\r\n`);
+  await untilTrue(() => received.includes('larger than 1000 bytes'));
+  socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+  await untilTrue(() => received.includes('next'));
+  expect(received).toContain('next');
   socket.destroy();
   close();
 });

@@ -26,13 +26,7 @@ export async function readJson(ctx: Context, bytesMax: number): Promise<unknown>
 
 /** Returns the parsed body and its text. Throws as `readJson`, and what `check` throws before the body is parsed. */
 export async function readJsonBody(ctx: Context, bytesMax: number, check?: (outline: JsonOutline) => void): Promise<JsonBody> {
-  const { chunks, bytes } = await readChunks(ctx, bytesMax).catch((error: unknown) => {
-    // The rest of a body that is too large, or all of one that cannot be read, is read and dropped: a client that sends it before it reads the
-    // response would see a reset. Otherwise the connection cannot be reused, because the rest is not read.
-    if (hasReason(error, 'body_too_large') || ctx.req.readableFlowing === null) ctx.req.unpipe().resume();
-    else ctx.set('connection', 'close');
-    throw error;
-  });
+  const { chunks, bytes } = await readChunks(ctx, bytesMax);
   let text: string;
   try {
     text = decodeUtf8(chunks, bytes);
@@ -84,7 +78,17 @@ export async function readBytes(ctx: Context, bytesMax: number): Promise<Buffer>
   return Buffer.concat(chunks, bytes);
 }
 
-async function readChunks(ctx: Context, bytesMax: number): Promise<Chunks> {
+function readChunks(ctx: Context, bytesMax: number): Promise<Chunks> {
+  return received(ctx, bytesMax).catch((error: unknown) => {
+    // The rest of a body that is too large, or all of one that cannot be read, is read and dropped: a client that sends it before it reads the
+    // response would see a reset. Otherwise the connection cannot be reused, because the rest is not read.
+    if (hasReason(error, 'body_too_large') || ctx.req.readableFlowing === null) ctx.req.unpipe().resume();
+    else ctx.set('connection', 'close');
+    throw error;
+  });
+}
+
+async function received(ctx: Context, bytesMax: number): Promise<Chunks> {
   const declared = Number(ctx.get('content-length') || 0);
   if (declared > bytesMax) throw tooLarge(bytesMax);
   // The client disconnected before the body was read. A decompressor would wait for it forever.
