@@ -112,6 +112,8 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
     },
     async stop() {
       endObserving();
+      // Each of many refunds may wait for the ledger, so none is begun while the others stop.
+      const refundsStopped = stopRefunds();
       await rollupWorker.stop();
       await archiver.stop();
       await reconcileJob.stop();
@@ -122,7 +124,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
       await keyAlerts.stop();
       await keys.idle();
       await records.idle();
-      await stopRefunds();
+      await refundsStopped;
       await outbox.stop();
       await audit.stop();
     },
