@@ -134,20 +134,13 @@ describe.each(modes)('invitations by mail, %s', (mode) => {
     await new Browser(system).must('POST', '/invitation', { token }, 200);
   });
 
-  it('put no text of users into a header, and each go to a single address', async () => {
+  it('are refused for text that adds a header, or that mail programs read as several addresses', async () => {
     const before = mail.mails.length;
-    expect(await owner.refusal('POST', `${account}/invitations`, { email: 'a@example.com\r\nBcc: b@example.com', role: 'viewer' })).toEqual(
-      [400, 'invalid_request'],
-    );
-    await invite('a,b@example.com');
-    await eventually(async () => ((await standing('a,b@example.com'))?.state === 'pending' ? undefined : true));
-    for (const { to } of mail.mails.slice(before)) expect(to).toHaveLength(1);
-    expect(
-      mail.mails
-        .slice(before)
-        .flatMap(({ to }) => to)
-        .filter((to) => to === 'b@example.com' || to === 'a@example.com'),
-    ).toEqual([]);
+    for (const email of ['a@example.com\r\nBcc: b@example.com', 'a,b@example.com', 'a@example.com, b@example.com'])
+      expect(await owner.refusal('POST', `${account}/invitations`, { email, role: 'viewer' })).toEqual([400, 'invalid_request']);
+    await invite('after@example.com');
+    await eventually(async () => ((await standing('after@example.com'))?.state === 'pending' ? undefined : true));
+    expect(mail.mails.slice(before).map(({ to }) => to)).toEqual([['after@example.com']]);
   });
 
   it('are limited per account; further invitations are created but not mailed', async () => {
