@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { faultOf, type Login } from '#kit/db/mysql/probe.js';
 import { adminUser, type Credentials, initSql } from '../mariadb/credentials.js';
 import type { RunAs } from '../mariadb/programs.js';
-import { lastLines } from '../last-lines.js';
+import { lastLines } from '../processes/last-lines.js';
 import { cameUp, endServer, launchServer, type Server } from '../mariadb/server-process.js';
 
 /** A node's name, folder and ports. */

@@ -5,7 +5,7 @@ import type { Logger } from '#kit/log.js';
 import { freePort } from '../free-port.js';
 import { adminUser, backupUser, initSql, loadCredentials, migrationUser, type Credentials } from './credentials.js';
 import { prepareFolder } from './programs.js';
-import { lastLines } from '../last-lines.js';
+import { lastLines } from '../processes/last-lines.js';
 import { cameUp, endServer, installOnce, launchServer, type Server } from './server-process.js';
 
 const startTimeoutMs = 60_000;

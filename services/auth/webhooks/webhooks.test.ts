@@ -240,7 +240,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
       subject: `Webhook 端点已停用：${new URL(other.url).host}`,
       text: expect.stringContaining('410'),
     });
-    // Whoever controls the endpoint, or entered the owner's address, chooses no text of the mails.
+    // Nobody can put text of their own into the mails: neither the server of the endpoint nor a user who enters a stranger's address.
     for (const { text } of mailer.mails) expect(text).not.toMatch(/evil|of=us/);
     receiver.answer = (response) => void response.end();
     expect((await update(first!, { enabled: true })).endpoint).toMatchObject({ failingSinceMs: 0n });

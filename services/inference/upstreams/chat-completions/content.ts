@@ -2,15 +2,10 @@
 import { AppError } from '#client/errors/app-error.js';
 import type { DocumentPart, ImagePart, InlineData, Part } from '#proto/inference/v1/inference.js';
 import type { JsonObject } from '../answers/stream-decoder.js';
+import type { ChatCompletionsFlavour } from './flavour.js';
 
 /** Holds what a translation knows about its upstream, and collects the fields that it drops, by the caller's names. */
-export interface Translation {
-  readonly isOpenAi: boolean;
-  readonly isStrict?: boolean;
-  readonly isMistral?: boolean;
-  readonly isGoogle?: boolean;
-  readonly needsReasoning?: boolean;
-  readonly effortModels?: RegExp | undefined;
+export interface Translation extends ChatCompletionsFlavour {
   /** Whether the prompt's cache marks can be expressed. */
   readonly takesBreakpoints: boolean;
   readonly dropped: Set<string>;
