@@ -1,10 +1,17 @@
 // Books payments as journal entries, each once: the idempotency key contains the provider's own id.
 import { hasReason } from '#client/errors/app-error.js';
+import { dayMs } from '#kit/clock.js';
 import { formatUsd } from '#rules/money.js';
 import type { Logger } from '#kit/log.js';
 import type { CallContext } from '#client/call-context.js';
 import { DepositSource, type Entry, type LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { Paid, PaymentEvent } from './provider.js';
+
+/**
+ * How long after the adjustment of a refund an event may be created and still report the same refund: the clocks differ, and a provider may create two
+ * events for one refund. A bank takes longer to let a refund fail.
+ */
+const sameRefundMs = dayMs;
 
 /** Holds the dependencies of booking. */
 export interface BookingDeps {
@@ -67,12 +74,12 @@ async function bookRefund(
   context: CallContext,
   deps: BookingDeps,
 ): Promise<void> {
-  const { payment, refundId, amountNanoUsd } = event;
+  const { payment, amountNanoUsd } = event;
   const { ledger, log } = deps;
   const { accountId } = payment;
   // A refund's event may arrive before that of its payment.
   const { id: linkedEntryId } = await bookPaid(provider, payment, context, deps);
-  const idempotencyKey = paymentKey(provider, refundId);
+  const idempotencyKey = await refundKey(provider, event, context, deps);
   const take = (takenNanoUsd: bigint) =>
     ledger.adjust(
       { idempotencyKey, accountId, amountNanoUsd: -takenNanoUsd, reason: `refund of ${provider} ${payment.paymentId}`, linkedEntryId },
@@ -95,6 +102,21 @@ async function bookRefund(
       'a refund was larger than the available balance; the rest was spent or is held, and an operator must decide about it',
     );
   }
+}
+
+/**
+ * Returns the idempotency key of a refund's adjustment. An event that was created long after the adjustment of its `refundId` reports another refund: the
+ * first one failed, and was made again.
+ */
+async function refundKey(
+  provider: string,
+  { refundId, eventId, createdAtMs, payment }: Extract<PaymentEvent, { kind: 'refunded' }>,
+  context: CallContext,
+  deps: BookingDeps,
+): Promise<string> {
+  const key = paymentKey(provider, refundId);
+  const first = await entryOf(payment.accountId, key, context, deps);
+  return first !== undefined && createdAtMs > Number(first.createdAtMs) + sameRefundMs ? `${key}:${eventId}` : key;
 }
 
 function mismatchIsDone(error: unknown): void {

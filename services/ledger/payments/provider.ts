@@ -23,8 +23,18 @@ export interface Paid {
 /** An event that a provider reports. */
 export type PaymentEvent =
   | ({ readonly kind: 'paid' } & Paid)
-  /** Money was refunded to the payer. `refundId` includes how much has been refunded so far, so that each part is booked once. */
-  | { readonly kind: 'refunded'; readonly refundId: string; readonly amountNanoUsd: bigint; readonly payment: Paid }
+  /**
+   * Money was refunded to the payer. `refundId` includes how much has been refunded so far, so that each part is booked once. It occurs again if a refund
+   * fails and is made again; then the event is another one, and was created later.
+   */
+  | {
+      readonly kind: 'refunded';
+      readonly refundId: string;
+      readonly eventId: string;
+      readonly createdAtMs: number;
+      readonly amountNanoUsd: bigint;
+      readonly payment: Paid;
+    }
   /** Something that an operator must review, such as a dispute. */
   | { readonly kind: 'noticed'; readonly what: string; readonly details: Readonly<Record<string, string>> }
   /** An event that does not concern us. */

@@ -71,7 +71,7 @@ export class StripeProvider implements PaymentProvider {
       case 'checkout.session.async_payment_succeeded':
         return this.paid(event.data.object);
       case 'charge.refunded':
-        return this.refunded(event.data.object, event.data.previous_attributes);
+        return this.refunded(event);
       case 'charge.dispute.created':
       case 'charge.dispute.closed':
       case 'charge.dispute.funds_withdrawn':
@@ -130,7 +130,11 @@ export class StripeProvider implements PaymentProvider {
     return typeof paid === 'string' ? { kind: 'ignored' } : { kind: 'paid', ...paid };
   }
 
-  private async refunded(charge: Stripe.Charge, previous: { readonly amount_refunded?: unknown } | undefined): Promise<PaymentEvent> {
+  private async refunded({
+    id: eventId,
+    created,
+    data: { object: charge, previous_attributes: previous },
+  }: Stripe.ChargeRefundedEvent): Promise<PaymentEvent> {
     if (accountOfStamp(charge.metadata, this.secrets) === undefined) return { kind: 'ignored' };
     const refund = refundOf(charge, previous);
     const intent = idOf(charge.payment_intent);
@@ -151,7 +155,14 @@ export class StripeProvider implements PaymentProvider {
         what: 'a refund of a payment that was not credited',
         details: { charge: charge.id, payment_intent: intent },
       };
-    return { kind: 'refunded', refundId: `${charge.id}:${refund.totalCents}`, amountNanoUsd: refund.addedNanoUsd, payment };
+    return {
+      kind: 'refunded',
+      refundId: `${charge.id}:${refund.totalCents}`,
+      eventId,
+      createdAtMs: created * 1000,
+      amountNanoUsd: refund.addedNanoUsd,
+      payment,
+    };
   }
 
   private async ask<T>(work: (stripe: Stripe) => Promise<T>): Promise<T> {
