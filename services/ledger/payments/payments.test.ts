@@ -1,4 +1,6 @@
 import { createHmac } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { AppError } from '#client/errors/app-error.js';
@@ -132,6 +134,37 @@ describe('the requests of an account to the provider', () => {
     await begin();
     await look();
     expect(counts).toEqual({ begun: 31, queried: 2 });
+  });
+});
+
+describe('the requests of two accounts with the same idempotency key', () => {
+  it('are different requests to Stripe, which would reject the second otherwise', async () => {
+    const keys: unknown[] = [];
+    const stripe = createServer((request, response) => {
+      keys.push(request.headers['idempotency-key']);
+      request.resume();
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ id: 'cs_1', object: 'checkout.session', url: 'https://pay.example.com' }));
+    });
+    await new Promise<void>((resolve) => stripe.listen(0, '127.0.0.1', resolve));
+    try {
+      const apiBase = `http://127.0.0.1:${(stripe.address() as AddressInfo).port}`;
+      const provider = new StripeProvider({ secretKey: 'sk_1', webhookSecret: 'whsec_1', apiBase }, deps);
+      const [accountId, otherId] = [newId('acct'), newId('acct')];
+      for (const each of [accountId, accountId, otherId])
+        await provider.beginCheckout({
+          accountId: each,
+          amountNanoUsd: 5_000_000_000n,
+          reference: 'one',
+          doneUrl: 'https://console.example.com',
+          cancelledUrl: 'https://console.example.com',
+        });
+      expect(keys[1]).toBe(keys[0]);
+      expect(keys[2]).not.toBe(keys[0]);
+    } finally {
+      stripe.closeAllConnections();
+      stripe.close();
+    }
   });
 });
 

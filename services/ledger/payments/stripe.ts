@@ -52,7 +52,8 @@ export class StripeProvider implements PaymentProvider {
           // Needed for refunds, whose events contain only the charge.
           payment_intent_data: { metadata },
         },
-        { idempotencyKey: `tollgate-${reference}` },
+        // Two accounts may choose the same reference, and Stripe rejects a key that is used again with other parameters.
+        { idempotencyKey: `tollgate-${accountId}-${reference}` },
       ),
     );
     if (session.url === null) throw new AppError('upstream_failed', 'The payment provider started a payment without a checkout page.');
