@@ -13,7 +13,7 @@ import type { Operation } from '../books/model.js';
 import { createOperationLane } from './operation-lane.js';
 import { checkpointOperation, holdOperation, releaseOperation, settleOperation } from '../requests/operations.js';
 import { accountColumns, accountScope } from '../store/rows.js';
-import { createStore } from '../store/store.js';
+import { createStore, operationsMax } from '../store/store.js';
 import { unaudited } from '../testing/lane-books.js';
 import { quietConfig, startTestLedger, type TestLedger } from '../testing/ledger.js';
 import { type Customer, fundedCustomer, holdRequest, refusalOf, settleRequest } from '../testing/requests.js';
@@ -128,14 +128,20 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
   });
 
   it('refuses with overloaded, without executing, what its queue has no room for', async () => {
-    const module = createLedger({ ...quietConfig, queueMax: 2, lanes: 1 }, { ...ledger, access: new Access() });
-    const results = await Promise.allSettled([10n, 20n, 40n].map((amount) => module.service.hold(holdRequest(customer, amount))));
-    expect(results).toMatchObject([
-      { status: 'fulfilled' },
-      { status: 'fulfilled' },
-      { status: 'rejected', reason: { reason: 'overloaded', retryAfterMs: 1000 } },
-    ]);
-    expect(await balance(customer)).toMatchObject({ heldNanoUsd: 30n });
+    const module = createLedger({ ...quietConfig, queueMax: operationsMax, lanes: 1 }, { ...ledger, access: new Access() });
+    const owner = await fundedCustomer(ledger.service, 1000n);
+    const amounts = [...Array<bigint>(operationsMax).fill(1n), 40n];
+    const results = await Promise.allSettled(amounts.map((amount) => module.service.hold(holdRequest(owner, amount))));
+    expect(results.slice(0, -1).filter(({ status }) => status === 'rejected')).toEqual([]);
+    expect(results.at(-1)).toMatchObject({ status: 'rejected', reason: { reason: 'overloaded', retryAfterMs: 1000 } });
+    expect(await balance(owner)).toMatchObject({ heldNanoUsd: BigInt(operationsMax) });
+  });
+
+  it('takes the checkpoints of a busy account together, however many lanes share the queue', async () => {
+    const module = createLedger({ ...quietConfig, queueMax: 1000, lanes: 64 }, { ...ledger, access: new Access() });
+    const ids = await Promise.all(Array.from({ length: 100 }, async () => (await ledger.service.hold(holdRequest(customer, 1n))).hold!.id));
+    const items = ids.map((holdId) => ({ holdId, accountId: customer.accountId, costSoFarNanoUsd: 1n, ttlMs: 60_000 }));
+    expect((await module.service.checkpoint({ items })).renewed).toEqual(ids.map(() => true));
   });
 
   it('does not execute an operation whose caller no longer waits', async () => {

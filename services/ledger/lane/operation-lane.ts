@@ -37,7 +37,8 @@ export function createOperationLane(deps: {
         ...(turn === undefined ? {} : { turn }),
         isOfOneItem: isOfOneOperation,
         batchMax: operationsMax,
-        queueMax: Math.ceil(config.queueMax / count),
+        // Callers such as Checkpoint add as many operations of one account at once as a transaction takes.
+        queueMax: Math.max(operationsMax, Math.ceil(config.queueMax / count)),
       }),
   );
   const laneOf = (accountId: string) => lanes[count === 1 ? 0 : Math.floor((accountColumns(accountId, engine).slot * count) / slots)]!;
