@@ -14,7 +14,10 @@ import { monthOfText, monthText, startOfMonthMs } from '../statements/months.js'
 import { ArchiveStore } from '../store/archive.js';
 import { Audit } from '../store/audit.js';
 import { Reads } from '../store/reads.js';
+import { depositOperation } from '../requests/operations.js';
 import { accountColumns, accountScope } from '../store/rows.js';
+import { createStore } from '../store/store.js';
+import { unaudited } from '../testing/lane-books.js';
 import { quietConfig, startTestLedger, type TestLedger } from '../testing/ledger.js';
 import {
   type Customer,
@@ -187,6 +190,22 @@ describe.each(testEngines)('statements on %s', (engine) => {
       closingNanoUsd: 70n,
       isClosed: false,
     });
+  });
+
+  it('close a month only when no transaction that began in it can still commit', async () => {
+    ledger.clock.advance(Date.UTC(2026, 10, 30, 23, 59, 59, 900) - ledger.clock.nowMs());
+    const customer = await fundedCustomer(ledger.service, 100n);
+    const beganAtMs = ledger.clock.nowMs();
+    // A transaction may wait for a locked account in each of ten tries.
+    ledger.clock.advance(50_000);
+    const [before] = (await statementsOf(customer.accountId)).toReversed();
+    const late = depositOperation(depositRequest(customer, 10n));
+    await createStore(ledger.db, unaudited).execute([late], beganAtMs);
+    const [after] = (await statementsOf(customer.accountId)).toReversed();
+    expect([before!.month, before!.closingNanoUsd, after!.closingNanoUsd]).toEqual(['2026-11', 100n, 110n]);
+    expect(before!.isClosed).toBe(false);
+    ledger.clock.advance(11_000);
+    expect((await statementsOf(customer.accountId)).at(-1)).toMatchObject({ month: '2026-11', isClosed: true });
   });
 
   it('stay exact when entries are archived, and report it', async () => {

@@ -1,8 +1,12 @@
 // An account's current months, read without locks.
 import { fault } from '#client/errors/fault.js';
+import { minuteMs } from '#kit/clock.js';
 import type { Statement } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import { figuresOf, monthAt, type MonthFigures, monthText, startOfMonthMs } from './months.js';
+
+/** An entry has the time at which its transaction began, which may wait five seconds for a locked account in each of ten tries before it commits. */
+const commitMsMax = minuteMs;
 
 /** Returns the months, oldest first, and a function that renders one as a statement. */
 export async function statementsOf(
@@ -32,7 +36,7 @@ export async function statementsOf(
       entries: month.endSeq - month.firstSeq,
       hasArchivedEntries: month.endSeq > month.firstSeq && archivedSeq >= month.firstSeq,
       // The clock of another process may be behind ours by up to the skew.
-      isClosed: newest > month.month || nowMs >= untilMs + config.clockSkewMs,
+      isClosed: newest > month.month || nowMs >= untilMs + config.clockSkewMs + commitMsMax,
     };
   };
   return { months: figures, render };
