@@ -1,4 +1,7 @@
-// A refund that is larger than the available balance is deducted only once, and the missing amount is logged, even if a response of the ledger is lost.
+// Refunds are deducted once, also after a refund failed, after the secrets were replaced, and when less is available.
+import { createHmac } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { AppError } from '#client/errors/app-error.js';
 import { callContext } from '#client/call-context.js';
@@ -8,6 +11,8 @@ import { testEngines } from '#kit/testing/database.js';
 import { startTestLedger, type TestLedger } from '../testing/ledger.js';
 import { book, type BookingDeps } from './booking.js';
 import type { Paid, PaymentEvent } from './provider.js';
+import { stampOf } from './stamp.js';
+import { StripeProvider } from './stripe.js';
 
 // Each test creates a database.
 jest.setTimeout(60_000);
@@ -15,7 +20,7 @@ jest.setTimeout(60_000);
 /** Returns the event of a refund of the whole payment. */
 function refunded(payment: Paid, eventId: string, createdAtMs: number): PaymentEvent {
   const { amountNanoUsd } = payment;
-  return { kind: 'refunded', refundId: 'ch_1:5000', eventId, createdAtMs, amountNanoUsd, payment };
+  return { kind: 'refunded', refundId: 'ch_1:5000', eventId, createdAtMs, amountNanoUsd, payment, isStamped: true };
 }
 
 describe.each(testEngines)('a refund that failed at the payer’s bank and was made again on %s', (engine) => {
@@ -50,6 +55,63 @@ describe.each(testEngines)('a refund that failed at the payer’s bank and was m
     await send(again);
     expect(await available()).toBe(0n);
     expect((await service.verify({ accountId })).drifts).toEqual([]);
+  });
+});
+
+describe.each(testEngines)('a refund after both secrets have been replaced on %s', (engine) => {
+  let ledger: TestLedger;
+
+  beforeEach(async () => {
+    ledger = await startTestLedger(engine);
+  });
+
+  afterEach(() => ledger.stop());
+
+  it('is deducted if its payment was credited, and credits nothing otherwise', async () => {
+    const { service, log, clock } = ledger;
+    const accountId = newId('acct');
+    const session = (id: string) => ({
+      id,
+      mode: 'payment',
+      payment_status: 'paid',
+      amount_total: 5000,
+      currency: 'usd',
+      metadata: stampOf(accountId, 'one', ['sk_old', 'whsec_old']),
+    });
+    const stripe = createServer((request, response) => {
+      const id = new URL(request.url!, 'http://stripe.invalid').searchParams.get('payment_intent')!.replace('pi', 'cs');
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ object: 'list', data: [session(id)] }));
+    });
+    await new Promise<void>((resolve) => stripe.listen(0, '127.0.0.1', resolve));
+    try {
+      const apiBase = `http://127.0.0.1:${(stripe.address() as AddressInfo).port}`;
+      const provider = new StripeProvider({ secretKey: 'sk_new', webhookSecret: 'whsec_new', apiBase }, { clock, log });
+      const seconds = Math.floor(clock.nowMs() / 1000);
+      const refund = async (intent: string): Promise<void> => {
+        const charge = {
+          id: `ch_${intent}`,
+          payment_intent: intent,
+          currency: 'usd',
+          amount_refunded: 5000,
+          metadata: session('').metadata,
+        };
+        const data = { object: charge, previous_attributes: { amount_refunded: 0 } };
+        const body = JSON.stringify({ id: 'evt_1', object: 'event', type: 'charge.refunded', created: seconds, data });
+        const signature = createHmac('sha256', 'whsec_new').update(`${seconds}.${body}`).digest('hex');
+        const event = await provider.readEvent(Buffer.from(body), `t=${seconds},v1=${signature}`);
+        await book('stripe', event, callContext({ caller: 'gateway' }), { log, ledger: service });
+      };
+      const payment = { paymentId: 'cs_1', accountId, amountNanoUsd: 50_000_000_000n };
+      await book('stripe', { kind: 'paid', ...payment }, callContext({ caller: 'gateway' }), { log, ledger: service });
+      await refund('pi_2');
+      expect((await service.getBalance({ accountId })).balance).toMatchObject({ creditedNanoUsd: 50_000_000_000n, seq: 1n });
+      await refund('pi_1');
+      expect((await service.getBalance({ accountId })).balance).toMatchObject({ creditedNanoUsd: 0n, seq: 2n });
+    } finally {
+      stripe.closeAllConnections();
+      stripe.close();
+    }
   });
 });
 

@@ -74,11 +74,15 @@ async function bookRefund(
   context: CallContext,
   deps: BookingDeps,
 ): Promise<void> {
-  const { payment, amountNanoUsd } = event;
+  const { payment, amountNanoUsd, isStamped } = event;
   const { ledger, log } = deps;
   const { accountId } = payment;
   // A refund's event may arrive before that of its payment.
-  const { id: linkedEntryId } = await bookPaid(provider, payment, context, deps);
+  const deposit = isStamped
+    ? await bookPaid(provider, payment, context, deps)
+    : await entryOf(accountId, paymentKey(provider, payment.paymentId), context, deps);
+  if (deposit === undefined) return;
+  const linkedEntryId = deposit.id;
   const idempotencyKey = await refundKey(provider, event, context, deps);
   const take = (takenNanoUsd: bigint) =>
     ledger.adjust(

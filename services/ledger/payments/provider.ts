@@ -34,6 +34,8 @@ export type PaymentEvent =
       readonly createdAtMs: number;
       readonly amountNanoUsd: bigint;
       readonly payment: Paid;
+      /** Whether the payment is certainly ours. If not, only its deposit shows that it is. */
+      readonly isStamped: boolean;
     }
   /** Something that an operator must review, such as a dispute. */
   | { readonly kind: 'noticed'; readonly what: string; readonly details: Readonly<Record<string, string>> }

@@ -1,6 +1,7 @@
 // The account of a payment, stamped so that it cannot be forged: other users of the same account at the provider (a shop, a payment link
 // with freely chosen parameters) could write any account into the data that comes back with a payment. Pure.
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { isId } from '#kit/id.js';
 
 /** The data sent with a payment, which comes back with its events. */
 export type Stamp = Readonly<Record<'tollgate_account' | 'tollgate_reference' | 'tollgate_stamp', string>>;
@@ -24,6 +25,12 @@ export function accountOfStamp(data: Readonly<Record<string, string>> | null | u
     return digests.some((digest) => digest.length === wanted.length && timingSafeEqual(digest, wanted));
   });
   return isOurs ? accountId : undefined;
+}
+
+/** Returns the account that the data names, with any stamp: anyone may have written it. */
+export function namedAccount(data: Readonly<Record<string, string>> | null | undefined): string | undefined {
+  const accountId = data?.['tollgate_account'];
+  return accountId !== undefined && isId('acct', accountId) ? accountId : undefined;
 }
 
 function digestOf(accountId: string, reference: string, secret: string): string {

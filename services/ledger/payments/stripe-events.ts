@@ -1,7 +1,6 @@
 // What Stripe's events mean for balances (https://docs.stripe.com/api/events/types). Pure.
 import type Stripe from 'stripe';
 import type { Paid } from './provider.js';
-import { accountOfStamp } from './stamp.js';
 
 /** Payments are in whole cents. */
 export const nanoUsdPerCent = 10_000_000n;
@@ -16,9 +15,8 @@ export function centsOf(amountNanoUsd: bigint): number {
   return Number(amountNanoUsd / nanoUsdPerCent);
 }
 
-/** Returns a checkout session as a payment: 'open' while it is unpaid, 'foreign' when it is not ours, 'unusable' when it cannot be credited. */
-export function paidOf(session: Stripe.Checkout.Session, secrets: readonly string[]): Paid | 'open' | 'foreign' | 'unusable' {
-  const accountId = accountOfStamp(session.metadata, secrets);
+/** Returns a checkout session of an account as a payment: 'open' while it is unpaid, 'foreign' when it is not ours, 'unusable' when it cannot be credited. */
+export function paidOf(session: Stripe.Checkout.Session, accountId: string | undefined): Paid | 'open' | 'foreign' | 'unusable' {
   if (accountId === undefined || session.mode !== 'payment') return 'foreign';
   // With slow payment methods, a session completes before the money arrives.
   if (session.payment_status !== 'paid') return 'open';

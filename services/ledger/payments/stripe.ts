@@ -5,7 +5,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import type { Logger } from '#kit/log.js';
 import type { Checkout, Paid, PaymentEvent, PaymentProvider } from './provider.js';
-import { stampOf, accountOfStamp } from './stamp.js';
+import { accountOfStamp, namedAccount, stampOf } from './stamp.js';
 import { centsOf, paidOf, refundOf } from './stripe-events.js';
 
 /** How old the signature of an event may be. */
@@ -61,7 +61,7 @@ export class StripeProvider implements PaymentProvider {
   }
 
   async findPaid(paymentId: string): Promise<Paid | undefined> {
-    const paid = paidOf(await this.ask((stripe) => stripe.checkout.sessions.retrieve(paymentId)), this.secrets);
+    const paid = this.stampedPaid(await this.ask((stripe) => stripe.checkout.sessions.retrieve(paymentId)));
     return typeof paid === 'string' ? undefined : paid;
   }
 
@@ -118,8 +118,12 @@ export class StripeProvider implements PaymentProvider {
     }
   }
 
+  private stampedPaid(session: Stripe.Checkout.Session): ReturnType<typeof paidOf> {
+    return paidOf(session, accountOfStamp(session.metadata, this.secrets));
+  }
+
   private paid(session: Stripe.Checkout.Session): PaymentEvent {
-    const paid = paidOf(session, this.secrets);
+    const paid = this.stampedPaid(session);
     if (paid === 'unusable') {
       const { id, currency, amount_total: amount } = session;
       return {
@@ -136,7 +140,8 @@ export class StripeProvider implements PaymentProvider {
     created,
     data: { object: charge, previous_attributes: previous },
   }: Stripe.ChargeRefundedEvent): Promise<PaymentEvent> {
-    if (accountOfStamp(charge.metadata, this.secrets) === undefined) return { kind: 'ignored' };
+    // Refunds may be made long after both secrets have been replaced, so the stamp alone cannot show that a payment is not ours.
+    if (namedAccount(charge.metadata) === undefined) return { kind: 'ignored' };
     const refund = refundOf(charge, previous);
     const intent = idOf(charge.payment_intent);
     if (refund === undefined || intent === '') return { kind: 'ignored' };
@@ -149,7 +154,7 @@ export class StripeProvider implements PaymentProvider {
       };
     }
     const { data } = await this.ask((stripe) => stripe.checkout.sessions.list({ payment_intent: intent, limit: 1 }));
-    const payment = data[0] === undefined ? 'foreign' : paidOf(data[0], this.secrets);
+    const payment = data[0] === undefined ? 'foreign' : paidOf(data[0], namedAccount(data[0].metadata));
     if (typeof payment === 'string')
       return {
         kind: 'noticed',
@@ -163,6 +168,7 @@ export class StripeProvider implements PaymentProvider {
       createdAtMs: created * 1000,
       amountNanoUsd: refund.addedNanoUsd,
       payment,
+      isStamped: typeof this.stampedPaid(data[0]!) !== 'string',
     };
   }
 
