@@ -122,6 +122,21 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     expect(await drifts()).toEqual([]);
   });
 
+  it('still replays a refund of a charge that is archived', async () => {
+    const holdId = await settle(customer, 30n);
+    const { accountId } = customer;
+    const [charge] = await entries();
+    ledger.clock.advance(20 * dayMs);
+    const request = { idempotencyKey: 'back', accountId, holdId, amountNanoUsd: 10n, reason: 'why', chargeEntryId: charge!.id };
+    const { entry } = await ledger.service.refund(request);
+    ledger.clock.advance(20 * dayMs);
+    await archiver.archive(folder);
+    expect(await ledger.service.refund(request)).toMatchObject({ replayed: true, entry });
+    const other = { ...request, amountNanoUsd: 5n };
+    expect(await refusalOf(ledger.service.refund(other))).toMatchObject({ reason: 'idempotency_mismatch' });
+    expect(await refusalOf(ledger.service.refund({ ...other, idempotencyKey: 'more' }))).toMatchObject({ reason: 'not_found' });
+  });
+
   it('keeps a part if one of its calls is refunded while its file is written', async () => {
     const holdId = await settle(customer, 30n);
     ledger.clock.advance(36 * dayMs);

@@ -20,13 +20,15 @@ export async function refund(request: RefundRequest, context: CallContext, deps:
   return perform({ ...operation, audit }, context, deps);
 }
 
-/** Returns the charge that the request names. Raises not_found unless it is a charge of the call. Entries never change, so it is read without locks. */
+/** Returns the charge that a new request names. Raises not_found unless it is a charge of the call. Entries never change, so it is read without locks. */
 async function namedCharge(
-  { accountId, holdId, chargeEntryId }: RefundRequest,
+  { accountId, holdId, chargeEntryId, idempotencyKey }: RefundRequest,
   context: CallContext,
   deps: RpcDeps,
 ): Promise<Entry | undefined> {
   if (chargeEntryId === undefined) return undefined;
+  // A repeat returns the first refund, even if the charge has been archived since.
+  if ((await deps.reads.entryOf(accountId, idempotencyKey)) !== undefined) return undefined;
   const { entry } = await getEntry({ accountId, entryId: chargeEntryId }, context, deps);
   if (entry?.kind !== EntryKind.ENTRY_KIND_CHARGE || entry.reference !== holdId) throw fault('no_charge', { id: holdId });
   return entry;
