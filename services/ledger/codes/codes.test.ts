@@ -1,6 +1,7 @@
 // A code credits one account once, however many accounts try it how often, and whatever fails in between.
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { AuditOutbox } from '#kit/audit/audit-outbox.js';
+import { dayMs } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { eventually, failureOf } from '#kit/testing/waiting.js';
@@ -177,6 +178,15 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
     expect(await failureOf(redeem(accountId, secrets[0]!))).toMatchObject({ reason: 'code_throttled', retryAfterMs: refusalWindowMs });
     expect((await failureOf(redeem(newCustomer().accountId, 'guess'))).reason).toBe('code_refused');
     ledger.clock.advance(refusalWindowMs);
+    expect(await redeem(accountId, secrets[0]!)).toMatchObject({ replayed: false });
+  });
+
+  it('can be redeemed after the time of day was far ahead and is set back', async () => {
+    const { accountId } = newCustomer();
+    const { secrets } = await make();
+    ledger.clock.step(365 * dayMs);
+    for (let attempt = 0; attempt < refusalsMax; attempt += 1) await failureOf(redeem(accountId, `guess ${attempt}`));
+    ledger.clock.step(-365 * dayMs);
     expect(await redeem(accountId, secrets[0]!)).toMatchObject({ replayed: false });
   });
 

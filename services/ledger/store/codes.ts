@@ -143,7 +143,8 @@ export class Codes {
       this.db.transaction(async (tx) => {
         const row: Row | undefined = await tx('redemption_refusal').where(key).forUpdate().first('since_ms', 'refusals');
         const before = { since_ms: asNumber(row?.['since_ms'] ?? 0), refusals: asNumber(row?.['refusals'] ?? 0) };
-        const present = before.since_ms > nowMs - windowMs ? before : { since_ms: nowMs, refusals: 0 };
+        // A window that began later than now was counted while the clock was ahead.
+        const present = Math.abs(nowMs - before.since_ms) < windowMs ? before : { since_ms: nowMs, refusals: 0 };
         if (present.refusals >= max) return { throttledUntilMs: present.since_ms + windowMs };
         const code = await claim(tx);
         if (code !== undefined) return { code };
