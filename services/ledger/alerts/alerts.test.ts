@@ -1,6 +1,6 @@
 // Low-balance alerts over a real database: fired once, rearmed after a clear rise, and their notifications shipped to the notifier once.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { hourMs } from '#kit/clock.js';
+import { dayMs, hourMs } from '#kit/clock.js';
 import { testEngines } from '#kit/testing/database.js';
 import { eventually } from '#kit/testing/waiting.js';
 import { PutAlertRequest, type PutAlertResponse } from '#proto/ledger/v1/alerts.js';
@@ -241,6 +241,16 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     await look();
     expect(alerts.notifier.mails).toHaveLength(messagesPerHourMax);
     alerts.ledger.clock.advance(hourMs + 1);
+    await look();
+    expect(alerts.notifier.mails).toHaveLength(messagesPerHourMax + 10);
+  });
+
+  it('are not held up by mails that were sent while the time of day was far ahead', async () => {
+    await put({ emails: Array.from({ length: 10 }, (_, index) => `p${index}@example.com`) });
+    alerts.ledger.clock.step(365 * dayMs);
+    for (let test = 0; test < messagesPerHourMax / 10; test += 1) await alerts.service.testAlert({ accountId: customer.accountId });
+    alerts.ledger.clock.step(-365 * dayMs);
+    await spend(11n * usd);
     await look();
     expect(alerts.notifier.mails).toHaveLength(messagesPerHourMax + 10);
   });

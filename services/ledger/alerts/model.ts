@@ -37,7 +37,8 @@ export function countMessages(
   messages: number,
   nowMs: number,
 ): Pick<AlertRecord, 'hourBeganMs' | 'hourMessages'> | undefined {
-  const isOver = nowMs - alert.hourBeganMs > hourMs;
+  // An hour that began later than now was counted while the clock was ahead.
+  const isOver = Math.abs(nowMs - alert.hourBeganMs) > hourMs;
   const hourMessages = messages + (isOver ? 0 : alert.hourMessages);
   return hourMessages > messagesPerHourMax ? undefined : { hourBeganMs: isOver ? nowMs : alert.hourBeganMs, hourMessages };
 }
