@@ -83,7 +83,8 @@ export function holdClosed(holdId: string): AppError {
 
 /** Returns the refusal to charge a call whose hold the ledger does not know. */
 export function holdUnknown(holdId: string): AppError {
-  return new AppError('not_found', `The hold ${holdId} is unknown; nothing was charged. Record the call with metering, which settles it.`);
+  const message = `The hold ${holdId} is unknown; nothing was charged. Record the call with metering, which settles it.`;
+  return new AppError('not_found', message, { details: { what: 'hold' } });
 }
 
 /** Returns the refusal for a hold so old that it may have been settled and archived, so that its cost could be charged twice. */

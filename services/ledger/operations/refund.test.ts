@@ -93,7 +93,10 @@ describe('Refund', () => {
   });
 
   row('F6', 'does not find an unknown call', () => {
-    for (const stored of [undefined, tombstone]) expectRefused(touched(stored), refundOperation(1n), 'not_found');
+    for (const stored of [undefined, tombstone]) {
+      const { refusal } = expectRefused(touched(stored), refundOperation(1n), 'not_found');
+      expect(refusal?.details).toMatchObject({ what: 'hold' });
+    }
   });
 
   row('F7', 'returns the first outcome to a repeat, whatever happened since', () => {

@@ -18,7 +18,7 @@ export function applyRefund(touched: Touched, operation: RefundOperation, nowMs:
   if (repeated !== undefined) return repeated;
   const { account: before, hold } = touched;
   if (hold?.keyId === undefined) {
-    return refused(fault('no_charge', { id: operation.holdId }));
+    return refused(fault('no_charge', { id: operation.holdId }, { details: { what: 'hold' } }));
   }
   // A call that expired may yet be settled at its true cost, which is calculated from what was captured.
   if (hold.state === HoldState.HOLD_STATE_OPEN || hold.state === HoldState.HOLD_STATE_EXPIRED) return refused(notFinal(hold));

@@ -138,7 +138,8 @@ describe('Settle', () => {
   });
 
   row('S14', 'charges nothing for an unknown call of which the caller has no record', () => {
-    expectRefused(touched(undefined), settleOperation(50n, { isRecorded: false }), 'not_found');
+    const { refusal } = expectRefused(touched(undefined), settleOperation(50n, { isRecorded: false }), 'not_found');
+    expect(refusal?.details).toEqual({ what: 'hold' });
     expect(replyOf(apply(touched(hold()), settleOperation(50n, { isRecorded: false }), nowMs)).hold.capturedNanoUsd).toBe(50n);
   });
 

@@ -16,6 +16,6 @@ export async function getEntry(request: GetEntryRequest, _context: CallContext, 
     seq === undefined
       ? []
       : await deps.months.entries(accountId, { fromSeq: seq, endSeq: seq + 1n, kinds: [] }, { oldestFirst: true, limit: 1 });
-  if (entry === undefined) throw fault('no_entry', {});
+  if (entry === undefined) throw fault('no_entry', {}, { details: { what: 'entry' } });
   return { entry };
 }

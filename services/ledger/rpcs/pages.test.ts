@@ -127,7 +127,10 @@ describe.each(testEngines)('pages on %s', (engine) => {
     for (const entry of entries)
       expect((await ledger.service.getEntry({ accountId: own.accountId, entryId: entry.id })).entry).toEqual(entry);
     for (const entryId of [entries[0]!.id.replace(/.$/, (digit) => (digit === 'f' ? '0' : 'f')), 'ent_x', '']) {
-      expect((await failureOf(ledger.service.getEntry({ accountId: own.accountId, entryId }))).reason).toBe('not_found');
+      expect(await failureOf(ledger.service.getEntry({ accountId: own.accountId, entryId }))).toMatchObject({
+        reason: 'not_found',
+        details: { what: 'entry' },
+      });
     }
     expect((await failureOf(ledger.service.getEntry({ accountId: other.accountId, entryId: entries[0]!.id }))).reason).toBe('not_found');
   });

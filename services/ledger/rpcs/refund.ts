@@ -30,6 +30,7 @@ async function namedCharge(
   // A repeat returns the first refund, even if the charge has been archived since.
   if ((await deps.reads.entryOf(accountId, idempotencyKey)) !== undefined) return undefined;
   const { entry } = await getEntry({ accountId, entryId: chargeEntryId }, context, deps);
-  if (entry?.kind !== EntryKind.ENTRY_KIND_CHARGE || entry.reference !== holdId) throw fault('no_charge', { id: holdId });
+  if (entry?.kind !== EntryKind.ENTRY_KIND_CHARGE || entry.reference !== holdId)
+    throw fault('no_charge', { id: holdId }, { details: { what: 'entry' } });
   return entry;
 }

@@ -283,7 +283,10 @@ describe.each(testEngines)('statements on %s', (engine) => {
     const [only] = await statementsOf(customer.accountId);
     for (const by of [-1, 1]) {
       const month = monthText(monthOfText(only!.month)! + by);
-      expect((await failureOf(ledger.service.getStatement({ accountId: customer.accountId, month }))).reason).toBe('not_found');
+      expect(await failureOf(ledger.service.getStatement({ accountId: customer.accountId, month }))).toMatchObject({
+        reason: 'not_found',
+        details: { what: 'statement' },
+      });
       expect(
         (await failureOf(ledger.service.listEntries(ListEntriesRequest.fromPartial({ accountId: customer.accountId, month })))).reason,
       ).toBe('not_found');

@@ -45,6 +45,6 @@ export async function statementsOf(
 /** Returns the figures of a month. Raises not_found. */
 export function monthIn(months: readonly MonthFigures[], month: number): MonthFigures {
   const found = months.find((figures) => figures.month === month);
-  if (found === undefined) throw fault('no_statement', { month: monthText(month) });
+  if (found === undefined) throw fault('no_statement', { month: monthText(month) }, { details: { what: 'statement' } });
   return found;
 }
