@@ -186,6 +186,29 @@ describe('a request not signed by Stripe', () => {
   });
 });
 
+describe('a payment that arrives after both secrets were replaced', () => {
+  const eventOf = async (metadata: Record<string, string>) => {
+    const lines: string[] = [];
+    const log = createLogger({ name: 'test', level: 'warn' }, { write: (line) => void lines.push(line) });
+    const settings = { secretKey: 'sk_new', webhookSecret: 'whsec_new', apiBase: 'https://api.stripe.com' };
+    const session = { id: 'cs_1', mode: 'payment', payment_status: 'paid', amount_total: 500, currency: 'usd', metadata };
+    const type = 'checkout.session.async_payment_succeeded';
+    const body = JSON.stringify({ id: 'evt_1', object: 'event', type, data: { object: session } });
+    const seconds = Math.floor(deps.clock.nowMs() / 1000);
+    const signature = createHmac('sha256', 'whsec_new').update(`${seconds}.${body}`).digest('hex');
+    const event = await new StripeProvider(settings, { ...deps, log }).readEvent(Buffer.from(body), `t=${seconds},v1=${signature}`);
+    return { event, lines };
+  };
+
+  it('is not credited, and logged, because the payer may have paid for nothing', async () => {
+    const accountId = newId('acct');
+    const { event, lines } = await eventOf(stampOf(accountId, 'one', ['sk_old', 'whsec_old']));
+    expect(event).toEqual({ kind: 'ignored' });
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ payment: 'cs_1', account_id: accountId, amount_cents: 500 }]);
+    expect(await eventOf({ order: '7' })).toEqual({ event: { kind: 'ignored' }, lines: [] });
+  });
+});
+
 describe('a refund that failed at the payer’s bank', () => {
   it('is logged for an operator: its amount was already deducted from the balance', async () => {
     const provider = new StripeProvider({ secretKey: 'sk_1', webhookSecret: 'whsec_1', apiBase: 'https://api.stripe.com' }, deps);

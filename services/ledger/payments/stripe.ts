@@ -132,7 +132,14 @@ export class StripeProvider implements PaymentProvider {
         details: { payment: id, currency: String(currency), amount: String(amount) },
       };
     }
-    return typeof paid === 'string' ? { kind: 'ignored' } : { kind: 'paid', ...paid };
+    if (typeof paid !== 'string') return { kind: 'paid', ...paid };
+    const accountId = namedAccount(session.metadata);
+    if (paid === 'foreign' && accountId !== undefined && session.payment_status === 'paid')
+      this.deps.log.warn(
+        { payment: session.id, account_id: accountId, amount_cents: session.amount_total, currency: session.currency },
+        'a payment names an account, but its stamp is unknown, so it was not credited: it belongs to another installation, or was begun before both secrets were replaced',
+      );
+    return { kind: 'ignored' };
   }
 
   private async refunded({
