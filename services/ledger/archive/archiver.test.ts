@@ -96,6 +96,25 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     expect(await drifts()).toEqual([]);
   });
 
+  it('leaves no row of an entry that it removes', async () => {
+    // A shortfall, and a correction of what expiry captured in excess.
+    await settle(customer, 1_100n);
+    await ledger.service.deposit(depositRequest(customer, 100n));
+    const { hold } = await ledger.service.hold(holdRequest(customer, 100n));
+    const { accountId } = customer;
+    await ledger.service.checkpoint({ items: [{ holdId: hold!.id, accountId, costSoFarNanoUsd: 90n, ttlMs: 1_000 }] });
+    ledger.clock.advance(3_600_000);
+    await ledger.service.expireHolds({ limit: 0 });
+    await ledger.service.settle(settleRequest(customer, hold!.id, 20n));
+    const notes = async () => (await ledger.db.knex('journal_note').orderBy('seq').select('seq')).map(({ seq }) => Number(seq));
+    expect(await notes()).toEqual([1, 3, 4, 6]);
+    ledger.clock.advance(36 * dayMs);
+    expect(await archiver.archive(folder)).toBe(6);
+    expect((await entries()).map(({ seq }) => Number(seq))).toEqual([4, 1]);
+    expect(await notes()).toEqual([1, 4]);
+    expect(await drifts()).toEqual([]);
+  });
+
   it('still finds errors after an archived beginning', async () => {
     await settle(customer, 30n);
     ledger.clock.advance(36 * dayMs);

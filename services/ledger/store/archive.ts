@@ -5,7 +5,7 @@ import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain/plain-transaction.js';
 import { keyedText, textOfRows } from '#kit/db/plain/sql-text.js';
 import { asBigInt, asNumber } from '#kit/db/values.js';
-import { HoldState } from '#proto/ledger/v1/ledger.js';
+import { EntryKind, HoldState } from '#proto/ledger/v1/ledger.js';
 import type { RebuildSums } from '../books/model.js';
 import { accountColumns, accountScope, baseTable, bucketTable, bytesOf, holdTable, noAccount, toHold } from './rows.js';
 
@@ -26,6 +26,9 @@ export interface ArchivedPart {
 
 /** As many as MariaDB's plan for lists of keys allows; see `operationsMax`. */
 const holdsPerStatement = 200;
+const ofRange = 'slot = ? AND account_id = ? AND seq > ? AND seq <= ?';
+/** The kinds of entries that have a note and no idempotency key. */
+const removedNotes = [EntryKind.ENTRY_KIND_SHORTFALL, EntryKind.ENTRY_KIND_CHARGE_CORRECTION];
 const keyedHolds = keyedText(holdTable.key);
 const deleteHolds = textOfRows((rows) => `DELETE FROM hold WHERE ${keyedHolds(rows)}`);
 
@@ -52,12 +55,9 @@ export class ArchiveStore {
         )
       ).map(toHold);
       if (holds.some(({ id, lastSeq }) => lastSeq > part.lastSeq && part.sums.holds[id] === undefined)) return false;
-      await tx.run('DELETE FROM journal WHERE slot = ? AND account_id = ? AND seq > ? AND seq <= ? AND idempotency_key IS NULL', [
-        slot,
-        account,
-        part.afterSeq,
-        part.lastSeq,
-      ]);
+      const range = [slot, account, part.afterSeq, part.lastSeq];
+      await tx.run(`DELETE FROM journal WHERE ${ofRange} AND idempotency_key IS NULL`, range);
+      await tx.run(`DELETE FROM journal_note WHERE ${ofRange} AND kind IN (${removedNotes.join(', ')})`, range);
       const ended = holds.filter(({ state, lastSeq }) => state !== HoldState.HOLD_STATE_OPEN && lastSeq <= part.lastSeq);
       for (let start = 0; start < ended.length; start += holdsPerStatement) {
         const keys = ended.slice(start, start + holdsPerStatement).map(({ id }) => [slot, bytesOf('req', id), account]);
