@@ -229,6 +229,7 @@ describe.each(testEngines)('the catalog on %s', (engine) => {
       expect(await present()).toMatchObject({ untilMs });
       clock.advance(60_000);
       expect(await present()).toBeUndefined();
+      expect((await put({ aliases: ['small'] })).pause).toBeUndefined();
     });
 
     it('is ended by an operator', async () => {

@@ -3,6 +3,7 @@ import { type AuditEvent, changedFields } from '#kit/audit/audit-event.js';
 import { fault, fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import { checkedUpdateMask } from '#kit/rpc/update-mask.js';
+import { pauseAt } from '#rules/model-pause.js';
 import { Model, ModelState, type PutModelRequest, type PutModelResponse } from '#proto/catalog/v1/catalog.js';
 import { modelDetail } from '../audit-details.js';
 import type { RpcDeps } from '../deps.js';
@@ -57,7 +58,7 @@ export async function putModel(request: PutModelRequest, context: CallContext, {
     await (previous === undefined ? change.insertModel(next) : change.updateModel(next));
     const event = modelEvent(previous, next.model);
     if (event !== undefined) await change.audit(context, event);
-    return { ...next.model, price: priceInForce(await change.prices(model.id), nowMs) };
+    return { ...next.model, pause: pauseAt(next.model, nowMs), price: priceInForce(await change.prices(model.id), nowMs) };
   });
   feed.changed();
   return { model: stored };
