@@ -1,6 +1,6 @@
 // Replicas of metering share the runs of the reconcile job: each run belongs to the replica that claimed it, for as long as it takes.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { ManualClock } from '#kit/clock.js';
+import { dayMs, ManualClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { migrate } from '#kit/db/migrations/migrate.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
@@ -95,5 +95,15 @@ describe.each(testEngines)('a reconcile run on %s', (engine) => {
     lost.resolve();
     await expect(running).rejects.toThrow('the ledger was lost');
     expect(await fullRun()).toEqual(stored);
+  });
+
+  it('that was scheduled by a clock that was ahead begins when the clock is right again', async () => {
+    clock.step(365 * dayMs);
+    await replica(5, async () => verified(1n)).tick();
+    clock.step(-365 * dayMs);
+    await replica(5, async () => verified(2n)).tick();
+    const { result, dueAtMs } = await fullRun();
+    expect(Reconciliation.decode(result)).toMatchObject({ accountsChecked: 2n });
+    expect(dueAtMs).toBe(clock.nowMs() + dayMs);
   });
 });

@@ -13,6 +13,7 @@ import { type ClaimTimes, type RunClaim, takeRun } from './claim.js';
 import { examine, type Findings, type ReconcileDeps, secondLook } from './examine.js';
 import { type CallName, distinct, identityOf } from './judge.js';
 import { examinePage } from './pages.js';
+import { clockSkewMs } from './price-book.js';
 import { examineSums, type QuartersSeen } from './sums.js';
 import { currentDrifts, driftsMax, noResults, type Results, resultsOf, wrongBooks, wrongBooksMax } from './results.js';
 
@@ -66,7 +67,7 @@ export class ReconcileJob {
     const runs = await readRuns(db);
     this.results = resultsOf(runs);
     for (const run of runs.toSorted((a, b) => (a.name > b.name ? -1 : 1))) {
-      if (run.dueAtMs > clock.nowMs()) continue;
+      if (!this.isDue(run)) continue;
       const claim = await takeRun(run, this.deps, this.claimTimes);
       if (claim === undefined) continue;
       try {
@@ -76,6 +77,17 @@ export class ReconcileJob {
         throw error;
       }
     }
+  }
+
+  /**
+   * Reports whether a run may begin. One that would have to wait for longer than its interval was scheduled when the interval was longer, or while the
+   * clock was ahead, and may begin too.
+   */
+  private isDue({ name, dueAtMs }: RunState): boolean {
+    const { clock, config } = this.deps;
+    const intervalMs = name === 'full' ? config.reconcileFullIntervalMs : 0;
+    const waitMs = dueAtMs - clock.nowMs();
+    return waitMs <= 0 || waitMs > Math.max(intervalMs, config.reconcileIntervalMs, this.claimTimes.claimMs) + clockSkewMs;
   }
 
   private async runRecent(run: RunState, claim: RunClaim): Promise<void> {

@@ -7,7 +7,7 @@ import type { CatalogService, PriceVersion } from '#proto/catalog/v1/catalog.js'
 const modelsMax = 1000;
 const timeoutMs = 10_000;
 /** How far the clocks of gateways, metering and catalog may differ. */
-const clockSkewMs = 60_000;
+export const clockSkewMs = 60_000;
 
 /** Holds a price version and the start of the version that replaced it; undefined if none is known. */
 export interface DatedPrice {
