@@ -1,6 +1,7 @@
 // Whatever happens to records and their sums, totals always equal those of the records that exist at that moment.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { dayMs } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import { openDatabase } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
@@ -13,7 +14,7 @@ import { byName, groupings, scan, zones } from '../../testing/scan.js';
 import { priceRecord } from '../../records/usage-record.js';
 import { validateCall } from '../../requests/validate-call.js';
 import { insertLostRecord, replaceLostRecord } from '../records/close-calls.js';
-import { rollUpPending, Phase, readRollupState, removeRecords, rebuildRollups, pendingAfter } from './rollup-steps.js';
+import { leaseRollup, rollUpPending, Phase, readRollupState, removeRecords, rebuildRollups, pendingAfter } from './rollup-steps.js';
 import { putOpenCalls } from '../records/open-calls.js';
 import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from '../records/record-rows.js';
 import { SeriesNumbers } from './rollups.js';
@@ -316,5 +317,14 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     await removeRecords(harness.db, new SeriesNumbers(), ids);
     await removeRecords(harness.db, new SeriesNumbers(), ids);
     expect(await harness.db.knex('usage_sum').select('series')).toEqual([]);
+  });
+
+  it('gets new calls although a process that no longer runs leased the roll-up while its clock was ahead', async () => {
+    ({ service } = await harness.replica({ foldIntervalMs: 600_000 }));
+    const aheadMs = harness.clock.nowMs() + 365 * dayMs;
+    expect(await leaseRollup(harness.db, Buffer.alloc(16, 1), aheadMs, aheadMs + 15_000)).toBe(true);
+    await recordSome();
+    await harness.replica();
+    await until(isRolledUp);
   });
 });

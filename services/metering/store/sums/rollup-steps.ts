@@ -12,6 +12,8 @@ import { addToRollups, type SeriesNumbers, type SeriesOfCalls } from './rollups.
 
 const rowName = 'sums';
 const rowsPerStatement = 200;
+/** How far the clocks of replicas may differ. */
+const clockSkewMs = 60_000;
 const lowestId = Buffer.alloc(16);
 /** Series whose rows are removed in one transaction when all sums are rebuilt. */
 const seriesPerClearing = 20;
@@ -72,13 +74,18 @@ export async function isComplete(tx: PlainTransaction): Promise<boolean> {
 
 /**
  * Leases the roll-up to this replica until `untilMs`; returns false while another replica has the lease. Two replicas at once would also be correct, but
- * would wait for each other.
+ * would wait for each other. A lease that lasts much longer was taken while a clock was ahead, and is ignored.
  */
 export async function leaseRollup(db: Database, replica: Buffer, nowMs: number, untilMs: number): Promise<boolean> {
   const ours = await db
     .knex('usage_summing')
     .where({ name: rowName })
-    .where((either) => either.where({ leased_by: replica }).orWhere('lease_until_ms', '<=', nowMs))
+    .where((either) =>
+      either
+        .where({ leased_by: replica })
+        .orWhere('lease_until_ms', '<=', nowMs)
+        .orWhere('lease_until_ms', '>', untilMs + clockSkewMs),
+    )
     .update({ leased_by: replica, lease_until_ms: untilMs });
   return ours === 1;
 }
