@@ -90,6 +90,22 @@ describe.each(testEngines)('the refund of an undelivered answer on %s', (engine)
     expect(harness.ledger.refunds.size).toBe(1);
   });
 
+  it('is sent by a process that starts, whenever its next attempt was to be', async () => {
+    const stopped = await harness.replica();
+    const request = whole();
+    await record(stopped.service, request);
+    await until(async () => (await find(stopped.service, request.call!.id))?.settlement !== undefined);
+    harness.ledger.away = true;
+    // The clock is ahead.
+    harness.clock.step(3_600_000);
+    await refund(stopped.service, request);
+    await stopped.stop();
+    harness.clock.step(-3_600_000);
+    harness.ledger.away = false;
+    await harness.replica();
+    await until(async () => harness.ledger.refunds.size === 1);
+  });
+
   it('is set aside if the ledger refuses it permanently, and holds up no other; an operator retries or closes it', async () => {
     const { service } = await harness.replica();
     // Lists are in the order of ids. Those of one millisecond are random.

@@ -6,7 +6,7 @@ import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import type { PricedRecord } from '../../records/usage-record.js';
 import { bytesOf } from '../records/record-rows.js';
-import { countRefused } from './refund-outbox.js';
+import { countRefused, RefundState } from './refund-outbox.js';
 
 /** The state of a settlement that is delivered when it is due. */
 export const pending = 0;
@@ -130,9 +130,19 @@ export async function claimDue(db: Database, nowMs: number, claimedUntilMs: numb
   }));
 }
 
-/** Makes every pending settlement due now, regardless of claims. */
+/** Makes every pending settlement and refund due now, regardless of claims. */
 export async function makeAllDue(db: Database, nowMs: number): Promise<void> {
-  await db.knex('outbox').where({ state: pending }).where('next_attempt_at_ms', '>', nowMs).update({ next_attempt_at_ms: nowMs });
+  const later = ['next_attempt_at_ms', '>', nowMs] as const;
+  await db
+    .knex('outbox')
+    .where({ state: pending })
+    .where(...later)
+    .update({ next_attempt_at_ms: nowMs });
+  await db
+    .knex('refund_outbox')
+    .where({ state: RefundState.pending })
+    .where(...later)
+    .update({ next_attempt_at_ms: nowMs });
 }
 
 /** Stores the outcomes of deliveries: the ledger's responses in the records, the rest in the outbox. */
