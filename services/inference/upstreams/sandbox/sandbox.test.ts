@@ -270,4 +270,22 @@ describe('embed', () => {
     expect([vectors[0]!.length, input]).toEqual([8, 3]);
     await expect(embed(['a'], { dimensions: 1025 })).rejects.toMatchObject({ reason: 'upstream_rejected' });
   });
+
+  it('does not hold up other calls, however long the inputs are', async () => {
+    const begunAtMs = performance.now();
+    await expect(embed(['.'.repeat(1 << 24)])).rejects.toMatchObject({ reason: 'context_length_exceeded' });
+    expect(performance.now() - begunAtMs).toBeLessThan(1000);
+    await expect(embed([], { tokenInputs: [{ ids: Array<number>(32_769).fill(1) }] })).rejects.toMatchObject({
+      reason: 'context_length_exceeded',
+    });
+    let turns = 0;
+    let ticker = setImmediate(function tick() {
+      turns += 1;
+      ticker = setImmediate(tick);
+    });
+    const { input } = await embed(Array<string>(50).fill('.'.repeat(32_768)));
+    clearImmediate(ticker);
+    expect(input).toBe(50 * 32_768);
+    expect(turns).toBeGreaterThanOrEqual(50);
+  });
 });

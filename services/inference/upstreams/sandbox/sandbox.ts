@@ -21,8 +21,8 @@ import { Watchdog } from '../watchdog.js';
 import { splitVectors, vectorEvent } from '../embeddings/vectors.js';
 import { lastUserText, readDirectives } from './directives.js';
 import { noSuchModel, type Plan, planAnswer } from './plan.js';
-import { countSandboxInput } from './tokens.js';
-import { dimensionsDefault, dimensionsMax, tokensOf, vectorOf } from './vector.js';
+import { countSandboxInput, splitTokens } from './tokens.js';
+import { dimensionsDefault, dimensionsMax, vectorOf } from './vector.js';
 
 /** Id of the sandbox among the upstreams. */
 export const sandboxId = 'sandbox';
@@ -111,24 +111,28 @@ export class Sandbox implements Upstream {
 
   async *#embed(request: GenerateRequest, { target, signal }: Attempt): AsyncGenerator<GenerateResponse, void, undefined> {
     if (target.upstreamModel !== 'embed') throw noSuchModel();
-    const { tokenInputs, dimensions = dimensionsDefault } = request.embedding!;
+    const { dimensions = dimensionsDefault } = request.embedding!;
     if (dimensions > dimensionsMax) {
       throw new AppError('upstream_rejected', `dimensions: the model returns at most ${dimensionsMax}.`, {
         details: { param: 'dimensions' },
       });
     }
-    const texts = request.prompt!.messages.map(({ parts }) => tokensOf(textOfParts(parts)));
-    const inputs = [...texts, ...tokenInputs.map(({ ids }) => ids.map(String))];
-    const longest = Math.max(...inputs.map(({ length }) => length));
-    if (longest > contextTokensMax) {
-      throw new AppError('context_length_exceeded', `An input has ${longest} tokens; the sandbox reads at most ${contextTokensMax}.`);
+    const vectors: Event[] = [];
+    let inputTokens = 0;
+    for (const tokens of inputsOf(request)) {
+      if (tokens.length > contextTokensMax)
+        throw new AppError('context_length_exceeded', `An input has too many tokens; the sandbox reads at most ${contextTokensMax}.`);
+      vectors.push(vectorEvent(vectors.length, vectorOf(tokens, dimensions)));
+      inputTokens += tokens.length;
+      // There may be thousands of long inputs, and other calls must not wait for all of them.
+      await nextTurn();
+      if (signal.aborted) throw signal.reason;
     }
     const { delayMs = 0 } = readDirectives(lastUserText(request.prompt!));
     if (delayMs > 0) await pause(delayMs, signal);
     const writer = new BlockWriter(target, droppedFor(request, this.format));
     writer.start(`sandbox_${request.callId}`, target.upstreamModel);
-    const vectors = inputs.map((tokens, index) => vectorEvent(index, vectorOf(tokens, dimensions)));
-    const usage = { ...noTokens, inputTokens: inputs.reduce((sum, { length }) => sum + length, 0) };
+    const usage = { ...noTokens, inputTokens };
     const ended = { stopReason: StopReason.STOP_REASON_END, stopSequence: '', usage, usageReported: true, usageFault: '' };
     yield* splitVectors({ events: [...writer.take(), ...vectors, { event: { $case: 'finished', value: ended } }], ...running(usage) });
   }
@@ -144,6 +148,12 @@ export class Sandbox implements Upstream {
     await pause(this.config.idleTimeoutMs, signal);
     return new AppError('upstream_timeout', 'The sandbox stopped sending, as this model always does.');
   }
+}
+
+/** Yields the tokens of each input: no more of a text than show that it is too long. */
+function* inputsOf({ prompt, embedding }: GenerateRequest): Generator<readonly string[]> {
+  for (const { parts } of prompt!.messages) yield splitTokens(textOfParts(parts), contextTokensMax + 1);
+  for (const { ids } of embedding!.tokenInputs) yield ids.slice(0, contextTokensMax + 1).map(String);
 }
 
 function textOfParts(parts: readonly Part[]): string {

@@ -1,5 +1,4 @@
 // The vectors of the sandbox's embedding model: texts with common words have similar ones. Pure.
-import { splitTokens } from './tokens.js';
 
 /** Length of a vector if the request sets none. */
 export const dimensionsDefault = 256;
@@ -8,11 +7,6 @@ export const dimensionsMax = 1024;
 
 /** Coordinates that each token adds to. */
 const drawsPerToken = 4;
-
-/** Returns the tokens of a text, as they are counted and billed. */
-export function tokensOf(text: string): string[] {
-  return splitTokens(text, Number.POSITIVE_INFINITY);
-}
 
 /** Returns the vector of these tokens: the same for the same tokens in any order, and of length 1. */
 export function vectorOf(tokens: readonly string[], dimensions: number): Float32Array {
