@@ -10,7 +10,9 @@ import { claimMs, type DeliveryDeps, sealContent, tryDelivery } from './try-deli
 
 /** Notifications that this process delivers at the same time. */
 const atATimeMax = 50;
-/** Of those, to one webhook endpoint: a slow one does not hold up the others. */
+/** Of those, to webhook endpoints: users choose them, and slow ones do not hold up emails. */
+const toEndpointsMax = 40;
+/** Of those, to one endpoint: a slow one does not hold up the others. */
 const atATimePerEndpointMax = 4;
 const removedAtATime = 500;
 const patienceMs = 5000;
@@ -62,11 +64,7 @@ export class Notifier {
     const { content, refusal, ...fields } = outgoing;
     const channel =
       content === undefined ? NotificationChannel.NOTIFICATION_CHANNEL_WEBHOOK : NotificationChannel.NOTIFICATION_CHANNEL_MAIL;
-    const isBegun =
-      refusal === undefined &&
-      !this.mayBePaused &&
-      this.underWay.size < atATimeMax &&
-      !this.busyEndpoints.includes(fields.endpointId ?? '');
+    const isBegun = refusal === undefined && !this.mayBePaused && this.underWay.size < atATimeMax && !this.isBusy(fields.endpointId);
     const notification: StoredNotification = {
       endpointId: undefined,
       ...fields,
@@ -113,7 +111,7 @@ export class Notifier {
       const room = atATimeMax - this.underWay.size;
       if (room <= 0 || (await this.isPaused())) return;
       const found = await notifications.due(clock.nowMs(), room, this.busyEndpoints);
-      for (const due of found) if (!this.busyEndpoints.includes(due.endpointId ?? '')) await this.claim(due);
+      for (const due of found) if (!this.isBusy(due.endpointId)) await this.claim(due);
       // Otherwise some were left out because their endpoints became busy, and others may be due behind them.
       if (found.length < room) return;
     }
@@ -137,8 +135,15 @@ export class Notifier {
     return this.mayBePaused;
   }
 
-  private get busyEndpoints(): string[] {
+  private get busyEndpoints(): string[] | 'all' {
+    const toEndpoints = [...this.perEndpoint.values()].reduce((sum, count) => sum + count, 0);
+    if (toEndpoints >= toEndpointsMax) return 'all';
     return [...this.perEndpoint].filter(([, count]) => count >= atATimePerEndpointMax).map(([id]) => id);
+  }
+
+  private isBusy(endpointId: string | undefined): boolean {
+    const busy = this.busyEndpoints;
+    return endpointId !== undefined && (busy === 'all' || busy.includes(endpointId));
   }
 
   private attemptAfter(tx: Knex.Transaction, notification: StoredNotification): void {

@@ -41,13 +41,11 @@ export class NotificationStore {
   }
 
   /** Returns notifications that are due, the longest waiting first, except those to these endpoints. */
-  async due(nowMs: number, limit: number, exceptEndpointIds: readonly string[]): Promise<StoredNotification[]> {
-    const except =
-      exceptEndpointIds.length === 0
-        ? ''
-        : `AND (endpoint_id IS NULL OR endpoint_id NOT IN (${exceptEndpointIds.map(() => '?').join(', ')}))`;
+  async due(nowMs: number, limit: number, exceptEndpoints: readonly string[] | 'all'): Promise<StoredNotification[]> {
+    const ids = exceptEndpoints === 'all' ? [] : exceptEndpoints.map((id) => idToBytes('whe', id)!);
+    const others = ids.length === 0 ? '' : ` OR endpoint_id NOT IN (${ids.map(() => '?').join(', ')})`;
+    const except = exceptEndpoints.length === 0 ? '' : `AND (endpoint_id IS NULL${others})`;
     const due = `SELECT * FROM notification WHERE state = ? AND due_at_ms <= ? ${except} ORDER BY due_at_ms LIMIT ?`;
-    const ids = exceptEndpointIds.map((id) => idToBytes('whe', id)!);
     return (await this.db.query(due, [pending, nowMs, ...ids, limit])).map(toNotification);
   }
 

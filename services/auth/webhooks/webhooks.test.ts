@@ -8,7 +8,7 @@ import { MailFailure } from '#kit/mail/mailer.js';
 import { testEngines } from '#kit/testing/database.js';
 import { eventually } from '#kit/testing/waiting.js';
 import type { Account } from '#proto/auth/v1/auth.js';
-import { type Notification, NotificationState } from '#proto/auth/v1/notifications.js';
+import { NewNotification, type Notification, NotificationState } from '#proto/auth/v1/notifications.js';
 import { CreateUserRequest, Role } from '#proto/auth/v1/users.js';
 import { type WebhookEndpoint, WebhookEndpointState } from '#proto/auth/v1/webhooks.js';
 import { type WebhookBody, webhookBody, webhookEvents, type WebhookEventType, webhookEventTypes } from '#rules/webhook-events.js';
@@ -203,6 +203,31 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     expect(full).toMatchObject({ state: failed, attempts: 0, lastResult: expect.stringContaining('waiting for this endpoint') });
     await auth.db.knex('notification').delete();
     for (const response of hanging) response.end();
+  });
+
+  it('do not hold up emails, however many endpoints do not answer', async () => {
+    const hanging: ServerResponse[] = [];
+    receiver.answer = (response) => void hanging.push(response);
+    const second = await newAccount(auth.service, 'Bob');
+    for (const { id } of [account, second]) {
+      for (let count = 0; count < endpointsMax; count += 1) await create(receiver.url, webhookEventTypes, id);
+      for (let count = 0; count < 4; count += 1) await publish('key.refused', id);
+    }
+    const notification = NewNotification.fromPartial({
+      destination: 'ada@example.com',
+      eventJson: '{}',
+      mail: { subject: 'Low balance', text: 'Add money.' },
+    });
+    const entry = {
+      id: newId('ntf', auth.clock.nowMs()),
+      accountId: account.id,
+      entry: { $case: 'notification', value: notification },
+    } as const;
+    const { notifications } = await auth.notifications.appendNotifications({ entries: [entry], wait: true }, operator);
+    receiver.answer = (response) => void response.end();
+    for (const response of hanging) response.end();
+    expect(notifications).toMatchObject([{ state: delivered }]);
+    await settled(4 * endpointsMax);
   });
 
   it('disable an endpoint that failed for three days or is gone, and mail the owners', async () => {
