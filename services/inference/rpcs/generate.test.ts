@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { StopReason } from '#proto/inference/v1/inference.js';
-import { type StubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
+import { ApiFormat, StopReason, Upstream } from '#proto/inference/v1/inference.js';
+import { startStubUpstream, type StubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import { collect, eventsOf, finishedOf, summary, type TestInference } from '../testing/fixtures.js';
 import { ask, operator, startStubbed } from '../testing/stubbed.js';
 
@@ -144,6 +144,25 @@ describe('what callers see of a failure', () => {
     expect(printed).toContain('Incorrect API key provided');
     expect(printed).toContain('req_test');
     expect(`${printed}${String(rejected)}`).not.toContain(stubApiKey);
+  });
+
+  it('has no secret of another form either, although LiteLLM quotes the one that it refuses', async () => {
+    const apiKey = 'Qm9vZ2llLXdvb2dpZQ/7f3a';
+    const other = await startStubUpstream({ apiKey });
+    try {
+      const upstream = { id: 'proxy', apiFormat: ApiFormat.API_FORMAT_CHAT_COMPLETIONS, baseUrl: other.baseUrl, allowPrivateNetwork: true };
+      await inference.service.putUpstream({ upstream: Upstream.fromPartial({ ...upstream, enabled: true }), secret: apiKey }, operator);
+      const message = `LiteLLM Virtual Key expected. Received=${apiKey}, expected to start with 'sk-'.`;
+      for (const status of [400, 401]) other.script(`x${status}`, { fault: { kind: 'status', status, body: { error: { message } } } });
+      const shown = await Promise.all(
+        [400, 401].map((status) => collect(inference.service, ask(`x${status}`, 'proxy')).catch((error: unknown) => String(error))),
+      );
+      const printed = JSON.stringify(inference.lines);
+      expect(printed).toContain('LiteLLM Virtual Key expected. Received=[redacted], expected');
+      expect(`${printed}${shown.join()}`).not.toContain(apiKey);
+    } finally {
+      await other.stop();
+    }
   });
 });
 

@@ -138,6 +138,14 @@ export function redact(text: string): string {
     .slice(0, vendorTextCharsMax);
 }
 
+/** A shorter secret, such as "ollama", may be an ordinary word. */
+const unmistakableCharsMin = 12;
+
+/** Returns the body of an error without the secret of its request, which some servers quote when they refuse it. */
+export function withoutSecret(body: string, secret: string | undefined): string {
+  return secret === undefined || secret.length < unmistakableCharsMin ? body : body.replaceAll(secret, '[redacted]');
+}
+
 /** Returns the wait that the headers request, bounded; undefined if they request none or it is unreadable. */
 export function retryAfter(headers: Readonly<Record<string, string | undefined>>, nowMs: number): number | undefined {
   const exact = Number(headers['retry-after-ms'] || Number.NaN);

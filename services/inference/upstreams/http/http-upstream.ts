@@ -20,6 +20,7 @@ import { nativeFor } from '../requests/native.js';
 import type { RemoteWireFormat } from '../remote-format.js';
 import type { CallsInFlight } from '../calls-in-flight.js';
 import { type Attempt, isShortWhole, type Upstream } from '../upstream.js';
+import { withoutSecret } from '../upstream-failure.js';
 import { splitVectors } from '../embeddings/vectors.js';
 import { callOver, Watchdog } from '../watchdog.js';
 import { guardedConnector } from '#kit/net/address-guard.js';
@@ -257,7 +258,7 @@ export class HttpUpstream implements Upstream {
     const exchange = new Exchange();
     const headers = {
       ...attempt.traceHeaders,
-      ...this.wire.headers((attempt.credential ?? this.credentials[0])?.secret, request),
+      ...this.wire.headers(this.#secretOf(attempt), request),
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
       'accept-encoding': 'identity',
@@ -269,12 +270,17 @@ export class HttpUpstream implements Upstream {
     return exchange;
   }
 
+  #secretOf({ credential = this.credentials[0] }: Attempt): string | undefined {
+    return credential?.secret;
+  }
+
   async #refuseErrors(answer: Exchange, attempt: Attempt): Promise<void> {
     const { status, headers } = await answer.head;
     if (status >= 200 && status < 300) return;
     const { config, clock } = this.deps;
     const body = await readText(decodedBody(answer, headers['content-encoding']), config.errorBodyBytesMax);
-    throw this.wire.responseError(status, headers, body, clock.nowMs(), attempt.target.upstreamModel);
+    const shown = withoutSecret(body, this.#secretOf(attempt));
+    throw this.wire.responseError(status, headers, shown, clock.nowMs(), attempt.target.upstreamModel);
   }
 
   /** Reads the few bytes after a complete answer, so that the connection is free for the next call. */
