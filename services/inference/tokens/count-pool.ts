@@ -39,13 +39,20 @@ export class CountPool {
   constructor(private readonly limits: CountPoolLimits = defaultLimits) {}
 
   /**
-   * Returns the total tokens of the texts by the o200k vocabulary, or undefined when too many requests already wait or the thread failed: the caller
-   * must then do without. Callers cut long texts into pieces and send them one after another, so that other texts get their turn in between.
+   * Returns the total tokens of the texts by the o200k vocabulary, or undefined when too many requests already wait, the count takes longer than
+   * `withinMs` or the thread failed: the caller must then do without. Callers cut long texts into pieces and send them one after another, so that
+   * other texts get their turn in between.
    */
-  count(texts: readonly string[]): Promise<number | undefined> {
+  count(texts: readonly string[], withinMs: number): Promise<number | undefined> {
     if (this.#waiting.length >= this.limits.waitingMax) return Promise.resolve(undefined);
-    return new Promise((done) => {
-      this.#waiting.push({ texts, done });
+    return new Promise((resolve) => {
+      const done = (tokens: number | undefined): void => {
+        clearTimeout(timer);
+        resolve(tokens);
+      };
+      const job: Job = { texts, done };
+      const timer = setTimeout(() => this.#giveUp(job), withinMs);
+      this.#waiting.push(job);
       this.#next();
     });
   }
@@ -54,6 +61,13 @@ export class CountPool {
   async close(): Promise<void> {
     for (const { done } of this.#waiting.splice(0)) done(undefined);
     await Promise.all(this.#threads.map(({ worker }) => worker.terminate()));
+  }
+
+  #giveUp(job: Job): void {
+    const position = this.#waiting.indexOf(job);
+    // A thread that counts it already cannot be interrupted.
+    if (position >= 0) this.#waiting.splice(position, 1);
+    job.done(undefined);
   }
 
   #next(): void {

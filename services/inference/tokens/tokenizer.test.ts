@@ -75,6 +75,19 @@ describe('our own count', () => {
     expect(order).toEqual(['short 2', 'long']);
   });
 
+  it('is estimated once its time is up, also while it waits for the texts of others', async () => {
+    const pool = new CountPool({ threadsMax: 1, waitingMax: 10 });
+    // Letters without words take the tokenizer longest: each of these takes half a second.
+    let state = 1;
+    const letter = (): string => String.fromCharCode(0xe01 + (((state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) >>> 8) % 46));
+    const others = Array.from({ length: 9 }, () => countTexts([Array.from({ length: 32_000 }, letter).join('')], pool));
+    const startedAt = performance.now();
+    expect(await countTexts(['Hello world again'], pool, 100)).toBe(5);
+    expect(performance.now() - startedAt).toBeLessThan(1000);
+    await pool.close();
+    await Promise.all(others);
+  });
+
   it('is estimated if too many wait, or if the thread ends', async () => {
     const pool = new CountPool({ threadsMax: 1, waitingMax: 1 });
     const counts = Promise.all(['a b c d', 'a b c d', 'a b c d'].map((text) => countTexts([text], pool)));

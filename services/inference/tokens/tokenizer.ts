@@ -12,15 +12,19 @@ const exactTimeMsMax = 10_000;
 const pool = new CountPool();
 
 /** Returns the tokens of the texts, each counted separately. What cannot be counted within the bounds is estimated. */
-export async function countTexts(texts: Iterable<string>, counter: Pick<CountPool, 'count'> = pool): Promise<number> {
-  const startedAtMs = performance.now();
+export async function countTexts(
+  texts: Iterable<string>,
+  counter: Pick<CountPool, 'count'> = pool,
+  withinMs = exactTimeMsMax,
+): Promise<number> {
+  const endsAtMs = performance.now() + withinMs;
   let tokens = 0;
   let charsLeft = exactCharsMax;
   let reckonedBytes = 0;
   for (const piece of piecesOf(texts)) {
     const chars = lengthOf(piece);
-    const isWithin = chars <= charsLeft && performance.now() - startedAtMs < exactTimeMsMax;
-    const counted = isWithin ? await counter.count(piece) : undefined;
+    const leftMs = endsAtMs - performance.now();
+    const counted = chars <= charsLeft && leftMs > 0 ? await counter.count(piece, leftMs) : undefined;
     if (counted === undefined) {
       for (const text of piece) reckonedBytes += Buffer.byteLength(text);
       continue;
