@@ -13,6 +13,7 @@ import {
   UpdateKeyRequest,
   UpdateProjectRequest,
 } from '#proto/auth/v1/auth.js';
+import { CreateUserRequest, Role } from '#proto/auth/v1/users.js';
 import { defaultProjectId } from '#rules/default-project.js';
 import { hashSecret } from '#rules/key-secrets.js';
 import { newAccount, newKey, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
@@ -226,6 +227,37 @@ describe.each(testEngines)('projects on %s', (engine) => {
       budgets: [{ ...budget, id: changed!.budgets[0]!.id, scope: 1, scopeId: fresh.id, version: 1n }],
     });
   });
+
+  it('that are deleted leave room for the roles of a member in others', async () => {
+    const own = await newAccount(auth.service, 'Builds');
+    const users = await Promise.all(
+      ['ada', 'bob'].map(async (name) => {
+        const request = CreateUserRequest.fromPartial({ email: `${name}@builds.example`, name });
+        return (await auth.users.createUser(request, operator)).user!;
+      }),
+    );
+    const [owner, member] = users.map(({ id }) => id) as [string, string];
+    for (const [userId, role] of [
+      [owner, Role.ROLE_OWNER],
+      [member, Role.ROLE_MEMBER],
+    ] as const)
+      await auth.users.putMember({ accountId: own.id, userId, role }, operator);
+    const join = async (projectId: string) => {
+      const request = { accountId: own.id, userId: member, projectId, role: Role.ROLE_DEVELOPER };
+      return (await auth.users.putProjectMember(request, operator)).member!.projectRoles;
+    };
+    const old: string[] = [];
+    for (let count = 0; count < 50; count += 1) {
+      const { id } = await newProject({ accountId: own.id });
+      await join(id);
+      old.push(id);
+    }
+    const next = await newProject({ accountId: own.id });
+    await expect(join(next.id)).rejects.toMatchObject({ details: { field: 'project_roles' } });
+    for (const id of old.slice(1)) await remove(id, own.id);
+    expect(await join(old[0]!)).toHaveLength(50);
+    expect(await join(next.id)).toEqual([old[0]!, next.id].map((projectId) => ({ projectId, role: Role.ROLE_DEVELOPER })));
+  }, 30_000);
 
   describe('that log prompts', () => {
     const as = (accountId: string, role: string, isOperator = false): CallContext => ({

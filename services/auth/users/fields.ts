@@ -11,7 +11,7 @@ const addressCharsMax = 64;
 const userAgentCharsMax = 300;
 const searchCharsMax = 200;
 /** Actor tokens, which are sent as headers, contain all roles in one account. */
-const projectRolesMax = 50;
+export const projectRolesMax = 50;
 
 // Without characters that are invisible, that quote others, or that mail programs leave out: with them, one mailbox would have many addresses.
 const emailForm = /^([^\s@\p{C}<>()[\]\\,;:"]+)@([^\s@\p{C}<>()[\]\\,;:"]+)$/u;

@@ -6,7 +6,7 @@ import { found } from '../../requests/found.js';
 import { ownProject } from '../../requests/own-project.js';
 import { roleWord } from '../audit-details.js';
 import type { UserDeps } from '../deps.js';
-import { checkedProjectRole, checkedProjectRoles } from '../fields.js';
+import { checkedProjectRole, checkedProjectRoles, projectRolesMax } from '../fields.js';
 
 /** Raises invalid_request, and not_found for a project that the account does not have or a user who is not a member. */
 export async function putProjectMember(
@@ -22,10 +22,14 @@ export async function putProjectMember(
   const { user } = found(await users.find(userId), 'member');
   await db.transaction(async (tx) => {
     let former: Role | undefined;
-    const change = (roles: readonly ProjectRole[]): ProjectRole[] => {
+    const change = (roles: readonly ProjectRole[], open: readonly ProjectRole[]): ProjectRole[] => {
       former = roles.find((each) => each.projectId === projectId)?.role;
-      const others = roles.filter((each) => each.projectId !== projectId);
-      return role === Role.ROLE_UNSPECIFIED ? others : checkedProjectRoles([...others, { projectId, role }]);
+      const isOther = (each: ProjectRole): boolean => each.projectId !== projectId;
+      const others = roles.filter(isOther);
+      if (role === Role.ROLE_UNSPECIFIED) return others;
+      // A role in a deleted project shows only its past usage, and makes room for another one.
+      const kept = others.length < projectRolesMax ? others : open.filter(isOther);
+      return checkedProjectRoles([...kept, { projectId, role }]);
     };
     found((await members.changeProjectRoles(tx, accountId, userId, change)) ? true : undefined, 'member');
     if (former === role || (former === undefined && role === Role.ROLE_UNSPECIFIED)) return;

@@ -73,19 +73,24 @@ export class MemberStore {
     return before;
   }
 
-  /** Replaces the roles of a member in projects with the result of `change`; returns false when there is no such member. */
+  /**
+   * Replaces the roles of a member in projects with the result of `change`, which also gets those of them in projects that are not deleted; returns
+   * false when there is no such member.
+   */
   async changeProjectRoles(
     tx: Knex.Transaction,
     accountId: Buffer,
     userId: Buffer,
-    change: (roles: readonly ProjectRole[]) => readonly ProjectRole[],
+    change: (roles: readonly ProjectRole[], open: readonly ProjectRole[]) => readonly ProjectRole[],
   ): Promise<boolean> {
     const member = { account_id: accountId, user_id: userId };
     const row: Row | undefined = await tx('member').where(member).forUpdate().first('project_roles');
     if (row === undefined) return false;
+    const roles = projectRolesIn(row['project_roles']);
+    const changed = change(roles, await inOpenProjects(tx, roles));
     await tx('member')
       .where(member)
-      .update({ project_roles: projectRolesColumn(change(projectRolesIn(row['project_roles']))) });
+      .update({ project_roles: projectRolesColumn(changed) });
     return true;
   }
 
@@ -232,6 +237,14 @@ function toInvitation(row: Row): Invitation {
     expiresAtMs: asBigInt(row['expires_at_ms']),
     ...mailStateOf(state === undefined ? undefined : { state, outcome: asText(row['mail_outcome']) }),
   };
+}
+
+/** Returns the roles in projects that are not deleted. */
+async function inOpenProjects(tx: Knex.Transaction, roles: readonly ProjectRole[]): Promise<ProjectRole[]> {
+  const ids = roles.map(({ projectId }) => idToBytes('proj', projectId)!);
+  const rows: Row[] = await tx('project').whereIn('id', ids).whereNull('deleted_at_ms').select('id');
+  const open = new Set(rows.map((row) => idFromBytes('proj', asBytes(row['id']))));
+  return roles.filter(({ projectId }) => open.has(projectId));
 }
 
 function projectRolesIn(value: unknown): ProjectRole[] {
