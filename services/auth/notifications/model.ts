@@ -35,6 +35,9 @@ export interface OutgoingNotification extends Pick<
   readonly refusal?: string;
 }
 
+/** The webhook endpoints that get no further requests for now: these, and those of these accounts; or all. */
+export type Busy = { readonly endpointIds: readonly string[]; readonly accountIds: readonly string[] } | 'all';
+
 /** Holds the outcome of an attempt: final, or with another attempt to follow. */
 export type Outcome = Pick<StoredNotification, 'state' | 'outcome' | 'dueAtMs'>;
 

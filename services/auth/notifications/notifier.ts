@@ -5,23 +5,25 @@ import type { Knex } from 'knex';
 import { hourMs } from '#kit/clock.js';
 import { repeat } from '#kit/repeat.js';
 import { NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
-import { keptDays, type OutgoingNotification, type StoredNotification } from './model.js';
+import { type Busy, keptDays, type OutgoingNotification, type StoredNotification } from './model.js';
 import { claimMs, type DeliveryDeps, sealContent, tryDelivery } from './try-delivery.js';
 
 /** Notifications that this process delivers at the same time. */
 const atATimeMax = 50;
 /** Of those, to webhook endpoints: users choose them, and slow ones do not hold up emails. */
 const toEndpointsMax = 40;
-/** Of those, to one endpoint: a slow one does not hold up the others. */
-const atATimePerEndpointMax = 4;
+/** Of those, to the endpoints of one account, and to one endpoint: slow ones do not hold up the others. */
+const perAccountMax = 12;
+const perEndpointMax = 4;
 const removedAtATime = 500;
 const patienceMs = 5000;
 
 /** Stores notifications, and delivers those that are due until it is stopped. */
 export class Notifier {
   private readonly underWay = new Map<string, Promise<void>>();
-  /** How many of these go to each endpoint. */
+  /** How many of these go to each endpoint, and to those of each account. */
   private readonly perEndpoint = new Map<string, number>();
+  private readonly perAccount = new Map<string, number>();
   private stopRepeating: () => Promise<void> = async () => {};
   private stopRemoving: () => Promise<void> = async () => {};
   /** Until it is known. A restore pauses deliveries while no process runs, so they are never paused later. */
@@ -64,7 +66,7 @@ export class Notifier {
     const { content, refusal, ...fields } = outgoing;
     const channel =
       content === undefined ? NotificationChannel.NOTIFICATION_CHANNEL_WEBHOOK : NotificationChannel.NOTIFICATION_CHANNEL_MAIL;
-    const isBegun = refusal === undefined && !this.mayBePaused && this.underWay.size < atATimeMax && !this.isBusy(fields.endpointId);
+    const isBegun = refusal === undefined && !this.mayBePaused && this.underWay.size < atATimeMax && !this.isBusy(fields);
     const notification: StoredNotification = {
       endpointId: undefined,
       ...fields,
@@ -110,8 +112,8 @@ export class Notifier {
     for (;;) {
       const room = atATimeMax - this.underWay.size;
       if (room <= 0 || (await this.isPaused())) return;
-      const found = await notifications.due(clock.nowMs(), room, this.busyEndpoints);
-      for (const due of found) if (!this.isBusy(due.endpointId)) await this.claim(due);
+      const found = await notifications.due(clock.nowMs(), room, this.busy);
+      for (const due of found) if (!this.isBusy(due)) await this.claim(due);
       // Otherwise some were left out because their endpoints became busy, and others may be due behind them.
       if (found.length < room) return;
     }
@@ -135,15 +137,16 @@ export class Notifier {
     return this.mayBePaused;
   }
 
-  private get busyEndpoints(): string[] | 'all' {
+  private get busy(): Busy {
     const toEndpoints = [...this.perEndpoint.values()].reduce((sum, count) => sum + count, 0);
     if (toEndpoints >= toEndpointsMax) return 'all';
-    return [...this.perEndpoint].filter(([, count]) => count >= atATimePerEndpointMax).map(([id]) => id);
+    return { endpointIds: withAtLeast(perEndpointMax, this.perEndpoint), accountIds: withAtLeast(perAccountMax, this.perAccount) };
   }
 
-  private isBusy(endpointId: string | undefined): boolean {
-    const busy = this.busyEndpoints;
-    return endpointId !== undefined && (busy === 'all' || busy.includes(endpointId));
+  private isBusy({ endpointId, accountId }: Pick<OutgoingNotification, 'endpointId' | 'accountId'>): boolean {
+    const { busy } = this;
+    if (endpointId === undefined || accountId === undefined) return false;
+    return busy === 'all' || busy.endpointIds.includes(endpointId) || busy.accountIds.includes(accountId);
   }
 
   private attemptAfter(tx: Knex.Transaction, notification: StoredNotification): void {
@@ -156,20 +159,18 @@ export class Notifier {
     );
   }
 
-  private follow({ id, endpointId }: StoredNotification, work: Promise<void>): void {
-    this.count(endpointId, 1);
+  private follow({ id, endpointId, accountId }: StoredNotification, work: Promise<void>): void {
+    const count = (change: 1 | -1): void => {
+      if (endpointId === undefined || accountId === undefined) return;
+      addTo(this.perEndpoint, endpointId, change);
+      addTo(this.perAccount, accountId, change);
+    };
+    count(1);
     const followed = work.finally(() => {
-      this.count(endpointId, -1);
+      count(-1);
       if (this.underWay.get(id) === followed) this.underWay.delete(id);
     });
     this.underWay.set(id, followed);
-  }
-
-  private count(endpointId: string | undefined, change: 1 | -1): void {
-    if (endpointId === undefined) return;
-    const count = (this.perEndpoint.get(endpointId) ?? 0) + change;
-    if (count === 0) this.perEndpoint.delete(endpointId);
-    else this.perEndpoint.set(endpointId, count);
   }
 
   private async attempt(notification: StoredNotification): Promise<void> {
@@ -182,4 +183,14 @@ export class Notifier {
       log.error({ err: error, notification_id: notification.id }, 'a notification could not be attempted; this will be retried');
     }
   }
+}
+
+function addTo(counts: Map<string, number>, id: string, change: 1 | -1): void {
+  const count = (counts.get(id) ?? 0) + change;
+  if (count === 0) counts.delete(id);
+  else counts.set(id, count);
+}
+
+function withAtLeast(max: number, counts: ReadonlyMap<string, number>): string[] {
+  return [...counts].filter(([, count]) => count >= max).map(([id]) => id);
 }

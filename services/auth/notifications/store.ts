@@ -6,7 +6,7 @@ import { asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
 import { type NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
 import { happenedAtMs } from '../store/installation.js';
-import { noEvent, type Outcome, type StoredNotification } from './model.js';
+import { type Busy, noEvent, type Outcome, type StoredNotification } from './model.js';
 
 const { NOTIFICATION_STATE_PENDING: pending, NOTIFICATION_STATE_WITHDRAWN: withdrawn } = NotificationState;
 
@@ -40,13 +40,17 @@ export class NotificationStore {
     return rows.map(toNotification);
   }
 
-  /** Returns notifications that are due, the longest waiting first, except those to these endpoints. */
-  async due(nowMs: number, limit: number, exceptEndpoints: readonly string[] | 'all'): Promise<StoredNotification[]> {
-    const ids = exceptEndpoints === 'all' ? [] : exceptEndpoints.map((id) => idToBytes('whe', id)!);
-    const others = ids.length === 0 ? '' : ` OR endpoint_id NOT IN (${ids.map(() => '?').join(', ')})`;
-    const except = exceptEndpoints.length === 0 ? '' : `AND (endpoint_id IS NULL${others})`;
+  /** Returns notifications that are due, the longest waiting first, except those to busy endpoints. */
+  async due(nowMs: number, limit: number, busy: Busy): Promise<StoredNotification[]> {
+    const { endpointIds, accountIds } = busy === 'all' ? { endpointIds: [], accountIds: [] } : busy;
+    const lists = [
+      { column: 'endpoint_id', ids: endpointIds.map((id) => idToBytes('whe', id)!) },
+      { column: 'account_id', ids: accountIds.map((id) => idToBytes('acct', id)!) },
+    ].filter(({ ids }) => ids.length > 0);
+    const others = lists.map(({ column, ids }) => `${column} NOT IN (${ids.map(() => '?').join(', ')})`).join(' AND ');
+    const except = busy === 'all' ? 'AND endpoint_id IS NULL' : others === '' ? '' : `AND (endpoint_id IS NULL OR (${others}))`;
     const due = `SELECT * FROM notification WHERE state = ? AND due_at_ms <= ? ${except} ORDER BY due_at_ms LIMIT ?`;
-    return (await this.db.query(due, [pending, nowMs, ...ids, limit])).map(toNotification);
+    return (await this.db.query(due, [pending, nowMs, ...lists.flatMap(({ ids }) => ids), limit])).map(toNotification);
   }
 
   /**

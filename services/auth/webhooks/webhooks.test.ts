@@ -205,11 +205,27 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     for (const response of hanging) response.end();
   });
 
-  it('do not hold up emails, however many endpoints do not answer', async () => {
+  it('of an account are not delayed by those of another one whose endpoints do not answer', async () => {
     const hanging: ServerResponse[] = [];
     receiver.answer = (response) => void hanging.push(response);
     const second = await newAccount(auth.service, 'Bob');
-    for (const { id } of [account, second]) {
+    for (let count = 0; count < endpointsMax; count += 1) await create(receiver.url, webhookEventTypes, second.id);
+    for (let count = 0; count < 6; count += 1) await publish('key.refused', second.id);
+    await create(other.url);
+    await publish();
+    const [delivery] = await settled(1);
+    expect(delivery).toMatchObject({ state: delivered, destination: other.url });
+    expect(hanging.filter(({ closed }) => !closed).length).toBeLessThanOrEqual(12);
+    receiver.answer = (response) => void response.end();
+    for (const response of hanging) response.end();
+    await eventually(() => (receiver.received.length === 6 * endpointsMax ? true : undefined));
+  });
+
+  it('do not hold up emails, however many endpoints do not answer', async () => {
+    const hanging: ServerResponse[] = [];
+    receiver.answer = (response) => void hanging.push(response);
+    const others = await Promise.all(['Bob', 'Cleo', 'Dan', 'Eve'].map((name) => newAccount(auth.service, name)));
+    for (const { id } of [account, ...others]) {
       for (let count = 0; count < endpointsMax; count += 1) await create(receiver.url, webhookEventTypes, id);
       for (let count = 0; count < 4; count += 1) await publish('key.refused', id);
     }
