@@ -70,8 +70,6 @@ export class EndpointHealth {
   ): Promise<void> {
     const { db, endpoints, notifications, notifier, budget, audit, log } = this.deps;
     const owners = await this.deps.ownersOf(accountId);
-    const refused = new Set<string>();
-    for (const owner of owners) if (!(await budget.take(`endpoint to ${owner}`, mailsPerHourMax, nowMs))) refused.add(owner);
     await db.transaction(async (tx) => {
       const endpoint = await endpoints.disableFailed(tx, attempted, nowMs, failingByMs);
       if (endpoint === undefined) return;
@@ -79,7 +77,8 @@ export class EndpointHealth {
       await notifications.withdrawFrom(tx, endpointId, { outcome: finding('endpoint_disabled', {}), dueAtMs: nowMs });
       for (const destination of owners) {
         const mail = { id: newId('ntf', nowMs), accountId, dependsOn: '', destination, eventJson: noEvent, attemptsMax };
-        const refusal = refused.has(destination) ? { refusal: finding('too_many_emails', {}) } : {};
+        const isWithin = await budget.take(`endpoint to ${destination}`, mailsPerHourMax, nowMs, tx);
+        const refusal = isWithin ? {} : { refusal: finding('too_many_emails', {}) };
         await notifier.add(tx, { ...mail, content: this.letter(endpoint), ...refusal });
       }
       const detail = { url: new URL(endpoint.url).origin, outcome };

@@ -345,6 +345,21 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     expect(mailer.mails).toMatchObject([{ to: 'ada@example.com', subject: expect.stringContaining('disabled') }]);
   });
 
+  it('count one email for an endpoint, although several requests find it gone at once', async () => {
+    const { user } = await auth.users.createUser(CreateUserRequest.fromPartial({ email: 'ada@example.com', name: 'Ada' }), operator);
+    await auth.users.putMember({ accountId: account.id, userId: user!.id, role: Role.ROLE_OWNER }, operator);
+    const waiting: ServerResponse[] = [];
+    receiver.answer = (response) => void waiting.push(response);
+    await create();
+    for (let count = 0; count < 4; count += 1) await publish();
+    await eventually(() => (waiting.length === 4 ? true : undefined));
+    for (const response of waiting) response.writeHead(410).end();
+    await auth.module.stop();
+    expect(mailer.mails).toHaveLength(1);
+    const counts: Record<string, unknown>[] = await auth.db.knex('mail_count').select('mails');
+    expect(counts.map(({ mails }) => Number(mails))).toEqual([1]);
+  });
+
   it('mail an owner a limited number of times within an hour, however often endpoints are gone', async () => {
     const { user } = await auth.users.createUser(CreateUserRequest.fromPartial({ email: 'ada@example.com', name: 'Ada' }), operator);
     await auth.users.putMember({ accountId: account.id, userId: user!.id, role: Role.ROLE_OWNER }, operator);

@@ -1,4 +1,5 @@
 // The SQL of how many mails were sent within an hour, per scope such as an account or a user.
+import type { Knex } from 'knex';
 import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import { asNumber } from '#kit/db/values.js';
@@ -12,26 +13,23 @@ export const mailWindowMs = 3_600_000;
 export class MailBudget {
   constructor(private readonly db: Database) {}
 
-  /** Counts one mail in a scope such as "account acct_…"; returns false when its window already has `max`. */
-  async take(scope: string, max: number, nowMs: number): Promise<boolean> {
+  /** Counts one mail in a scope such as "account acct_…", in a transaction or without one; returns false when its window already has `max`. */
+  async take(scope: string, max: number, nowMs: number, knex: Knex = this.db.knex): Promise<boolean> {
     const key = { scope_hash: scopeHash(`mail ${scope}`) };
     const windowBegan = nowMs - mailWindowMs;
     for (;;) {
       // Each statement checks and changes the row at once, so that concurrent mails cannot exceed the maximum.
-      if (
-        (await this.db.knex('mail_count').where(key).where('since_ms', '>', windowBegan).where('mails', '<', max).increment('mails', 1)) > 0
-      )
+      if ((await knex('mail_count').where(key).where('since_ms', '>', windowBegan).where('mails', '<', max).increment('mails', 1)) > 0)
         return true;
-      if ((await this.db.knex('mail_count').where(key).where('since_ms', '<=', windowBegan).update({ since_ms: nowMs, mails: 1 })) > 0)
-        return true;
-      const window: Row | undefined = await this.db.knex('mail_count').where(key).first('since_ms', 'mails');
+      if ((await knex('mail_count').where(key).where('since_ms', '<=', windowBegan).update({ since_ms: nowMs, mails: 1 })) > 0) return true;
+      const window: Row | undefined = await knex('mail_count').where(key).first('since_ms', 'mails');
       if (window !== undefined) {
         if (asNumber(window['since_ms']) > windowBegan && asNumber(window['mails']) >= max) return false;
         // The window was begun or restarted after the statements above.
         continue;
       }
       try {
-        await this.db.knex('mail_count').insert({ ...key, since_ms: nowMs, mails: 1 });
+        await knex('mail_count').insert({ ...key, since_ms: nowMs, mails: 1 });
         return true;
       } catch (error) {
         // A concurrent mail began the window first.
