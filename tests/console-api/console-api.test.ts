@@ -9,6 +9,7 @@ import { scopes } from '../../proto/rules/scopes.js';
 import { chat, createKey, post, settled } from '../support/clients/calls.js';
 import { cleanEnv, eventually, root } from '../support/systems/process.js';
 import { addMember, addUser, Browser, password, settingsByDefault, signedIn } from '../support/clients/console.js';
+import { suspendLedger } from '../support/systems/ledger-unavailable.js';
 import { modes, startSystem, type System } from '../support/systems/system.js';
 
 interface KeyView {
@@ -314,6 +315,28 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     const [first, second] = [await make(), await make()];
     expect(second.key.id).toBe(first.key.id);
     expect([typeof first.secret, second.secret]).toEqual(['string', null]);
+  });
+
+  it('returns the secret of a new key and of a rotated one while the ledger is unavailable', async () => {
+    const models = async (secret: string) => (await fetch(`${system.baseUrl}/v1/models`, { headers: { 'x-api-key': secret } })).status;
+    const budgets = [{ period: 'month', limit_usd: '3' }];
+    const back = suspendLedger(system);
+    try {
+      const made = await owner.must<{ key: KeyView; secret: string }>('POST', `${account}/keys`, { name: 'early', budgets }, 201);
+      expect(made.key).toMatchObject({
+        state: 'active',
+        spent_usd: '0',
+        last_used_at: null,
+        budgets: [{ limit_usd: '3', spent_usd: null }],
+      });
+      expect(await models(made.secret)).toBe(200);
+      const rotated = await owner.must<{ key: null; secret: string }>('POST', `${account}/keys/${made.key.id}/rotate`, {}, 200);
+      expect(rotated.key).toBeNull();
+      expect([await models(rotated.secret), await models(made.secret)]).toEqual([200, 401]);
+    } finally {
+      back();
+    }
+    await eventually(async () => ((await owner.ask('GET', `${account}/keys`)).status === 200 ? true : undefined));
   });
 
   it('runs every call from the playground, even one that is marked as a retry: without a platform key, it could repeat the call of another user', async () => {

@@ -2,7 +2,13 @@
 import type { ApiKey, CreateKey, KeyCreated, KeyRotated, KeyState, UpdateKey } from '../../../gateway/console/schemas/keys.js';
 import { ApiError, api, type Page } from './client.js';
 
-export type { ApiKey, KeyRotated, KeyState, UpdateKey };
+export type { ApiKey, KeyState, UpdateKey };
+
+/** A key with its new secret. */
+export interface KeyWithSecret {
+  readonly key: ApiKey;
+  readonly secret: string;
+}
 
 /** All states of a key, in the order of the filter; calls are served in the first two only. */
 export const keyStates = [
@@ -37,17 +43,19 @@ export const getKey = (accountId: string, keyId: string, signal?: AbortSignal): 
 
 /** Creates a key. A repeat with the same idempotency key creates no second key, and its answer has no secret. The first answer, which had it, was lost, so the key is rotated.
  */
-export async function createKey(accountId: string, fields: CreateKey, idempotencyKey: string): Promise<KeyRotated> {
+export async function createKey(accountId: string, fields: CreateKey, idempotencyKey: string): Promise<KeyWithSecret> {
   const { key, secret } = await api.post<KeyCreated>(keysOf(accountId), { body: fields, idempotencyKey });
-  return secret === null ? rotateKey(accountId, key.id, 0) : { key, secret };
+  return secret === null ? rotateKey(accountId, key, 0) : { key, secret };
 }
 
 export const updateKey = (accountId: string, keyId: string, changes: UpdateKey): Promise<ApiKey> =>
   api.patch(`${keysOf(accountId)}/${keyId}`, { body: changes });
 
 /** Rotates the secret; the previous one remains valid for this many seconds. */
-export const rotateKey = (accountId: string, keyId: string, overlapSeconds: number): Promise<KeyRotated> =>
-  api.post(`${keysOf(accountId)}/${keyId}/rotate`, { body: { overlap_seconds: overlapSeconds } });
+export async function rotateKey(accountId: string, key: ApiKey, overlapSeconds: number): Promise<KeyWithSecret> {
+  const rotated = await api.post<KeyRotated>(`${keysOf(accountId)}/${key.id}/rotate`, { body: { overlap_seconds: overlapSeconds } });
+  return { key: rotated.key ?? key, secret: rotated.secret };
+}
 
 export const revokeKey = (accountId: string, keyId: string): Promise<ApiKey> =>
   api.post(`${keysOf(accountId)}/${keyId}/revoke`, { body: {} });

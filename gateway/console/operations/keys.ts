@@ -1,6 +1,6 @@
 // API keys of an account, and calls with them from the playground.
 import { fieldFault } from '#client/errors/fault.js';
-import { CreateKeyRequest, type Key, KeyState, UpdateKeyRequest } from '#proto/auth/v1/auth.js';
+import { type Account, CreateKeyRequest, type Key, KeyState, UpdateKeyRequest } from '#proto/auth/v1/auth.js';
 import { limitNanoUsdMax } from '#rules/money.js';
 import { stateOf } from '../../http/request-state.js';
 import { assertUsable } from '../../replicas/usable-key.js';
@@ -17,6 +17,7 @@ import { ApiKey, CreateKey, KeyCreated, KeyList, KeyRotated, KeySearch, RotateKe
 import { publicSchema } from '../schemas/shapes.js';
 import { assertMayChangeKeysOf } from '../session/access.js';
 import { type Area, type Call, created, ok, operation } from '../table/operation.js';
+import { unlessUnavailable } from '../unavailable.js';
 
 const secretOnce = 'This is the only answer that contains the secret.';
 
@@ -56,6 +57,8 @@ export const keys: Area = {
       answers: [created(KeyCreated, secretOnce)],
       handle: async (call, deps) => {
         const { accountId, body, idempotencyKey } = call;
+        // Read before the creation, after which nothing may fail: only this answer has the secret.
+        const { account } = await deps.peers.auth.getAccount({ accountId }, call.context());
         const { key, secret } = await deps.peers.auth.createKey(
           CreateKeyRequest.fromPartial({
             accountId,
@@ -73,7 +76,8 @@ export const keys: Area = {
           }),
           call.context(),
         );
-        return { key: await renderedOne(key!, call, deps), secret: orNull(secret) };
+        if (secret === '') return { key: await renderedOne(key!, call, deps), secret: null };
+        return { key: await renderedNew(key!, account!, call, deps), secret };
       },
     }),
     operation({
@@ -144,7 +148,7 @@ export const keys: Area = {
         const { id: keyId } = await ownKey(call, deps);
         const overlapSeconds = body.overlap_seconds ?? 0;
         const { key, secret } = await deps.peers.auth.rotateKey({ keyId, accountId, overlapMs: overlapSeconds * 1000 }, call.context());
-        return { key: await renderedOne(key!, call, deps), secret };
+        return { key: (await unlessUnavailable(renderedOne(key!, call, deps))) ?? null, secret };
       },
     }),
     operation({
@@ -228,6 +232,19 @@ async function rendered(keysFound: readonly Key[], call: Call, deps: OperationDe
       nowMs,
     }),
   );
+}
+
+/** Renders a key that was just created, which has spent nothing. */
+async function renderedNew(key: Key, account: Account, call: Call, deps: OperationDeps): Promise<ApiKey> {
+  const budgetSpend = await unlessUnavailable(spendOf(key.budgets, call, deps));
+  return renderConsoleKey({
+    key,
+    spend: undefined,
+    activity: undefined,
+    accountState: account.state,
+    budgetSpend,
+    nowMs: deps.clock.nowMs(),
+  });
 }
 
 async function renderedOne(key: Key, call: Call, deps: OperationDeps): Promise<ApiKey> {

@@ -47,7 +47,10 @@ export type KeyState = ApiKey['state'];
 export const KeyList = listOf(ApiKey);
 export const KeyCreated = Type.Object({ key: ApiKey, secret: nullable(Text, 'Null in the answer to a repeat.') });
 export type KeyCreated = Static<typeof KeyCreated>;
-export const KeyRotated = Type.Object({ key: ApiKey, secret: Text });
+export const KeyRotated = Type.Object({
+  key: nullable(ApiKey, 'Null: the ledger or metering is unavailable. The key is rotated nevertheless.'),
+  secret: Text,
+});
 export type KeyRotated = Static<typeof KeyRotated>;
 
 export const KeySearch = Type.Object({

@@ -2,7 +2,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { newIdempotencyKey } from '../../api/client.js';
-import { createKey, type CreateKey, isAbout, type KeyRotated } from '../../api/keys.js';
+import { createKey, type CreateKey, isAbout, type KeyWithSecret } from '../../api/keys.js';
 import { useZone } from '../../format/time.js';
 import { keysText } from '../../i18n/keys.js';
 import { useText } from '../../i18n/text.js';
@@ -25,7 +25,7 @@ export function CreateKeyDialog({
   project?: string;
   isFirst?: boolean;
   onClose: () => void;
-  onCreated: (created: KeyRotated) => void;
+  onCreated: (created: KeyWithSecret) => void;
 }) {
   const account = useAccount();
   const zone = useZone();

@@ -53,7 +53,7 @@ function RotateKeyDialog({
   const changed = useKeyChanged();
   const [overlap, setOverlap] = useState<Overlap>('24h');
   const rotation = useMutation({
-    mutationFn: () => rotateKey(account.id, apiKey.id, overlaps[overlap]),
+    mutationFn: () => rotateKey(account.id, apiKey, overlaps[overlap]),
     onSuccess: (made) => {
       changed(made.key);
       onClose();

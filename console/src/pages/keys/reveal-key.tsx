@@ -1,6 +1,6 @@
 // Shows the secret of a key, with samples, and confirms the first call.
 import { useEffect, useState } from 'react';
-import type { KeyRotated } from '../../api/keys.js';
+import type { KeyWithSecret } from '../../api/keys.js';
 import { clientBaseUrl } from '../../base.js';
 import { storedChoice } from '../../format/stored-choice.js';
 import { keysText } from '../../i18n/keys.js';
@@ -15,7 +15,7 @@ import { SecretDialog } from './secret-dialog.js';
 import { suggestedModel } from './suggested-model.js';
 
 /** A secret that has just been created. */
-export interface Revealed extends KeyRotated {
+export interface Revealed extends KeyWithSecret {
   /** When the key was rotated; absent for a new key. */
   readonly since?: string;
 }
