@@ -41,6 +41,7 @@ const fixes: Partial<Record<Reason, string>> = {
 const fixesOfRules: Readonly<Record<string, string>> = {
   private_address: 'Add --allow-private-network if the upstream is in your own network.',
   upstream_exists: 'Choose another id, or change it with --replace.',
+  credential_exists: 'Choose another name, or use `rotate`.',
 };
 
 /** The option of the CLI, by the field of a request that a service refuses. */

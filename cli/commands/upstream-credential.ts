@@ -28,8 +28,11 @@ export function credentialCommand(cli: Cli): Command {
       .action(async (upstreamId: string, credentialId: string, options: SecretOptions) => {
         const secret = await readSecret(cli, `${upstreamId} ${credentialId}`, options);
         await cli.withServices(async ({ inference }) => {
-          await expectCredential(inference, upstreamId, credentialId, verb === 'rotate');
-          const { upstream } = await inference.putCredential({ upstreamId, credentialId, secret }, operatorCall());
+          if (verb === 'rotate') await expectCredential(inference, upstreamId, credentialId);
+          const { upstream } = await inference.putCredential(
+            { upstreamId, credentialId, secret, createOnly: verb === 'add' },
+            operatorCall(),
+          );
           cli.out.list(credentialView, upstream!.credentials);
         });
       });
@@ -48,10 +51,8 @@ export function credentialCommand(cli: Cli): Command {
   return credential;
 }
 
-async function expectCredential(inference: Services['inference'], upstreamId: string, id: string, isThere: boolean): Promise<void> {
+async function expectCredential(inference: Services['inference'], upstreamId: string, id: string): Promise<void> {
   const { credentials } = await findUpstream(inference, upstreamId);
-  if (credentials.some((credential) => credential.id === id) === isThere) return;
-  throw isThere
-    ? new CliError(`${upstreamId} has no credential ${id}.`, { fix: `\`tollgate upstream credential list ${upstreamId}\` shows them.` })
-    : new CliError(`${upstreamId} already has a credential ${id}.`, { fix: 'Choose another name, or use `rotate`.' });
+  if (credentials.some((credential) => credential.id === id)) return;
+  throw new CliError(`${upstreamId} has no credential ${id}.`, { fix: `\`tollgate upstream credential list ${upstreamId}\` shows them.` });
 }

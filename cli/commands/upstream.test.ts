@@ -88,7 +88,10 @@ describe('upstreams', () => {
       [''],
     ]);
     expect(gateway.state.secrets.get('acme second')).toBe('sk-of-the-second');
-    expect(await run('add', 'acme', 'second', '--secret-stdin')).toMatchObject({ code: 1, stderr: expect.stringContaining('rotate') });
+    expect(await run('add', 'acme', 'second', '--secret-stdin')).toMatchObject({
+      code: 1,
+      stderr: 'error: The upstream "acme" already has a credential "second".\nChoose another name, or use `rotate`.\n',
+    });
     expect(await run('rotate', 'acme', 'third', '--secret-stdin')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('no credential'),

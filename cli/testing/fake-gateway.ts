@@ -40,6 +40,7 @@ import { CatalogServiceDefinition, Model, PriceVersion } from '#proto/catalog/v1
 import {
   type CapabilityProbe,
   InferenceServiceDefinition,
+  type PutCredentialRequest,
   type TestUpstreamRequest,
   Upstream,
   type UpstreamModel,
@@ -594,8 +595,10 @@ function inference(state: FakeState): object {
       state.upstreams.splice(index === -1 ? state.upstreams.length : index, 1, stored);
       return { upstream: stored };
     },
-    putCredential: async ({ upstreamId, credentialId, secret }: { upstreamId: string; credentialId: string; secret: string }) => {
+    putCredential: async ({ upstreamId, credentialId, secret, createOnly }: PutCredentialRequest) => {
       const upstream = state.upstreams.find(({ id }) => id === upstreamId)!;
+      if (createOnly === true && upstream.credentials.some(({ id }) => id === credentialId))
+        throw fault('credential_exists', { upstream: upstreamId, id: credentialId });
       state.secrets.set(`${upstreamId} ${credentialId}`, secret);
       const others = upstream.credentials.filter(({ id }) => id !== credentialId);
       upstream.credentials = [...others, { id: credentialId, lastFour: secret.slice(-4), setAtMs: 1_800_000_000_000n }];

@@ -153,6 +153,7 @@ export const sentences = {
     passkey_exists: 'This passkey has already been added.',
     model_exists: 'The model "{id}" already exists.',
     upstream_exists: 'The upstream "{id}" already exists.',
+    credential_exists: 'The upstream "{upstream}" already has a credential "{id}".',
     name_taken: '"{name}" is already the id or an alias of the model "{model}". Choose a different name.',
     start_taken: 'Another price of "{model}" starts at the same millisecond. Choose a different start.',
   },

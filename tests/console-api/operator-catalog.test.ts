@@ -290,13 +290,13 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     expect((await operator.ask('DELETE', '/operator/upstreams/shared')).status).toBe(204);
   });
 
-  it('creates one of the upstreams, and one of the models, that operators create with the same id at once', async () => {
-    const create = async (path: string, bodies: readonly object[]) => {
-      const responses = await Promise.all(bodies.map((body) => operator.ask('POST', path, body)));
+  it('creates one of the upstreams, credentials and models that operators create with the same id at once', async () => {
+    const create = async (path: string, bodies: readonly object[], method = 'POST', status = 201) => {
+      const responses = await Promise.all(bodies.map((body) => operator.ask(method, path, body)));
       const answers = await Promise.all(responses.map(async (response) => ({ status: response.status, body: await response.json() })));
-      expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...bodies.slice(1).map(() => 409)]);
-      for (const { status, body } of answers) if (status === 409) expect(body).toMatchObject({ error: { code: 'already_exists' } });
-      return answers.findIndex(({ status }) => status === 201);
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([status, ...bodies.slice(1).map(() => 409)]);
+      for (const answer of answers) if (answer.status === 409) expect(answer.body).toMatchObject({ error: { code: 'already_exists' } });
+      return answers.findIndex((answer) => answer.status === status);
     };
     const secrets = ['sk-of-the-first-one', 'sk-of-the-second-two', 'sk-of-the-third-six'];
     const upstream = { id: 'twice', api_format: 'messages', base_url: stub.baseUrl, allow_private_network: true };
@@ -304,8 +304,13 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
       '/operator/upstreams',
       secrets.map((secret) => ({ upstream, secret })),
     );
+    const credentials = secrets.map((secret) => ({ secret, create_only: true }));
+    const credentialIndex = await create('/operator/upstreams/twice/credentials/second', credentials, 'PUT', 200);
     const { data } = await operator.get<{ data: { id: string }[] }>('/operator/upstreams');
-    expect(data.find(({ id }) => id === 'twice')).toMatchObject({ secret_last_four: secrets[upstreamIndex]!.slice(-4) });
+    expect(data.find(({ id }) => id === 'twice')).toMatchObject({
+      secret_last_four: secrets[upstreamIndex]!.slice(-4),
+      credentials: [{ id: 'default' }, { id: 'second', secret_last_four: secrets[credentialIndex]!.slice(-4) }],
+    });
     const names = ['First', 'Second', 'Third'];
     const targets = [{ upstream_id: 'twice', upstream_model: 'text' }];
     const modelIndex = await create(

@@ -77,8 +77,9 @@ export const createUpstream = (id: string, upstream: UpstreamFields, secret: str
 export const updateUpstream = (id: string, upstream: Partial<UpstreamFields>, secret?: string) =>
   api.patch<Upstream>(`/operator/upstreams/${id}`, { body: { upstream, ...(secret === undefined ? {} : { secret }) } });
 const credentialPath = (id: string, name: string): string => `/operator/upstreams/${id}/credentials/${encodeURIComponent(name)}`;
-/** Adds the credential, or replaces its secret. */
-export const putCredential = (id: string, name: string, secret: string) =>
+export const addCredential = (id: string, name: string, secret: string) =>
+  api.put<Upstream>(credentialPath(id, name), { body: { secret, create_only: true } });
+export const rotateCredential = (id: string, name: string, secret: string) =>
   api.put<Upstream>(credentialPath(id, name), { body: { secret } });
 export const deleteCredential = (id: string, name: string) => api.delete<Upstream>(credentialPath(id, name));
 export const listTargets = (signal?: AbortSignal) => api.get<Page<RoutedTarget>>('/operator/targets', { signal });

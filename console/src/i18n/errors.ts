@@ -153,6 +153,7 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
   passkey_exists: '此通行密钥已添加。',
   model_exists: '已有模型“{id}”，请换用其他 ID。',
   upstream_exists: '已有上游“{id}”，请换用其他 ID。',
+  credential_exists: '上游“{upstream}”已有凭据“{id}”，请换用其他名称。',
   name_taken: '“{name}”已是模型“{model}”的 ID 或别名，请换用其他名称。',
   start_taken: '“{model}”已有价格在同一毫秒生效，请选择其他时间。',
   failed_precondition: '当前状态不允许此操作。',

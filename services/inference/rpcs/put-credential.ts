@@ -9,7 +9,7 @@ import { refuseManaged } from './put-upstream.js';
 
 /** Implements InferenceService.PutCredential. */
 export async function putCredential(
-  { upstreamId, credentialId, secret }: PutCredentialRequest,
+  { upstreamId, credentialId, secret, createOnly }: PutCredentialRequest,
   context: CallContext,
   { registry, store, box, clock, audit }: RpcDeps,
 ): Promise<PutCredentialResponse> {
@@ -21,6 +21,8 @@ export async function putCredential(
     upstreamId,
     (present) => {
       if (present === undefined) throw fault('no_such_id', { what: 'upstream' });
+      if (createOnly === true && present.credentials.some(({ id }) => id === credentialId))
+        throw fault('credential_exists', { upstream: upstreamId, id: credentialId }, { details: { field: 'credential_id' } });
       const added = sealed(credentialId, secret, present, clock.nowMs(), box);
       const credentials = withCredential(present.credentials, added);
       if (credentials.length > credentialsMax) throw fault('credentials_full', { max: credentialsMax });

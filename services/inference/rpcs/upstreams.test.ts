@@ -192,6 +192,29 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     });
   });
 
+  it('add a credential only if they have none of its name when the caller wants that, also when two replicas add one at once', async () => {
+    await put();
+    const replicaDb = openDatabase(database.url);
+    const replica = await start(replicaDb);
+    const add = (to: InferenceService, secret: string, credentialId = 'second') =>
+      to.putCredential({ upstreamId: 'mine', credentialId, secret, createOnly: true }, operator);
+    const outcomes = await Promise.allSettled([add(service, 'sk-of-the-first'), add(replica.service, 'sk-of-the-other')]);
+    const added = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value.upstream!.credentials[1]!.lastFour] : []));
+    const exists = { reason: 'already_exists', details: { field: 'credential_id', rule: 'credential_exists' } };
+    expect(added).toHaveLength(1);
+    for (const outcome of outcomes) if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject(exists);
+    await expect(add(service, 'sk-of-the-third')).rejects.toMatchObject(exists);
+    await expect(add(service, 'sk-of-the-third', 'default')).rejects.toMatchObject(exists);
+    const { upstreams } = await service.listUpstreams({}, operator);
+    const credentials = upstreams.find(({ id }) => id === 'mine')?.credentials.map(({ id, lastFour }) => [id, lastFour]);
+    expect(credentials).toEqual([
+      ['default', 'cret'],
+      ['second', added[0]],
+    ]);
+    await replica.stop();
+    await replicaDb.close();
+  });
+
   it('cannot be moved to another server with the stored secret', async () => {
     await put();
     const other = new URL(stub.baseUrl);

@@ -135,7 +135,8 @@ export const upstreams: Area = {
       errors: locked,
       handle: async (call, deps) => {
         const { id: upstreamId, credential: credentialId } = call.params;
-        await deps.peers.inference.putCredential({ upstreamId, credentialId, secret: call.body.secret }, call.context());
+        const { secret, create_only: createOnly } = call.body;
+        await deps.peers.inference.putCredential({ upstreamId, credentialId, secret, createOnly }, call.context());
         return shown(upstreamId, call, deps);
       },
     }),

@@ -99,5 +99,10 @@ export const UpdateUpstream = Type.Object({
   secret: optional(textOf(0, 1024)),
 });
 export const TestUpstream = Type.Object({ upstream_model: optional(textOf(1, 200)) });
-export const PutCredential = Type.Object({ secret: textOf(1, 1024) });
+export const PutCredential = Type.Object({
+  secret: textOf(1, 1024),
+  create_only: Type.Optional(
+    Type.Boolean({ description: 'Whether to fail with `already_exists` if the upstream has the credential. Default: false.' }),
+  ),
+});
 export const DeleteUpstream = Type.Object({ force: choice(['true', 'false'], 'true: even where models are routed to it.') });

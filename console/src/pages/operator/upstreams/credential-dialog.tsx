@@ -1,7 +1,7 @@
 // Adds a credential to an upstream, or rotates one.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { catalogKeys, putCredential } from '../../../api/operator-catalog.js';
+import { addCredential, catalogKeys, rotateCredential } from '../../../api/operator-catalog.js';
 import { targetsText } from '../../../i18n/operator-targets.js';
 import { useText } from '../../../i18n/text.js';
 import { FormDialog } from '../../../ui/dialog.js';
@@ -16,7 +16,8 @@ export function CredentialDialog({ upstreamId, name, onClose }: { upstreamId: st
   const [typedName, setTypedName] = useState('');
   const [secret, setSecret] = useState('');
   const save = useMutation({
-    mutationFn: () => putCredential(upstreamId, name ?? typedName.trim(), secret.trim()),
+    mutationFn: () =>
+      name === undefined ? addCredential(upstreamId, typedName.trim(), secret.trim()) : rotateCredential(upstreamId, name, secret.trim()),
     onSuccess: async () => {
       toast(t.savedNow);
       await client.invalidateQueries({ queryKey: catalogKeys.all });
