@@ -1,7 +1,7 @@
 // tollgate webhook: the endpoints to which the events of an account are posted, and the deliveries.
 import { Command, InvalidArgumentError } from 'commander';
 import { type Notification, NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
-import { type WebhookEndpoint, WebhookEndpointState } from '#proto/auth/v1/webhooks.js';
+import { UpdateWebhookEndpointRequest, type WebhookEndpoint } from '#proto/auth/v1/webhooks.js';
 import { webhookEventTypes } from '#rules/webhook-events.js';
 import { chooseAccount, withAccount } from '../options/accounts.js';
 import type { Cli } from '../cli.js';
@@ -62,22 +62,22 @@ export function webhookCommand(cli: Cli): Command {
     .option('--enable', 'send events to it again')
     .option('--disable', 'send no events to it')
     .action((endpointId: string, options: Settings) =>
-      cli.withServices(async (services) => {
-        const accountId = await chooseAccount(services.auth, options.account);
-        const before = await findEndpoint(services, accountId, endpointId);
-        const isEnabled = before.state === WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_ENABLED;
-        const { endpoint } = await services.webhooks.updateWebhookEndpoint(
-          {
-            accountId,
-            endpointId,
-            url: options.url ?? before.url,
-            description: options.description ?? before.description,
-            eventTypes: options.event ?? before.eventTypes,
-            enabled: options.enable === true || (isEnabled && options.disable !== true),
-            language: before.language,
-          },
-          operatorCall(),
-        );
+      cli.withServices(async ({ auth, webhooks }) => {
+        const { url, description, event, enable, disable } = options;
+        const updateMask = [
+          ...(url === undefined ? [] : ['url']),
+          ...(description === undefined ? [] : ['description']),
+          ...(event === undefined ? [] : ['event_types']),
+          ...(enable === true || disable === true ? ['enabled'] : []),
+        ];
+        if (updateMask.length === 0)
+          throw new CliError('No change was specified.', {
+            fix: 'Specify --url, --event, --description, --enable or --disable.',
+            exitCode: 2,
+          });
+        const accountId = await chooseAccount(auth, options.account);
+        const request = UpdateWebhookEndpointRequest.fromPartial({ accountId, endpointId, url, description, eventTypes: event ?? [] });
+        const { endpoint } = await webhooks.updateWebhookEndpoint({ ...request, enabled: enable === true, updateMask }, operatorCall());
         cli.out.show(endpointView, endpoint!);
       }),
     );
@@ -165,11 +165,4 @@ function showDelivery(cli: Cli, delivery: Notification): void {
 
 async function endpointsOf({ webhooks }: Services, accountId: string): Promise<WebhookEndpoint[]> {
   return (await webhooks.listWebhookEndpoints({ accountId }, operatorCall())).endpoints;
-}
-
-async function findEndpoint(services: Services, accountId: string, endpointId: string): Promise<WebhookEndpoint> {
-  const found = (await endpointsOf(services, accountId)).find(({ id }) => id === endpointId);
-  if (found === undefined)
-    throw new CliError('There is no webhook endpoint with this id.', { fix: 'See `tollgate webhook list` for the ids.' });
-  return found;
 }

@@ -256,6 +256,14 @@ describe.each(modes)('alerts, %s', (mode) => {
       { type: 'key.revoked', account_id: accountId, data: { key_id: key } },
       { type: 'price.published', account_id: null, data: { model: 'sandbox/echo', effective_from: '2100-01-01T00:00:00.000Z' } },
     ]);
+    // A change concerns the given settings only, so an endpoint that was disabled meanwhile stays disabled.
+    const change = (...words: string[]) => system.json<object>('webhook', 'update', id, ...words, '--account', accountId);
+    expect(await change('--disable')).toMatchObject({ state: 'disabled', url: `${hook.url}/changes` });
+    expect(await change('--url', `${hook.url}/other`)).toMatchObject({ state: 'disabled', url: `${hook.url}/other` });
+    const patched = await developer.must('PATCH', `${account}/webhooks/${id}`, { description: 'For changes.' }, 200);
+    expect(patched).toMatchObject({ state: 'disabled', url: `${hook.url}/other`, description: 'For changes.' });
+    expect(await change('--enable')).toMatchObject({ state: 'enabled', description: 'For changes.' });
+    expect((await system.tryCli('webhook', 'update', id, '--account', accountId)).code).toBe(2);
     await system.cli('webhook', 'delete', id, '--account', accountId);
     expect((await system.cli('webhook', 'list', '--account', accountId)).includes(id)).toBe(false);
   });

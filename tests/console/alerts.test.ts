@@ -169,6 +169,25 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     await page.close();
   });
 
+  it('leave an endpoint disabled that was disabled while its form was open', async () => {
+    const page = await owner.open(`/accounts/${accountId}/webhooks`);
+    const { id } = await system.json<{ id: string }>('webhook', 'list', '--account', accountId);
+    const act = async (name: string): Promise<void> => {
+      await page.getByRole('button', { name: `Actions for ${hook.url}/events` }).click();
+      await page.getByRole('menuitem', { name }).click();
+    };
+    const table = page.getByRole('table', { name: 'Webhooks' });
+    await act('Edit');
+    await system.cli('webhook', 'update', id, '--disable', '--account', accountId);
+    await page.getByLabel('Description').fill('Billing');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await table.getByText('Billing').waitFor();
+    await table.getByText('Disabled').waitFor();
+    await act('Enable');
+    await table.getByText('Enabled').waitFor();
+    await page.close();
+  });
+
   it('show a banner on every page only while the balance is low', async () => {
     mail.refused.clear();
     const page = await owner.open(`/accounts/${accountId}/keys`);

@@ -17,7 +17,7 @@ export const listWebhooks = (accountId: string, signal?: AbortSignal): Promise<{
   api.get(of(accountId), { signal });
 export const createWebhook = (accountId: string, body: CreateWebhook): Promise<WebhookSecret> => api.post(of(accountId), { body });
 export const updateWebhook = (accountId: string, id: string, body: UpdateWebhook): Promise<WebhookEndpoint> =>
-  api.put(`${of(accountId)}/${id}`, { body });
+  api.patch(`${of(accountId)}/${id}`, { body });
 export const deleteWebhook = (accountId: string, id: string): Promise<void> => api.delete(`${of(accountId)}/${id}`);
 /** The previous secret also signs for a day. */
 export const rotateWebhook = (accountId: string, id: string): Promise<WebhookSecret> =>

@@ -4,6 +4,7 @@ import { orNull } from '../render/values.js';
 import { renderEndpoint, renderWebhookDelivery } from '../render/webhooks.js';
 import {
   CreateWebhook,
+  ReplaceWebhook,
   RotateWebhook,
   TestWebhook,
   UpdateWebhook,
@@ -17,6 +18,7 @@ import {
 import { permissionsOf } from '../session/access.js';
 import { languageOf } from '../session/session.js';
 import { type Area, type Call, created, done, ok, operation } from '../table/operation.js';
+import { updateMaskOf } from '../table/update-mask.js';
 
 const secretOnce = 'This is the only answer that contains the secret.';
 const overlapSeconds = 86_400;
@@ -62,12 +64,28 @@ export const webhooks: Area = {
       summary: 'Replace the settings of an endpoint. Disabling it withdraws its pending deliveries.',
       who: 'change keys',
       scope: 'webhooks:write',
-      body: UpdateWebhook,
+      body: ReplaceWebhook,
       answers: [ok(WebhookEndpoint)],
       handle: async ({ ctx, accountId, params, body, context }, { peers }) => {
         const { url, description, event_types: eventTypes, enabled } = body;
         const settings = { url, description: description ?? '', eventTypes, enabled, language: languageOf(ctx) };
         const request = { accountId, endpointId: params.endpoint, ...settings };
+        const { endpoint } = await peers.webhooks.updateWebhookEndpoint(request, context());
+        return renderEndpoint(endpoint!);
+      },
+    }),
+    operation({
+      method: 'PATCH',
+      path: '/accounts/{account}/webhooks/{endpoint}',
+      summary: 'Change an endpoint: absent fields are unchanged. Disabling it withdraws its pending deliveries.',
+      who: 'change keys',
+      scope: 'webhooks:write',
+      body: UpdateWebhook,
+      answers: [ok(WebhookEndpoint)],
+      handle: async ({ ctx, accountId, params, body, context }, { peers }) => {
+        const { url = '', description, event_types: eventTypes = [], enabled = false } = body;
+        const settings = { url, description: description ?? '', eventTypes, enabled, language: languageOf(ctx) };
+        const request = { accountId, endpointId: params.endpoint, ...settings, updateMask: [...updateMaskOf(body), 'language'] };
         const { endpoint } = await peers.webhooks.updateWebhookEndpoint(request, context());
         return renderEndpoint(endpoint!);
       },

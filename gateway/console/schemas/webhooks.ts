@@ -31,7 +31,9 @@ const settings = {
 };
 export const CreateWebhook = Type.Object(settings);
 export type CreateWebhook = Static<typeof CreateWebhook>;
-export const UpdateWebhook = Type.Object({ ...settings, enabled: Type.Boolean() });
+export const ReplaceWebhook = Type.Object({ ...settings, enabled: Type.Boolean() });
+/** Absent fields are unchanged. */
+export const UpdateWebhook = Type.Partial(ReplaceWebhook);
 export type UpdateWebhook = Static<typeof UpdateWebhook>;
 export const RotateWebhook = Type.Object({
   overlap_seconds: optional(

@@ -13,11 +13,25 @@ export function checkedSettings(
   { url, description, eventTypes }: Pick<WebhookEndpoint, 'url' | 'description' | 'eventTypes'>,
   allowPrivateNetwork: boolean,
 ): Pick<WebhookEndpoint, 'url' | 'description' | 'eventTypes'> {
+  return {
+    description: checkedDescription(description),
+    eventTypes: checkedEventTypes(eventTypes),
+    url: checkedUrl(url, allowPrivateNetwork),
+  };
+}
+
+/** Returns a description. */
+export function checkedDescription(description: string): string {
   if ([...description].length > descriptionCharsMax || /\p{Cc}/u.test(description))
     throw fieldFault('description', 'printable', { max: descriptionCharsMax });
+  return description;
+}
+
+/** Returns the types of events that an endpoint receives. */
+export function checkedEventTypes(eventTypes: string[]): string[] {
   const isDistinct = new Set(eventTypes).size === eventTypes.length;
   if (eventTypes.length === 0 || !isDistinct || !eventTypes.every(isEventType)) throw fieldFault('event_types', 'some_distinct_known');
-  return { url: checkedUrl(url, allowPrivateNetwork), description, eventTypes };
+  return eventTypes;
 }
 
 /** Returns a type of event. */
@@ -31,7 +45,7 @@ function isEventType(type: string): type is WebhookEventType {
 }
 
 /** Returns the address in its normalized form. Host names are checked when the connection is made. */
-function checkedUrl(text: string, allowPrivateNetwork: boolean): string {
+export function checkedUrl(text: string, allowPrivateNetwork: boolean): string {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) throw fieldFault('url', 'http_url');
   if (url.username !== '' || url.password !== '') throw fieldFault('url', 'no_credentials');

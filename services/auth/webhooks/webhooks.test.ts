@@ -457,6 +457,35 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     expect(await endpoints()).toEqual([]);
   });
 
+  it('are changed in the fields of a mask only, whatever else its caller knew of them', async () => {
+    const { endpoint } = await create();
+    await update(endpoint!, { enabled: false });
+    const change = (fields: Partial<WebhookEndpoint>, updateMask: string[], isEnabled = true) =>
+      auth.webhooks.updateWebhookEndpoint(
+        { ...endpoint!, ...fields, accountId: account.id, endpointId: endpoint!.id, enabled: isEnabled, updateMask },
+        operator,
+      );
+    await Promise.all([
+      change({ url: other.url, language: 'zh' }, ['url']),
+      change({ description: 'billing' }, ['description']),
+      change({ eventTypes: ['funds.added'] }, ['event_types']),
+    ]);
+    const kept = { url: other.url, description: 'billing', eventTypes: ['funds.added'], language: 'en' };
+    expect(await endpoints()).toMatchObject([{ ...kept, state: WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_DISABLED }]);
+    await change({}, ['enabled']);
+    expect(await endpoints()).toMatchObject([{ ...kept, state: WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_ENABLED }]);
+    other.answer = (response) => void response.writeHead(410).end();
+    await publish('funds.added');
+    const failedState = { state: WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_FAILED };
+    await eventually(async () => ((await endpoints())[0]!.state === failedState.state ? true : undefined));
+    expect((await change({ description: '' }, ['description'])).endpoint).toMatchObject(failedState);
+    expect((await change({}, ['enabled'], false)).endpoint).toMatchObject(failedState);
+    for (const mask of [[], ['state']]) {
+      await expect(change({}, mask)).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'update_mask' } });
+    }
+    await expect(change({ url: 'ftp://elsewhere' }, ['url'])).rejects.toMatchObject({ details: { field: 'url' } });
+  });
+
   it('count the failures of an endpoint from the change of its address on', async () => {
     receiver.answer = (response) => void response.writeHead(500).end();
     const { endpoint } = await create();

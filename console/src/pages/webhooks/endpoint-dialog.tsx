@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { type WebhookEventType, webhookEventTypes } from '#rules/webhook-events.js';
 import { createWebhook, updateWebhook, type WebhookEndpoint } from '../../api/webhooks.js';
 import { gatewayUrl } from '../../base.js';
+import { differing } from '../../format/differing.js';
 import { commonText } from '../../i18n/common.js';
 import { useText } from '../../i18n/text.js';
 import { webhooksText } from '../../i18n/webhooks.js';
@@ -35,7 +36,7 @@ export function EndpointDialog({
     mutationFn: async () => {
       const settings = { url: url.trim(), description, event_types: [...types] };
       if (endpoint === undefined) return (await createWebhook(account.id, settings)).secret;
-      await updateWebhook(account.id, endpoint.id, { ...settings, enabled: endpoint.state === 'enabled' });
+      await updateWebhook(account.id, endpoint.id, differing(endpoint, settings));
       return undefined;
     },
     onSuccess: onSaved,

@@ -124,13 +124,7 @@ function EndpointTable({
   const [t, common] = [useText(webhooksText), useText(commonText)];
   const account = useAccount();
   const toggle = useMutation({
-    mutationFn: (endpoint: WebhookEndpoint) =>
-      updateWebhook(account.id, endpoint.id, {
-        url: endpoint.url,
-        description: endpoint.description,
-        event_types: endpoint.event_types,
-        enabled: endpoint.state !== 'enabled',
-      }),
+    mutationFn: ({ id, state }: WebhookEndpoint) => updateWebhook(account.id, id, { enabled: state !== 'enabled' }),
     onSuccess: onChanged,
   });
   return (

@@ -1,5 +1,6 @@
-// UpdateWebhookEndpoint: replaces the settings of an endpoint.
+// UpdateWebhookEndpoint: changes settings of an endpoint.
 import { changedFields } from '#kit/audit/audit-event.js';
+import { checkedUpdateMask } from '#kit/rpc/update-mask.js';
 import type { CallContext } from '#client/call-context.js';
 import {
   type UpdateWebhookEndpointRequest,
@@ -11,11 +12,13 @@ import { mailLanguage } from '#rules/mail-language.js';
 import { finding } from '#rules/finding-sentences.js';
 import { accountIdBytes, endpointIdBytes } from '../../requests/fields.js';
 import type { WebhookDeps } from '../deps.js';
-import { checkedSettings } from '../fields.js';
+import { checkedDescription, checkedEventTypes, checkedUrl } from '../fields.js';
 
 const { WEBHOOK_ENDPOINT_STATE_ENABLED: enabled, WEBHOOK_ENDPOINT_STATE_DISABLED: disabled } = WebhookEndpointState;
 
-/** Raises invalid_request and not_found. */
+const fields = ['url', 'description', 'event_types', 'enabled', 'language'] as const;
+
+/** Changes the fields of the mask, or all. Raises invalid_request and not_found. */
 export async function updateWebhookEndpoint(
   request: UpdateWebhookEndpointRequest,
   context: CallContext,
@@ -24,22 +27,19 @@ export async function updateWebhookEndpoint(
   const { accountId } = request;
   accountIdBytes(accountId);
   const id = endpointIdBytes(request.endpointId);
-  const settings = checkedSettings(request, config.privateWebhooks);
+  const mask = request.updateMask === undefined ? new Set(fields) : checkedUpdateMask(request.updateMask, fields);
+  const settings: Partial<WebhookEndpoint> = {};
+  if (mask.has('url')) settings.url = checkedUrl(request.url, config.privateWebhooks);
+  if (mask.has('description')) settings.description = checkedDescription(request.description);
+  if (mask.has('event_types')) settings.eventTypes = checkedEventTypes(request.eventTypes);
+  if (mask.has('language')) settings.language = mailLanguage(request.language);
   const nowMs = clock.nowMs();
   const endpoint = await db.transaction(async (tx) => {
     const before = await endpoints.locked(tx, accountId, id);
+    const state = mask.has('enabled') ? stateAfter(before.state, request.enabled) : before.state;
+    const after = { ...before, ...settings, state, updatedAtMs: BigInt(nowMs) };
     // What failed at another address, or before the endpoint was disabled, says nothing about it now.
-    const isRestarted = (request.enabled && before.state !== enabled) || settings.url !== before.url;
-    // An endpoint that failed stays so until it is enabled.
-    const state = request.enabled ? enabled : before.state === enabled ? disabled : before.state;
-    const after = {
-      ...before,
-      ...settings,
-      state,
-      failingSinceMs: isRestarted ? 0n : before.failingSinceMs,
-      language: mailLanguage(request.language),
-      updatedAtMs: BigInt(nowMs),
-    };
+    if ((state === enabled && before.state !== enabled) || after.url !== before.url) after.failingSinceMs = 0n;
     const changed = changedFields(detailOf(before), detailOf(after));
     if (changed === undefined) return before;
     await endpoints.update(tx, after);
@@ -50,6 +50,12 @@ export async function updateWebhookEndpoint(
     return after;
   });
   return { endpoint };
+}
+
+/** Returns the state of an endpoint that a user enables or disables. One that failed stays so until it is enabled. */
+function stateAfter(before: WebhookEndpointState, isEnabled: boolean): WebhookEndpointState {
+  if (isEnabled) return enabled;
+  return before === enabled ? disabled : before;
 }
 
 function detailOf({ url, description, eventTypes, state, language }: WebhookEndpoint): object {

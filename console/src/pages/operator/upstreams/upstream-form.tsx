@@ -5,6 +5,7 @@ import { catalogKeys, createUpstream, updateUpstream, type Upstream, type Upstre
 import { commonText } from '../../../i18n/common.js';
 import { upstreamDialogsText } from '../../../i18n/operator-upstream-dialogs.js';
 import { upstreamsText } from '../../../i18n/operator-upstreams.js';
+import { differing } from '../../../format/differing.js';
 import { useText } from '../../../i18n/text.js';
 import { FormDialog } from '../../../ui/dialog.js';
 import { CheckField, SelectField, TextField } from '../../../ui/field.js';
@@ -156,13 +157,6 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
 function changesOf(before: UpstreamFields, after: UpstreamFields): Partial<UpstreamFields> {
   const { limits, ...fields } = differing(before, after);
   return limits === undefined ? fields : { ...fields, limits: differing(before.limits ?? {}, limits) };
-}
-
-function differing<F extends object>(before: F, after: F): Partial<F> {
-  const names = Object.keys(after) as (keyof F)[];
-  return Object.fromEntries(
-    names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name])).map((name) => [name, after[name]]),
-  ) as Partial<F>;
 }
 
 function fieldsOf({
