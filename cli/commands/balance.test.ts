@@ -118,11 +118,13 @@ describe('a balance', () => {
     );
   });
 
-  it('has a limit of the holds that are listed, which is not passed over in silence', async () => {
+  it('lists holds page by page, and says how to continue when there are more', async () => {
     const listed = (...args: string[]) => tollgate(gateway, ['balance', 'holds', ...args]);
     expect(await listed()).toMatchObject({ code: 0, stderr: '' });
     const some = await listed('--limit', '2');
-    expect([some.stdout.trim().split('\n').length, some.stderr]).toEqual([3, expect.stringContaining('There may be more')]);
+    expect([some.stdout.trim().split('\n').length, some.stderr]).toEqual([3, expect.stringContaining('add --page 2 to continue')]);
+    const rest = await listed('--page', '2');
+    expect([rest.stdout.trim().split('\n')[1], rest.stderr]).toEqual([expect.stringContaining('req_2'), '']);
   });
 
   it('is verified, and a drift is an error', async () => {

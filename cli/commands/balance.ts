@@ -7,13 +7,11 @@ import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
 import { CliError, isOutcomeUnknown } from '../errors.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
-import { parseAmount, parseCount, parsePositiveAmount } from '../options/parse.js';
+import { parseAmount, parsePositiveAmount } from '../options/parse.js';
 import { balanceView, depositSources, driftView, entryView, holdView, isRight, signedAmount, verificationView } from '../views/balance.js';
 
 // Rebuilding all balances reads the whole journal.
 const verifyTimeoutMs = 10 * 60_000;
-/** The maximum number of open holds that the ledger returns. */
-const holdsMax = 1000;
 
 interface AccountOption {
   readonly account?: string;
@@ -127,16 +125,15 @@ export function balanceCommand(cli: Cli): Command {
       }),
     );
 
-  withAccount(balance.command('holds'))
+  withPaging(withAccount(balance.command('holds')))
     .description('List funds held for calls in flight, oldest first.')
-    .option('--limit <count>', 'the maximum number', (text) => parseCount(text, 1, holdsMax), 100)
-    .action((options: AccountOption & { limit: number }) =>
+    .action((options: AccountOption & PageOptions) =>
       cli.withServices(async ({ auth, ledger }) => {
         const accountId = await chooseAccount(auth, options.account);
-        const { holds } = await ledger.listOpenHolds({ accountId, pageSize: options.limit }, operatorCall());
-        cli.out.list(holdView, holds);
-        if (holds.length === options.limit)
-          cli.out.aside(`There may be more: the limit is ${options.limit}, and can be up to ${holdsMax}.`);
+        await listPages(cli, holdView, options, async (pageSize, pageToken) => {
+          const response = await ledger.listOpenHolds({ accountId, pageSize, pageToken }, operatorCall());
+          return { items: response.holds, nextPageToken: response.nextPageToken };
+        });
       }),
     );
 

@@ -58,6 +58,7 @@ import {
   Hold,
   LedgerServiceDefinition,
   type ListBudgetSpendRequest,
+  type ListOpenHoldsRequest,
   RedemptionCode,
   RedemptionCodeState,
   type RefundRequest,
@@ -462,9 +463,11 @@ function ledger(state: FakeState): object {
       state.lastRefundRequest = request;
       return book({ ...request, amountNanoUsd: request.amountNanoUsd ?? 100n, linkedEntryId: '' }, EntryKind.ENTRY_KIND_REFUND);
     },
-    listOpenHolds: async ({ pageSize }: { pageSize: number }) => ({
-      holds: Array.from({ length: Math.min(3, pageSize) }, (_, index) => Hold.fromPartial({ id: `req_${index}` })),
-    }),
+    listOpenHolds: async ({ pageSize, pageToken }: ListOpenHoldsRequest) => {
+      const end = Number(pageToken) + pageSize;
+      const holds = Array.from({ length: 3 }, (_, index) => Hold.fromPartial({ id: `req_${index}` })).slice(Number(pageToken), end);
+      return { holds, nextPageToken: end < 3 ? String(end) : '' };
+    },
     getHold: async ({ holdId }: { holdId: string }) => {
       if (state.refundedNanoUsd === undefined) throw new AppError('not_found', `There is no hold ${holdId}.`);
       return { hold: Hold.fromPartial({ id: holdId, refundedNanoUsd: state.refundedNanoUsd }) };

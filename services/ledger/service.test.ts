@@ -266,10 +266,28 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
       ids.push((await ledger.service.hold(holdRequest(customer, 10n))).hold!.id);
     }
     await ledger.service.settle(settleRequest(customer, ids[1]!, 0n));
-    const list = async (limit: number) =>
-      (await ledger.service.listOpenHolds({ accountId: customer.accountId, pageSize: limit })).holds.map((hold) => hold.id);
-    expect(await list(0)).toEqual([ids[0], ids[2]]);
-    expect(await list(1)).toEqual([ids[0]]);
+    const list = async (pageSize: number, pageToken = '') => {
+      const { holds, nextPageToken } = await ledger.service.listOpenHolds({ accountId: customer.accountId, pageSize, pageToken });
+      return { ids: holds.map((hold) => hold.id), nextPageToken };
+    };
+    expect(await list(0)).toEqual({ ids: [ids[0], ids[2]], nextPageToken: '' });
+    expect(await list(2)).toEqual({ ids: [ids[0], ids[2]], nextPageToken: '' });
+    const first = await list(1);
+    expect(first.ids).toEqual([ids[0]]);
+    // Two holds of the same millisecond, and one that ends between two pages.
+    const same = [
+      (await ledger.service.hold(holdRequest(customer, 10n))).hold!.id,
+      (await ledger.service.hold(holdRequest(customer, 10n))).hold!.id,
+    ];
+    await ledger.service.settle(settleRequest(customer, ids[0]!, 0n));
+    const later: string[] = [];
+    let { nextPageToken } = first;
+    while (nextPageToken !== '') {
+      const page = await list(1, nextPageToken);
+      later.push(...page.ids);
+      ({ nextPageToken } = page);
+    }
+    expect(later).toEqual([ids[2]!, ...same].toSorted());
   });
 
   it('pages through the journal without repeating or missing an entry while entries are added', async () => {

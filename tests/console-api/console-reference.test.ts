@@ -69,7 +69,7 @@ describe.each(browserModes)('the document of the console’s API, %s', (mode) =>
     disconnect.abort();
     await settled(system, accountId, 1);
     expect(await operator.get(`${account}/usage/records/${requestId}/hold`)).toMatchObject({ state: 'settled' });
-    expect(await operator.get(`${account}/holds`)).toEqual({ data: [] });
+    expect(await operator.get(`${account}/holds`)).toEqual({ data: [], next: null });
   });
 
   it('matches the responses to calls from the playground, whole and streamed', async () => {

@@ -10,6 +10,7 @@ import { expectSoon, newMember, type Page, type Person, pressTwice, settledPage,
 import { addMember, signedIn } from '../support/clients/console.js';
 import { eventually } from '../support/systems/process.js';
 import { browserModes, startSystem, type System } from '../support/systems/system.js';
+import { holdCalls } from './past-calls.js';
 import { type SampleAccount, createSampleAccount } from './sample-account.js';
 
 interface BalanceFigures {
@@ -115,6 +116,22 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     leaving.abort();
     await page.getByText('No call is in flight').waitFor();
     await eventually(async () => ((await figure(page, 'Held')) === '$0.00' ? true : undefined));
+    await page.close();
+  });
+
+  it('list all holds, page by page', async () => {
+    const release = await holdCalls(system, sample, 203);
+    const page = await open('/billing');
+    try {
+      const rows = page.getByRole('table', { name: 'Held for calls in flight' }).locator('tbody tr');
+      await expectSoon(async () => expect(await rows.count()).toBe(200));
+      await page.getByRole('button', { name: 'Load more' }).click();
+      await expectSoon(async () => expect(await rows.count()).toBe(203));
+    } finally {
+      await release();
+    }
+    await page.reload();
+    await page.getByText('No call is in flight').waitFor();
     await page.close();
   });
 

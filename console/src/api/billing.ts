@@ -21,8 +21,9 @@ export const lineKinds = [
 
 const of = (accountId: string): string => `/accounts/${accountId}`;
 
-export const listHolds = (accountId: string, signal?: AbortSignal): Promise<{ readonly data: readonly Hold[] }> =>
-  api.get(`${of(accountId)}/holds`, { query: { limit: 200 }, signal });
+/** Oldest first. */
+export const listHolds = (accountId: string, cursor: string | null, signal?: AbortSignal): Promise<Page<Hold>> =>
+  api.get(`${of(accountId)}/holds`, { query: { limit: 200, cursor }, signal });
 
 /** Newest first. */
 export const listStatements = (accountId: string, cursor: string | null, signal?: AbortSignal): Promise<Page<Statement>> =>

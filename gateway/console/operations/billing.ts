@@ -18,7 +18,6 @@ import {
   EntryList,
   GetStatement,
   HoldList,
-  ListHolds,
   Posted,
   Receipt,
   RedeemCode,
@@ -53,14 +52,14 @@ export const billing: Area = {
     operation({
       method: 'GET',
       path: '/accounts/{account}/holds',
-      summary: 'List the funds held for calls in flight.',
+      summary: 'List the funds held for calls in flight, oldest first.',
       who: 'look',
       scope: 'billing:read',
-      query: ListHolds,
+      paged: true,
       answers: [ok(HoldList)],
       handle: async ({ accountId, page, context }, { peers }) => {
-        const { holds } = await peers.ledger.listOpenHolds({ accountId, pageSize: page.pageSize }, context());
-        return { data: holds.map(renderHold) };
+        const { holds, nextPageToken } = await peers.ledger.listOpenHolds({ accountId, ...page }, context());
+        return { data: holds.map(renderHold), next: orNull(nextPageToken) };
       },
     }),
     operation({

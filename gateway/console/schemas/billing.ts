@@ -1,6 +1,6 @@
 // Balance and billing of an account.
 import { type Static, Type } from 'typebox';
-import { allOf, choice, Count, Limit, listOf, nullable, parameter, Text, textOf, Time, Usd, usd, view } from './shapes.js';
+import { choice, Count, listOf, nullable, parameter, Text, textOf, Time, Usd, usd, view } from './shapes.js';
 import { entryKinds } from './words.js';
 
 const balanceFields = {
@@ -24,8 +24,7 @@ export const holdFields = { request_id: Text, key_id: Text, amount_usd: Usd, use
 /** Funds held for a call in flight. */
 export const Hold = view('Hold', holdFields);
 export type Hold = Static<typeof Hold>;
-export const HoldList = allOf(Hold);
-export const ListHolds = Type.Object({ limit: Limit });
+export const HoldList = listOf(Hold);
 
 /** An entry of the journal. */
 export const Entry = view('Entry', {

@@ -1,9 +1,13 @@
 // Page tokens: opaque places between two pages of holds or entries.
 import { fieldFault } from '#client/errors/fault.js';
+import { idFromBytes, idToBytes } from '#kit/id.js';
 import type { EntryPlace, HoldPlace } from '../store/pages.js';
+import type { OpenHoldPlace } from '../store/reads.js';
 
 const slotBytes = 2;
 const holdBytes = slotBytes + 16 + 16;
+const msBytes = 8;
+const openHoldBytes = msBytes + 16;
 const entryBytes = slotBytes + 16 + 8;
 
 /** Returns the token of the page after this place; empty when there is none. */
@@ -21,6 +25,21 @@ export function holdPlace(token: string): HoldPlace | undefined {
   if (token === '') return undefined;
   const bytes = bytesOfToken(token, holdBytes);
   return { slot: bytes.readUInt16BE(), id: bytes.subarray(slotBytes, slotBytes + 16), account: bytes.subarray(slotBytes + 16) };
+}
+
+/** Returns the token of the page after this open hold. */
+export function openHoldToken({ createdAtMs, id }: OpenHoldPlace): string {
+  const bytes = Buffer.alloc(openHoldBytes);
+  bytes.writeBigInt64BE(BigInt(createdAtMs));
+  idToBytes('req', id)!.copy(bytes, msBytes);
+  return bytes.toString('base64url');
+}
+
+/** Returns the place of a token; undefined for the empty one. Raises invalid_request. */
+export function openHoldPlace(token: string): OpenHoldPlace | undefined {
+  if (token === '') return undefined;
+  const bytes = bytesOfToken(token, openHoldBytes);
+  return { createdAtMs: Number(bytes.readBigInt64BE()), id: idFromBytes('req', bytes.subarray(msBytes)) };
 }
 
 /** Returns the token of the page after this place; empty when there is none. */

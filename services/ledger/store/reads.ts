@@ -34,6 +34,9 @@ export interface HoldName {
   readonly holdId: string;
 }
 
+/** Holds the place after an open hold, among those of its account. */
+export type OpenHoldPlace = Pick<HoldRecord, 'createdAtMs' | 'id'>;
+
 /** Reads from a database. */
 export class Reads {
   constructor(private readonly db: Database) {}
@@ -104,14 +107,21 @@ export class Reads {
   }
 
   /** Returns the open holds of an account, oldest first. Scans all open holds, of which there are as many as calls in flight. */
-  async openHolds(accountId: string, limit: number): Promise<HoldRecord[]> {
-    const rows: Row[] = await this.db
+  async openHolds(accountId: string, after: OpenHoldPlace | undefined, limit: number): Promise<HoldRecord[]> {
+    const query = this.db
       .knex('hold')
       .select(...holdTable.columns)
       .whereRaw(isOpen)
-      .where(accountColumns(accountId, this.db.engine))
-      .orderBy(['created_at_ms', 'id'])
-      .limit(limit);
+      .where(accountColumns(accountId, this.db.engine));
+    if (after !== undefined) {
+      const { createdAtMs, id } = after;
+      query.where((later) =>
+        later
+          .where('created_at_ms', '>', createdAtMs)
+          .orWhere((same) => same.where({ created_at_ms: createdAtMs }).where('id', '>', bytesOf('req', id))),
+      );
+    }
+    const rows: Row[] = await query.orderBy(['created_at_ms', 'id']).limit(limit);
     return rows.map((row) => toHold(holdTable.valuesOf(row)));
   }
 

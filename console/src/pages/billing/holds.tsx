@@ -1,32 +1,29 @@
 // The funds held by calls in flight, live.
-import { useQuery } from '@tanstack/react-query';
 import { listHolds } from '../../api/billing.js';
 import { billingText } from '../../i18n/billing.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { liveMs } from '../../session/queries.js';
 import { Card, Section } from '../../ui/layout.js';
-import { Fetched } from '../../ui/query.js';
 import { DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
-import { billingKey, KeyLink, useSeconds } from './parts.js';
+import { billingKey, KeyLink, Listed, useSeconds } from './parts.js';
 
 export function Holds() {
   const t = useText(billingText);
   const account = useAccount();
   useSeconds();
-  const query = useQuery({
-    queryKey: billingKey(account.id, 'holds'),
-    queryFn: ({ signal }) => listHolds(account.id, signal),
-    refetchInterval: liveMs,
-  });
   return (
     <Section title={t.holds} description={t.holdsAbout}>
-      <Fetched query={query}>
-        {({ data: holds }) =>
-          holds.length === 0 ? (
-            <p className="text-soft">{t.noHolds}</p>
-          ) : (
+      <Listed
+        queryKey={billingKey(account.id, 'holds')}
+        fetch={(cursor, signal) => listHolds(account.id, cursor, signal)}
+        refetchInterval={liveMs}
+      >
+        {(pages) => {
+          const holds = pages.flatMap(({ data }) => data);
+          if (holds.length === 0) return <p className="text-soft">{t.noHolds}</p>;
+          return (
             <Card flush>
               <DataTable
                 caption={t.holds}
@@ -42,9 +39,9 @@ export function Holds() {
                 ]}
               />
             </Card>
-          )
-        }
-      </Fetched>
+          );
+        }}
+      </Listed>
     </Section>
   );
 }
