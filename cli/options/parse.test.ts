@@ -57,6 +57,15 @@ describe('times', () => {
   it.each(['', 'soon', '30', '2027-02-30', '2027-13-01', '2027-01-31T25:00', '31.01.2027', '-1d'])('are rejected: %p', (text) => {
     expect(() => parseInstant(text, nowMs, 'ahead')).toThrow('2027-01-31');
   });
+
+  it.each([
+    ['1969-12-31', 'back'],
+    ['999999w', 'back'],
+    ['999999w', 'ahead'],
+    ['9999-12-31T23:59-01:00', 'ahead'],
+  ] as const)('are rejected before 1970 and after 9999: %p %s', (text, direction) => {
+    expect(() => parseInstant(text, nowMs, direction)).toThrow('Specify a time from 1970 to 9999.');
+  });
 });
 
 describe('time limits', () => {

@@ -6,6 +6,9 @@ import { nearMatch } from '#kit/config/settings.js';
 import type { ModelPermission } from '#proto/auth/v1/auth.js';
 import { amountNanoUsdMax, formatUsd, limitNanoUsdMax, parseUsd } from '#rules/money.js';
 
+/** The end of the year 9999. */
+const instantMsMax = 253_402_300_799_999;
+
 const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs };
 
 /** Returns the nano-USD of an amount such as "5" or "-0.25". */
@@ -58,12 +61,17 @@ export function parseInstant(text: string, nowMs: number, direction: 'ahead' | '
   const relative = /^(\d{1,6})([smhdw])$/.exec(text);
   if (relative !== null) {
     const lengthMs = Number(relative[1]) * unitMs[relative[2]!]!;
-    return BigInt(direction === 'ahead' ? nowMs + lengthMs : nowMs - lengthMs);
+    return checkedInstant(direction === 'ahead' ? nowMs + lengthMs : nowMs - lengthMs);
   }
   const ms = parseIso(text);
   if (ms === undefined) {
     throw new InvalidArgumentError('Specify a date or time such as 2027-01-31 or 2027-01-31T12:00Z, or a duration such as 30d or 12h.');
   }
+  return checkedInstant(ms);
+}
+
+function checkedInstant(ms: number): bigint {
+  if (ms < 0 || ms > instantMsMax) throw new InvalidArgumentError('Specify a time from 1970 to 9999.');
   return BigInt(ms);
 }
 

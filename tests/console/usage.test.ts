@@ -199,6 +199,10 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
       '2026-11-01',
       '2026-11-01',
     ]);
+    // A year that was typed with a digit too many.
+    await page.getByLabel('First day').fill('20266-10-31');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    expect(await page.getByLabel('First day').evaluate((field: HTMLInputElement) => field.validity.rangeOverflow)).toBe(true);
     await page.getByLabel('First day').fill('2026-10-31');
     await page.getByRole('button', { name: 'Apply' }).click();
     await page.waitForURL(/from=2026-10-31T04/);

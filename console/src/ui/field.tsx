@@ -58,6 +58,9 @@ export function Field({
   );
 }
 
+/** The browser refuses later dates, whose year most likely has a digit too many. After the last day of a range there is another day. */
+const dateMax: Readonly<Record<string, string>> = { date: '9999-12-30', 'datetime-local': '9999-12-30T23:59' };
+
 /** A one-line text field. */
 export function TextField({
   label,
@@ -70,7 +73,7 @@ export function TextField({
 }: FieldProps & Omit<ComponentProps<'input'>, 'className' | 'id'>) {
   return (
     <Field {...{ label, hint, error, optional, className, hideLabel }}>
-      {(ids) => <input {...ids} className="control" type="text" autoComplete="off" {...rest} />}
+      {(ids) => <input {...ids} className="control" type="text" autoComplete="off" max={dateMax[rest.type ?? '']} {...rest} />}
     </Field>
   );
 }

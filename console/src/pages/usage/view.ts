@@ -111,7 +111,10 @@ export function writeView(view: UsageView): string {
 
 function instantOf(text: string): string {
   const ms = text === '' ? Number.NaN : Date.parse(text);
-  return Number.isNaN(ms) || ms < 0 ? '' : new Date(ms).toISOString();
+  if (Number.isNaN(ms) || ms < 0) return '';
+  const instant = new Date(ms).toISOString();
+  // A year with more than four digits has a sign.
+  return instant.startsWith('+') ? '' : instant;
 }
 
 /** A range in epoch milliseconds; undefined for no bound. */
