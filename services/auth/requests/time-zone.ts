@@ -8,11 +8,14 @@ const charsMax = 64;
 /** Offsets such as +08:00 are accepted by Intl, but have no daylight-saving time. */
 const nameForm = /^[A-Za-z][A-Za-z0-9_+/-]*$/;
 
-/** Returns the name of an IANA time zone in its own spelling. Raises invalid_request. */
+/** Returns the name of an IANA time zone, in upper and lower case as IANA writes it. Raises invalid_request. */
 export function checkedTimeZone(timeZone: string): string {
   if (timeZone.length <= charsMax && nameForm.test(timeZone)) {
     try {
-      return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone;
+      const name = new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone;
+      // Intl replaces some names by former ones, such as Asia/Kolkata by Asia/Calcutta. A user who chose a name gets it back.
+      const isOtherName = name.toLowerCase() !== timeZone.toLowerCase();
+      return isOtherName && /^[A-Z]/.test(timeZone) ? timeZone : name;
     } catch {
       // Not a time zone.
     }

@@ -215,7 +215,13 @@ describe.each(testEngines)('projects on %s', (engine) => {
       auth.service.updateAccountBudgets({ accountId: fresh.id, budgets: [], timeZone, updateMask: ['time_zone'] }, operator);
     for (const timeZone of ['Mars/Olympus', '', '+01:00', 'Europe/Berlin '])
       await expect(zone(timeZone)).rejects.toMatchObject({ details: { field: 'time_zone' } });
-    expect((await zone('europe/berlin')).account).toMatchObject({ timeZone: 'Europe/Berlin', version: 2n });
+    // Intl calls these Asia/Calcutta and Europe/Kiev.
+    for (const name of ['Asia/Kolkata', 'Europe/Kyiv']) {
+      expect((await zone(name)).account!.timeZone).toBe(name);
+      expect((await auth.service.getAccount({ accountId: fresh.id }, operator)).account!.timeZone).toBe(name);
+    }
+    expect((await zone('asia/kolkata')).account!.timeZone).toBe('Asia/Calcutta');
+    expect((await zone('europe/berlin')).account).toMatchObject({ timeZone: 'Europe/Berlin', version: 5n });
     const budget = { period: 3, limitNanoUsd: 5n, soft: false, alertPercents: [80], id: '', scope: 0, scopeId: '', version: 0n };
     const { account: changed } = await auth.service.updateAccountBudgets(
       { accountId: fresh.id, budgets: [budget], timeZone: '', updateMask: ['budgets'] },
