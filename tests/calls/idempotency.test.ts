@@ -256,16 +256,30 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
   });
 
   it('works with the official clients, which retry by themselves while a call is in progress', async () => {
-    const customer = await Customer.create(slow);
-    const openai = new OpenAI({ baseURL: `${system.baseUrl}/v1`, apiKey: customer.secret });
-    const anthropic = new Anthropic({ baseURL: system.baseUrl, apiKey: customer.secret });
+    // Each call ends before the first retry after two seconds.
+    const customer = await Customer.create({ ...slow, frameDelayMs: 25 });
+    const statuses: number[] = [];
+    const observed: typeof fetch = async (...request) => {
+      const response = await fetch(...request);
+      statuses.push(response.status);
+      return response;
+    };
+    // More retries than by default, for a busy machine.
+    const client = { apiKey: customer.secret, maxRetries: 10, fetch: observed };
+    const openai = new OpenAI({ ...client, baseURL: `${system.baseUrl}/v1` });
+    const anthropic = new Anthropic({ ...client, baseURL: system.baseUrl });
     const body = { model: customer.model, messages: customer.messages };
     const message = { ...body, max_tokens: 200 };
     const options = (key: string) => ({ headers: { 'idempotency-key': key } });
+    /** Makes a call, and the same call again while the first is in progress, which is refused until the first has ended. */
     const twice = async <T>(make: () => Promise<T>): Promise<[T, T]> => {
+      statuses.length = 0;
+      const before = customer.upstreamCalls();
       const first = make();
-      await sleep(200);
-      return [await first, await make()];
+      await eventually(() => (customer.upstreamCalls() > before ? true : undefined));
+      const answers = await Promise.all([first, make()]);
+      expect(statuses).toContain(409);
+      return answers;
     };
     const [whole, wholeAgain] = await twice(async () => openai.chat.completions.create(body, options('a')));
     expect(wholeAgain).toEqual(whole);
