@@ -85,18 +85,19 @@ const certificateLeft = gauge(
   },
   'min',
 );
+const diskLabels = { folder: 'data, in the single process, or spool' };
 const diskFree = gauge(
   {
     name: 'tollgate.disk.free',
     unit: 'By',
     description: 'Free space for this process on the file system of a folder.',
-    by,
-    labels: { folder: 'data or spool' },
+    by: 'gateway',
+    labels: diskLabels,
   },
   'min',
 );
 const diskSize = gauge(
-  { name: 'tollgate.disk.size', unit: 'By', description: 'Size of the file system of a folder.', by, labels: { folder: 'data or spool' } },
+  { name: 'tollgate.disk.size', unit: 'By', description: 'Size of the file system of a folder.', by: 'gateway', labels: diskLabels },
   'max',
 );
 
