@@ -2,7 +2,7 @@
 // that something is not scraped.
 import type { Dashboard, Query } from './panels.js';
 
-const callRoutes = 'http_route=~".*/(chat/completions|messages|responses)"';
+const callRoutes = 'http_route=~".*/(chat/completions|messages|responses|embeddings)"';
 const on = 'instance=~"$instance"';
 
 /** The rate of a counter per second, by labels. */
