@@ -15,7 +15,9 @@ import type { OtelConfig } from '../../config/otel/settings.js';
 export function samplerOf({ otelSampler, otelSamplerArg }: Pick<OtelConfig, 'otelSampler' | 'otelSamplerArg'>): Sampler {
   const [name, isParentBased] = [otelSampler.replace('parentbased_', ''), otelSampler.startsWith('parentbased_')];
   const root = rootSampler(name as 'always_on', otelSamplerArg ?? 1);
-  return new LinkedSampler(isParentBased ? new ParentBasedSampler({ root }) : root);
+  // Within a process, every span follows the first one: the id of a batch's trace says nothing about whether it is recorded.
+  const ofClients = isParentBased ? {} : { remoteParentSampled: root, remoteParentNotSampled: root };
+  return new LinkedSampler(new ParentBasedSampler({ root, ...ofClients }));
 }
 
 function rootSampler(name: 'always_on' | 'always_off' | 'traceidratio', ratio: number): Sampler {
