@@ -176,7 +176,9 @@ describe.each(modes)('metrics, %s', (mode) => {
         const found = await Promise.all(
           queries.map(async ({ panel, expr }) => ({ panel, expr, series: (await dataOf(expr)).result.length })),
         );
-        expect(found.filter(({ series }) => series === 0)).toEqual([]);
+        // A single process without a listener for other callers has no certificates.
+        const empty = mode === 'single' ? ['processes: Time until certificates expire'] : [];
+        expect(found.filter(({ series }) => series === 0).map(({ panel }) => panel)).toEqual(empty);
         return true;
       }, 30_000);
       // A rule records a series only at its next evaluation after the series that it reads.

@@ -22,3 +22,19 @@ it.each(dashboards.map((dashboard) => [dashboard.uid, dashboard] as const))(
 it('gives each dashboard a name of its own', () => {
   expect(new Set(dashboards.map(({ uid }) => uid)).size).toBe(dashboards.length);
 });
+
+const queries = dashboards.flatMap(({ rows }) =>
+  rows.flatMap(({ panels }) => panels.flatMap(({ queries: of }) => of.map(([expr]) => expr))),
+);
+
+it('shows 0 for faults that have not happened, whose series do not exist yet', () => {
+  const faults = queries.filter((expr) => /_(refused|failures|retries|ejections|slow_answers|paced|rate_limited)_total/.test(expr));
+  expect(faults).not.toEqual([]);
+  expect(faults.filter((expr) => !expr.endsWith('or vector(0)'))).toEqual([]);
+});
+
+it('shows no 0 where it means that something has run out', () => {
+  const left = queries.filter((expr) => /_(free|remaining)_/.test(expr));
+  expect(left).not.toEqual([]);
+  expect(left.filter((expr) => expr.includes('vector(0)'))).toEqual([]);
+});
