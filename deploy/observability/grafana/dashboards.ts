@@ -276,6 +276,13 @@ const upstreams: Dashboard = {
           queries: [[`sum by (upstream, state) (tollgate_upstream_targets{${on}})`, '{{upstream}} {{state}}']],
         },
         {
+          title: 'Credentials by state',
+          description: 'Of upstreams with several.',
+          kind: 'graph',
+          unit: 'short',
+          queries: [[`sum by (upstream, state) (tollgate_upstream_credentials{${on}}) or vector(0)`, '{{upstream}} {{state}}']],
+        },
+        {
           title: 'Ejections',
           kind: 'graph',
           unit: 'short',
