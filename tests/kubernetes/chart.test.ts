@@ -1,11 +1,12 @@
 // The Helm chart, as Helm renders it: valid for Kubernetes, and right for the processes. Needs Helm and kubeconform, which `make nightly` builds.
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSettings, type Setting } from '#kit/config/settings.js';
 import { serviceNames } from '#rules/services.js';
 import { type ProcessName, processSettings } from '../../deploy/testing/process-settings.js';
+import { prometheusFolder } from '../support/clients/prometheus.js';
 import {
   chart,
   combinations,
@@ -166,6 +167,16 @@ describe.each(combinations)('the manifests of the values %s', (combination) => {
       expect(certificates.get(secretName)).toMatchObject({ commonName: component });
       if (isService(component)) expect(certificates.get(secretName)!.dnsNames).toContain(`prod-tollgate-${component}.ai.svc`);
     }
+  });
+
+  it('are scraped as the job that the alerts name', () => {
+    const monitor = manifests.find(({ kind }) => kind === 'ServiceMonitor');
+    if (monitor === undefined) return;
+    const rules = readFileSync(join(prometheusFolder, 'tollgate.rules.yaml'), 'utf8');
+    const jobs = [...rules.matchAll(/job="(.*?)"/g)].map(([, job]) => job);
+    const scraped = manifests.filter(({ kind, spec }) => kind === 'Service' && spec.ports!.some(({ name }) => name === 'metrics'));
+    expect(scraped).toHaveLength(serviceNames.length + 1);
+    expect(scraped.map(({ metadata }) => metadata.labels[monitor.spec.jobLabel!])).toEqual(scraped.map(() => jobs[0]));
   });
 
   it('admit exactly the calls that processes make', () => {

@@ -69,6 +69,8 @@ interface Spec {
   readonly commonName?: string;
   readonly secretName?: string;
   readonly dnsNames?: readonly string[];
+  /** Of a ServiceMonitor: the label of a Service whose value is the name of the job. */
+  readonly jobLabel?: string;
   readonly metrics?: readonly { readonly pods?: { readonly metric: { readonly name: string } } }[];
 }
 
