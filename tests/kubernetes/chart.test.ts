@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSettings, type Setting } from '#kit/config/settings.js';
 import { serviceNames } from '#rules/services.js';
+import { readYaml } from '../../deploy/testing/yaml.js';
 import { type ProcessName, processSettings } from '../../deploy/testing/process-settings.js';
 import { prometheusFolder } from '../support/clients/prometheus.js';
 import {
@@ -25,6 +26,10 @@ import {
 const schemas = tool('../kubernetes-schemas');
 const custom = ['Certificate', 'Issuer', 'ServiceMonitor'];
 
+const schema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8')) as {
+  definitions: { config: { propertyNames: { pattern: string; allOf: [{ not: { pattern: string } }] } } };
+};
+
 const isService = (name: string): boolean => (serviceNames as readonly string[]).includes(name);
 const settingsOf = (name: string): Setting<unknown>[] => Object.values(processSettings[name as ProcessName]);
 
@@ -41,6 +46,11 @@ describe('Helm', () => {
     ['an unknown value', ['gateway.replicas=1', 'gateway.replica=2'], 'replica'],
     ['two gateways without Redis', ['gateway.replicas=2'], 'redis.secretName is required'],
     ['an address that is none', ['gateway.replicas=1', 'publicUrl=ai.example.com'], 'publicUrl'],
+    [
+      'a setting that also decides the grace period',
+      ['gateway.replicas=1', 'config.TOLLGATE_DRAIN_TIMEOUT=120s'],
+      'TOLLGATE_DRAIN_TIMEOUT',
+    ],
     ['an Ingress without a host', ['gateway.replicas=1', 'ingress.enabled=true'], 'host'],
   ])('refuses %s', async (_what, values, fault) => {
     await expect(helmTemplate(...values.flatMap((value) => ['--set', value]))).rejects.toThrow(fault);
@@ -78,6 +88,18 @@ describe.each(combinations)('the manifests of the values %s', (combination) => {
       ).not.toThrow();
     }
     expect(manifests.filter(({ kind }) => kind === 'Secret' || kind === 'ConfigMap')).toEqual([]);
+  });
+
+  it('set no variable that could also be set by config', () => {
+    const values = readYaml<Record<string, { config?: object }>>(readFileSync(valuesOf(combination), 'utf8'));
+    const given = new Set([values, ...Object.values(values)].flatMap(({ config }) => Object.keys(config ?? {})));
+    const set = containers.flatMap(([, { env }]) =>
+      env.flatMap(({ name, value }) => (value === undefined || given.has(name) ? [] : [name])),
+    );
+    const { pattern, allOf } = schema.definitions.config.propertyNames;
+    const isAccepted = (name: string): boolean => new RegExp(pattern).test(name) && !new RegExp(allOf[0].not.pattern).test(name);
+    // The command that connects to the gateway has no config.
+    expect([...new Set(set)].filter(isAccepted)).toEqual(containers.some(([name]) => name === 'operator') ? ['TOLLGATE_GATEWAY_URL'] : []);
   });
 
   it('run everything without root, capabilities, a writable root file system, service links or tokens', () => {
