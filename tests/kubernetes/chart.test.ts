@@ -116,6 +116,15 @@ describe.each(combinations)('the manifests of the values %s', (combination) => {
     }
   });
 
+  it('mount the authority of the database where schemas are migrated, as where they are used', () => {
+    const mountsOf = (name: string) =>
+      containers
+        .find(([component]) => component === name)?.[1]
+        .volumeMounts?.filter((mount) => mount.name === 'database-authority' && mount.mountPath === '/etc/tollgate/database') ?? [];
+    expect(mountsOf('ledger')).toHaveLength(combination === 'everything' ? 1 : 0);
+    expect(mountsOf('migrations')).toEqual(mountsOf('ledger'));
+  });
+
   it('let processes find each other by Services and ports that exist', () => {
     const services = new Map(manifests.filter(({ kind }) => kind === 'Service').map((manifest) => [manifest.metadata.name, manifest]));
     let addresses = 0;
@@ -168,9 +177,12 @@ describe.each(combinations)('the manifests of the values %s', (combination) => {
     for (const [component, pod] of podsOf(manifests)) {
       const [{ env, volumeMounts = [] }] = pod.containers as [Container];
       const files = env.filter(
-        ({ name, value }) => /_(TLS_CA|TLS_CERT|TLS_KEY|SECRET_KEY_FILE|SPOOL_DIR)$/.test(name) && value !== undefined,
+        ({ name, value }) => /_(TLS_CA|TLS_CERT|TLS_KEY|SECRET_KEY_FILE|SPOOL_DIR|ARCHIVE_DIR)$/.test(name) && value !== undefined,
       );
-      for (const { value } of files) expect(volumeMounts.some(({ mountPath }) => value!.startsWith(`${mountPath}/`))).toBe(true);
+      for (const { value } of files) expect(volumeMounts.some(({ mountPath }) => `${value}/`.startsWith(`${mountPath}/`))).toBe(true);
+      expect((pod.volumes ?? []).map(({ name }) => name)).toEqual(
+        expect.arrayContaining(volumeMounts.flatMap(({ name }) => (name === 'spool' ? [] : [name]))),
+      );
       for (const { secret } of pod.volumes ?? []) expect(secret === undefined || secret.defaultMode === 0o440).toBe(true);
       const seconds = (name: string): number => Number.parseInt(env.find((each) => each.name === name)?.value ?? '0', 10);
       if (component !== 'operator' && component !== 'migrations')
