@@ -29,6 +29,7 @@ interface Service {
 const compose = readYaml<{
   services: Record<string, Service>;
   networks: Record<string, { internal?: boolean } | null>;
+  volumes: Record<string, object | null>;
 }>(readFileSync(new URL('compose.yaml', import.meta.url), 'utf8'));
 const containers = Object.entries(compose.services);
 const processes = [...serviceNames, 'gateway', 'operator'] as const satisfies readonly ProcessName[];
@@ -120,6 +121,17 @@ describe('compose.yaml', () => {
       'prometheus',
       'outside',
     ]);
+  });
+
+  it('has the volumes that README.md says to back up, and no others with data', () => {
+    const readme = readFileSync(new URL('README.md', import.meta.url), 'utf8');
+    const listed = /\*\*Backups\*\*: (.*?)\./s.exec(readme)![1]!;
+    const names = [...listed.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+    expect(names.toSorted()).toEqual(
+      Object.keys(compose.volumes)
+        .filter((name) => name !== 'prometheus')
+        .toSorted(),
+    );
   });
 });
 
