@@ -137,6 +137,11 @@ describe('the doctor', () => {
     });
   });
 
+  it('does not report webhook requests that their endpoints reject', async () => {
+    gateway.state.rejectedNotifications = 3n;
+    expect((await examine()).fixes).toEqual({});
+  });
+
   it('reports the findings of the reconcile job, and when it does not run', async () => {
     gateway.state.reconciliation = GetReconciliationResponse.fromPartial({
       recent: { finishedAtMs: BigInt(testNowMs - 5000) },

@@ -283,7 +283,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
             fix: 'Run `tollgate notifications resume` once you are sure that the original installation will not run again.',
           });
         }
-        const ageMs = pending === 0n ? 0 : nowMs - Number(oldestPendingAtMs);
+        const ageMs = oldestPendingAtMs === 0n ? 0 : nowMs - Number(oldestPendingAtMs);
         if (ageMs <= notificationAgeMsMax)
           return `${counted(pending, 'email or webhook request', 'emails and webhook requests')} waiting for delivery`;
         throw new CliError(

@@ -145,6 +145,8 @@ class FakeState {
   readonly notifications: Notification[] = [];
   /** When the oldest pending notification was created; 0: none is pending. */
   oldestNotificationAtMs = 0n;
+  /** Webhook requests that their endpoints rejected. */
+  rejectedNotifications = 0n;
   /** Since when deliveries are paused; 0: they are not. */
   pausedAtMs = 0n;
   /** Of auth: when the installation was backed up and created. */
@@ -659,7 +661,7 @@ function notifications(state: FakeState): object {
     getDeliveryStatus: async () => ({
       mailConfigured: false,
       privateWebhooks: false,
-      pending: state.oldestNotificationAtMs === 0n ? 0n : 1n,
+      pending: state.rejectedNotifications + (state.oldestNotificationAtMs === 0n ? 0n : 1n),
       oldestPendingAtMs: state.oldestNotificationAtMs,
       pausedAtMs: state.pausedAtMs,
     }),

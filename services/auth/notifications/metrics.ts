@@ -23,6 +23,6 @@ const oldestAge = gauge(
 export function observeNotifications({ notifications, clock, log }: Pick<DeliveryDeps, 'notifications' | 'clock' | 'log'>): () => void {
   return observe(async () => {
     const { pending, oldestAtMs } = await notifications.waiting();
-    return [pendingCount.at(pending), oldestAge.at(pending === 0 ? 0 : Math.max(0, clock.nowMs() - oldestAtMs) / 1000)];
+    return [pendingCount.at(pending), oldestAge.at(oldestAtMs === 0 ? 0 : Math.max(0, clock.nowMs() - oldestAtMs) / 1000)];
   }, log);
 }

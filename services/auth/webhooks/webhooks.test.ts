@@ -6,6 +6,7 @@ import { dayMs } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import { MailFailure } from '#kit/mail/mailer.js';
 import { testEngines } from '#kit/testing/database.js';
+import { collectMetrics } from '#kit/telemetry/metrics.js';
 import { eventually } from '#kit/testing/waiting.js';
 import type { Account } from '#proto/auth/v1/auth.js';
 import { NewNotification, type Notification, NotificationState } from '#proto/auth/v1/notifications.js';
@@ -69,6 +70,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     const request = { accountId: account.id, pageSize: 0, pageToken: '', channel: 2, endpointId };
     return (await auth.notifications.listNotifications(request, operator)).notifications;
   };
+  const oldestAge = async () => (await collectMetrics()).find(({ name }) => name === 'tollgate.notifications.oldest_age')?.series[0]?.value;
   const got = (by: Receiver = receiver): WebhookBody[] => by.received.map(({ body }) => JSON.parse(body) as WebhookBody);
   const settled = (count: number) =>
     eventually(async () => {
@@ -153,6 +155,8 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
       const next = BigInt(auth.clock.nowMs() + waitMs);
       const [found] = await eventually(async () => ((await log())[0]!.nextAttemptAtMs === next ? await log() : undefined));
       expect(found).toMatchObject({ state: pending, attempts: index + 1 });
+      // The endpoint is late, not Tollgate.
+      expect(await oldestAge()).toBe(0);
       auth.clock.advance(waitMs);
     }
     const [last] = await settled(1);
