@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { chat } from '../support/clients/calls.js';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/vendors/otlp.js';
+import { startPrometheus } from '../support/clients/prometheus.js';
 import { cleanEnv, eventually, freePort, root } from '../support/systems/process.js';
 import { startSystem, type System } from '../support/systems/system.js';
 
@@ -86,3 +87,16 @@ it('Prometheus finds the same metrics at the collector as at the process.', asyn
     return true;
   }, 30_000);
 });
+
+it('Prometheus tells the processes behind the collector apart.', async () => {
+  const [, id] = /^target_info\{.*service_instance_id="(.*?)"/m.exec(await (await fetch(own)).text())!;
+  const prometheus = await startPrometheus([new URL(exported).host]);
+  try {
+    const { result } = await prometheus.get<{ result: { metric: object }[] }>(
+      'query?query=min by (instance, part) (tollgate_gateway_ready)',
+    );
+    expect(result.map(({ metric }) => metric)).toContainEqual({ instance: id, part: 'ledger' });
+  } finally {
+    await prometheus.stop();
+  }
+}, 60_000);
