@@ -3,6 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { chat } from '../support/clients/calls.js';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/vendors/otlp.js';
@@ -18,6 +19,7 @@ let backend: OtlpReceiver;
 let collector: ChildProcess;
 let system: System;
 let exported: string;
+let receiver: string;
 let own: string;
 
 beforeAll(async () => {
@@ -32,7 +34,7 @@ beforeAll(async () => {
     here,
     JSON.stringify({
       receivers: { otlp: { protocols: { http: { endpoint: `127.0.0.1:${otlp}` } } } },
-      processors: { batch: { timeout: '200ms' }, tail_sampling: { decision_wait: '1s' } },
+      processors: { batch: { timeout: '200ms' }, tail_sampling: { decision_wait_after_root_received: '1s' } },
       exporters: { prometheus: { endpoint: `127.0.0.1:${prometheus}` }, 'otlphttp/traces': plain, 'otlphttp/logs': plain },
       service: { telemetry: { metrics: { level: 'none' } } },
     }),
@@ -40,11 +42,12 @@ beforeAll(async () => {
   const env = cleanEnv({ TRACES_ENDPOINT: backend.endpoint, LOGS_ENDPOINT: backend.endpoint });
   execFileSync(program, ['validate', '--config', config], { env });
   collector = spawn(program, ['--config', config, '--config', here], { stdio: 'ignore', env });
+  receiver = `http://127.0.0.1:${otlp}`;
   exported = `http://127.0.0.1:${prometheus}/metrics`;
   own = `http://127.0.0.1:${metrics}/metrics`;
   await eventually(async () => ((await fetch(exported)).ok ? true : undefined), 30_000);
   system = await startSystem('single', {
-    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${otlp}`,
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver,
     OTEL_LOGS_EXPORTER: 'otlp',
     OTEL_BSP_SCHEDULE_DELAY: '200',
     OTEL_BLRP_SCHEDULE_DELAY: '200',
@@ -73,6 +76,29 @@ it('The collector keeps the whole trace of a failed call, and passes log lines o
     return true;
   }, 30_000);
 });
+
+it('The collector keeps the whole trace of a slow call, whose first spans arrive long before its last.', async () => {
+  const traceId = 'f'.repeat(32);
+  const beganAtMs = Date.now();
+  const send = (name: string, spanId: string, parentSpanId: string, beganMs: number, durationMs: number): Promise<Response> => {
+    const [startTimeUnixNano, endTimeUnixNano] = [beganMs, beganMs + durationMs].map((ms) => `${ms}000000`);
+    const span = { traceId, spanId, parentSpanId, name, kind: 2, startTimeUnixNano, endTimeUnixNano };
+    return fetch(`${receiver}/v1/traces`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ resourceSpans: [{ resource: {}, scopeSpans: [{ scope: {}, spans: [span] }] }] }),
+    });
+  };
+  const streamMs = 35_000;
+  expect((await send('Hold', '1'.repeat(16), '2'.repeat(16), beganAtMs, 10)).status).toBe(200);
+  await sleep(streamMs);
+  expect((await send('POST /v1/messages', '2'.repeat(16), '', beganAtMs, streamMs)).status).toBe(200);
+  await eventually(() => {
+    const names = backend.spans.filter((span) => span.traceId === traceId).map(({ name }) => name);
+    expect(names.toSorted()).toEqual(['Hold', 'POST /v1/messages']);
+    return true;
+  }, 10_000);
+}, 60_000);
 
 it('Prometheus finds the same metrics at the collector as at the process.', async () => {
   await (await chat(system, system.firstKey)).text();
