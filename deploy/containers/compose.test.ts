@@ -85,6 +85,13 @@ describe('compose.yaml', () => {
     }
   });
 
+  it('gives the collector an address for logs, without which it does not start', () => {
+    const traces = { TRACES_ENDPOINT: 'http://tempo:4318' };
+    expect(environment('collector', traces)).toEqual({ ...traces, LOGS_ENDPOINT: 'http://tempo:4318' });
+    const logs = { LOGS_ENDPOINT: 'http://loki:3100/otlp' };
+    expect(environment('collector', { ...traces, ...logs })).toEqual({ ...traces, ...logs });
+  });
+
   it('gives each service a database of its own, with a password of its own', () => {
     const urls = serviceNames.map(
       (name) =>
