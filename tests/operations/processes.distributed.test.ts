@@ -1,9 +1,11 @@
 // The processes of a distributed Tollgate, started one by one as an operator of several machines does: in any order, and with
 // certificates that identify the callers.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, credentials, loadPackageDefinition, type ServiceClientConstructor } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
@@ -13,9 +15,34 @@ import { checkHealth } from '#kit/rpc/grpc/health-client.js';
 import { readTls, type Tls } from '#client/tls.js';
 import { createTestAuthority } from '#kit/testing/certificates.js';
 import { type CertificateFiles, ensureCertificate } from '#kit/tls/certificate-files.js';
-import { type Child, eventually, freePort, root, startScript } from '../support/systems/process.js';
+import { type Child, cleanEnv, eventually, freePort, root, startScript } from '../support/systems/process.js';
 
 const services = ['auth', 'catalog', 'ledger', 'metering', 'inference'] as const;
+
+/** Runs a command as the first process of a container: in a namespace of process ids. */
+const asFirst = ['--user', '--map-root-user', '--pid', '--fork', '--kill-child'];
+const canBeFirst = spawnSync('unshare', [...asFirst, 'true']).status === 0;
+
+(canBeFirst ? it : it.skip)('A process that is the first of its container ends at a signal while it waits for its database.', async () => {
+  const container = spawn('unshare', [...asFirst, process.execPath, 'dist/services/catalog/main.js'], {
+    cwd: root,
+    env: cleanEnv({
+      TOLLGATE_CATALOG_LISTEN: `127.0.0.1:${await freePort()}`,
+      TOLLGATE_CATALOG_DATABASE_URL: `mysql://user:password@127.0.0.1:${await freePort()}/catalog`,
+    }),
+  });
+  let output = '';
+  container.stdout.on('data', (chunk) => (output += chunk));
+  const ended = new Promise<number | null>((resolve) => container.once('exit', resolve));
+  try {
+    await eventually(() => (output.includes('ECONNREFUSED') ? true : undefined));
+    const [pid] = readFileSync(`/proc/${container.pid}/task/${container.pid}/children`, 'utf8').split(' ');
+    process.kill(Number(pid), 'SIGTERM');
+    expect(await Promise.race([ended, sleep(5000, 'still running', { ref: false })])).toBe(128 + constants.signals.SIGTERM);
+  } finally {
+    container.kill('SIGKILL');
+  }
+});
 
 describe('processes started one by one', () => {
   let folder: string;

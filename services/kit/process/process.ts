@@ -1,5 +1,6 @@
 // The lifecycle of a process: configuration, logs and telemetry first, then its parts in order; on a signal everything stops in
 // reverse, within a time limit.
+import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { type Clock, systemClock } from '../clock.js';
@@ -72,6 +73,7 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
   process.umask(0o077);
   const log = createLogger({ name: options.name, level: common.logLevel });
   endOnUncaught(log);
+  const endEarlySignals = endOnEarlySignal(log);
   if (tls !== undefined) setCertificate(tls.watch({ log }));
   let telemetry: ProcessTelemetry;
   try {
@@ -126,6 +128,7 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
     await telemetry.stop();
   };
   const stopMsMax = common.lameDuckMs + common.drainTimeoutMs + (options.stopMsExtra ?? stopMsExtraDefault);
+  endEarlySignals();
   stopOnSignal(stop, { stopMsMax, partInProgress: () => stopping }, log);
   log.info('started');
 }
@@ -172,6 +175,21 @@ export function endOnUncaught(log: Logger): void {
   };
   process.on('uncaughtException', end);
   process.on('unhandledRejection', end);
+}
+
+/**
+ * Ends the process at a signal that arrives before it has started. The kernel does that for every process but the first of a container, which would
+ * wait for its database until the grace period is over. Returns a function that stops this.
+ */
+function endOnEarlySignal(log: Logger): () => void {
+  if (process.pid !== 1) return () => undefined;
+  const end = (signal: 'SIGTERM' | 'SIGINT'): never => {
+    log.info({ signal }, 'stopping before the start is complete');
+    return process.exit(128 + constants.signals[signal]);
+  };
+  process.on('SIGTERM', end);
+  process.on('SIGINT', end);
+  return () => void process.off('SIGTERM', end).off('SIGINT', end);
 }
 
 /**
