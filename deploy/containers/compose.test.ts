@@ -14,6 +14,7 @@ interface Service {
   readonly image: string;
   readonly build?: object;
   readonly user?: string;
+  readonly init?: boolean;
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly healthcheck?: { readonly test: readonly string[] };
@@ -108,6 +109,11 @@ describe('compose.yaml', () => {
       user: expect.stringMatching(/^(?!root|0)/),
     });
     if (service.build === undefined) expect(service.image).toMatch(/^[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}$/);
+  });
+
+  it('lets every program of ours receive signals', () => {
+    const ours = containers.filter(([, { build }]) => build !== undefined);
+    expect(ours.filter(([, { init }]) => init !== true).map(([name]) => name)).toEqual([]);
   });
 
   it('checks the health of every container that keeps running', () => {
