@@ -93,3 +93,46 @@ it('are tried once more when the gateway stops', async () => {
   await holds.stop();
   expect(released).toEqual(['req_1']);
 });
+
+it.each(['service_unavailable', 'deadline_exceeded', 'cancelled', 'internal', 'overloaded'] as const)(
+  'are released again after a release that failed with %s',
+  async (reason) => {
+    let attempts = 0;
+    const { holds, released } = over(() => {
+      attempts += 1;
+      if (attempts === 1) throw new AppError(reason, 'No.');
+    });
+    holds.release(hold(1), cause);
+    await untilTrue(() => holds.count() === 0 && attempts === 2);
+    expect(released).toEqual(['req_1']);
+  },
+);
+
+it('are tried one at a time while the ledger is unavailable, and when the gateway stops by a few of them', async () => {
+  let attempts = 0;
+  const { holds } = over(() => {
+    attempts += 1;
+    throw cause;
+  });
+  for (let id = 0; id < 100; id += 1) holds.release(hold(id), cause);
+  await sleep(50);
+  const first = attempts;
+  expect(first).toBeLessThan(50);
+  await untilTrue(() => attempts > first);
+  expect(attempts - first).toBeLessThan(5);
+  await holds.stop();
+  expect(attempts - first).toBeLessThan(50);
+  expect(holds.count()).toBe(100);
+});
+
+it('are about ten thousand at most, and the rest is left to expire', async () => {
+  const { holds, messages } = over(() => {
+    throw cause;
+  });
+  for (let id = 0; id < 10_050; id += 1) expect(holds.release(hold(id), cause).reason).toBe('service_unavailable');
+  await sleep(20);
+  const left = messages().filter(([, message]) => message === 'too many holds of unknown outcome; this one will expire').length;
+  // The one whose release is under way is not among the ten thousand.
+  expect([holds.count(), left]).toEqual([10_001, 49]);
+  await holds.stop();
+});
