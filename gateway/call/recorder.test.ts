@@ -287,6 +287,28 @@ describe('an ended call that the spool does not accept either', () => {
   });
 });
 
+describe('the patience of callers', () => {
+  it('ends with their calls: nothing is withheld from one whose call is recorded', async () => {
+    const { recorder, lines } = recorderOver(() => undefined);
+    await recorder.record(report(true)).record;
+    await sleep(patienceMs * 1.5);
+    expect(lines).toEqual([]);
+  });
+
+  it('is logged with the calls that are overdue now', async () => {
+    let isUnavailable = true;
+    const { recorder, lines } = recorderOver(() => void (isUnavailable && away()));
+    for (let count = 0; count < 2; count += 1) {
+      isUnavailable = true;
+      const { record, ended } = recorder.record(report(true));
+      await expect(record).rejects.toEqual(unavailable);
+      isUnavailable = false;
+      await ended;
+    }
+    expect(lines.flatMap(({ overdue }) => overdue ?? [])).toEqual([1, 1]);
+  });
+});
+
 describe('whatever the clock does', () => {
   it('an ended call is offered to the spool before the retries end', async () => {
     const clock = new ManualClock();
@@ -344,19 +366,36 @@ describe('new calls', () => {
   it('are admitted when only one call cannot be recorded', async () => {
     const bad = report(true);
     const spool = takingSpool();
+    let accepted = (): void => undefined;
+    const isAccepted = new Promise<void>((resolve) => (accepted = resolve));
     const { recorder } = recorderOver(
-      (request) => {
-        if (request.call!.id === bad.call!.id) throw new AppError('internal', 'Broken.');
+      async (request) => {
+        if (request.call!.id !== bad.call!.id) return;
+        await isAccepted;
+        throw new AppError('internal', 'Broken.');
       },
       { spool },
     );
     const stuck = recorder.record(bad).record;
     await recorder.record(report(true)).record;
+    accepted();
     await stuck;
     expect(spool.kept).toEqual([bad]);
     await expect(recorder.post(bad)).rejects.toMatchObject({ reason: 'internal' });
     recorder.assertRecording();
     recorder.assertRecording();
+  });
+
+  it('are admitted again when metering rejects a report, because it answers', async () => {
+    let reason: AppError['reason'] = 'service_unavailable';
+    const { recorder } = recorderOver(() => {
+      throw new AppError(reason, 'No.');
+    });
+    await expect(recorder.post(report(true))).rejects.toEqual(unavailable);
+    expect(() => recorder.assertRecording()).toThrow(unavailable);
+    reason = 'call_closed';
+    await expect(recorder.post(report(true))).rejects.toMatchObject({ reason });
+    for (let count = 0; count < 2; count += 1) recorder.assertRecording();
   });
 
   it('are rejected as soon as a spooled call of an earlier process finds metering unavailable', async () => {
