@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -84,4 +84,27 @@ it('begins a new file when one is large, and removes each file when none of its 
   for (const file of written) await files.release(file);
   expect(readdirSync(folder)).toEqual([]);
   expect(files.bytes()).toBe(0);
+});
+
+it('does not acknowledge reports that the disk cannot sync, and keeps none of them', async () => {
+  const openOnBadDisk = async (...args: Parameters<typeof open>): Promise<FileHandle> => {
+    const handle = await open(...args);
+    handle.datasync = async () => {
+      throw Object.assign(new Error('i/o error'), { code: 'EIO' });
+    };
+    return handle;
+  };
+  const files = new SpoolFiles(folder, log, Date.now(), openOnBadDisk as typeof open);
+  await expect(files.append([report()])).rejects.toMatchObject({ code: 'EIO' });
+  expect(await new SpoolFiles(folder, log, Date.now()).readAll()).toEqual([]);
+});
+
+it('keeps rejected reports up to a maximum size', async () => {
+  const files = new SpoolFiles(folder, log, Date.now());
+  await files.keepRefused(report(), 'call_closed', 0);
+  const path = join(folder, 'refused.jsonl');
+  truncateSync(path, 17 * 1024 * 1024);
+  await expect(files.keepRefused(report(), 'call_closed', 0)).rejects.toThrow(`${path} is full`);
+  writeFileSync(path, '');
+  await files.keepRefused(report(), 'call_closed', 0);
 });

@@ -36,7 +36,10 @@ interface World {
 }
 
 /** Starts a spool over a fake metering service that handles each report with `play`. */
-async function start(play: (request: RecordUsageRequest) => void = () => undefined, limits: Partial<SpoolDeps> = {}): Promise<World> {
+async function start(
+  play: (request: RecordUsageRequest) => void | Promise<void> = () => undefined,
+  limits: Partial<SpoolDeps> = {},
+): Promise<World> {
   const posted: RecordUsageRequest[] = [];
   const { log, lines } = recordingLogger();
   const spool = createSpool({
@@ -47,7 +50,7 @@ async function start(play: (request: RecordUsageRequest) => void = () => undefin
     reportsMax: 1000,
     ...limits,
     async post(request) {
-      play(request);
+      await play(request);
       posted.push(request);
     },
     clock: systemClock,
@@ -256,6 +259,57 @@ describe('a spool', () => {
     const next = await start(undefined, { folder: copy });
     await until(async () => (await next.spool.state()).waiting === 0 && files(copy).length === 0);
     expect(next.posted).toEqual(posted);
+  });
+
+  it('posts a later report of a call that arrives while the earlier one is being posted', async () => {
+    let answer: (() => void) | undefined;
+    const { spool, posted } = await start(({ free }) => (free ? undefined : new Promise<void>((resolve) => (answer = resolve))));
+    const { call } = report();
+    await spool.append(report({ call }));
+    await until(() => answer !== undefined);
+    await spool.append(report({ call, free: true }));
+    answer!();
+    await until(async () => (await spool.state()).waiting === 0 && files().length === 0);
+    expect(posted.map(({ free }) => free)).toEqual([false, true]);
+  });
+
+  it('asks with a single report whether metering is available again', async () => {
+    let posts = 0;
+    const { spool } = await start(() => {
+      posts += 1;
+      away();
+    });
+    await Promise.all(Array.from({ length: 100 }, () => spool.append(report())));
+    await until(() => posts > 0);
+    const before = posts;
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    expect(posts - before).toBeLessThan(40);
+  });
+
+  it('stops once the reports that it was given are durable', async () => {
+    const { spool } = await start(away);
+    const ids: string[] = [];
+    const appended = Promise.all(
+      Array.from({ length: 3 }, async () => {
+        const given = report();
+        await spool.append(given);
+        ids.push(given.call!.id);
+      }),
+    );
+    await spool.stop();
+    expect(ids).toHaveLength(3);
+    await appended;
+    const { posted } = await start();
+    await until(() => posted.length === 3);
+    expect(idsOf(posted).toSorted()).toEqual(ids.toSorted());
+  });
+
+  it('counts reports that are being written against its limits', async () => {
+    const { spool } = await start(away, { bytesMax: 1000 });
+    const results = await Promise.allSettled(Array.from({ length: 40 }, () => spool.append(report())));
+    const refused = results.filter(({ status }) => status === 'rejected');
+    expect(refused.length).toBeGreaterThan(20);
+    expect(refused.map((result) => (result as PromiseRejectedResult).reason.reason)).toEqual(refused.map(() => 'overloaded'));
   });
 
   it('accepts no more than its limits, and more once there is room', async () => {
