@@ -7,6 +7,7 @@ import { Capability, Modality, Model, PriceVersion, type UnitPrice } from '#prot
 import {
   ApiFormat,
   type CountUsageRequest,
+  EmbeddingOptions,
   Event,
   FailedAttempt,
   GenerateRequest,
@@ -17,7 +18,15 @@ import {
 } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { Hold, type HoldRequest, type ReleaseRequest } from '#proto/ledger/v1/ledger.js';
-import { type CheckpointUsageRequest, Outcome, type RecordUsageRequest, UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
+import {
+  type CheckpointUsageRequest,
+  Outcome,
+  type RecordUsageRequest,
+  ResponseStorage,
+  type StoredResponse,
+  UsageRecord,
+  UsageSource,
+} from '#proto/metering/v1/metering.js';
 import { type Clock, ManualClock, systemClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { AppError } from '#client/errors/app-error.js';
@@ -28,7 +37,7 @@ import { silentLog as log } from '#kit/testing/log.js';
 import { BudgetFallbacks } from './budget-fallback.js';
 import { createCheckpoints } from './checkpoints.js';
 import { gatewaySettings } from '../config.js';
-import { type CallStep, meteredCall } from './metered-call.js';
+import { type CallRequest, type CallStep, meteredCall } from './metered-call.js';
 import type { GatewayPeers } from '../peers.js';
 import { DisconnectDrain } from './drain-after-disconnect.js';
 import { createRecorder } from './recorder.js';
@@ -64,6 +73,8 @@ interface World {
   counted: CountUsageRequest[];
   /** The usage in each checkpoint. */
   checkpoints: TokenCounts[];
+  /** Returns the number of calls that are checkpointed. */
+  inFlight: () => number;
 }
 
 interface Play {
@@ -104,6 +115,12 @@ interface Play {
   hedgeAfterMs?: number;
   /** How an answer is drained after its client has disconnected. */
   drain?: Partial<ConstructorParameters<typeof DisconnectDrain>[0]>;
+  /** The ledger leaves it to the record to write the hold. */
+  unwritten?: boolean;
+  prefixAffinity?: boolean;
+  embedding?: GenerateRequest['embedding'];
+  /** Further fields of the request. */
+  more?: Partial<CallRequest>;
 }
 
 const happy: Script = async function* () {
@@ -114,7 +131,16 @@ const happy: Script = async function* () {
 
 /** Runs one call against fakes of the services and returns what each of them saw. */
 async function play(options: Play = {}): Promise<World & { error?: AppError }> {
-  const world: World = { steps: [], holds: [], releases: [], records: [], generated: [], counted: [], checkpoints: [] };
+  const world: World = {
+    steps: [],
+    holds: [],
+    releases: [],
+    records: [],
+    generated: [],
+    counted: [],
+    checkpoints: [],
+    inFlight: () => checkpoints.count(),
+  };
   const config = parseSettings(gatewaySettings, {});
   let recordAttempts = 0;
   const peers = {
@@ -124,6 +150,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
         const response = {
           hold: Hold.fromPartial({ id: request.holdId, amountNanoUsd: options.hold?.(request) ?? request.amountNanoUsd }),
           replayed: false,
+          unwritten: options.unwritten,
         };
         if (options.sync !== undefined) {
           context.onProvisional?.(response);
@@ -170,6 +197,8 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
     outputLimitTokens: 1000,
     capabilities: options.capabilities ?? [],
     hedgeAfterMs: options.hedgeAfterMs,
+    prefixAffinity: options.prefixAffinity,
+    outputModalities: options.embedding === undefined ? [] : [Modality.MODALITY_EMBEDDING],
   });
   const targets = ['first', ...(options.hedgeAfterMs === undefined ? [] : ['second'])];
   const clock = options.clock ?? systemClock;
@@ -211,6 +240,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
           responseFormat: options.responseFormat,
           choices: options.choices ?? 0,
           native: { vendorTools: options.vendorTools ?? [] },
+          embedding: options.embedding,
         }),
         includeUsage: false,
         inputTokensMax: 50,
@@ -221,6 +251,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
       },
       clientRequestId: '',
       disconnected: options.disconnected ?? new AbortController().signal,
+      ...options.more,
     },
     {
       peers,
@@ -273,11 +304,13 @@ const failing = (before: GenerateResponse[], reason: ConstructorParameters<typeo
 
 describe('a metered call', () => {
   it('holds the worst case, generates, and records the usage before it sends the end', async () => {
-    const { steps, holds, records, generated } = await play();
+    const { steps, holds, records, generated, inFlight } = await play();
     expect(steps.map((step) => step.kind)).toEqual(['admitted', 'events', 'events', 'events', 'recorded']);
     expect(holds[0]).toMatchObject({ keyLimit: { limitNanoUsd: 5n, version: 7n } });
     expect(generated[0]?.maxOutputTokens).toBe(100);
     expect(records).toHaveLength(1);
+    await untilTrue(() => inFlight() === 0);
+    expect(inFlight()).toBe(0);
     expect(records[0]).toMatchObject({
       outcome: Outcome.OUTCOME_COMPLETED,
       source: UsageSource.USAGE_SOURCE_REPORTED,
@@ -376,6 +409,14 @@ describe('a metered call', () => {
       });
       return error?.reason ?? generated[0]?.unitCaps?.counts ?? [];
     };
+    const { error, holds } = await play({
+      unitPrices,
+      vendorTools: [search],
+      hold() {
+        throw new AppError('overloaded', 'Later.');
+      },
+    });
+    expect([error?.reason, holds.length]).toEqual(['overloaded', 1]);
     const counts = [{ unit: 'web_search', count: 3 }];
     expect(await capsWith([search], 100_000_000n)).toEqual(counts);
     expect(await capsWith([search], 1_000_000n)).toEqual([]);
@@ -492,7 +533,9 @@ describe('a metered call', () => {
   ])('cancels the upstream, charges nothing and releases the hold when its sync fails %s', async (_when, script) => {
     let upstreamSignal: AbortSignal | undefined;
     let hasEnded = false;
+    const used: (number | undefined)[] = [];
     const { error, steps, records, releases, holds } = await play({
+      limiter: { admit: () => ({ end: (tokens: number | undefined) => void used.push(tokens) }) },
       async *script(request, context) {
         upstreamSignal = context.signal;
         try {
@@ -510,7 +553,7 @@ describe('a metered call', () => {
     expect(upstreamSignal?.aborted).toBe(true);
     await untilTrue(() => hasEnded);
     expect(hasEnded).toBe(true);
-    expect([steps, records]).toEqual([[], []]);
+    expect([steps, records, used]).toEqual([[], [], [0]]);
     expect(releases.map((release) => release.holdId)).toEqual([holds[0]!.holdId]);
   });
 
@@ -731,14 +774,18 @@ describe('a metered call', () => {
 
   it('charges nothing when the client disconnects before the upstream accepted the request', async () => {
     const disconnected = new AbortController();
+    const used: (number | undefined)[] = [];
     const { records } = await play({
       disconnected: disconnected.signal,
+      limiter: { admit: () => ({ end: (tokens: number | undefined) => void used.push(tokens) }) },
       script: (request, context) => {
         disconnected.abort();
         return failing([], 'cancelled')(request, context);
       },
     });
     expect(records[0]).toMatchObject({ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED, free: true });
+    // Its estimate stays counted.
+    expect(used).toEqual([undefined]);
   });
 
   const accepted: GenerateResponse = { ...batch([]), accepted: { target: { upstreamId: 'second', upstreamModel: 'real-name' } } };
@@ -850,6 +897,21 @@ describe('a metered call', () => {
     expect(records[0]).toMatchObject({ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED, free: true });
   });
 
+  it('is not sent for a client that disconnected before it began to wait', async () => {
+    const disconnected = new AbortController();
+    const { records } = await play({
+      disconnected: disconnected.signal,
+      streaming: false,
+      drain: { readOnTimeMs: 10_000 },
+      script: async function* (_request, { signal }) {
+        disconnected.abort();
+        yield { ...batch([]), usageSoFar: undefined, waits: true };
+        await untilCancelled(signal);
+      },
+    });
+    expect(records[0]).toMatchObject({ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED, free: true });
+  });
+
   it('is awaited again once it has waited', async () => {
     const disconnected = new AbortController();
     const { records } = await play({
@@ -953,7 +1015,7 @@ describe('a metered call', () => {
 
   it('is completed when the client disconnects after the model has finished', async () => {
     const disconnected = new AbortController();
-    const { records } = await play({
+    const { records, steps, error } = await play({
       disconnected: disconnected.signal,
       script: async function* () {
         yield batch([started, blockStart, delta, finished()], 5);
@@ -962,6 +1024,7 @@ describe('a metered call', () => {
       },
     });
     expect(records[0]).toMatchObject({ outcome: Outcome.OUTCOME_COMPLETED, free: false });
+    expect([error, steps.at(-1)?.kind]).toEqual([undefined, 'recorded']);
   });
 
   it('is recorded once also when its consumer stops reading', async () => {
@@ -1023,6 +1086,83 @@ describe('a metered call', () => {
       [true, 'upstream_overloaded'],
       [true, ''],
     ]);
+  });
+
+  it('is collected from its beginning again when it broke off', async () => {
+    const collected: Record<'answer' | 'response' | 'log', string[]> = { answer: [], response: [], log: [] };
+    const collector = (name: keyof typeof collected) => ({
+      isUndelivered: false,
+      begin: () => undefined,
+      take: (taken: { events: readonly Event[] } | readonly Event[]) =>
+        void collected[name].push(...('events' in taken ? taken.events : taken).map(({ event }) => event!.$case)),
+      restart: () => void collected[name].splice(0),
+      end: () => undefined,
+    });
+    await play({
+      streaming: false,
+      more: {
+        answerSink: { ...collector('answer'), answer: async () => Buffer.alloc(0) },
+        responseSink: { ...collector('response'), response: async () => undefined } as unknown as CallRequest['responseSink'],
+        promptLog: collector('log') as unknown as CallRequest['promptLog'],
+      },
+      script: async function* () {
+        yield batch([started]);
+        yield batch([blockStart, delta, delta], 40);
+        yield failedFirst;
+        yield* happy(GenerateRequest.fromPartial({}), callContext({ caller: 'gateway' }));
+      },
+    });
+    const whole = ['started', 'blockStart', 'blockDelta', 'finished'];
+    expect(collected).toEqual({ answer: whole, response: whole, log: whole });
+  });
+
+  const responseSink = (response: () => Promise<StoredResponse | undefined>) =>
+    ({ begin: () => undefined, take: () => undefined, restart: () => undefined, response }) as unknown as CallRequest['responseSink'];
+
+  it('reports that its response is not stored if that is too large or cannot be encrypted', async () => {
+    for (const response of [async () => undefined, () => Promise.reject(new Error('No key.'))]) {
+      const { records, steps } = await play({ more: { responseSink: responseSink(response) } });
+      expect(records[0]?.storedResponse).toBeUndefined();
+      expect(steps.at(-1)).toMatchObject({
+        kind: 'recorded',
+        recorded: { storage: ResponseStorage.RESPONSE_STORAGE_TOO_LARGE },
+      });
+    }
+    const stored: StoredResponse = { parts: [], keptMs: 1 };
+    const { records, steps } = await play({ more: { responseSink: responseSink(async () => stored) } });
+    expect(records[0]?.storedResponse).toEqual(stored);
+    expect(steps.at(-1)).toMatchObject({ kind: 'recorded', recorded: { storage: undefined } });
+  });
+
+  it('stores no response that broke off', async () => {
+    const { records } = await play({
+      more: { responseSink: responseSink(async () => ({ parts: [], keptMs: 1 })) },
+      script: failing([batch([started, blockStart, delta], 3)], 'upstream_failed'),
+    });
+    expect(records).toEqual([expect.objectContaining({ free: false, storedResponse: undefined })]);
+  });
+
+  it('has the ledger write its hold before its report is spooled', async () => {
+    const { holds } = await play({
+      streaming: false,
+      unwritten: true,
+      record: (attempt) => {
+        if (attempt === 1) throw new AppError('service_unavailable', 'Away.');
+      },
+    });
+    expect(holds).toEqual([holds[0], { ...holds[0]!, durableWithRecord: false }]);
+    expect(holds[0]!.durableWithRecord).toBe(true);
+    expect((await play({ streaming: false, unwritten: true })).holds).toHaveLength(1);
+  });
+
+  it('goes to a target that has its prompt cached, unless its model has no affinity or it is for vectors', async () => {
+    const scopes = async (options: Play) => {
+      const { generated, records } = await play(options);
+      return generated.map(({ affinityScope }) => affinityScope === records[0]!.call!.accountId);
+    };
+    expect(await scopes({})).toEqual([true]);
+    for (const options of [{ prefixAffinity: false }, { embedding: EmbeddingOptions.fromPartial({}) }])
+      expect(await scopes(options)).toEqual([false]);
   });
 
   it('counts nothing of an answer that broke off when its client disconnects during the next attempt', async () => {
