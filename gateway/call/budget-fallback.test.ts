@@ -3,10 +3,12 @@ import { AppError } from '#client/errors/app-error.js';
 import { Key, Project } from '#proto/auth/v1/auth.js';
 import { Modality, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { ApiFormat, GenerateRequest } from '#proto/inference/v1/inference.js';
-import type { BudgetShare } from '#proto/ledger/v1/ledger.js';
+import { type BudgetShare, Hold, type HoldRequest } from '#proto/ledger/v1/ledger.js';
 import { ModelFallback } from '#proto/metering/v1/metering.js';
 import type { CallableModel } from '../replicas/models.js';
 import { BudgetFallbacks } from './budget-fallback.js';
+import { type CallDeps, meteredCall } from './metered-call.js';
+import { callWorld, read } from './testing/call-world.js';
 
 const nowMs = 1_800_000_000_000;
 const callable = (id: string, inputNanoUsdPerMtok: bigint, changes: Partial<Model> = {}): CallableModel => ({
@@ -74,6 +76,20 @@ describe('the model of a call in a project with a cheaper model', () => {
     ['the cheaper one is not there', { cheaper: new AppError('model_unknown', 'No.') }],
     ['the cheaper one was requested', { cheaper: dear, project: { budgetFallback: { modelId: 'dear', fromPercent: 80 } } }],
     ['the prompt may be too long for the cheaper one', { cheaper: callable('cheap', 10_000_000n, { contextLimitTokens: 4999 }) }],
+    [
+      'vectors were requested, because those of different models cannot be compared',
+      { call: { request: GenerateRequest.fromPartial({ embedding: {} }) } },
+    ],
+    [
+      'the answer must follow a schema, which the cheaper one does not guarantee',
+      {
+        call: {
+          request: GenerateRequest.fromPartial({
+            responseFormat: { format: { $case: 'jsonSchema', value: { name: 'a', schemaJson: '{}' } } },
+          }),
+        },
+      },
+    ],
     ['the cheaper one cannot read an image', { call: { needs: [{ modality: Modality.MODALITY_IMAGE, field: 'messages' }] } }],
     [
       'a field has a meaning in one format only',
@@ -101,6 +117,14 @@ describe('the model of a call in a project with a cheaper model', () => {
     expect(after(new AppError('balance_empty', 'No.'))).toBeUndefined();
   });
 
+  it('is the cheaper one where the limit that refused the call is zero', () => {
+    const { fallbacks, request } = situation({ known: undefined });
+    const error = new AppError('budget_reached', 'No.', {
+      details: { scope: 'project', budget_id: 'bud_1', limit_nano_usd: '0', spent_nano_usd: '0' },
+    });
+    expect(fallbacks.afterRefusal(request, dear, error, nowMs)?.fallback).toMatchObject({ spentPercent: 100 });
+  });
+
   it('has a share that can be recorded, however small the limit that refused the call is', () => {
     const { fallbacks, request } = situation({ known: undefined });
     const error = new AppError('budget_reached', 'No.', {
@@ -112,5 +136,55 @@ describe('the model of a call in a project with a cheaper model', () => {
       budgetId: 'bud_1',
       spentPercent: 1000,
     });
+  });
+});
+
+describe('a call in a project with a cheaper model', () => {
+  /** Makes calls whose holds `hold` answers; returns the model of each, or why it was refused, and its holds. */
+  async function calls(count: number, hold: (request: HoldRequest) => BudgetShare | undefined) {
+    const { deps, request } = callWorld();
+    const cheap = callable('cheap', 10_000_000n);
+    const targets = [{ upstreamId: 'u', upstreamModel: 'm' }];
+    const models = {
+      resolve: (name: string) => ({ ...(name === 'cheap' ? cheap : dear), targets }),
+    } as unknown as CallDeps['models'];
+    const holds: HoldRequest[] = [];
+    const ledger = {
+      ...deps.peers.ledger,
+      async hold(asked: HoldRequest) {
+        holds.push(asked);
+        const projectShare = hold(asked);
+        return { hold: Hold.fromPartial({ id: asked.holdId, amountNanoUsd: asked.amountNanoUsd }), replayed: false, projectShare };
+      },
+    };
+    const peers = { ...deps.peers, ledger };
+    const world = { ...deps, peers, models, fallbacks: new BudgetFallbacks(models) };
+    const { request: project } = situation({});
+    const used: unknown[] = [];
+    for (let call = 0; call < count; call += 1) {
+      const asked = { ...request(), project: project.project, disconnected: new AbortController().signal };
+      const steps = meteredCall({ ...asked, parsed: { ...asked.parsed, model: 'dear' } }, world);
+      const first = await steps.next().catch((error: AppError) => error.reason);
+      used.push(typeof first === 'string' ? first : first.value?.kind === 'admitted' && first.value.modelId);
+      await read(steps);
+    }
+    return { used, holds };
+  }
+
+  it('uses it once the hold of an earlier call reported the share', async () => {
+    const { used, holds } = await calls(2, () => ({ ...share, untilMs: 0n }));
+    expect(used).toEqual(['dear', 'cheap']);
+    expect(holds.map(({ withProjectShare }) => withProjectShare)).toEqual([true, true]);
+  });
+
+  it('is refused if its budget does not cover the cheaper one either', async () => {
+    const { used, holds } = await calls(1, () => {
+      throw new AppError('budget_reached', 'No.', {
+        details: { scope: 'project', budget_id: 'bud_1', limit_nano_usd: '10', spent_nano_usd: '8' },
+      });
+    });
+    expect(used).toEqual(['budget_reached']);
+    expect(holds[1]!.amountNanoUsd).toBeLessThan(holds[0]!.amountNanoUsd);
+    expect(holds).toHaveLength(2);
   });
 });
