@@ -4,6 +4,8 @@ import type { GenerateResponse } from '#proto/inference/v1/inference.js';
 import { GenerateRequest } from '#proto/inference/v1/inference.js';
 import { type JoinCallResponse, Outcome, type RecordUsageRequest, UsageRecord } from '#proto/metering/v1/metering.js';
 import { AppError } from '#client/errors/app-error.js';
+import { ManualClock } from '#kit/clock.js';
+import { newId } from '#kit/id.js';
 import { failureOf } from '#kit/testing/waiting.js';
 import { batch, callWorld, finished, output, type Play, read, started } from '../testing/call-world.js';
 import { type Random, seeded } from '../../../tests/kill/random.js';
@@ -282,6 +284,165 @@ describe('a retry of a client library', () => {
     upstream.answer();
     await Promise.all([read(other.steps), original]);
     expect(seen.generated).toBe(2);
+  });
+
+  it('is not a request for a whole answer if the call is streamed', async () => {
+    const { retries, request, seen } = gateway(store, upstream);
+    const first = attempt(0);
+    const original = read((await retries.begin(request(true), first.client)).steps);
+    await turn();
+    first.leave();
+    const other = await retries.begin(request(false), attempt(1).client);
+    upstream.answer();
+    await Promise.all([read(other.steps), original]);
+    expect(seen.generated).toBe(2);
+  });
+
+  it('is refused if its key may no longer use the model', async () => {
+    const { retries, request } = gateway(store, upstream);
+    const first = attempt(0);
+    const original = read((await retries.begin(request(), first.client)).steps);
+    await turn();
+    first.leave();
+    await turn();
+    const { key } = request();
+    const restricted = { ...request(), key: { ...key, models: { allModels: false, modelIds: ['other'] } } };
+    expect(await failureOf(Promise.resolve(retries.begin(restricted, attempt(1).client)))).toMatchObject({ reason: 'model_not_permitted' });
+    upstream.answer();
+    await original;
+  });
+
+  it('runs nothing if its client disconnects while metering is asked', async () => {
+    let answer: (() => void) | undefined;
+    const { retries, request, seen } = gateway(store, {
+      metering: { ...store.rpcs, joinCall: () => new Promise((resolve) => (answer = () => resolve({ result: undefined }))) },
+    });
+    const { client, leave } = attempt(1);
+    const refused = failureOf(Promise.resolve(retries.begin(request(), client)));
+    await turn();
+    leave();
+    answer!();
+    expect(await refused).toMatchObject({ reason: 'cancelled' });
+    expect(seen.generated).toBe(0);
+  });
+
+  it.each(['disconnects', 'has waited as long as a call may take'])(
+    'waits for a call at another gateway until its client %s',
+    async (end) => {
+      const time = new VirtualTime();
+      const clock = new ManualClock();
+      const callId = newId('req');
+      const { deps, request, seen } = callWorld({
+        metering: { ...store.rpcs, joinCall: async () => ({ result: { $case: 'inProgress', value: { callId } } }) },
+      });
+      const retries = createRetries({ ...deps, clock }, time.later);
+      const { client, leave } = attempt(1);
+      const refused = failureOf(Promise.resolve(retries.begin(request(), client)));
+      await time.pass(10_000);
+      if (end === 'disconnects') leave();
+      else {
+        clock.advance(deps.config.callTimeoutMs + 1);
+        await time.pass(500);
+      }
+      expect(await refused).toMatchObject(
+        end === 'disconnects' ? { reason: 'cancelled' } : { reason: 'idempotency_in_progress', details: { original_request_id: callId } },
+      );
+      expect(seen.generated).toBe(0);
+    },
+  );
+
+  it('finds a call that was offered while its answer was already recorded', async () => {
+    let answer: (() => void) | undefined;
+    const offerCall: typeof store.rpcs.offerCall = async (...offer) => {
+      await new Promise<void>((resolve) => (answer ??= resolve));
+      return store.rpcs.offerCall!(...offer);
+    };
+    const [one, other] = [gateway(store, { ...upstream, metering: { ...store.rpcs, offerCall } }), gateway(store)];
+    const first = attempt(0);
+    const { steps, callId } = await one.retries.begin(one.request(false), first.client);
+    const original = read(steps);
+    await turn();
+    first.leave();
+    upstream.answer();
+    for (let turns = 0; turns < 5; turns += 1) await turn();
+    answer!();
+    await original;
+    const joined = await other.retries.begin({ ...other.request(false), key: one.request().key }, attempt(1).client);
+    expect([joined.callId, other.seen.generated]).toEqual([callId, 0]);
+    await read(joined.steps);
+  });
+
+  it('finds no call that ended before its offer was stored', async () => {
+    let answer: (() => void) | undefined;
+    const offerCall: typeof store.rpcs.offerCall = async (...offer) => {
+      await new Promise<void>((resolve) => (answer ??= resolve));
+      return store.rpcs.offerCall!(...offer);
+    };
+    const play = { ...upstream, metering: { ...store.rpcs, offerCall }, settings: { TOLLGATE_GATEWAY_READ_ON_TIME: '0ms' } };
+    const { retries, request } = gateway(store, play);
+    const first = attempt(0);
+    const original = read((await retries.begin(request(), first.client)).steps);
+    await turn();
+    first.leave();
+    await turn();
+    retries.close();
+    answer!();
+    await original;
+    await turn();
+    expect(store.records).toMatchObject([{ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED }]);
+    expect(store.keys.size).toBe(0);
+  });
+
+  it.each([
+    ['gets the answer of a call that is being recorded when the gateway stops', undefined, 1],
+    ['runs as a new call if the call failed while its client disconnected', new AppError('upstream_failed', 'No.'), 2],
+  ])('%s', async (_what, failure, calls) => {
+    let endRecording = (): void => undefined;
+    const recording = new Promise<void>((resolve) => (endRecording = resolve));
+    let generated = 0;
+    const play: Play = {
+      async *generate() {
+        generated += 1;
+        yield batch(started, ...output);
+        if (failure !== undefined && generated === 1) throw failure;
+        yield batch(finished);
+      },
+      record: async (report) => {
+        if (store.records.length === 0) await recording;
+        await store.record(report);
+      },
+    };
+    const [one, other] = [gateway(store, play), gateway(store, play)];
+    const first = attempt(0);
+    const original = read((await one.retries.begin(one.request(false), first.client)).steps);
+    if (failure === undefined) {
+      first.leave();
+      await turn();
+    }
+    for (let turns = 0; turns < 5; turns += 1) await turn();
+    if (failure === undefined) one.retries.close();
+    else first.leave();
+    endRecording();
+    await original;
+    for (let turns = 0; turns < 5; turns += 1) await turn();
+    const joined = await other.retries.begin({ ...other.request(false), key: one.request().key }, attempt(1).client);
+    expect(await read(joined.steps)).toMatchObject({ events: [started, ...output, finished] });
+    expect(generated).toBe(calls);
+  });
+
+  it('waits for as many calls as the setting allows', async () => {
+    const settings = { TOLLGATE_GATEWAY_READ_ON_TIME: '0ms', TOLLGATE_GATEWAY_READ_ON_CALLS_MAX: '1' };
+    const { retries, request } = gateway(store, { ...upstream, settings });
+    const firsts = [attempt(0), attempt(0)];
+    const ended = [];
+    for (const { client } of firsts) ended.push(read((await retries.begin(request(), client)).steps));
+    await turn();
+    for (const { leave } of firsts) leave();
+    await ended[1];
+    expect(store.records).toMatchObject([{ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED }]);
+    upstream.answer();
+    await ended[0];
+    expect(store.records[1]).toMatchObject({ outcome: Outcome.OUTCOME_COMPLETED });
   });
 
   it('is not a request with another body', async () => {
