@@ -45,10 +45,10 @@ async function keep(parts: readonly Event[][], error?: AppError, max = bytesMax)
   return keeper.answer(error, false);
 }
 
-async function replay(answer: Buffer, using = secret): Promise<{ steps: CallStep[]; error: unknown }> {
+async function replay(answer: Buffer, using = secret, choices = 0): Promise<{ steps: CallStep[]; error: unknown }> {
   const steps: CallStep[] = [];
   try {
-    for await (const step of replayedCall(record, 0, answer, using, bytesMax)) steps.push(step);
+    for await (const step of replayedCall(record, choices, answer, using, bytesMax)) steps.push(step);
     return { steps, error: undefined };
   } catch (error) {
     return { steps, error };
@@ -112,6 +112,11 @@ describe('a kept answer', () => {
     keeper.take(GenerateResponse.fromPartial({ events: [...begun, delta('y'), finished] }), tokens);
     const { steps } = await replay(await keeper.answer(undefined, false));
     expect(steps.flatMap((step) => (step.kind === 'events' ? step.events : []))).toEqual([...begun, delta('y'), finished]);
+  });
+
+  it('of several choices is replayed with the cap of each', async () => {
+    const { steps } = await replay(await keep(batches), secret, 3);
+    expect(steps[0]).toMatchObject({ kind: 'admitted', outputCapTokens: 333 });
   });
 
   it('still lists the fields that had no effect', async () => {
