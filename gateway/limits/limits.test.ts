@@ -1,9 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
+import { systemClock } from '#kit/clock.js';
 import { AccountRateLimits, Key, Project } from '#proto/auth/v1/auth.js';
+import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { renderings } from '../formats/errors/openai-error.js';
 import { retryHeaders } from '../formats/errors/error-details.js';
 import { rateLimitError } from './errors.js';
 import { limitHeaders } from './headers.js';
+import { countedTokens, createLimiter, type LimitStore } from './limiter.js';
 import { estimatedTokens, type Figures, subjectsOf } from './limits.js';
 
 const none = { key: undefined, project: undefined, account: undefined, accountModel: undefined };
@@ -124,5 +127,44 @@ describe('the error', () => {
     const never = rateLimitError({ ...refusal, needed: 101, retryAfterMs: undefined }, 'a/model');
     expect(never.retryAfterMs).toBeUndefined();
     expect(never.message).toContain('more than the limit of 100 tokens per minute');
+  });
+});
+
+describe('a call that is counted', () => {
+  const ends: number[] = [];
+  const store: LimitStore = {
+    take: (subjects) => ({ figures: subjects.map((subject) => figures(subject, {})), end: (tokens) => void ends.push(tokens) }),
+  };
+  const limiter = createLimiter({ store, defaults: { ...none, key: limits(10, 1000) }, clock: systemClock });
+  const call = { key: key(), parsed: { inputTokensMax: 400, images: 0, documents: 0 } };
+  const endsOf = async (act: () => unknown): Promise<number[]> => {
+    ends.length = 0;
+    await act();
+    return [...ends];
+  };
+
+  it('ends once, with the tokens that it used, or else its estimate', async () => {
+    for (const [used, counted] of [
+      [7, 7],
+      [undefined, 100],
+    ])
+      expect(
+        await endsOf(async () => {
+          const admission = await limiter.admit(call, 'm');
+          admission!.end(used);
+          admission!.end(9);
+        }),
+      ).toEqual([counted]);
+  });
+
+  it('ends at once without tokens if it is a replay, a count of tokens or a request with a management key', async () => {
+    expect(await endsOf(() => limiter.admitReplay(call, 'm'))).toEqual([0]);
+    expect(await endsOf(() => limiter.admitCount('key_1', 1))).toEqual([0]);
+    expect(await endsOf(() => limiter.admitManagement('key_1', 1))).toEqual([0]);
+  });
+
+  it('counts all of its tokens, those of caches too', () => {
+    const tokens = { inputTokens: 1, cacheReadTokens: 10, cacheWrite5mTokens: 100, cacheWrite1hTokens: 1000, outputTokens: 10_000 };
+    expect(countedTokens(TokenCounts.fromPartial({ ...tokens, reasoningTokens: 5 }))).toBe(11_111);
   });
 });
