@@ -104,6 +104,25 @@ describe('the health of a target', () => {
     expect([health.standing(99), health.untilMs]).toEqual(['ejected', 100]);
   });
 
+  it('ignores calls that began before the ejection once it has returned, too', () => {
+    const health = new TargetHealth(rules);
+    const [failing, slow] = [health.begin(0), health.begin(0)];
+    fail(health, 0, 3);
+    health.answer(health.begin(100), 110);
+    health.fail(failing, 120, true);
+    health.slow(slow, 120, true);
+    expect([health.standing(120), health.recent(120)]).toEqual(['available', { calls: 0, bad: 0 }]);
+  });
+
+  it('goes on with a trial when that of an earlier ejection ends without a verdict', () => {
+    const health = ejected();
+    const before = health.begin(100);
+    health.eject(110, 100, 'operator');
+    expect(health.begin(210).isTrial).toBe(true);
+    health.abandon(before);
+    expect(health.standing(210)).toBe('on_trial');
+  });
+
   it('returns it when a call for which no other target was left succeeds, and is not prolonged when such a call fails', () => {
     const health = ejected();
     fail(health, 50, 5);
@@ -176,6 +195,16 @@ describe('the health of a target', () => {
     health.succeed(health.begin(7000), 7000);
     health.coolDown(health.begin(7000), 7000, undefined);
     expect([health.standing(7999), health.standing(8000)]).toEqual(['cooling', 'available']);
+  });
+
+  it('cools down for the longest of several times, and for some time if the vendor says 0', () => {
+    const health = new TargetHealth(rules);
+    health.coolDown(health.begin(0), 0, 5000);
+    health.coolDown(health.begin(0), 10, 1000);
+    expect([health.standing(4999), health.standing(5000)]).toEqual(['cooling', 'available']);
+    health.succeed(health.begin(5000), 5000);
+    health.coolDown(health.begin(5000), 5000, 0);
+    expect([health.standing(5999), health.standing(6000)]).toEqual(['cooling', 'available']);
   });
 
   it('delays its trial while probes fail, but not forever, and makes it due once a probe succeeds, until a trial fails', () => {
