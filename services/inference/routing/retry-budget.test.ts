@@ -23,6 +23,15 @@ describe('the budget for retries', () => {
     expect(budget.take(1000)).toBe(false);
   });
 
+  it('has no retry for less than a whole one', () => {
+    const budget = new RetryBudget({ percent: 25, perSecondMin: 0 }, 0);
+    const taken = Array.from({ length: 4 }, () => {
+      budget.noteCall(0);
+      return budget.take(0);
+    });
+    expect(taken).toEqual([false, false, false, true]);
+  });
+
   it('limits the retries of an outage to that share', () => {
     const budget = new RetryBudget({ percent: 20, perSecondMin: 1 }, 0);
     let taken = 0;
