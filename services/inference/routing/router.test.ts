@@ -12,7 +12,8 @@ import type { ResolvedTarget } from '../upstreams/registry.js';
 import { VendorRefusal } from '../upstreams/upstream-failure.js';
 import { CallRoute } from './call-route.js';
 import { Router } from './router.js';
-import { Pace } from './pace.js';
+import { type Allowance, Pace } from './pace.js';
+import { pauseBeforeRetry } from './verdict.js';
 
 function start(changes: Parameters<typeof testConfig>[0] = {}) {
   const clock = new ManualClock();
@@ -74,7 +75,20 @@ function start(changes: Parameters<typeof testConfig>[0] = {}) {
     }
     return tried;
   };
-  return { clock, lines, call, routeTo, router };
+  /** Returns the route of a call of about a hundred tokens to an upstream with this allowance. */
+  const pacedRoute = (allowance: Allowance): CallRoute => {
+    const upstream = { format: ApiFormat.API_FORMAT_MESSAGES, credentials: [], allowance };
+    const target = { target: { upstreamId: 'paced', upstreamModel: 'm' }, upstream } as unknown as ResolvedTarget;
+    const route = new CallRoute(router, [target], {
+      inputTokensMax: 400,
+      affinityScope: undefined,
+      prompt: undefined,
+      native: undefined,
+    });
+    route.first();
+    return route;
+  };
+  return { clock, lines, call, routeTo, router, pacedRoute };
 }
 
 const override = (mode: OverrideMode, setAtMs: number, changes: Partial<TargetOverride> = {}): TargetOverride => ({
@@ -228,6 +242,35 @@ describe('calls', () => {
     expect(calls).toEqual([...Array.from({ length: 5 }, () => 'a.x b.x'), 'b.x', 'b.x']);
   });
 
+  it('do not try other credentials of a target whose vendor does not have the model', () => {
+    const { call } = start();
+    const outcome = (name: string) => (name === 'a' ? new VendorRefusal(404, [], 'no such model') : undefined);
+    expect(call(['a', 'b'], outcome, { credentials })).toEqual(['a.x', 'b.x']);
+  });
+
+  it('use none of the tokens of a vendor that refuses them', () => {
+    const { pacedRoute } = start({ paceWaitMs: 0 });
+    const first = pacedRoute({ tokensPerMinute: 100 });
+    expect(first.admit(new AbortController().signal)).toBeUndefined();
+    first.begin();
+    first.fail(new AppError('upstream_rate_limited', 'No.'));
+    expect(pacedRoute({ tokensPerMinute: 100 }).admit(new AbortController().signal)).toBeUndefined();
+    expect(() => pacedRoute({ tokensPerMinute: 100 }).admit(new AbortController().signal)).toThrow(
+      expect.objectContaining({ reason: 'upstream_rate_limited' }),
+    );
+  });
+
+  it('wait for an allowance no longer than the setting, all waits together', async () => {
+    const { clock, pacedRoute } = start({ paceWaitMs: 700 });
+    expect(pacedRoute({ requestsPerMinute: 1 }).admit(new AbortController().signal)).toBeUndefined();
+    clock.advance(60_000);
+    // Others take the allowance, so that it is used up again after each wait of half a second.
+    await expect(pacedRoute({ requestsPerMinute: 1 }).admit(new AbortController().signal)).rejects.toMatchObject({
+      reason: 'upstream_rate_limited',
+      retryAfterMs: 500,
+    });
+  });
+
   it('are not retried beyond the budget of their model', () => {
     const { clock, call } = start({ retriesPerSecondMin: 1, retryPercent: 20, failuresMax: 1000, failureCallsMin: 10_000 });
     let retries = 0;
@@ -285,5 +328,24 @@ describe('an override', () => {
     // The return of the target removed the override of the credential, and the ejection replaced the return.
     router.apply([override(eject, 300, { untilMs: BigInt(clock.nowMs() + 1000) })]);
     expect(call(['a'], fine, { credentials })).toEqual(['a.x']);
+  });
+});
+
+describe('the pause before the only target is tried again', () => {
+  const pause = (reason: Reason, hasStatus: boolean, retryAfterMs?: number) =>
+    pauseBeforeRetry(new AppError(reason, 'No.', retryAfterMs === undefined ? {} : { retryAfterMs }), hasStatus, 100);
+
+  it('is what the vendor asks for, if that is short', () => {
+    expect(pause('upstream_overloaded', true)).toBe(100);
+    expect(pause('upstream_overloaded', true, 500)).toBe(500);
+    expect(pause('upstream_overloaded', true, 2001)).toBeUndefined();
+    expect(pause('upstream_rate_limited', true, 500)).toBe(500);
+  });
+
+  it('is not made where a second attempt would fail as well or take as long again', () => {
+    expect(pause('upstream_rate_limited', true)).toBeUndefined();
+    expect(pause('upstream_unavailable', true)).toBeUndefined();
+    expect(pause('upstream_unavailable', false)).toBe(100);
+    expect(pause('upstream_timeout', false)).toBeUndefined();
   });
 });
