@@ -35,6 +35,11 @@ const answers: Record<string, (response: ServerResponse) => void> = {
     response
       .writeHead(400, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
       .end(gzipSync('{"error":{"message":"bad value"}}')),
+  'error-endless': (response) => {
+    response.writeHead(500, { 'content-type': 'text/plain' });
+    const timer = setInterval(() => response.write('x'.repeat(65_536)), 1);
+    response.once('close', () => clearInterval(timer));
+  },
   list: (response) =>
     response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(gzipSync('{"data":[{"id":"one"}]}')),
   whole: (response) => response.writeHead(200, { 'content-type': 'application/json' }).end(whole),
@@ -101,6 +106,7 @@ describe('what an upstream may send in place of a stream', () => {
     ['gzip-cut', 'upstream_failed'],
     ['gzip-lie', 'upstream_failed'],
     ['gzip-error', 'upstream_rejected'],
+    ['error-endless', 'upstream_failed'],
     ['whole-cut', 'upstream_failed'],
     ['whole-empty', 'upstream_failed'],
     ['error-200', 'upstream_rate_limited'],
