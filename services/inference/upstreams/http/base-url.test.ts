@@ -15,6 +15,8 @@ describe('a base url', () => {
     'ftp://example.com',
     'file:///etc/passwd',
     'https://user:secret@example.com/v1',
+    'https://user@example.com/v1',
+    'https://:secret@example.com/v1',
     'https://example.com/v1?key=1',
     'https://example.com/v1?',
     'https://example.com/v1#x',
