@@ -37,8 +37,8 @@ class SlowResponse extends EventEmitter {
   }
 }
 
-function writerTo(response: SlowResponse, slowReaderTimeoutMs = 60_000) {
-  const options = { headers: {}, keepAlive: ': ping\n\n', keepAliveIntervalMs: 60_000, slowReaderTimeoutMs };
+function writerTo(response: SlowResponse, slowReaderTimeoutMs = 60_000, keepAliveIntervalMs = 60_000) {
+  const options = { headers: {}, keepAlive: 'ping', keepAliveIntervalMs, slowReaderTimeoutMs };
   return createSseWriter(response as unknown as ServerResponse, options);
 }
 
@@ -64,6 +64,36 @@ describe('a stream of events', () => {
     const stuck = new SlowResponse(1);
     await writerTo(stuck, 10).write('one');
     expect(stuck.destroyed).toBe(true);
+  });
+
+  it('writes nothing more once its client has disconnected', async () => {
+    const response = new SlowResponse(2);
+    const writer = writerTo(response);
+    await writer.write('one');
+    response.destroy();
+    await writer.write('two');
+    expect(response.written).toEqual(['one']);
+  });
+
+  it('is kept alive while nothing else is sent, and not while its client does not read', async () => {
+    const quiet = new SlowResponse(100);
+    await writerTo(quiet, 60_000, 20).write('one');
+    await sleep(100);
+    quiet.destroy();
+    expect(quiet.written.slice(0, 2)).toEqual(['one', 'ping']);
+    const busy = new SlowResponse(1000);
+    const writer = writerTo(busy, 60_000, 500);
+    for (let count = 0; count < 30; count += 1) {
+      await writer.write('one');
+      await sleep(20);
+    }
+    busy.destroy();
+    expect(busy.written).not.toContain('ping');
+    const stuck = new SlowResponse(1);
+    void writerTo(stuck, 60_000, 20).write('one');
+    await sleep(100);
+    stuck.destroy();
+    expect(stuck.written).toEqual(['one']);
   });
 
   it('lasts as long as its client reads, however slowly', async () => {
