@@ -16,9 +16,9 @@ describe('connections', () => {
     server.close();
   });
 
-  async function serve(handle: RequestListener): Promise<Connections> {
+  async function serve(handle: RequestListener, connectionsMax = 100): Promise<Connections> {
     server = createServer();
-    const connections = watchConnections(server, { connectionsMax: 100, slowReaderTimeoutMs: 200 }, localOccupancy());
+    const connections = watchConnections(server, { connectionsMax, slowReaderTimeoutMs: 200 }, localOccupancy());
     server.on('request', connections.guard(handle));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return connections;
@@ -39,6 +39,19 @@ describe('connections', () => {
     expect(handled).toBe(pipelinedMax);
     await untilTrue(() => connections.isQuiet());
     expect(connections.isQuiet()).toBe(true);
+  });
+
+  it('are as many as the limit allows, and others are closed at once', async () => {
+    await serve((_request, response) => void response.end('x'), 2);
+    const ask = async (): Promise<{ socket: Socket; isAnswered: boolean }> => {
+      const { socket, closed } = dial();
+      const isAnswered = new Promise<boolean>((resolve) => socket.once('data', () => resolve(true)));
+      socket.write(request);
+      return { socket, isAnswered: await Promise.race([isAnswered, closed.then(() => false)]) };
+    };
+    const answers = [await ask(), await ask(), await ask()];
+    expect(answers.map(({ isAnswered }) => isAnswered)).toEqual([true, true, false]);
+    for (const { socket } of answers) socket.destroy();
   });
 
   it('serves any number of requests one after another on one connection', async () => {
@@ -98,6 +111,31 @@ describe('connections', () => {
     await untilTrue(() => connections.isQuiet());
     expect(connections.isQuiet()).toBe(true);
     socket.destroy();
+  });
+
+  it('are closed after their next response once the server stops, and while idle', async () => {
+    let finish = (): void => undefined;
+    const connections = await serve((_request, response) => void (finish = () => response.end('x')));
+    const [busy, idle] = [dial(), dial()];
+    let received = '';
+    busy.socket.on('data', (bytes) => (received += String(bytes)));
+    busy.socket.write(request);
+    await untilTrue(() => !connections.isQuiet());
+    connections.closeAfterResponses();
+    await untilTrue(() => connections.closeIdle(0) === 1);
+    await idle.closed;
+    expect(connections.closeIdle(0)).toBe(1);
+    finish();
+    await untilTrue(() => received.endsWith('x'));
+    idle.socket.destroy();
+    const next = dial();
+    next.socket.on('data', (bytes) => (received += String(bytes)));
+    next.socket.write(request);
+    await untilTrue(() => !connections.isQuiet());
+    finish();
+    await next.closed;
+    expect(received.toLowerCase()).toContain('connection: close');
+    busy.socket.destroy();
   });
 
   it('does not handle a request that arrives on a connection that a stop is closing, because nothing could be sent in response', async () => {
