@@ -5,8 +5,10 @@ import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { gzipSync } from 'node:zlib';
 import { expect, it } from '@jest/globals';
 import Koa, { type Context } from 'koa';
+import { AppError } from '#client/errors/app-error.js';
 import { untilTrue } from '#kit/testing/waiting.js';
 import { beginState } from '../request-state.js';
 import { readBytes, readJsonBody } from './json-body.js';
@@ -37,11 +39,11 @@ it('do not stay in memory while the response is open', async () => {
   expect(JSON.parse(text)).toEqual({ characters: 200_013, kept: 0 });
 });
 
-async function serve(handle: (ctx: Context) => Promise<void>): Promise<{ port: number; close(): void }> {
+async function serve(handle: (ctx: Context) => Promise<void>, state: object = {}): Promise<{ port: number; close(): void }> {
   const app = new Koa();
   app.silent = true;
   app.use(async (ctx) => {
-    beginState(ctx, {} as never);
+    beginState(ctx, state as never);
     await handle(ctx);
   });
   const server = createServer(app.callback()).listen(0, '127.0.0.1');
@@ -63,6 +65,105 @@ it('are given up if their client disconnected before they were read, also compre
     });
   });
   expect(await Promise.race([failed, sleep(1000)])).toMatchObject({ reason: 'invalid_request' });
+});
+
+it.each([
+  ['plain', {}],
+  ['compressed', { 'content-encoding': 'gzip' }],
+])('are given up, and no longer counted, if their client disconnects while they are read: %s', async (_what, headers) => {
+  const counted = { bodies: 0, bytes: 0 };
+  const bodies = {
+    begin() {
+      counted.bodies += 1;
+      let isOpen = true;
+      return {
+        add: (bytes: number) => void (counted.bytes += bytes),
+        end() {
+          if (isOpen) counted.bodies -= 1;
+          isOpen = false;
+        },
+      };
+    },
+  };
+  let failure: unknown;
+  const { port, close } = await serve(async (ctx) => void (failure = await readJsonBody(ctx, 1e6).catch((error: unknown) => error)), {
+    bodies,
+  });
+  const body = JSON.stringify({ prompt: 'x'.repeat(100_000) });
+  const sent = request({ port, method: 'POST', headers: { ...headers, 'content-length': 1e6 } }).on('error', () => undefined);
+  sent.write('content-encoding' in headers ? gzipSync(body, { level: 0 }).subarray(0, 90_000) : body);
+  await untilTrue(() => counted.bytes > 50_000);
+  expect([counted.bodies, failure]).toEqual([1, undefined]);
+  sent.destroy();
+  await untilTrue(() => failure !== undefined);
+  expect(failure).toMatchObject({ reason: 'invalid_request' });
+  await untilTrue(() => counted.bodies === 0);
+  expect(counted.bodies).toBe(0);
+  close();
+});
+
+it.each([
+  ['a whole body', '{"a":1}', 100, { a: 1 }],
+  ['a body that is too large', `{"a":"${'x'.repeat(100)}"}`, 100, 'body_too_large'],
+])('are counted only while they are read: %s', async (_what, body, bytesMax, expected) => {
+  let open = 0;
+  const bodies = { begin: () => (open += 1) && { add: () => undefined, end: () => void (open = 0) } };
+  let read: unknown;
+  const { port, close } = await serve(
+    async (ctx) => {
+      read = await readJsonBody(ctx, bytesMax).then(
+        ({ value }) => value,
+        ({ reason }: { reason: string }) => reason,
+      );
+      ctx.body = 'read';
+    },
+    { bodies },
+  );
+  const sent = request({ port, method: 'POST', headers: { 'transfer-encoding': 'chunked' } });
+  sent.write(body);
+  sent.end();
+  const [response] = await once(sent, 'response');
+  response.resume();
+  expect([read, open]).toEqual([expected, 0]);
+  close();
+});
+
+it('are refused by their declared length, before they arrive', async () => {
+  let failure: unknown;
+  const { port, close } = await serve(async (ctx) => void (failure = await readJsonBody(ctx, 100).catch((error: unknown) => error)));
+  const sent = request({ port, method: 'POST', headers: { 'content-length': 101 } }).on('error', () => undefined);
+  sent.flushHeaders();
+  await untilTrue(() => failure !== undefined);
+  expect(failure).toMatchObject({ reason: 'body_too_large', details: { limit_bytes: '100' } });
+  sent.destroy();
+  close();
+});
+
+it('are refused when they take too much memory', async () => {
+  const bodies = {
+    begin: () => ({
+      add() {
+        throw new AppError('overloaded', 'No room.');
+      },
+      end: () => undefined,
+    }),
+  };
+  let failure: unknown;
+  const { port, close } = await serve(
+    async (ctx) => {
+      failure = await readJsonBody(ctx, 1e6).catch((error: unknown) => error);
+      ctx.body = 'refused';
+    },
+    { bodies },
+  );
+  const sent = request({ port, method: 'POST' });
+  sent.end('{}');
+  const [response] = await once(sent, 'response');
+  response.resume();
+  expect(failure).toMatchObject({ reason: 'overloaded' });
+  // The rest of the body is not read, so the connection cannot be used again.
+  expect(response.headers.connection).toBe('close');
+  close();
 });
 
 it('of an unknown content encoding are dropped, so that a client that sends all of it first gets the error', async () => {
