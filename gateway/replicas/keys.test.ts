@@ -202,12 +202,38 @@ describe('the key replica', () => {
     ['revoked', { state: KeyState.KEY_STATE_REVOKED }, 'key_revoked'],
     ['disabled', { state: KeyState.KEY_STATE_DISABLED }, 'key_disabled'],
     ['expired', { expiresAtMs: 1n }, 'key_expired'],
+    ['being in a state of a later version', { state: 99 as KeyState }, 'key_disabled'],
   ])('refuses a key from the moment it is pushed as %s', async (_name, change, reason) => {
     expect(await refusalOf()).toBe('admitted');
     await auth.change(change);
     expect(await refusalOf()).toBe(reason);
     expect(auth.lookUps).toBe(1);
   });
+
+  it('ignores a push that is older than what it knows of the key', async () => {
+    const older = auth.key;
+    expect(await refusalOf()).toBe('admitted');
+    await auth.change({ state: KeyState.KEY_STATE_REVOKED });
+    await auth.send([WatchKeysResponse_Change.fromPartial({ changed: { $case: 'key', value: older } })]);
+    expect(await refusalOf()).toBe('key_revoked');
+  });
+
+  it('holds no more keys than its maximum', async () => {
+    const first = auth.secret;
+    for (let count = 0; count < 3; count += 1) {
+      expect(await refusalOf()).toBe('admitted');
+      auth.secret = makeSecret();
+      auth.key = { ...auth.key, id: newId('key') };
+    }
+    // Auth is queried again, and no longer knows it.
+    expect(await refusalOf(first)).toBe('key_unknown');
+  });
+
+  it('remembers no more unknown keys than its maximum', async () => {
+    const unknown = makeSecret();
+    for (const secret of [unknown, ...Array.from({ length: 10_000 }, makeSecret), unknown]) await refusalOf(secret);
+    expect(auth.lookUps).toBe(10_002);
+  }, 30_000);
 
   it('refuses a key at an address that is not allowed, from the moment the list is pushed', async () => {
     expect(await refusalOf()).toBe('admitted');
@@ -223,6 +249,9 @@ describe('the key replica', () => {
   });
 
   it('refuses the keys of an account from the moment it is pushed as suspended', async () => {
+    expect(await refusalOf()).toBe('admitted');
+    const other = Account.fromPartial({ id: newId('acct'), state: AccountState.ACCOUNT_STATE_SUSPENDED });
+    await auth.send([WatchKeysResponse_Change.fromPartial({ changed: { $case: 'account', value: other } })]);
     expect(await refusalOf()).toBe('admitted');
     await auth.suspend();
     await expect(keys.authenticate(auth.secret, client)).rejects.toMatchObject({
