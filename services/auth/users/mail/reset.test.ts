@@ -57,6 +57,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
   it('is replaced once through a mailed link, which ends all sessions and begins one', async () => {
     await add('ada@example.com');
     const before = await signIn('ada@example.com');
+    const { token: link } = await auth.users.createSignInLink({ email: 'ada@example.com', sendMail: false, language: '' }, operator);
     await ask('ADA@example.com');
     const [mail] = await arrived(1);
     expect(mail).toMatchObject({ to: 'ada@example.com', subject: 'Reset your password' });
@@ -68,6 +69,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
       session: { method: SignInMethod.SIGN_IN_METHOD_PASSWORD },
     });
     await expect(sessionOf(before.token)).rejects.toMatchObject({ reason: 'session_unknown' });
+    await expect(auth.users.redeemSignInLink({ token: link, client: newClient() }, operator)).rejects.toMatchObject(refused);
     await expect(signIn('ada@example.com')).rejects.toMatchObject(refused);
     await signIn('ada@example.com', changed);
     await expect(reset(token)).rejects.toMatchObject(refused);
