@@ -97,6 +97,16 @@ describe('the window of a subject', () => {
     expect(windows.take([key], { tokens: 1 }, startMs + 70_000).figures[0]).toMatchObject({ tokens: 1 });
   });
 
+  it('takes nothing from later calls when an estimate that has left the window is corrected', () => {
+    const windows = table();
+    const key = subject({ tokens: 1000 });
+    const laterMs = startMs + 60_500;
+    windows.take([key], { tokens: 600 }, startMs);
+    windows.take([key], { tokens: 300 }, laterMs);
+    windows.end([key], { tokens: 600, takenAtMs: startMs }, 100, laterMs);
+    expect(windows.take([key], { tokens: 1 }, laterMs).figures[0]).toMatchObject({ tokens: 301 });
+  });
+
   it('tells a request that could never be admitted from one that can wait', () => {
     const windows = table();
     const { refusal } = windows.take([subject({ tokens: 100 })], { tokens: 101 }, startMs);
@@ -169,6 +179,25 @@ describe('a table', () => {
     expect(windows.take([keys[32]!], one, startMs + 33_000).refusal).toBeDefined();
     expect(windows.take([keys[1]!], one, startMs + 33_000).refusal).toBeDefined();
     expect(windows.take([keys[0]!], one, startMs + 33_000).refusal).toBeUndefined();
+  });
+
+  it('gives it the place of one without calls in flight first', () => {
+    const windows = new WindowTable(windowMemory(1, 32), 1);
+    const keys = Array.from({ length: 33 }, () => subject({ requests: 10, concurrent: 1 }));
+    keys.forEach((key, index) => {
+      windows.take([key], one, startMs + index * 1000);
+      if (index > 0) windows.end([key], { ...one, takenAtMs: startMs + index * 1000 }, 1, startMs + index * 1000);
+    });
+    expect(windows.take([keys[0]!], one, startMs + 33_000).refusal).toMatchObject({ limit: 'concurrent', used: 1 });
+    expect(windows.take([keys[1]!], one, startMs + 33_000).figures[0]).toMatchObject({ requests: 1 });
+  });
+
+  it('counts no less than nothing for a subject that has lost its place while it had calls in flight', () => {
+    const windows = new WindowTable(windowMemory(1, 32), 1);
+    const keys = Array.from({ length: 33 }, () => subject({ requests: 10, tokens: 1000, concurrent: 1 }));
+    keys.forEach((key, index) => windows.take([key], { tokens: 600 }, startMs + index));
+    windows.end([keys[0]!], { tokens: 600, takenAtMs: startMs }, 100, startMs + 100);
+    expect(windows.take([keys[0]!], { tokens: 5 }, startMs + 100).figures[0]).toMatchObject({ requests: 1, tokens: 5, inFlight: 1 });
   });
 
   it('is shared by threads, and forgets what a thread that ended had in flight', () => {
