@@ -86,6 +86,17 @@ describe('a grant', () => {
     await call('gateway');
   });
 
+  it('of a registered caller does not count once nothing has arrived for a second, which is reported', async () => {
+    const { access, call } = echoBehind(open);
+    know(access, registered('team'));
+    let reports = 0;
+    access.callers.onChange(() => (reports += 1));
+    await call('team');
+    await untilTrue(() => reports > 0);
+    expect(reports).toBe(1);
+    expect(await failureOf(call('team'))).toMatchObject({ reason: 'service_unavailable' });
+  });
+
   it('is required by every RPC: an RPC without a rule is not served', () => {
     const access = new Access({ table: {}, builtIn: {} });
     expect(() => echoBehind(open, access)).toThrow(`${rpc}/Echo has no access option.`);
@@ -148,6 +159,18 @@ describe('a certificate', () => {
   });
 });
 
+describe('a registered caller', () => {
+  it('has its own grants, even under the name of a process of the installation', async () => {
+    const { access, call } = echoBehind({ grant: 'test.write' });
+    know(access, registered('gateway', { identity: 'spiffe://corp/gateway' }));
+    // As a second check of the same call sees it, for example that of an operation of a batch.
+    expect(await failureOf(call('gateway', probe('x'), { identity: 'spiffe://corp/gateway' }))).toMatchObject({
+      reason: 'peer_not_permitted',
+    });
+    await call('gateway');
+  });
+});
+
 describe('a caller that is limited to accounts', () => {
   const limited = registered('team', { accountIds: new Set(['acct_a', 'acct_b']) });
   const cases: [string, AccessRule, object, boolean][] = [
@@ -188,6 +211,12 @@ describe('a caller that is limited to accounts', () => {
       message:
         '"team" is limited to certain accounts, and "acct_c" is not one of them. An operator can add it: ./tollgate caller update team --account acct_c',
     });
+  });
+
+  it('may open a stream whose operations are checked one by one', async () => {
+    const { access, call } = echoBehind({ grant: '', perOperation: true });
+    know(access, registered('team', { accountIds: new Set(['acct_a']) }));
+    await call('team');
   });
 
   it('is limited to them in each operation of a batch', async () => {
@@ -232,6 +261,13 @@ describe('a management key', () => {
       reason: 'role_not_permitted',
       message: expect.stringContaining('lacks the scope keys:write or usage:read'),
     });
+  });
+
+  it('needs a scope also where a registered caller acts by it', async () => {
+    const { access, call } = echoBehind(rule);
+    know(access, registered('team', { grants: new Set(['test.write']) }));
+    await call('team', request, key('keys:write'));
+    expect(await failureOf(call('team', request, key('billing:read')))).toMatchObject({ reason: 'role_not_permitted' });
   });
 
   it('is refused by RPCs without scopes that require a user or concern an account, and by no others', async () => {
@@ -295,6 +331,15 @@ describe('a caller that holds its grants for users', () => {
     });
     await call('gateway', { accountId: 'acct_b' }, actor(true, {}));
     await call('operator', { accountId: 'acct_b' });
+  });
+
+  it('needs the role in each of the accounts that the request names', async () => {
+    const ofMany: AccessRule = { ...rule, accountPath: ['items', 'accountId'] };
+    const { call } = echoBehind(ofMany, accessWith({ Echo: ofMany }, true));
+    const owner = actor(false, { acct_a: 'owner' });
+    await call('gateway', { items: [{ accountId: 'acct_a' }] }, owner);
+    for (const items of [[], [{ accountId: 'acct_a' }, { accountId: 'acct_b' }]])
+      expect(await failureOf(call('gateway', { items }, owner))).toMatchObject({ reason: 'role_not_permitted' });
   });
 
   it.each<[string, Partial<AccessRule>, object, boolean]>([
