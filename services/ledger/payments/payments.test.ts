@@ -7,6 +7,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { ManualClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { newId } from '#kit/id.js';
+import { Entry } from '#proto/ledger/v1/ledger.js';
 import { createLogger } from '#kit/log.js';
 import { silentLog } from '#kit/testing/log.js';
 import { createProvider } from './create-payments.js';
@@ -15,7 +16,7 @@ import { paymentService } from './service.js';
 import { paymentSettings } from './settings.js';
 import { accountOfStamp, stampOf } from './stamp.js';
 import { StripeProvider } from './stripe.js';
-import { centsOf, nanoUsdOfCents, refundOf } from './stripe-events.js';
+import { centsOf, nanoUsdOfCents, paidOf, refundOf } from './stripe-events.js';
 
 const deps = { clock: new ManualClock(), log: silentLog };
 
@@ -65,6 +66,34 @@ describe('cents', () => {
     expect(refundOf(charge(700), undefined)).toBe('unusable');
     expect(refundOf(charge(700), {})).toBe('unusable');
     expect(refundOf(charge(700, 'jpy'), { amount_refunded: 0 })).toBe('unusable');
+  });
+});
+
+describe('a checkout session', () => {
+  const session = (changes: object = {}) =>
+    ({
+      id: 'cs_1',
+      mode: 'payment',
+      payment_status: 'paid',
+      currency: 'usd',
+      amount_total: 500,
+      metadata: stampOf('acct_a', 'ref', ['one']),
+      ...changes,
+    }) as unknown as Parameters<typeof paidOf>[0];
+
+  it('is a payment once it is paid', () => {
+    expect(paidOf(session(), ['one'])).toEqual({ paymentId: 'cs_1', accountId: 'acct_a', amountNanoUsd: 5_000_000_000n });
+  });
+
+  it.each([
+    ['the money has not arrived', { payment_status: 'unpaid' }, 'open'],
+    ['it needs no payment', { payment_status: 'no_payment_required' }, 'open'],
+    ['it is in another currency', { currency: 'jpy' }, 'unusable'],
+    ['it has no amount', { amount_total: 0 }, 'unusable'],
+    ['it begins a subscription', { mode: 'subscription' }, 'foreign'],
+    ['its stamp is not ours', { metadata: stampOf('acct_a', 'ref', ['other']) }, 'foreign'],
+  ])('is none if %s', (_why, changes, expected) => {
+    expect(paidOf(session(changes), ['one'])).toBe(expected);
   });
 });
 
@@ -165,6 +194,102 @@ describe('the requests of two accounts with the same idempotency key', () => {
       stripe.closeAllConnections();
       stripe.close();
     }
+  });
+});
+
+describe('the payments of a service', () => {
+  const none = (): never => {
+    throw new AppError('not_found', 'There is no such entry.');
+  };
+  const provider: PaymentProvider = {
+    name: 'stripe',
+    beginCheckout: async () => ({ id: 'cs_1', url: 'https://pay.example.com' }),
+    readEvent: async () => ({ kind: 'ignored' }),
+    findPaid: async () => undefined,
+  };
+  const limits = parseSettings(paymentSettings, {});
+  const service = paymentService({
+    ...deps,
+    provider,
+    ledger: { deposit: none, adjust: none, getBalance: none, getEntryByIdempotencyKey: none },
+    limits,
+  });
+  const { paymentMinNanoUsd: min, paymentMaxNanoUsd: max } = limits;
+  const begin = (changes: object) =>
+    service.beginPayment({
+      accountId: newId('acct'),
+      amountNanoUsd: min,
+      idempotencyKey: 'one',
+      doneUrl: 'https://console.example.com',
+      cancelledUrl: 'https://console.example.com',
+      ...changes,
+    });
+
+  it('are whole cents within the limits', async () => {
+    for (const amountNanoUsd of [min, max]) await begin({ amountNanoUsd });
+    for (const amountNanoUsd of [0n, -min, min - 10_000_000n, min + 1n, max + 10_000_000n])
+      await expect(begin({ amountNanoUsd })).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'amount_nano_usd' } });
+  });
+
+  it.each(['done_url', 'cancelled_url'])('return only to web addresses: %s', async (field) => {
+    for (const url of ['', 'javascript:alert(1)', 'https://'])
+      await expect(begin(field === 'done_url' ? { doneUrl: url } : { cancelledUrl: url })).rejects.toMatchObject({ details: { field } });
+  });
+
+  it('have events of the configured provider, of a bounded size', async () => {
+    const record = (changes: object = {}) =>
+      service.recordPaymentEvent({ provider: 'stripe', body: Buffer.alloc(8), signature: '', ...changes });
+    await record();
+    await expect(record({ provider: 'other' })).rejects.toMatchObject({ reason: 'not_found' });
+    await expect(record({ body: Buffer.alloc(1024 * 1024 + 1) })).rejects.toMatchObject({ reason: 'body_too_large' });
+  });
+});
+
+describe('a payment whose event has not arrived', () => {
+  it('is credited when its own account looks at it, and the provider is queried about it at most every five seconds', async () => {
+    const clock = new ManualClock();
+    const accountId = newId('acct');
+    let queries = 0;
+    const provider: PaymentProvider = {
+      name: 'stripe',
+      beginCheckout: async () => ({ id: 'cs_1', url: 'https://pay.example.com' }),
+      readEvent: async () => ({ kind: 'ignored' }),
+      async findPaid(paymentId) {
+        queries += 1;
+        return { paymentId, accountId, amountNanoUsd: 5_000_000_000n };
+      },
+    };
+    const deposits: string[] = [];
+    const none = (): never => {
+      throw new AppError('not_found', 'There is no such entry.');
+    };
+    const service = paymentService({
+      ...deps,
+      clock,
+      provider,
+      ledger: {
+        async deposit(request) {
+          deposits.push(request.accountId);
+          return { entry: Entry.fromPartial({ accountId: request.accountId }), balance: undefined, replayed: false };
+        },
+        adjust: none,
+        getBalance: none,
+        getEntryByIdempotencyKey: async () => none(),
+      },
+      limits: parseSettings(paymentSettings, {}),
+    });
+    const look = async (account: string, paymentId = 'cs_1') =>
+      (await service.getPayment({ accountId: account, paymentId })).entry?.accountId;
+    const stranger = newId('acct');
+    expect([await look(stranger), deposits]).toEqual([undefined, []]);
+    clock.advance(4999);
+    expect([await look(accountId), queries]).toEqual([undefined, 1]);
+    clock.advance(1);
+    expect([await look(accountId), deposits, queries]).toEqual([accountId, [accountId], 2]);
+    // An account that invents payments uses up its own queries only.
+    for (let payment = 0; payment < 40; payment += 1) await look(stranger, `cs_invented_${payment}`);
+    expect(queries).toBe(2 + 29);
+    expect(await look(accountId, 'cs_2')).toBe(accountId);
   });
 });
 
