@@ -1,4 +1,4 @@
-// Refunds are deducted once, also after a refund failed, after the secrets were replaced, and when less is available.
+// Refunds are deducted once, as far as the balance covers them: also after a refund failed, after the secrets were replaced, or if a response is lost.
 import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -17,9 +17,8 @@ import { StripeProvider } from './stripe.js';
 // Each test creates a database.
 jest.setTimeout(60_000);
 
-/** Returns the event of a refund of the whole payment. */
-function refunded(payment: Paid, eventId: string, createdAtMs: number): PaymentEvent {
-  const { amountNanoUsd } = payment;
+/** Returns the event of a refund, by default of the whole payment. */
+function refunded(payment: Paid, eventId: string, createdAtMs: number, amountNanoUsd = payment.amountNanoUsd): PaymentEvent {
   return { kind: 'refunded', refundId: 'ch_1:5000', eventId, createdAtMs, amountNanoUsd, payment, isStamped: true };
 }
 
@@ -115,7 +114,7 @@ describe.each(testEngines)('a refund after both secrets have been replaced on %s
   });
 });
 
-describe.each(testEngines)('a refund that is larger than the available balance on %s', (engine) => {
+describe.each(testEngines)('a refund of a payment on %s', (engine) => {
   let ledger: TestLedger;
   let accountId: string;
 
@@ -156,5 +155,58 @@ describe.each(testEngines)('a refund that is larger than the available balance o
     await send();
     expect((await service.getBalance({ accountId })).balance).toMatchObject({ availableNanoUsd: 0n });
     expect(missing()).toEqual(['42']);
+  });
+
+  const payment = () => ({ paymentId: 'cs_1', accountId, amountNanoUsd: 50_000_000_000n });
+  const refund = (amountNanoUsd: bigint): PaymentEvent => refunded(payment(), 'evt_1', ledger.clock.nowMs(), amountNanoUsd);
+  const context = callContext({ caller: 'gateway' });
+  const available = async () => (await ledger.service.getBalance({ accountId })).balance!.availableNanoUsd;
+
+  it('is deducted from its payment, also if its event arrives first, in the name of the provider', async () => {
+    const { service, log } = ledger;
+    const callers: string[] = [];
+    const deps: BookingDeps = {
+      log,
+      ledger: {
+        ...service,
+        async deposit(request, by) {
+          callers.push(by!.caller);
+          return service.deposit(request, by);
+        },
+        async adjust(request, by) {
+          callers.push(by!.caller);
+          return service.adjust(request, by);
+        },
+      },
+    };
+    await book('stripe', refund(20_000_000_000n), context, deps);
+    await book('stripe', { kind: 'paid', ...payment() }, context, deps);
+    expect([await available(), missing(), new Set(callers)]).toEqual([30_000_000_000n, [], new Set(['stripe'])]);
+  });
+
+  it('is logged as missing where nothing is left', async () => {
+    const { service, log } = ledger;
+    await book('stripe', { kind: 'paid', ...payment() }, context, { ledger: service, log });
+    await service.adjust({ idempotencyKey: 'spent', accountId, amountNanoUsd: -50_000_000_000n, reason: 'spent', linkedEntryId: '' });
+    await book('stripe', refund(20_000_000_000n), context, { ledger: service, log });
+    expect([await available(), missing()]).toEqual([0n, ['20']]);
+  });
+
+  it('takes no more than was refunded if the balance grows meanwhile', async () => {
+    const { service, log } = ledger;
+    let hasFailed = false;
+    const deps: BookingDeps = {
+      log,
+      ledger: {
+        ...service,
+        async adjust(request, by) {
+          if (hasFailed) return service.adjust(request, by);
+          hasFailed = true;
+          throw new AppError('balance_empty', 'Too low.');
+        },
+      },
+    };
+    await book('stripe', refund(20_000_000_000n), context, deps);
+    expect(await available()).toBe(30_000_000_000n);
   });
 });
