@@ -251,7 +251,10 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     expect(await ledger.service.refund(reversal)).toEqual({ ...reversed, replayed: true });
     const rest = await ledger.service.refund(refundRequest(customer, hold!.id, undefined, { chargeEntryId: second!.id }));
     expect(rest.entry).toMatchObject({ amountNanoUsd: 50n, linkedEntryId: second!.id });
-    for (const chargeEntryId of [deposit!.id, reversed.entry!.id, 'ent_1'])
+    const { hold: other } = await ledger.service.hold(holdRequest(customer, 10n));
+    await ledger.service.settle(settleRequest(customer, other!.id, 10n));
+    const [charge] = await entriesOf(customer.accountId);
+    for (const chargeEntryId of [deposit!.id, reversed.entry!.id, charge!.id, 'ent_1'])
       expect(await refusalOf(ledger.service.refund(refundRequest(customer, hold!.id, 1n, { chargeEntryId })))).toMatchObject({
         reason: 'not_found',
       });
