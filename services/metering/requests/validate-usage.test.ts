@@ -81,6 +81,8 @@ describe('token counts', () => {
 
   it('are made to satisfy the rules for any input, and only ever lowered', () => {
     const anything = fc.oneof(
+      // Often enough that all six counts satisfy the rules in some reports.
+      { weight: 12, arbitrary: fc.nat({ max: cap }) },
       fc.nat({ max: 200 }),
       fc.integer({ min: -10, max: -1 }),
       fc.constant(Number.NaN),

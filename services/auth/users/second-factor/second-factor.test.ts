@@ -164,6 +164,22 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     await expect(finish(used, code(codeAt(secret)), person.client)).rejects.toMatchObject(refused);
   });
 
+  it('limit wrong codes from one network for all users together', async () => {
+    const client = { address: '192.0.2.250', userAgent: '' };
+    for (let failures = 0; failures < failuresMax.address; failures += failuresMax.factor) {
+      const other = await newPerson();
+      await addApp(other);
+      const challenge = await asked(other);
+      for (let tries = 0; tries < failuresMax.factor; tries += 1)
+        await expect(finish(challenge, code('000000'), client)).rejects.toMatchObject(refused);
+    }
+    const person = await newPerson();
+    const { secret } = await addApp(person);
+    const challenge = await asked(person);
+    await expect(finish(challenge, code(codeAt(secret)), client)).rejects.toMatchObject({ reason: 'sign_in_throttled' });
+    await finish(challenge, code(codeAt(secret)), person.client);
+  });
+
   it('limit wrong codes of a user, from one network and from all', async () => {
     const person = await newPerson();
     const { secret } = await addApp(person);

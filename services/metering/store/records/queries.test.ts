@@ -258,8 +258,7 @@ describe.each(testEngines)('usage records on %s', (engine) => {
     expect(groups).toEqual([sumOf([], '')]);
   });
 
-  it('are read through an index, whatever the filter', async () => {
-    if (engine !== 'sqlite') return;
+  (engine === 'sqlite' ? it : it.skip)('are read through an index, whatever the filter', async () => {
     const by = async (where: string, columns = '*') => {
       const text = `EXPLAIN QUERY PLAN SELECT ${columns} FROM usage_record WHERE ${where} ORDER BY started_at_ms DESC, id DESC LIMIT 50`;
       const plan: { detail: string }[] = await harness.db.knex.raw(text);
