@@ -51,11 +51,12 @@ describe.each(testEngines)('a secret on %s', (engine) => {
     expect(lines).not.toContain(hashSecret(secret).toString('hex'));
   });
 
-  (engine === 'sqlite' ? it : it.skip)('is in none of the files of the database', async () => {
-    const [main] = (await auth.db.knex.raw('PRAGMA database_list')) as { file: string }[];
-    const folder = dirname(main!.file);
-    const files = readdirSync(folder).map((name) => readFileSync(join(folder, name)));
-    expect(files.some((file) => file.includes(hashSecret(secret)))).toBe(true);
-    expect(files.some((file) => file.includes(middle()))).toBe(false);
-  });
+  if (engine === 'sqlite')
+    it('is in none of the files of the database', async () => {
+      const [main] = (await auth.db.knex.raw('PRAGMA database_list')) as { file: string }[];
+      const folder = dirname(main!.file);
+      const files = readdirSync(folder).map((name) => readFileSync(join(folder, name)));
+      expect(files.some((file) => file.includes(hashSecret(secret)))).toBe(true);
+      expect(files.some((file) => file.includes(middle()))).toBe(false);
+    });
 });

@@ -11,6 +11,8 @@ export interface Clock {
 export const minuteMs = 60_000;
 export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
+/** How far the clocks of processes may differ, where no setting says so. */
+export const clockSkewMs = minuteMs;
 
 /** The machine's clock. */
 export const systemClock: Clock = {

@@ -192,7 +192,7 @@ describe.each(modes)('metrics, %s', (mode) => {
             .filter((metric) => !stored.has(metric))
             .map((metric) => `${name}: ${metric}`),
         );
-        // Nor has any upstream here several credentials.
+        // No upstream here has several credentials.
         const absent = [...(mode === 'single' ? ['certificate'] : []), 'upstream_credentials'];
         expect(missing.filter((each) => !absent.some((name) => each.includes(name)))).toEqual([]);
         return true;

@@ -168,6 +168,16 @@ function attempt(retryCount: number, changes: Partial<RequestClient> = {}) {
   };
 }
 
+/** Returns an OfferCall that waits until `storeOffer` is called. */
+function heldOffer({ rpcs }: OfferStore) {
+  let storeOffer: (() => void) | undefined;
+  const offerCall: typeof rpcs.offerCall = async (...offer) => {
+    await new Promise<void>((resolve) => (storeOffer ??= resolve));
+    return rpcs.offerCall!(...offer);
+  };
+  return { offerCall, storeOffer: () => storeOffer!() };
+}
+
 /** One gateway over the store. */
 function gateway(store: OfferStore, play: Play = {}, time = new VirtualTime()) {
   const world = callWorld({ metering: store.rpcs, record: store.record, ...play });
@@ -352,11 +362,7 @@ describe('a retry of a client library', () => {
   );
 
   it('finds a call that was offered while its answer was already recorded', async () => {
-    let answer: (() => void) | undefined;
-    const offerCall: typeof store.rpcs.offerCall = async (...offer) => {
-      await new Promise<void>((resolve) => (answer ??= resolve));
-      return store.rpcs.offerCall!(...offer);
-    };
+    const { offerCall, storeOffer } = heldOffer(store);
     const [one, other] = [gateway(store, { ...upstream, metering: { ...store.rpcs, offerCall } }), gateway(store)];
     const first = attempt(0);
     const { steps, callId } = await one.retries.begin(one.request(false), first.client);
@@ -365,7 +371,7 @@ describe('a retry of a client library', () => {
     first.leave();
     upstream.answer();
     for (let turns = 0; turns < 5; turns += 1) await turn();
-    answer!();
+    storeOffer();
     await original;
     const joined = await other.retries.begin({ ...other.request(false), key: one.request().key }, attempt(1).client);
     expect([joined.callId, other.seen.generated]).toEqual([callId, 0]);
@@ -373,11 +379,7 @@ describe('a retry of a client library', () => {
   });
 
   it('finds no call that ended before its offer was stored', async () => {
-    let answer: (() => void) | undefined;
-    const offerCall: typeof store.rpcs.offerCall = async (...offer) => {
-      await new Promise<void>((resolve) => (answer ??= resolve));
-      return store.rpcs.offerCall!(...offer);
-    };
+    const { offerCall, storeOffer } = heldOffer(store);
     const play = { ...upstream, metering: { ...store.rpcs, offerCall }, settings: { TOLLGATE_GATEWAY_READ_ON_TIME: '0ms' } };
     const { retries, request } = gateway(store, play);
     const first = attempt(0);
@@ -386,7 +388,7 @@ describe('a retry of a client library', () => {
     first.leave();
     await turn();
     retries.close();
-    answer!();
+    storeOffer();
     await original;
     await turn();
     expect(store.records).toMatchObject([{ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED }]);

@@ -1,6 +1,7 @@
 // The job that verifies the charges: by default, the recent calls and the known drifts every minute, and everything once a day. Several
 // replicas may run it; one of them claims each run, or part of a run.
 import { setTimeout as pause } from 'node:timers/promises';
+import { clockSkewMs } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#client/call-context.js';
 import { BatchGetHoldsRequest } from '#proto/ledger/v1/ledger.js';
@@ -13,7 +14,6 @@ import { type ClaimTimes, type RunClaim, takeRun } from './claim.js';
 import { examine, type Findings, type ReconcileDeps, secondLook } from './examine.js';
 import { type CallName, distinct, identityOf } from './judge.js';
 import { examinePage } from './pages.js';
-import { clockSkewMs } from './price-book.js';
 import { examineSums, type QuartersSeen } from './sums.js';
 import { currentDrifts, driftsMax, noResults, type Results, resultsOf, wrongBooks, wrongBooksMax } from './results.js';
 

@@ -1,13 +1,11 @@
 // The catalog's price versions by id, each with the instant until which it was in force.
-import type { Clock } from '#kit/clock.js';
+import { type Clock, clockSkewMs } from '#kit/clock.js';
 import { hasReason } from '#client/errors/app-error.js';
 import { callContext } from '#client/call-context.js';
 import type { CatalogService, PriceVersion } from '#proto/catalog/v1/catalog.js';
 
 const modelsMax = 1000;
 const timeoutMs = 10_000;
-/** How far the clocks of gateways, metering and catalog may differ. */
-export const clockSkewMs = 60_000;
 
 /** Holds a price version and the start of the version that replaced it; undefined if none is known. */
 export interface DatedPrice {

@@ -258,21 +258,22 @@ describe.each(testEngines)('usage records on %s', (engine) => {
     expect(groups).toEqual([sumOf([], '')]);
   });
 
-  (engine === 'sqlite' ? it : it.skip)('are read through an index, whatever the filter', async () => {
-    const by = async (where: string, columns = '*') => {
-      const text = `EXPLAIN QUERY PLAN SELECT ${columns} FROM usage_record WHERE ${where} ORDER BY started_at_ms DESC, id DESC LIMIT 50`;
-      const plan: { detail: string }[] = await harness.db.knex.raw(text);
-      return plan.map((step) => step.detail).join('; ');
-    };
-    expect(await by("account_id = x'00'")).toMatch(/^SEARCH usage_record USING INDEX usage_record_by_account \(account_id=\?\)$/);
-    expect(await by("account_id = x'00' AND key_id = x'00'")).toMatch(/^SEARCH .* usage_record_by_key \(account_id=\? AND key_id=\?\)$/);
-    // Ids of a page of one model or outcome are found without reading rows.
-    expect(await by("account_id = x'00' AND model_id = 'm' AND outcome = 3", 'id')).toMatch(
-      /^SEARCH usage_record USING COVERING INDEX usage_record_by_account \(account_id=\?\)$/,
-    );
-    expect(await by("account_id = x'00' AND started_at_ms <= 5 AND (started_at_ms < 5 OR id < x'00')")).toMatch(
-      /^SEARCH .* \(account_id=\? AND started_at_ms<\?\)$/,
-    );
-    expect(await by('1 = 1')).toMatch(/^SCAN usage_record USING INDEX usage_record_by_start$/);
-  });
+  if (engine === 'sqlite')
+    it('are read through an index, whatever the filter', async () => {
+      const by = async (where: string, columns = '*') => {
+        const text = `EXPLAIN QUERY PLAN SELECT ${columns} FROM usage_record WHERE ${where} ORDER BY started_at_ms DESC, id DESC LIMIT 50`;
+        const plan: { detail: string }[] = await harness.db.knex.raw(text);
+        return plan.map((step) => step.detail).join('; ');
+      };
+      expect(await by("account_id = x'00'")).toMatch(/^SEARCH usage_record USING INDEX usage_record_by_account \(account_id=\?\)$/);
+      expect(await by("account_id = x'00' AND key_id = x'00'")).toMatch(/^SEARCH .* usage_record_by_key \(account_id=\? AND key_id=\?\)$/);
+      // Ids of a page of one model or outcome are found without reading rows.
+      expect(await by("account_id = x'00' AND model_id = 'm' AND outcome = 3", 'id')).toMatch(
+        /^SEARCH usage_record USING COVERING INDEX usage_record_by_account \(account_id=\?\)$/,
+      );
+      expect(await by("account_id = x'00' AND started_at_ms <= 5 AND (started_at_ms < 5 OR id < x'00')")).toMatch(
+        /^SEARCH .* \(account_id=\? AND started_at_ms<\?\)$/,
+      );
+      expect(await by('1 = 1')).toMatch(/^SCAN usage_record USING INDEX usage_record_by_start$/);
+    });
 });

@@ -1,6 +1,7 @@
 // The steps of the roll-up, which add records to the sums and remove them. A record is in the sums when it is not in
 // usage_unfolded and, until the backfill has ended, its id is not above the watermark. Every transaction that changes sums first updates
 // the row of usage_summing, so these transactions run one after another on any replica or node, and each record is added once.
+import { clockSkewMs } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction, Row } from '#kit/db/plain/plain-transaction.js';
 import { insertText, keyedText, textOfRows } from '#kit/db/plain/sql-text.js';
@@ -12,8 +13,6 @@ import { addToRollups, type SeriesNumbers, type SeriesOfCalls } from './rollups.
 
 const rowName = 'sums';
 const rowsPerStatement = 200;
-/** How far the clocks of replicas may differ. */
-const clockSkewMs = 60_000;
 const lowestId = Buffer.alloc(16);
 /** Series whose rows are removed in one transaction when all sums are rebuilt. */
 const seriesPerClearing = 20;
