@@ -102,7 +102,16 @@ function unitOf(seconds: number): [Intl.RelativeTimeFormatUnit, number] {
   return ['month', 86_400 * 30];
 }
 
+// All times on a page share a formatter, because creating its formats takes much longer than using them. The offset is part of the
+// key because a browser's zone changes when its user travels.
+const writers = new Map<string, TimeWriter>();
+
 /** Returns the formatter for the current language and zone. */
 export function useTime(): TimeWriter {
-  return timeWriter(useLanguage(), useZone());
+  const language = useLanguage();
+  const zone = useZone();
+  const id = `${language} ${zone} ${offsetMinutes(zone)}`;
+  const writer = writers.get(id) ?? timeWriter(language, zone);
+  writers.set(id, writer);
+  return writer;
 }
