@@ -317,7 +317,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect([typeof first.secret, second.secret]).toEqual(['string', null]);
   });
 
-  it('returns the secret of a new key and of a rotated one while the ledger is unavailable', async () => {
+  it('creates, rotates, changes and revokes keys while the ledger is unavailable, without what is spent', async () => {
     const models = async (secret: string) => (await fetch(`${system.baseUrl}/v1/models`, { headers: { 'x-api-key': secret } })).status;
     const budgets = [{ period: 'month', limit_usd: '3' }];
     const back = suspendLedger(system);
@@ -330,9 +330,16 @@ describe.each(modes)('the console’s API, %s', (mode) => {
         budgets: [{ limit_usd: '3', spent_usd: null }],
       });
       expect(await models(made.secret)).toBe(200);
-      const rotated = await owner.must<{ key: null; secret: string }>('POST', `${account}/keys/${made.key.id}/rotate`, {}, 200);
-      expect(rotated.key).toBeNull();
+      const one = `${account}/keys/${made.key.id}`;
+      const rotated = await owner.must<{ key: KeyView; secret: string }>('POST', `${one}/rotate`, {}, 200);
       expect([await models(rotated.secret), await models(made.secret)]).toEqual([200, 401]);
+      const renamed = await owner.must<KeyView>('PATCH', one, { name: 'late' }, 200);
+      expect(renamed).toMatchObject({ name: 'late', last_used_at: null, budgets: [{ limit_usd: '3', spent_usd: null }] });
+      const revoked = await owner.must<KeyView>('POST', `${one}/revoke`, {}, 200);
+      expect(revoked).toMatchObject({ state: 'revoked', revoked_at: expect.any(String) });
+      for (const key of [rotated.key, renamed, revoked])
+        for (const field of ['spent_usd', 'held_usd', 'remaining_usd']) expect(key).not.toHaveProperty(field);
+      expect(await models(rotated.secret)).toBe(401);
     } finally {
       back();
     }

@@ -1,5 +1,5 @@
 // API keys of an account.
-import type { ApiKey, CreateKey, KeyCreated, KeyRotated, KeyState, UpdateKey } from '../../../gateway/console/schemas/keys.js';
+import type { ApiKey, ChangedKey, CreateKey, KeyCreated, KeyRotated, KeyState, UpdateKey } from '../../../gateway/console/schemas/keys.js';
 import { ApiError, api, type Page } from './client.js';
 
 export type { ApiKey, KeyState, UpdateKey };
@@ -48,17 +48,20 @@ export async function createKey(accountId: string, fields: CreateKey, idempotenc
   return secret === null ? rotateKey(accountId, key, 0) : { key, secret };
 }
 
-export const updateKey = (accountId: string, keyId: string, changes: UpdateKey): Promise<ApiKey> =>
-  api.patch(`${keysOf(accountId)}/${keyId}`, { body: changes });
+/** Changes a key. Like rotation and revocation, it returns what was known before of anything that an unavailable service leaves out of the answer. */
+export async function updateKey(accountId: string, key: ApiKey, changes: UpdateKey): Promise<ApiKey> {
+  return { ...key, ...(await api.patch<ChangedKey>(`${keysOf(accountId)}/${key.id}`, { body: changes })) };
+}
 
 /** Rotates the secret; the previous one remains valid for this many seconds. */
 export async function rotateKey(accountId: string, key: ApiKey, overlapSeconds: number): Promise<KeyWithSecret> {
   const rotated = await api.post<KeyRotated>(`${keysOf(accountId)}/${key.id}/rotate`, { body: { overlap_seconds: overlapSeconds } });
-  return { key: rotated.key ?? key, secret: rotated.secret };
+  return { key: { ...key, ...rotated.key }, secret: rotated.secret };
 }
 
-export const revokeKey = (accountId: string, keyId: string): Promise<ApiKey> =>
-  api.post(`${keysOf(accountId)}/${keyId}/revoke`, { body: {} });
+export async function revokeKey(accountId: string, key: ApiKey): Promise<ApiKey> {
+  return { ...key, ...(await api.post<ChangedKey>(`${keysOf(accountId)}/${key.id}/revoke`, { body: {} })) };
+}
 
 /** Whether an error is about a field, or about a part of it (`models.3`). */
 export function isAbout(error: unknown, field: string): error is ApiError {

@@ -10,10 +10,10 @@ import type { OperationDeps } from '../deps.js';
 import { keySearchOf, searchPage } from '../search/key-search.js';
 import { budgetsOf } from '../render/budgets.js';
 import { futureMs } from '../instants.js';
-import { renderConsoleKey } from '../render/keys.js';
+import { renderChangedKey, renderConsoleKey } from '../render/keys.js';
 import { rateLimitsOf } from '../render/rate-limits.js';
 import { nanoUsdOf, orNull } from '../render/values.js';
-import { ApiKey, CreateKey, KeyCreated, KeyList, KeyRotated, KeySearch, RotateKey, UpdateKey } from '../schemas/keys.js';
+import { ApiKey, ChangedKey, CreateKey, KeyCreated, KeyList, KeyRotated, KeySearch, RotateKey, UpdateKey } from '../schemas/keys.js';
 import { publicSchema } from '../schemas/shapes.js';
 import { assertMayChangeKeysOf } from '../session/access.js';
 import { type Area, type Call, created, ok, operation } from '../table/operation.js';
@@ -97,7 +97,7 @@ export const keys: Area = {
       who: 'change keys',
       scope: 'keys:write',
       body: UpdateKey,
-      answers: [ok(ApiKey)],
+      answers: [ok(ChangedKey)],
       errors: { failed_precondition: 'The key is revoked.' },
       handle: async (call, deps) => {
         const { accountId, body } = call;
@@ -131,7 +131,7 @@ export const keys: Area = {
           }),
           call.context(),
         );
-        return renderedOne(key!, call, deps);
+        return renderedChange(key!, call, deps);
       },
     }),
     operation({
@@ -148,7 +148,7 @@ export const keys: Area = {
         const { id: keyId } = await ownKey(call, deps);
         const overlapSeconds = body.overlap_seconds ?? 0;
         const { key, secret } = await deps.peers.auth.rotateKey({ keyId, accountId, overlapMs: overlapSeconds * 1000 }, call.context());
-        return { key: (await unlessUnavailable(renderedOne(key!, call, deps))) ?? null, secret };
+        return { key: await renderedChange(key!, call, deps), secret };
       },
     }),
     operation({
@@ -157,12 +157,12 @@ export const keys: Area = {
       summary: 'Revoke a key permanently.',
       who: 'change keys',
       scope: 'keys:write',
-      answers: [ok(ApiKey)],
+      answers: [ok(ChangedKey)],
       handle: async (call, deps) => {
         const { accountId } = call;
         const { id: keyId } = await ownKey(call, deps);
         const { key } = await deps.peers.auth.revokeKey({ keyId, accountId }, call.context());
-        return renderedOne(key!, call, deps);
+        return renderedChange(key!, call, deps);
       },
     }),
     operation({
@@ -245,6 +245,27 @@ async function renderedNew(key: Key, account: Account, call: Call, deps: Operati
     budgetSpend,
     nowMs: deps.clock.nowMs(),
   });
+}
+
+/** Renders a key that was just changed, even if the ledger or metering is unavailable: an error would look as if the change had failed. */
+async function renderedChange(key: Key, call: Call, deps: OperationDeps): Promise<ChangedKey> {
+  const { accountId, context } = call;
+  const keyIds = [key.id];
+  const [{ account }, spend, activity, budgetSpend] = await Promise.all([
+    deps.peers.auth.getAccount({ accountId }, context()),
+    unlessUnavailable(deps.peers.ledger.listKeySpend({ accountId, keyIds }, context('brief'))),
+    unlessUnavailable(deps.peers.metering.batchGetKeyActivity({ accountId, keyIds }, context('brief'))),
+    spendOf(key.budgets, call, deps),
+  ]);
+  const standing = {
+    key,
+    spend: spend?.keys[0],
+    activity: activity?.keys[0],
+    accountState: account!.state,
+    budgetSpend,
+    nowMs: deps.clock.nowMs(),
+  };
+  return renderChangedKey(standing, { spending: spend !== undefined, activity: activity !== undefined });
 }
 
 async function renderedOne(key: Key, call: Call, deps: OperationDeps): Promise<ApiKey> {

@@ -3,7 +3,7 @@ import type { BudgetSpend } from '#proto/ledger/v1/ledger.js';
 import type { KeyActivity } from '#proto/metering/v1/metering.js';
 import { type KeyStanding, keyStateWord } from '#rules/key-state.js';
 import { formatUsd } from '#rules/money.js';
-import type { ApiKey } from '../schemas/keys.js';
+import type { ApiKey, ChangedKey } from '../schemas/keys.js';
 import { renderBudgets } from './budgets.js';
 import { renderRateLimits } from './rate-limits.js';
 import { instant, maybe, orNull } from './values.js';
@@ -51,5 +51,16 @@ export function renderConsoleKey(standing: ConsoleKey): ApiKey {
       since: instant(sinceMs),
       last_at: instant(lastAtMs),
     })),
+  };
+}
+
+/** Renders a key without what an unavailable service knows of it. */
+export function renderChangedKey(standing: ConsoleKey, known: { readonly spending: boolean; readonly activity: boolean }): ChangedKey {
+  const { spent_usd, held_usd, remaining_usd, last_used_at, last_used_model, last_used_request_id, refusing, ...settings } =
+    renderConsoleKey(standing);
+  return {
+    ...settings,
+    ...(known.spending ? { spent_usd, held_usd, remaining_usd } : {}),
+    ...(known.activity ? { last_used_at, last_used_model, last_used_request_id, refusing } : {}),
   };
 }

@@ -5,8 +5,8 @@ import { Budget, BudgetsBody } from './budgets.js';
 import { RateLimits, RateLimitsBody } from './rate-limits.js';
 import { brokenAs, Instant, listOf, Name, nullable, optional, parameter, Text, Time, Usd, UsdBody, view } from './shapes.js';
 
-/** A key without its secret. */
-export const ApiKey = view('Key', {
+/** What auth knows of a key, without its secret. */
+const settings = {
   id: Text,
   project_id: Text,
   name: Text,
@@ -16,9 +16,6 @@ export const ApiKey = view('Key', {
   }),
   models: nullable(Type.Array(Text), 'Null: all current and future models.'),
   limit_usd: nullable(Usd, 'The most that the key may ever spend.'),
-  spent_usd: Usd,
-  held_usd: Usd,
-  remaining_usd: nullable(Usd, 'Null: the key has no limit.'),
   rate_limits: RateLimits,
   budgets: Type.Array(Budget, { description: 'In addition to the lifetime limit.' }),
   allowed_addresses: Type.Array(Text, {
@@ -29,6 +26,15 @@ export const ApiKey = view('Key', {
   created_by: nullable(Text, 'The id of the user who created the key. Null: it was created without a user.'),
   revoked_at: nullable(Time),
   former_secrets_until: nullable(Time, 'Previous secrets remain valid until then.'),
+};
+
+const spending = {
+  spent_usd: Usd,
+  held_usd: Usd,
+  remaining_usd: nullable(Usd, 'Null: the key has no limit.'),
+};
+
+const activity = {
   last_used_at: nullable(Time, 'The start of the latest call that has ended. Null: no call is on record.'),
   last_used_model: nullable(Text),
   last_used_request_id: nullable(Text),
@@ -40,17 +46,25 @@ export const ApiKey = view('Key', {
     }),
     'Present while calls with the key are being refused: the last refusal is less than a day old, and no recorded call has begun since.',
   ),
-});
+};
+
+/** A key without its secret. */
+export const ApiKey = view('Key', { ...settings, ...spending, ...activity });
 export type ApiKey = Static<typeof ApiKey>;
+
+/** A key after a change. */
+export const ChangedKey = view(
+  'ChangedKey',
+  { ...settings, ...Type.Partial(Type.Object({ ...spending, ...activity })).properties },
+  'A key. What the ledger or metering knows of it is absent while that service is unavailable: the change has been made nevertheless. Without the spending, `state` does not say whether the limit is reached.',
+);
+export type ChangedKey = Static<typeof ChangedKey>;
 export type KeyState = ApiKey['state'];
 
 export const KeyList = listOf(ApiKey);
 export const KeyCreated = Type.Object({ key: ApiKey, secret: nullable(Text, 'Null in the answer to a repeat.') });
 export type KeyCreated = Static<typeof KeyCreated>;
-export const KeyRotated = Type.Object({
-  key: nullable(ApiKey, 'Null: the ledger or metering is unavailable. The key is rotated nevertheless.'),
-  secret: Text,
-});
+export const KeyRotated = Type.Object({ key: ChangedKey, secret: Text });
 export type KeyRotated = Static<typeof KeyRotated>;
 
 export const KeySearch = Type.Object({

@@ -26,7 +26,7 @@ export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
   const change = useMutation({
     mutationFn: () => {
       const changes = changesOf(before, form, zone, Date.now());
-      return Object.keys(changes).length === 0 ? Promise.resolve(apiKey) : updateKey(account.id, apiKey.id, changes);
+      return Object.keys(changes).length === 0 ? Promise.resolve(apiKey) : updateKey(account.id, apiKey, changes);
     },
     onSuccess: (after) => {
       changed(after);

@@ -23,7 +23,7 @@ export function useToggle() {
   const t = useText(keysText);
   const changed = useKeyChanged();
   const toggle = useMutation({
-    mutationFn: ({ apiKey, state }: { apiKey: ApiKey; state: 'active' | 'disabled' }) => updateKey(account.id, apiKey.id, { state }),
+    mutationFn: ({ apiKey, state }: { apiKey: ApiKey; state: 'active' | 'disabled' }) => updateKey(account.id, apiKey, { state }),
     onSuccess: (after, { state }) => {
       changed(after);
       const isOff = state === 'disabled';

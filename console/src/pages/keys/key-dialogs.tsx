@@ -103,7 +103,7 @@ function RevokeKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => v
   const [typed, setTyped] = useState('');
   const isInUse = apiKey.last_used_at !== null && Date.now() - Date.parse(apiKey.last_used_at) < dayMs;
   const revocation = useMutation({
-    mutationFn: () => revokeKey(account.id, apiKey.id),
+    mutationFn: () => revokeKey(account.id, apiKey),
     onSuccess: (after) => {
       changed(after);
       toast(t.wasRevoked({ name: after.name }));
