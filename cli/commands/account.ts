@@ -1,6 +1,5 @@
 // tollgate account: accounts, which own balances and keys.
 import { Command } from 'commander';
-import { hasReason } from '#client/errors/app-error.js';
 import { type Account, AccountState, type DeepPartial, UpdateAccountRequest } from '#proto/auth/v1/auth.js';
 import type { Balance } from '#proto/ledger/v1/ledger.js';
 import { type BudgetOptions, changedBudgets, spendOfBudgets, withBudgets } from '../options/budgets.js';
@@ -9,6 +8,7 @@ import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { changedAccountRateLimits, hasRateLimits, newRateLimits, type RateLimitOptions, withRateLimits } from '../options/rate-limits.js';
+import { unlessUnavailable } from '../unavailable.js';
 import { accountInListView, accountStates, accountView, accountWithBalanceView } from '../views/account.js';
 
 interface UpdateOptions extends RateLimitOptions, BudgetOptions {
@@ -138,10 +138,6 @@ function update(cli: Cli, change: DeepPartial<UpdateAccountRequest>): Promise<vo
 /** Returns undefined while the ledger is unavailable: auth keeps the accounts, so they can be listed without it. */
 async function balancesOf(accounts: readonly Account[], ledger: Services['ledger']): Promise<readonly Balance[] | undefined> {
   if (accounts.length === 0) return [];
-  try {
-    return (await ledger.batchGetBalances({ accountIds: accounts.map(({ id }) => id) }, operatorCall())).balances;
-  } catch (error) {
-    if (hasReason(error, 'service_unavailable', 'deadline_exceeded', 'overloaded')) return undefined;
-    throw error;
-  }
+  const asked = ledger.batchGetBalances({ accountIds: accounts.map(({ id }) => id) }, operatorCall());
+  return (await unlessUnavailable(asked))?.balances;
 }

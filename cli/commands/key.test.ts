@@ -147,6 +147,22 @@ describe('accounts and keys', () => {
     expect((await tollgate(gateway, ['account', 'list'])).code).toBe(1);
   });
 
+  it('are created and changed without spending and activity while the ledger and metering are unavailable', async () => {
+    await tollgate(gateway, ['account', 'create', 'Acme']);
+    gateway.state.balancesFault = new AppError('service_unavailable', 'The ledger is away.');
+    gateway.state.activityFault = new AppError('deadline_exceeded', 'Metering is away.');
+    const created = await tollgate(gateway, ['key', 'create', '--name', 'laptop', '--limit', '5']);
+    expect(created).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/spent +\?\n[^]*remaining +\?\n[^]*last used +\?\n[^]*the-secret-wxyz/),
+    });
+    const { id } = gateway.state.keys[0]!;
+    const unknown = { spent_usd: null, held_usd: null, remaining_usd: null, last_used_at: null };
+    expect(await tollgateJson(gateway, ['key', 'rename', id, 'desktop'])).toMatchObject([{ name: 'desktop', limit_usd: '5', ...unknown }]);
+    expect((await tollgate(gateway, ['key', 'list'])).stdout).toMatch(/active +\? +\$5 +\?/);
+    expect(await tollgateJson(gateway, ['key', 'revoke', id])).toMatchObject([{ state: 'revoked', ...unknown }]);
+  });
+
   it('show why an account is suspended', async () => {
     await tollgate(gateway, ['account', 'create', 'Acme']);
     const { id } = gateway.state.accounts[0]!;

@@ -11,6 +11,7 @@ import { instant } from '../output.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { parseAddresses, parseInstant, parseLimit, parseModels, parseOverlap, parsePositiveLimit } from '../options/parse.js';
 import { changedRateLimits, hasRateLimits, newRateLimits, type RateLimitOptions, withRateLimits } from '../options/rate-limits.js';
+import { unlessUnavailable } from '../unavailable.js';
 import { keyView, type ShownKey } from '../views/key.js';
 
 interface UpdateOptions extends RateLimitOptions, BudgetOptions {
@@ -242,25 +243,32 @@ async function showKey(cli: Cli, services: Services, key: Key): Promise<void> {
 /** Maximum number of keys whose last use metering returns at once. */
 const activityKeysMax = 200;
 
+/** Returns keys with what the ledger and metering know of them, as far as these are available: a change of a key has been made nevertheless. */
 async function known(cli: Cli, services: Services, accountId: string, keys: readonly Key[]): Promise<ShownKey[]> {
   if (keys.length === 0) return [];
   const { auth, ledger, metering } = services;
   const keyIds = keys.map((key) => key.id);
   const { account } = await auth.getAccount({ accountId }, operatorCall());
-  const spends = (await ledger.listKeySpend({ accountId, keyIds }, operatorCall())).keys;
+  const spends = (await unlessUnavailable(ledger.listKeySpend({ accountId, keyIds }, operatorCall())))?.keys;
   const budgets = keys.flatMap((key) => key.budgets);
   const budgetSpend = await spendOfBudgets(services, accountId, budgets);
+  const activities = await unlessUnavailable(activitiesOf(metering, accountId, keyIds));
+  return keys.map((key) => ({
+    key,
+    spend: spends?.find(({ keyId }) => keyId === key.id),
+    activity: activities?.find(({ keyId }) => keyId === key.id),
+    accountState: account!.state,
+    budgetSpend,
+    unknown: { spend: spends === undefined, activity: activities === undefined },
+    nowMs: cli.world.nowMs(),
+  }));
+}
+
+async function activitiesOf(metering: Services['metering'], accountId: string, keyIds: readonly string[]): Promise<KeyActivity[]> {
   const activities: KeyActivity[] = [];
   for (let start = 0; start < keyIds.length; start += activityKeysMax) {
     const page = keyIds.slice(start, start + activityKeysMax);
     activities.push(...(await metering.batchGetKeyActivity({ accountId, keyIds: page }, operatorCall())).keys);
   }
-  return keys.map((key) => ({
-    key,
-    spend: spends.find(({ keyId }) => keyId === key.id),
-    activity: activities.find(({ keyId }) => keyId === key.id),
-    accountState: account!.state,
-    budgetSpend,
-    nowMs: cli.world.nowMs(),
-  }));
+  return activities;
 }

@@ -1,9 +1,9 @@
 // Determines which account a command applies to.
 import type { Command } from 'commander';
 import { ListAccountsRequest } from '#proto/auth/v1/auth.js';
-import { hasReason } from '#client/errors/app-error.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
+import { unlessUnavailable } from '../unavailable.js';
 
 /** Adds --account. */
 export function withAccount(command: Command): Command {
@@ -18,11 +18,7 @@ const checkTimeoutMs = 2000;
  */
 export async function assertAccount(auth: Services['auth'], given: string | undefined): Promise<void> {
   if (given === undefined) return;
-  try {
-    await auth.getAccount({ accountId: given }, operatorCall(checkTimeoutMs));
-  } catch (error) {
-    if (!hasReason(error, 'service_unavailable', 'deadline_exceeded', 'overloaded')) throw error;
-  }
+  await unlessUnavailable(auth.getAccount({ accountId: given }, operatorCall(checkTimeoutMs)));
 }
 
 /** Returns the given account id, or that of the only account. Raises not_found, and a CliError when there is no account or more than one. */

@@ -1,11 +1,11 @@
 // The options --budget and --alert-at, and budgets in output with what is spent of them.
 import { type Command, InvalidArgumentError } from 'commander';
-import { hasReason } from '#client/errors/app-error.js';
 import { Budget, BudgetPeriod } from '#proto/budget/v1/budget.js';
 import type { BudgetSpend } from '#proto/ledger/v1/ledger.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
 import { instant, instantJson, type Json, usd, usdJson } from '../output.js';
+import { unlessUnavailable } from '../unavailable.js';
 import { parseCount, parseLimit, parseList, wordsOf } from './parse.js';
 
 const periods = wordsOf<BudgetPeriod>(BudgetPeriod, 'BUDGET_PERIOD_');
@@ -102,14 +102,9 @@ export type SpendOfBudgets = ReadonlyMap<string, BudgetSpend> | undefined;
 export async function spendOfBudgets({ auth, ledger }: Services, accountId: string, budgets: readonly Budget[]): Promise<SpendOfBudgets> {
   if (budgets.length === 0) return new Map();
   const { account } = await auth.getAccount({ accountId }, operatorCall());
-  try {
-    const request = { accountId, budgets: [...budgets], timeZone: account!.timeZone };
-    const response = await ledger.listBudgetSpend(request, operatorCall());
-    return new Map(response.budgets.map((spend) => [spend.budgetId, spend]));
-  } catch (error) {
-    if (hasReason(error, 'service_unavailable', 'deadline_exceeded', 'overloaded')) return undefined;
-    throw error;
-  }
+  const request = { accountId, budgets: [...budgets], timeZone: account!.timeZone };
+  const response = await unlessUnavailable(ledger.listBudgetSpend(request, operatorCall()));
+  return response && new Map(response.budgets.map((spend) => [spend.budgetId, spend]));
 }
 
 /** Returns budgets as text such as "$25 per month ($3 spent, $22 left, resets 2027-02-01 00:00:00Z; alerts at 80, 100 %)"; "none" if there is none. */

@@ -120,8 +120,10 @@ class FakeState {
   readonly codes: RedemptionCode[] = [];
   /** Thrown when codes are created. */
   codesFault: AppError | undefined;
-  /** Thrown instead of returning balances. */
+  /** Thrown instead of returning balances, or what keys have spent. */
   balancesFault: AppError | undefined;
+  /** Thrown instead of returning the activity of keys. */
+  activityFault: AppError | undefined;
   /** Thrown by the next deposit after it was booked. */
   depositFault: AppError | undefined;
   /** The error that auth raises when it is asked for an account. */
@@ -489,9 +491,10 @@ function ledger(state: FakeState): object {
         leftNanoUsd: limitNanoUsd - 1_500_000_000n,
       })),
     }),
-    listKeySpend: async ({ keyIds }: { keyIds: string[] }) => ({
-      keys: keyIds.map((keyId) => ({ keyId, spentNanoUsd: 1_500_000_000n, heldNanoUsd: 0n, limitNanoUsd: undefined })),
-    }),
+    listKeySpend: async ({ keyIds }: { keyIds: string[] }) => {
+      if (state.balancesFault !== undefined) throw state.balancesFault;
+      return { keys: keyIds.map((keyId) => ({ keyId, spentNanoUsd: 1_500_000_000n, heldNanoUsd: 0n, limitNanoUsd: undefined })) };
+    },
     getEntry: async ({ entryId }: { entryId: string }) => ({ entry: find(state.entries, entryId, 'entry') }),
     listEntries: async () => ({ entries: [...state.entries].reverse(), nextPageToken: '' }),
     listJournal: async ({ accountId, pageToken, untilMs }: { accountId: string; pageToken: string; untilMs: bigint }) => {
@@ -534,14 +537,17 @@ function metering(state: FakeState): object {
       state.lastRefusalTotalsRequest = request;
       return GetRefusalTotalsResponse.fromPartial({ groups: [{ name: 'balance_empty', thenName: 'key_1', calls: 7n }] });
     },
-    batchGetKeyActivity: async ({ keyIds }: { keyIds: string[] }) => ({
-      keys: keyIds.map((keyId) => ({
-        keyId,
-        lastCallId: `req_${'0'.repeat(32)}`,
-        lastStartedAtMs: BigInt(testNowMs - 1000),
-        lastModelId: 'sandbox/echo',
-      })),
-    }),
+    batchGetKeyActivity: async ({ keyIds }: { keyIds: string[] }) => {
+      if (state.activityFault !== undefined) throw state.activityFault;
+      return {
+        keys: keyIds.map((keyId) => ({
+          keyId,
+          lastCallId: `req_${'0'.repeat(32)}`,
+          lastStartedAtMs: BigInt(testNowMs - 1000),
+          lastModelId: 'sandbox/echo',
+        })),
+      };
+    },
     getHealth: async () => ({ process: running, outbox: state.outbox, quarantinedLastHour: state.quarantinedLastHour }),
     getOutbox: async () => state.outbox,
     reconcile: async ({ pageToken }: { pageToken: string }) => {

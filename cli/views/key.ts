@@ -11,11 +11,17 @@ export interface ShownKey extends KeyStanding {
   /** Absent: no call of the key is on record or was refused. */
   readonly activity: KeyActivity | undefined;
   readonly budgetSpend: SpendOfBudgets;
+  /** What is not known, because the ledger or metering is unavailable. */
+  readonly unknown: { readonly spend: boolean; readonly activity: boolean };
 }
 
-function remaining({ key, spend }: ShownKey): bigint | undefined {
+const spentNanoUsd = ({ spend, unknown }: ShownKey): bigint | undefined => (unknown.spend ? undefined : (spend?.spentNanoUsd ?? 0n));
+const heldNanoUsd = ({ spend, unknown }: ShownKey): bigint | undefined => (unknown.spend ? undefined : (spend?.heldNanoUsd ?? 0n));
+const usdOrUnknown = (nanoUsd: bigint | undefined): string => (nanoUsd === undefined ? '?' : usd(nanoUsd));
+
+function remaining({ key, spend, unknown }: ShownKey): bigint | undefined {
   const limit = key.lifetimeLimitNanoUsd;
-  if (limit === undefined) return undefined;
+  if (limit === undefined || unknown.spend) return undefined;
   const free = limit - (spend?.spentNanoUsd ?? 0n) - (spend?.heldNanoUsd ?? 0n);
   // A limit can be lowered below the spending.
   return free < 0n ? 0n : free;
@@ -26,11 +32,13 @@ function lastUse({ activity }: ShownKey): KeyActivity | undefined {
 }
 
 function lastUsed(item: ShownKey): string {
+  if (item.unknown.activity) return '?';
   const used = lastUse(item);
   return used === undefined ? 'never' : instant(used.lastStartedAtMs);
 }
 
-function refusing({ activity }: ShownKey): string {
+function refusing({ activity, unknown }: ShownKey): string {
+  if (unknown.activity) return '?';
   const refused = activity?.refusing;
   return refused === undefined ? 'no' : `since ${instant(refused.sinceMs)}: ${refused.reason}`;
 }
@@ -50,8 +58,8 @@ export const keyView: View<ShownKey> = {
     state: keyStateWord(item),
     models: item.key.models?.allModels === true ? 'all' : (item.key.models?.modelIds ?? []),
     ...usdJson('limit', item.key.lifetimeLimitNanoUsd),
-    ...usdJson('spent', item.spend?.spentNanoUsd ?? 0n),
-    ...usdJson('held', item.spend?.heldNanoUsd ?? 0n),
+    ...usdJson('spent', spentNanoUsd(item)),
+    ...usdJson('held', heldNanoUsd(item)),
     ...usdJson('remaining', remaining(item)),
     rate_limits: rateLimitsJson(item.key.rateLimits),
     budgets: budgetsJson(item.key.budgets, item.budgetSpend),
@@ -72,7 +80,7 @@ export const keyView: View<ShownKey> = {
     { title: 'name', text: ({ key }) => key.name },
     { title: 'ends in', text: ({ key }) => key.lastFour },
     { title: 'state', text: keyStateWord },
-    { title: 'spent', text: ({ spend }) => usd(spend?.spentNanoUsd ?? 0n), align: 'right' },
+    { title: 'spent', text: (item) => usdOrUnknown(spentNanoUsd(item)), align: 'right' },
     {
       title: 'limit',
       text: ({ key }) => (key.lifetimeLimitNanoUsd === undefined ? 'none' : usd(key.lifetimeLimitNanoUsd)),
@@ -89,10 +97,10 @@ export const keyView: View<ShownKey> = {
     { title: 'name', text: ({ key }) => key.name },
     { title: 'ends in', text: ({ key }) => key.lastFour },
     { title: 'state', text: keyStateWord },
-    { title: 'spent', text: ({ spend }) => usd(spend?.spentNanoUsd ?? 0n) },
-    { title: 'held', text: ({ spend }) => usd(spend?.heldNanoUsd ?? 0n) },
+    { title: 'spent', text: (item) => usdOrUnknown(spentNanoUsd(item)) },
+    { title: 'held', text: (item) => usdOrUnknown(heldNanoUsd(item)) },
     { title: 'limit', text: ({ key }) => (key.lifetimeLimitNanoUsd === undefined ? 'none' : usd(key.lifetimeLimitNanoUsd)) },
-    { title: 'remaining', text: (item) => (remaining(item) === undefined ? '' : usd(remaining(item)!)) },
+    { title: 'remaining', text: (item) => (item.key.lifetimeLimitNanoUsd === undefined ? '' : usdOrUnknown(remaining(item))) },
     { title: 'budgets', text: ({ key, budgetSpend }) => budgetsText(key.budgets, budgetSpend) },
     { title: 'rate limits', text: ({ key }) => rateLimitsText(key.rateLimits) },
     { title: 'models', text: ({ key }) => models(key) },
