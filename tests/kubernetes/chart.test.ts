@@ -16,6 +16,7 @@ import {
   helmTemplate,
   type Manifest,
   manifestsOf,
+  type PodSpec,
   podsOf,
   type Rule,
   tool,
@@ -114,6 +115,19 @@ describe.each(combinations)('the manifests of the values %s', (combination) => {
         limits: { memory: expect.any(String) },
       });
     }
+  });
+
+  it('run on the nodes that the values of the process select', () => {
+    const values = readYaml<Record<string, Pick<PodSpec, 'nodeSelector' | 'tolerations'> | undefined>>(
+      readFileSync(valuesOf(combination), 'utf8'),
+    );
+    const placed = new Set<string>();
+    for (const [component, { nodeSelector, tolerations }] of podsOf(manifests)) {
+      const { nodeSelector: selected, tolerations: tolerated } = values[component] ?? {};
+      expect({ component, nodeSelector, tolerations }).toEqual({ component, nodeSelector: selected, tolerations: tolerated });
+      if (selected !== undefined) placed.add(component);
+    }
+    if (combination === 'everything') expect(placed).toEqual(new Set(['gateway', 'inference', 'migrations', 'operator']));
   });
 
   it('mount the authority of the database where schemas are migrated, as where they are used', () => {

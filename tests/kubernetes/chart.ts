@@ -51,6 +51,8 @@ export interface PodSpec {
   readonly automountServiceAccountToken: boolean;
   readonly securityContext: Readonly<Record<string, unknown>>;
   readonly terminationGracePeriodSeconds?: number;
+  readonly nodeSelector?: Readonly<Record<string, string>>;
+  readonly tolerations?: readonly Readonly<Record<string, string>>[];
   readonly containers: readonly Container[];
   readonly volumes?: readonly {
     name: string;

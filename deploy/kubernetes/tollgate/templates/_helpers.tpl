@@ -36,6 +36,14 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- define "tollgate.pod" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false
+{{- with .values.nodeSelector }}
+nodeSelector:
+{{ toYaml . | indent 2 }}
+{{- end }}
+{{- with .values.tolerations }}
+tolerations:
+{{ toYaml . | indent 2 }}
+{{- end }}
 {{- with .root.Values.image.pullSecrets }}
 imagePullSecrets:
 {{ toYaml . }}
@@ -68,14 +76,6 @@ topologySpreadConstraints:
     labelSelector:
       matchLabels:
 {{ include "tollgate.selector" . | indent 8 }}
-{{- with .values.nodeSelector }}
-nodeSelector:
-{{ toYaml . | indent 2 }}
-{{- end }}
-{{- with .values.tolerations }}
-tolerations:
-{{ toYaml . | indent 2 }}
-{{- end }}
 {{- end }}
 
 {{/* The address of each service that a process calls: a headless Service lists all replicas. */}}
