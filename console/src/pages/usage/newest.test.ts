@@ -6,7 +6,7 @@ import { type Loaded, withNewest } from './newest.js';
 const record = (second: number, more: Partial<UsageRecord> = {}) =>
   ({
     request_id: `req_${second}`,
-    started_at: `2026-11-22T00:00:${String(second).padStart(2, '0')}.000Z`,
+    started_at: new Date(Date.parse('2026-11-22T00:00:00Z') + second * 1000).toISOString(),
     settlement: null,
     ...more,
   }) as UsageRecord;
@@ -50,5 +50,13 @@ describe('the newest calls', () => {
   it('replace the list if calls may be missing in between', () => {
     expect(ids(withNewest(list(page([3, 2], 'a'), page([1])), page([9, 8], 'b')).loaded)).toEqual([[9, 8]]);
     expect(ids(withNewest(list(page([])), page([2, 1])).loaded)).toEqual([[2, 1]]);
+  });
+
+  it('replace a list that grew by them for hours', () => {
+    let loaded = list(page([1, 0], 'a'));
+    for (let second = 2; second < 2000; second += 1) loaded = withNewest(loaded, page([second, second - 1, second - 2], 'b')).loaded;
+    const [shown] = ids(loaded);
+    expect(shown!.length).toBeLessThanOrEqual(500);
+    expect(shown).toEqual(shown!.map((_, index) => 1999 - index));
   });
 });
