@@ -639,6 +639,32 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await person.close();
   });
 
+  it('shows the details of another bar without rendering the table of the chart again', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open(`${account}/usage?range=90d&measure=calls`);
+    const chart = page.getByRole('group', { name: /^Calls by model and day/ });
+    const { x, y, width } = (await chart.boundingBox())!;
+    await page.mouse.move(x + width - 2, y + 20);
+    const label = page.getByRole('status').filter({ hasText: /^\w+ \d+: [\d,]+$/ });
+    const before = await label.innerText();
+    // New figures, for which the table is rendered, do not arrive meanwhile.
+    await page.route('**/usage/totals?*', () => undefined);
+    await page.evaluate(() => {
+      const format = Object.getOwnPropertyDescriptor(Intl.NumberFormat.prototype, 'format')!;
+      Object.defineProperty(Intl.NumberFormat.prototype, 'format', {
+        get(this: Intl.NumberFormat) {
+          (globalThis as { formatted?: number }).formatted = ((globalThis as { formatted?: number }).formatted ?? 0) + 1;
+          return format.get!.call(this) as unknown;
+        },
+      });
+    });
+    await page.mouse.move(x + width / 2, y + 20);
+    await expectSoon(async () => expect(await label.innerText()).not.toBe(before));
+    // Fewer than the table has rows.
+    expect(await page.evaluate(() => (globalThis as { formatted?: number }).formatted)).toBeLessThan(90);
+    await person.close();
+  });
+
   it('shows the year of calls of last year, in the chosen zone', async () => {
     const { id } = await system.json<{ id: string }>('account', 'create', 'Older');
     await system.cli('balance', 'deposit', '5', '--account', id, '--reason', 'invoice 3');

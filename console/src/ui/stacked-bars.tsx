@@ -1,6 +1,6 @@
 // A chart of stacked bars, drawn without a library: read by pointer and keyboard, zoomed by dragging, and with the same figures in a table and as a file.
 import { Download, Image } from 'lucide-react';
-import { Fragment, type KeyboardEvent, type PointerEvent, useId, useRef, useState } from 'react';
+import { Fragment, type KeyboardEvent, type PointerEvent, memo, useId, useRef, useState } from 'react';
 import { digitsAlone, roundedUsd } from '../format/money.js';
 import { commonText } from '../i18n/common.js';
 import { useText } from '../i18n/text.js';
@@ -282,62 +282,68 @@ export function StackedBars(props: Props) {
       <p role="status" className="sr-only">
         {active !== undefined && bars[active] !== undefined && `${bars[active].label}: ${totalText(active)}`}
       </p>
-      {!small && (
-        <div className="mt-2">
-          <Disclosure summary={t.showTable}>
-            <div className="max-h-96 overflow-auto" role="region" aria-label={title} tabIndex={0}>
-              <table className="data-table" role="table">
-                <caption className="sr-only">{title}</caption>
-                <thead role="rowgroup">
-                  <tr role="row">
-                    <th role="columnheader" scope="col">
-                      {labelName}
-                    </th>
-                    {series.map((name) => (
-                      <th key={name} role="columnheader" scope="col" className="num">
-                        {name}
-                      </th>
-                    ))}
-                    <th role="columnheader" scope="col" className="num">
-                      {totalName}
-                    </th>
-                    {lines.map(({ name }) => (
-                      <th key={name} role="columnheader" scope="col" className="num">
-                        {name}
-                      </th>
-                    ))}
-                  </tr>
-                </thead>
-                <tbody role="rowgroup">
-                  {bars.map((bar, index) => (
-                    <tr key={bar.id} role="row">
-                      <th role="rowheader" scope="row" className="md:whitespace-nowrap">
-                        {bar.label}
-                      </th>
-                      {series.map((name, at) => (
-                        <td key={name} role="cell" data-label={name} className="num">
-                          {text(index, at)}
-                        </td>
-                      ))}
-                      <td role="cell" data-label={totalName} className="num">
-                        {totalText(index)}
-                      </td>
-                      {lines.map(({ name, text: textOf }) => (
-                        <td key={name} role="cell" data-label={name} className="num">
-                          {textOf(index)}
-                        </td>
-                      ))}
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
-          </Disclosure>
-        </div>
-      )}
+      {!small && <Table props={props} />}
     </figure>
   );
 }
+
+/** The same figures. Not rendered again for another bar under the pointer, which would take a slow machine too long. */
+const Table = memo(function Table({ props: { title, series, bars, text, totalText, labelName, totalName, lines = [] } }: { props: Props }) {
+  const t = useText(commonText);
+  return (
+    <div className="mt-2">
+      <Disclosure summary={t.showTable}>
+        <div className="max-h-96 overflow-auto" role="region" aria-label={title} tabIndex={0}>
+          <table className="data-table" role="table">
+            <caption className="sr-only">{title}</caption>
+            <thead role="rowgroup">
+              <tr role="row">
+                <th role="columnheader" scope="col">
+                  {labelName}
+                </th>
+                {series.map((name) => (
+                  <th key={name} role="columnheader" scope="col" className="num">
+                    {name}
+                  </th>
+                ))}
+                <th role="columnheader" scope="col" className="num">
+                  {totalName}
+                </th>
+                {lines.map(({ name }) => (
+                  <th key={name} role="columnheader" scope="col" className="num">
+                    {name}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody role="rowgroup">
+              {bars.map((bar, index) => (
+                <tr key={bar.id} role="row">
+                  <th role="rowheader" scope="row" className="md:whitespace-nowrap">
+                    {bar.label}
+                  </th>
+                  {series.map((name, at) => (
+                    <td key={name} role="cell" data-label={name} className="num">
+                      {text(index, at)}
+                    </td>
+                  ))}
+                  <td role="cell" data-label={totalName} className="num">
+                    {totalText(index)}
+                  </td>
+                  {lines.map(({ name, text: textOf }) => (
+                    <td key={name} role="cell" data-label={name} className="num">
+                      {textOf(index)}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </Disclosure>
+    </div>
+  );
+});
 
 /** The details of the bar under the pointer: its total, each series with its share, and the small series that are combined. */
 function Card({
