@@ -101,6 +101,22 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await page.close();
   });
 
+  it('shows what is typed in the search before it renders the table again', async () => {
+    const page = await operator.open('/operator/models');
+    const rows = page.locator('main tbody tr');
+    await rows.first().waitFor();
+    const all = await rows.count();
+    const then = await page.getByLabel('Search').evaluate(async (field: HTMLInputElement) => {
+      field.focus();
+      document.execCommand('insertText', false, 'sandbox/story');
+      await Promise.resolve();
+      return [field.value, document.querySelectorAll('main tbody tr').length];
+    });
+    expect(then).toEqual(['sandbox/story', all]);
+    await expectSoon(async () => expect(await rows.count()).toBe(1));
+    await page.close();
+  });
+
   it('shows the current draft after another operator changed it, and publishes nothing that was not shown', async () => {
     await system.cli('price', 'draft', 'sandbox/echo', '--output', '2', '--author', 'ada');
     const page = await operator.open('/operator/models/sandbox/echo');

@@ -1,6 +1,7 @@
 // Every model with its price, and whether calls of it are served.
 import { useQuery } from '@tanstack/react-query';
 import { Download } from 'lucide-react';
+import { memo, useDeferredValue, useMemo } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import { catalogFileUrl, catalogKeys, listModels, type OperatorModel } from '../../../api/operator-catalog.js';
 import { useNumber } from '../../../format/number.js';
@@ -81,7 +82,6 @@ function ModelList({
 }) {
   const t = useText(modelsText);
   const common = useText(commonText);
-  const count = useNumber();
   const showNames: Record<Show, string> = {
     offered: t.showOffered,
     served: t.showServed,
@@ -90,13 +90,17 @@ function ModelList({
     retired: t.showRetired,
     all: common.all,
   };
-  const wanted = words.toLowerCase().split(/\s+/);
-  const shown = models.filter((model) => {
-    const text = [model.id, model.display_name, model.provider, ...model.aliases, ...model.targets.map(({ upstream_id }) => upstream_id)]
-      .join('\n')
-      .toLowerCase();
-    return isShown[show](model) && wanted.every((word) => text.includes(word));
-  });
+  // Typing does not wait for the table, which takes a slow machine more than a second for a thousand models.
+  const search = useDeferredValue(words);
+  const shown = useMemo(() => {
+    const wanted = search.toLowerCase().split(/\s+/);
+    return models.filter((model) => {
+      const text = [model.id, model.display_name, model.provider, ...model.aliases, ...model.targets.map(({ upstream_id }) => upstream_id)]
+        .join('\n')
+        .toLowerCase();
+      return isShown[show](model) && wanted.every((word) => text.includes(word));
+    });
+  }, [models, search, show]);
   return (
     <>
       <div className="mb-3 flex flex-wrap items-end gap-3">
@@ -124,26 +128,35 @@ function ModelList({
           {t.noneFitHint}
         </Empty>
       ) : (
-        <Card flush>
-          <DataTable
-            caption={t.title}
-            rows={shown}
-            rowKey={({ id }) => id}
-            columns={[
-              { name: t.model, className: 'xl:min-w-64', cell: (model) => <Name model={model} /> },
-              { name: t.state, cell: (model) => <StateBadges model={model} /> },
-              { name: t.input, usd: ({ price }) => price?.usd_per_million_tokens.input ?? null },
-              { name: t.output, usd: ({ price }) => price?.usd_per_million_tokens.output ?? null },
-              { name: t.context, numeric: true, cell: (model) => count(model.context_limit_tokens) },
-              { name: t.targets, cell: (model) => <Targets targets={model.targets} /> },
-              { name: common.actions, hideName: true, className: 'num', cell: (model) => <PriceLink model={model} /> },
-            ]}
-          />
-        </Card>
+        <ModelTable models={shown} />
       )}
     </>
   );
 }
+
+const ModelTable = memo(function ModelTable({ models }: { models: readonly OperatorModel[] }) {
+  const t = useText(modelsText);
+  const common = useText(commonText);
+  const count = useNumber();
+  return (
+    <Card flush>
+      <DataTable
+        caption={t.title}
+        rows={models}
+        rowKey={({ id }) => id}
+        columns={[
+          { name: t.model, className: 'xl:min-w-64', cell: (model) => <Name model={model} /> },
+          { name: t.state, cell: (model) => <StateBadges model={model} /> },
+          { name: t.input, usd: ({ price }) => price?.usd_per_million_tokens.input ?? null },
+          { name: t.output, usd: ({ price }) => price?.usd_per_million_tokens.output ?? null },
+          { name: t.context, numeric: true, cell: (model) => count(model.context_limit_tokens) },
+          { name: t.targets, cell: (model) => <Targets targets={model.targets} /> },
+          { name: common.actions, hideName: true, className: 'num', cell: (model) => <PriceLink model={model} /> },
+        ]}
+      />
+    </Card>
+  );
+});
 
 function Name({ model: { id, display_name, aliases } }: { model: OperatorModel }) {
   const t = useText(modelsText);
