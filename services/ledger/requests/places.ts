@@ -56,7 +56,9 @@ export function entryToken(place: EntryPlace | undefined): string {
 export function entryPlace(token: string): EntryPlace | undefined {
   if (token === '') return undefined;
   const bytes = bytesOfToken(token, entryBytes);
-  return { slot: bytes.readUInt16BE(), account: bytes.subarray(slotBytes, slotBytes + 16), seq: bytes.readBigInt64BE(slotBytes + 16) };
+  const seq = bytes.readBigInt64BE(slotBytes + 16);
+  if (seq > Number.MAX_SAFE_INTEGER) throw fieldFault('page_token', 'page_token');
+  return { slot: bytes.readUInt16BE(), account: bytes.subarray(slotBytes, slotBytes + 16), seq };
 }
 
 function bytesOfToken(token: string, length: number): Buffer {

@@ -48,6 +48,11 @@ const cases: [string, (service: LedgerService) => Promise<unknown>][] = [
   ['page_token', (service) => service.listOpenHolds({ accountId, pageSize: 0, pageToken: 'x' })],
   ['page_size', (service) => service.listEntries(ListEntriesRequest.fromPartial({ accountId, pageSize: 1_001, pageToken: '' }))],
   ['page_token', (service) => service.listEntries(ListEntriesRequest.fromPartial({ accountId, pageSize: 0, pageToken: '-1' }))],
+  [
+    'page_token',
+    (service) =>
+      service.listJournal({ accountId: '', fromMs: 0n, untilMs: 0n, pageSize: 0, pageToken: Buffer.alloc(26, 127).toString('base64url') }),
+  ],
   ['account_id', (service) => service.verify({ accountId: 'acct_' })],
 ];
 
