@@ -1,11 +1,17 @@
-// The services as seen by a third-party program: grpcurl, which gets the contracts only from server reflection.
+// The services as seen by third-party programs, grpcurl and Python's gRPC, which get the contracts only from server reflection.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { grpcurl, type ServiceName } from '../support/clients/grpcurl.js';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { chat } from '../support/clients/calls.js';
+import { grpcurl, grpcurlCall, type ServiceName } from '../support/clients/grpcurl.js';
+import { eventually } from '../support/systems/process.js';
 import { modes, startSystem, type System } from '../support/systems/system.js';
 
+const run = promisify(execFile);
 const names = ['auth', 'catalog', 'ledger', 'metering', 'inference'] as const;
 
-describe.each(modes)('grpcurl in %s mode', (mode) => {
+describe.each(modes)('programs in %s mode', (mode) => {
   let system: System;
 
   beforeAll(async () => {
@@ -73,4 +79,59 @@ describe.each(modes)('grpcurl in %s mode', (mode) => {
       ],
     });
   });
+
+  // The operator's address and certificate, by service.
+  function targets(): Record<string, Record<string, string>> {
+    const env = system.operatorEnv();
+    const tls = { ca: env['TOLLGATE_TLS_CA']!, cert: env['TOLLGATE_TLS_CERT']!, key: env['TOLLGATE_TLS_KEY']! };
+    const target = (name: string): Record<string, string> =>
+      mode === 'single'
+        ? { address: `unix:${join(system.dataDir, 'tollgate.sock')}` }
+        : { address: env[`TOLLGATE_${name.toUpperCase()}_ADDRESS`]!, ...tls };
+    return Object.fromEntries(names.map((name) => [name, target(name)]));
+  }
+
+  it('reads every list of pages without gaps and repeats, and rejects page tokens of other lists', async () => {
+    const { id } = await system.json<{ id: string }>('account', 'list');
+    for (const name of ['one', 'two']) {
+      const { key } = await grpcurlCall<{ key: { id: string; version: string } }>(system, 'tollgate.auth.v1.AuthService/CreateKey', {
+        account_id: id,
+        name,
+        idempotency_key: name,
+      });
+      await grpcurlCall(system, 'tollgate.ledger.v1.LedgerService/Hold', {
+        hold_id: `req_${Date.now().toString(16).padStart(12, '0')}7${'0'.repeat(19)}`,
+        account_id: id,
+        key_id: key.id,
+        key_limit: { version: key.version },
+        amount_nano_usd: 1000,
+        min_amount_nano_usd: 1000,
+        ttl_ms: 600_000,
+      });
+      await grpcurlCall(system, 'tollgate.auth.v1.AuthService/CreateProject', { account_id: id, name, idempotency_key: name });
+      await system.cli('code', 'create', '1');
+      expect((await chat(system, system.firstKey)).status).toBe(200);
+      expect((await chat(system, system.firstKey, { model: 'no/such' })).status).toBe(404);
+    }
+    const { stdout: python } = await run('sh', ['scripts/ensure-python.sh']);
+    const seen = await eventually(async () => {
+      const { stdout } = await run(python.trim(), ['tests/grpc/pages.py', JSON.stringify(targets()), id], { maxBuffer: 2 ** 24 });
+      const found = JSON.parse(stdout) as Seen;
+      return found.walked['ListRefusals']!.items === 2 && found.walked['ListUsageRecords']!.items === 2 ? found : undefined;
+    }, 60_000);
+    const { walked, tokens, wrong } = seen;
+    expect(Object.entries(walked).filter(([, { rest, same }]) => rest !== '' || !same)).toEqual([]);
+    const filled = ['Entries', 'Holds', 'Journal', 'Keys', 'OpenHolds', 'Projects', 'RedemptionCodes', 'Refusals', 'UsageRecords'];
+    expect(tokens).toEqual(expect.arrayContaining(filled.map((list) => `List${list}`)));
+    expect(Object.entries(wrong).filter(([, refused]) => String(refused) !== 'INVALID_ARGUMENT,page_token')).toEqual([]);
+  });
 });
+
+/** What tests/grpc/pages.py prints. */
+interface Seen {
+  readonly walked: Readonly<Record<string, { readonly items: number; readonly rest: string; readonly same: boolean }>>;
+  /** The lists that have more than one page. */
+  readonly tokens: readonly string[];
+  /** The code and the field of each refusal; null where there was none. */
+  readonly wrong: Readonly<Record<string, readonly string[] | null>>;
+}

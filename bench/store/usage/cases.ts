@@ -1,7 +1,7 @@
 // The benchmark's queries to metering: those of the console's pages, exports and charts.
 import type { Database } from '#kit/db/open.js';
 import { callContext } from '#client/call-context.js';
-import { Outcome, GroupBy, UsageFilter } from '#proto/metering/v1/metering.js';
+import { Outcome, GroupBy, RecordOrder, UsageFilter } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '#services/metering/deps.js';
 import { encodePageToken } from '#services/metering/requests/page-token.js';
 import { getUsageTotals } from '#services/metering/rpcs/get-usage-totals.js';
@@ -30,7 +30,8 @@ export function pageCases(db: Database, { accounts, models, fromMs, untilMs }: H
     (filter: Partial<UsageFilter>, pageToken = '', pageSize = 50) =>
     () =>
       listUsageRecords({ filter: UsageFilter.fromPartial({ accountId, ...filter }), pageSize, pageToken }, context, { db } as RpcDeps);
-  const after = (startedAtMs: number): string => encodePageToken({ startedAtMs: BigInt(startedAtMs), callId: `req_${'0'.repeat(32)}` });
+  const after = (startedAtMs: number): string =>
+    encodePageToken(RecordOrder.RECORD_ORDER_UNSPECIFIED, { startedAtMs: BigInt(startedAtMs), callId: `req_${'0'.repeat(32)}` });
   const [middle, old] = [after(Math.floor((fromMs + untilMs) / 2)), after(fromMs + dayMs)];
   const month = { fromMs: BigInt(untilMs - 60 * dayMs), untilMs: BigInt(untilMs - 30 * dayMs) };
   const filters: [string, Partial<UsageFilter>][] = [

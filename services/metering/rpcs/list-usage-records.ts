@@ -1,7 +1,7 @@
 // ListUsageRecords: records of a filter, newest first or in another order. Pages are by keyset, so that records that arrive between two pages neither
 // repeat nor hide others.
 import type { CallContext } from '#client/call-context.js';
-import type { ListUsageRecordsRequest, ListUsageRecordsResponse } from '#proto/metering/v1/metering.js';
+import { type ListUsageRecordsRequest, type ListUsageRecordsResponse, RecordOrder } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { decodePageToken, encodePageToken } from '../requests/page-token.js';
 import { findOrderedRecords, findRecords, isOrder } from '../store/records/queries.js';
@@ -20,14 +20,18 @@ export async function listUsageRecords(
   const filter = validateFilter(request.filter);
   requireThat(request.pageSize <= pageSizeMax, 'page_size', `must be at most ${pageSizeMax}`);
   const pageSize = request.pageSize === 0 ? pageSizeDefault : request.pageSize;
-  const after = decodePageToken(request.pageToken);
-  if (request.orderBy !== undefined) {
-    requireThat(isOrder(request.orderBy), 'order_by', 'must be a known order');
+  const { orderBy } = request;
+  if (orderBy !== undefined) requireThat(isOrder(orderBy), 'order_by', 'must be a known order');
+  const kind = orderBy ?? RecordOrder.RECORD_ORDER_UNSPECIFIED;
+  const after = decodePageToken(kind, request.pageToken);
+  if (orderBy !== undefined) {
     const place = after === undefined ? undefined : { value: after.startedAtMs, callId: after.callId };
-    const { records, isNewestOnly } = await findOrderedRecords(db, filter, request.orderBy, place, pageSize + 1);
+    const { records, isNewestOnly } = await findOrderedRecords(db, filter, orderBy, place, pageSize + 1);
     const [page, last] = [records.slice(0, pageSize), records[pageSize - 1]];
     const nextPageToken =
-      records.length > pageSize && last !== undefined ? encodePageToken({ startedAtMs: last.value, callId: last.record.call!.id }) : '';
+      records.length > pageSize && last !== undefined
+        ? encodePageToken(kind, { startedAtMs: last.value, callId: last.record.call!.id })
+        : '';
     return { records: page.map(({ record }) => record), nextPageToken, newestOnly: isNewestOnly };
   }
   // One more than fits shows whether there is another page.
@@ -35,5 +39,9 @@ export async function listUsageRecords(
   const records = found.slice(0, pageSize);
   const last = records.at(-1)?.call;
   const hasMore = found.length > pageSize && last !== undefined;
-  return { records, nextPageToken: hasMore ? encodePageToken({ startedAtMs: last.startedAtMs, callId: last.id }) : '', newestOnly: false };
+  return {
+    records,
+    nextPageToken: hasMore ? encodePageToken(kind, { startedAtMs: last.startedAtMs, callId: last.id }) : '',
+    newestOnly: false,
+  };
 }

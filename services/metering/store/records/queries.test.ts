@@ -193,6 +193,15 @@ describe.each(testEngines)('usage records on %s', (engine) => {
     await expect(service.listUsageRecords(request)).rejects.toMatchObject({ reason: 'invalid_request', details: { field } });
   });
 
+  it('are not continued by the page token of another order or list', async () => {
+    const { nextPageToken: pageToken } = await service.listUsageRecords({ filter: undefined, pageSize: 1, pageToken: '' });
+    const refused = { reason: 'invalid_request', details: { field: 'page_token' } };
+    await expect(
+      service.listUsageRecords({ filter: undefined, pageSize: 1, pageToken, orderBy: RecordOrder.RECORD_ORDER_CHARGE }),
+    ).rejects.toMatchObject(refused);
+    await expect(service.listRefusals({ filter: undefined, pageSize: 1, pageToken })).rejects.toMatchObject(refused);
+  });
+
   const sumOf = (records: readonly UsageRecord[], name: string) => {
     const sum = (read: (stored: UsageRecord) => number) => BigInt(records.reduce((total, stored) => total + read(stored), 0));
     return {
