@@ -443,9 +443,16 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
       expect([width, await sidewaysScroll(page)]).toEqual([width, 0]);
     }
     await page.setViewportSize({ width: 375, height: 800 });
-    await page.getByRole('button', { name: 'Load more' }).click();
+    const listed = (request: { url(): string }): boolean => /\/keys\?.*q=many/.test(request.url());
+    const [loadedAtMs] = await Promise.all([
+      page.waitForRequest((request) => listed(request) && request.url().includes('cursor=')).then(() => Date.now()),
+      page.getByRole('button', { name: 'Load more' }).click(),
+    ]);
     await page.getByRole('link', { name: 'many 0', exact: true }).waitFor();
     await expectSoon(async () => expect(await page.getByRole('link', { name: /^many/ }).count()).toBe(60));
+    // One page is fetched again every five seconds, two every ten.
+    await page.waitForRequest(listed, { timeout: 30_000 });
+    expect(Date.now() - loadedAtMs).toBeGreaterThan(9000);
     await page.getByRole('searchbox').fill('many 7');
     await page.getByRole('link', { name: 'many 59' }).waitFor({ state: 'detached' });
     expect(new URL(page.url()).searchParams.get('q')).toBe('many 7');

@@ -181,7 +181,8 @@ function KeyList({ q, state, project, onClear, create, open }: ListProps) {
       ),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
-    refetchInterval: refetchMs,
+    // Each page is a request, so that a long list is fetched less often.
+    refetchInterval: ({ state }) => refetchMs * (state.data?.pages.length ?? 1),
     placeholderData: (before) => before,
   });
   if (query.data === undefined) return query.error === null ? <Loading /> : <QueryFault query={query} />;
