@@ -264,6 +264,19 @@ describe.each(transports)('a service %s', (name, connect, aheadMax) => {
     expect(await attempt.late.promise).toMatchObject({ message: 'tollgate.test.v1.ProbeService/Echo did not finish in time.' });
   });
 
+  it('does not report the end of a stream that ended because its time was up', async () => {
+    const client = await clientOf({
+      async *count(_, callee) {
+        yield probe('one');
+        await new Promise((resolve) => callee!.signal.addEventListener('abort', resolve));
+      },
+    });
+    const read = async (): Promise<void> => {
+      for await (const __ of client.count(probe(''), context({ timeoutMs: 300 })));
+    };
+    expect(await failureOf(read())).toMatchObject({ reason: 'deadline_exceeded' });
+  });
+
   it('does not begin work that cannot finish in time', async () => {
     let begun = false;
     const client = await clientOf({

@@ -11,6 +11,7 @@ import {
   type UnaryHandler,
   type UntypedService,
 } from '#client/definition.js';
+import { hasReason } from '#client/errors/app-error.js';
 import { Responses } from '../responses.js';
 
 /** What a decorator does around one call. */
@@ -167,7 +168,11 @@ class DecoratedStream extends Responses {
     } catch (error) {
       throw chain.end(error);
     }
-    if (result.done === true) chain.end(undefined);
+    if (result.done !== true) return result;
+    const { signal } = chain.context;
+    // A producer that ends because its time is up has not finished.
+    if (signal.aborted && hasReason(signal.reason, 'deadline_exceeded')) throw chain.end(signal.reason);
+    chain.end(undefined);
     return result;
   }
 
