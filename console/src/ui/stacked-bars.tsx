@@ -8,6 +8,7 @@ import { heightsOf, marksOf } from './bar-scale.js';
 import { Button } from './button.js';
 import { Disclosure } from './disclosure.js';
 import { classNames } from './class-names.js';
+import { DataTable } from './table.js';
 
 /** A bar: its name on the axis, and a figure for each series. */
 interface BarOfChart {
@@ -290,55 +291,28 @@ export function StackedBars(props: Props) {
 /** The same figures. Not rendered again for another bar under the pointer, which would take a slow machine too long. */
 const Table = memo(function Table({ props: { title, series, bars, text, totalText, labelName, totalName, lines = [] } }: { props: Props }) {
   const t = useText(commonText);
+  const figures = [
+    ...series.map((name, at) => ({ name, text: (index: number) => text(index, at) })),
+    { name: totalName, text: totalText },
+    ...lines,
+  ];
   return (
     <div className="mt-2">
       <Disclosure summary={t.showTable}>
         <div className="max-h-96 overflow-auto" role="region" aria-label={title} tabIndex={0}>
-          <table className="data-table" role="table">
-            <caption className="sr-only">{title}</caption>
-            <thead role="rowgroup">
-              <tr role="row">
-                <th role="columnheader" scope="col">
-                  {labelName}
-                </th>
-                {series.map((name) => (
-                  <th key={name} role="columnheader" scope="col" className="num">
-                    {name}
-                  </th>
-                ))}
-                <th role="columnheader" scope="col" className="num">
-                  {totalName}
-                </th>
-                {lines.map(({ name }) => (
-                  <th key={name} role="columnheader" scope="col" className="num">
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody role="rowgroup">
-              {bars.map((bar, index) => (
-                <tr key={bar.id} role="row">
-                  <th role="rowheader" scope="row" className="md:whitespace-nowrap">
-                    {bar.label}
-                  </th>
-                  {series.map((name, at) => (
-                    <td key={name} role="cell" data-label={name} className="num">
-                      {text(index, at)}
-                    </td>
-                  ))}
-                  <td role="cell" data-label={totalName} className="num">
-                    {totalText(index)}
-                  </td>
-                  {lines.map(({ name, text: textOf }) => (
-                    <td key={name} role="cell" data-label={name} className="num">
-                      {textOf(index)}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <DataTable
+            caption={title}
+            rows={bars.map(({ id, label }, index) => ({ id, label, index }))}
+            rowKey={({ id }) => id}
+            columns={[
+              { name: labelName, className: 'md:whitespace-nowrap', cell: ({ label }) => label },
+              ...figures.map(({ name, text: textOf }) => ({
+                name,
+                numeric: true,
+                cell: ({ index }: { index: number }) => textOf(index),
+              })),
+            ]}
+          />
         </div>
       </Disclosure>
     </div>
