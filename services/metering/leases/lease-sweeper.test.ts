@@ -3,7 +3,7 @@ import { parseSettings } from '#kit/config/settings.js';
 import type { Database } from '#kit/db/open.js';
 import { testEngines } from '#kit/testing/database.js';
 import { silentLog as log } from '#kit/testing/log.js';
-import { type Call, type MeteringService, Outcome, UsageSource } from '#proto/metering/v1/metering.js';
+import { type Call, CheckpointUsageRequest_Item, type MeteringService, Outcome, UsageSource } from '#proto/metering/v1/metering.js';
 import { unitPriceNanoUsdMax } from '#rules/pricing.js';
 import { meteringSettings } from '../config.js';
 import { LeaseGrace } from './lease-grace.js';
@@ -404,6 +404,19 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     harness.clock.advance(leaseMs + 1);
     await until(async () => (await outboxOf(service)).openCalls === 0n);
     expect(await find(service, ended.call!.id)).toMatchObject({ outcome: Outcome.OUTCOME_COMPLETED, chargeNanoUsd: 200_000n });
+  });
+
+  it('are closed although one that was lost earlier can never be recorded', async () => {
+    const { service } = await harness.replica();
+    const [unrecordable, lost] = [call(), call()];
+    await checkpoint(service, { call: unrecordable, tokens: tokens() });
+    const draft = CheckpointUsageRequest_Item.encode({ call: { ...unrecordable, keyId: '' }, tokens: tokens() }).finish();
+    await harness.db.knex('open_call').update({ draft: Buffer.from(draft) });
+    harness.clock.advance(1);
+    await checkpoint(service, { call: lost, tokens: tokens() });
+    harness.clock.advance(leaseMs + 1);
+    await until(async () => (await find(service, lost.id)) !== undefined);
+    expect(harness.lines.find((line) => line.call_id === unrecordable.id)?.level).toBe('error');
   });
 
   it('must end when their hold has', async () => {
