@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { AppError } from '#client/errors/app-error.js';
 import { testEngines } from '#kit/testing/database.js';
 import { report } from '../testing/calls.js';
 import { aWhile, find, Harness, outboxOf, record, until } from '../testing/harness.js';
@@ -148,6 +149,17 @@ describe.each(testEngines)('settlements on %s', (engine) => {
     await aWhile();
     expect(harness.ledger.deliveries).toBe(2);
   });
+
+  it.each(['invalid_request', 'idempotency_mismatch', 'hold_closed', 'not_found', 'failed_precondition'] as const)(
+    'that the ledger refuses as %s are kept and not retried',
+    async (reason) => {
+      const { service } = await harness.replica();
+      harness.ledger.client.settle = () => Promise.reject(new AppError(reason, 'Refused.'));
+      await record(service, report());
+      await until(async () => (await outboxOf(service)).failed === 1n);
+      expect((await outboxOf(service)).pending).toBe(0n);
+    },
+  );
 
   it('report what the account could not pay', async () => {
     const { service } = await harness.replica();
