@@ -225,7 +225,7 @@ describe.each(testEngines)('the refund of an undelivered answer on %s', (engine)
     expect(await reserve(repeat)).toBe('reserved');
     // The report of the refund may come again; the key is another call's by then.
     await refund(service, request, keyHash);
-    expect(await reserve(repeat)).toBe('reserved');
+    expect(await reserve(newId('req'))).toBe('inProgress');
     expect(Number((await harness.db.knex('stored_answer').count({ rows: '*' }))[0]!['rows'])).toBe(0);
   });
 });
@@ -305,6 +305,7 @@ describe.each(testEngines)('the books after a refund of an undelivered answer on
       await money.ledger.refund({ idempotencyKey: 'r', accountId: customer.accountId, holdId: id, amountNanoUsd: undefined, reason: 'x' });
       await money.metering.refundUndeliveredAnswer({ callId: id, accountId: customer.accountId, idempotencyKeyHash: none });
       await until(() => isDone(money));
+      expect((await outboxOf(money.metering)).failed).toBe(0n);
       expect((await money.ledger.getHold({ holdId: id, accountId: customer.accountId })).hold?.refundedNanoUsd).toBe(200_000n);
       expect((await money.reconcile()).drifts).toEqual([]);
     } finally {
