@@ -207,6 +207,18 @@ describe('a spool', () => {
     expect(await (await start()).spool.state()).toEqual({ waiting: 0, refused: 1, damagedFiles: 0 });
   });
 
+  it.each(['invalid_request', 'call_closed', 'idempotency_mismatch'] as const)(
+    'does not post a report again that metering rejected as %s',
+    async (reason) => {
+      const { spool } = await start(() => {
+        throw new AppError(reason, 'Rejected.');
+      });
+      await spool.append(report());
+      await until(async () => (await spool.state()).waiting === 0);
+      expect((await spool.state()).refused).toBe(1);
+    },
+  );
+
   it('reports the status of the spools of all threads', async () => {
     const memory = occupancyMemory(2);
     const [one, two] = await Promise.all(
