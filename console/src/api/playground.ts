@@ -61,7 +61,8 @@ async function* pieces(
     await fetchErrors();
     throw errorOf(response, await response.text());
   }
-  onBegun(requestId);
+  // An answer that did not come from Tollgate has no id, by which a record could be found.
+  if (requestId !== '') onBegun(requestId);
   const events = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream()).getReader();
   for (;;) {
     const { done, value } = await events.read();
