@@ -22,10 +22,10 @@ const emailForm = /^([^\s@\p{C}<>()[\]\\,;:"]+)@([^\s@\p{C}<>()[\]\\,;:"]+)$/u;
  */
 export function checkedEmail(email: string): string {
   const [, local = '', domain = ''] = emailForm.exec(email.trim().toLowerCase().normalize()) ?? [];
-  // Empty for a domain that cannot exist.
+  // Empty for a domain that cannot exist. Mail servers ignore a dot at its end, with which a mailbox would have a second address.
   const name = domainToUnicode(domain);
   const address = `${local}@${name}`;
-  if (name === '' || address.length > emailCharsMax) throw fieldFault('email', 'email');
+  if (name.split('.').includes('') || address.length > emailCharsMax) throw fieldFault('email', 'email');
   return address;
 }
 

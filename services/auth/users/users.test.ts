@@ -80,7 +80,15 @@ describe.each(testEngines)('users on %s', (engine) => {
     await add('zo\u00eb@b\u00fccher.example');
     for (const email of ['zo\u00eb@xn--bcher-kva.example', 'zoe\u0308@B\u00dcCHER.example', 'zo\u00eb@\uff42\u00fccher\u3002example'])
       await expect(add(email)).rejects.toMatchObject({ reason: 'already_exists' });
-    for (const email of ['<one@example.com', 'one@example.com>', '"one"@example.com', 'on\u200be@example.com', 'one@exam\u00adple.com'])
+    for (const email of [
+      '<one@example.com',
+      'one@example.com>',
+      '"one"@example.com',
+      'on\u200be@example.com',
+      'one@exam\u00adple.com',
+      'one@example.com.',
+      'one@example..com',
+    ])
       await expect(add(email)).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'email' } });
   });
 
