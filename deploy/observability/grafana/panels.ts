@@ -16,6 +16,16 @@ interface Panel {
   readonly redFrom?: number;
 }
 
+/** A graph over time. */
+export function graph(title: string, unit: string, queries: readonly Query[], description?: string): Panel {
+  return { title, unit, queries, description, kind: 'graph' };
+}
+
+/** The present values of a query. */
+export function values(title: string, unit: string, query: Query, rest: Pick<Panel, 'description' | 'redFrom'> = {}): Panel {
+  return { title, unit, queries: [query], ...rest, kind: 'value' };
+}
+
 /** A dashboard: rows of panels. */
 export interface Dashboard {
   /** The name of its file. */
