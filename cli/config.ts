@@ -27,11 +27,7 @@ export const cliSettings = {
   port: integer(
     'PORT',
     'HTTP port of a gateway on this machine, for `tollgate doctor` and links into the console; 0 finds it by TOLLGATE_DATA_DIR.',
-    {
-      default: 0,
-      min: 0,
-      max: 65_535,
-    },
+    { default: 0, min: 0, max: 65_535 },
   ),
   gatewayUrl: optionalText(
     'TOLLGATE_GATEWAY_URL',

@@ -59,11 +59,7 @@ export const gatewaySettings = {
   callsPerAccountMax: integer(
     'TOLLGATE_GATEWAY_CALLS_PER_ACCOUNT_MAX',
     'calls of one account in flight before its new ones are refused with 503',
-    {
-      min: 1,
-      max: 1_000_000,
-      default: 1000,
-    },
+    { min: 1, max: 1_000_000, default: 1000 },
   ),
   ...limitSettings,
   connectionsMax: integer('TOLLGATE_GATEWAY_CONNECTIONS_MAX', 'open client connections before new ones are closed immediately', {
@@ -95,11 +91,7 @@ export const gatewaySettings = {
   spoolAfterMs: duration(
     'TOLLGATE_GATEWAY_SPOOL_AFTER',
     'how long to try metering before the report of an ended call is written to the spool instead',
-    {
-      minMs: 0,
-      maxMs: 60_000,
-      default: 2000,
-    },
+    { minMs: 0, maxMs: 60_000, default: 2000 },
   ),
   spoolDir: optionalText(
     'TOLLGATE_GATEWAY_SPOOL_DIR',
@@ -113,29 +105,17 @@ export const gatewaySettings = {
   spoolReportsMax: integer(
     'TOLLGATE_GATEWAY_SPOOL_REPORTS_MAX',
     'calls in the spool beyond which ended calls wait for metering in memory',
-    {
-      min: 1,
-      max: 10_000_000,
-      default: 50_000,
-    },
+    { min: 1, max: 10_000_000, default: 50_000 },
   ),
   recordPatienceMs: duration(
     'TOLLGATE_GATEWAY_RECORD_PATIENCE',
     'how long an ended call waits for metering or the spool before its client gets an error instead of the end',
-    {
-      minMs: 0,
-      maxMs: 600_000,
-      default: 15_000,
-    },
+    { minMs: 0, maxMs: 600_000, default: 15_000 },
   ),
   recordPersistenceMs: duration(
     'TOLLGATE_GATEWAY_RECORD_PERSISTENCE',
     'how long to keep trying to record an ended call that even the spool did not accept',
-    {
-      minMs: 0,
-      maxMs: 86_400_000,
-      default: 3_600_000,
-    },
+    { minMs: 0, maxMs: 86_400_000, default: 3_600_000 },
   ),
   callTimeoutMs: duration('TOLLGATE_GATEWAY_CALL_TIMEOUT', 'longest duration of one call', {
     minMs: 1000,
@@ -145,38 +125,22 @@ export const gatewaySettings = {
   readOnTimeMs: duration(
     'TOLLGATE_GATEWAY_READ_ON_TIME',
     "how long an answer is still read after its client disconnected, to get the upstream's own figures; 0 disables this",
-    {
-      minMs: 0,
-      maxMs: 600_000,
-      default: 3000,
-    },
+    { minMs: 0, maxMs: 600_000, default: 3000 },
   ),
   readOnTokensMax: integer(
     'TOLLGATE_GATEWAY_READ_ON_TOKENS_MAX',
     'maximum number of output tokens that are read, and therefore charged, after a client disconnected',
-    {
-      min: 0,
-      max: 1_000_000,
-      default: 256,
-    },
+    { min: 0, max: 1_000_000, default: 256 },
   ),
   readOnCallsMax: integer(
     'TOLLGATE_GATEWAY_READ_ON_CALLS_MAX',
     'answers read after a disconnect at the same time, and calls that wait for a retry; further ones are cancelled immediately',
-    {
-      min: 0,
-      max: 100_000,
-      default: 100,
-    },
+    { min: 0, max: 100_000, default: 100 },
   ),
   retryWaitMs: duration(
     'TOLLGATE_GATEWAY_RETRY_WAIT',
     'how long a call waits for the retry of an official client library that disconnected before it received anything, in addition to the delay of the library; 0 disables this',
-    {
-      minMs: 0,
-      maxMs: 600_000,
-      default: 2000,
-    },
+    { minMs: 0, maxMs: 600_000, default: 2000 },
   ),
   keepAliveIntervalMs: duration('TOLLGATE_GATEWAY_KEEP_ALIVE_INTERVAL', 'silence on a stream before a keep-alive is sent', {
     minMs: 100,
@@ -191,11 +155,7 @@ export const gatewaySettings = {
   keptAnswerBytesMax: integer(
     'TOLLGATE_GATEWAY_KEPT_ANSWER_BYTES_MAX',
     'largest answer that is kept for repeats with the same Idempotency-Key, or stored in the responses format with its input',
-    {
-      min: 1,
-      max: 6 * 1024 * 1024,
-      default: 4 * 1024 * 1024,
-    },
+    { min: 1, max: 6 * 1024 * 1024, default: 4 * 1024 * 1024 },
   ),
   storedResponseTtlMs: duration(
     'TOLLGATE_GATEWAY_STORED_RESPONSE_TTL',
@@ -211,11 +171,7 @@ export const gatewaySettings = {
   proxies: integer(
     'TOLLGATE_GATEWAY_PROXIES',
     'number of your own proxies in front of the gateway, each of which appends to X-Forwarded-For; earlier entries are ignored, because any client could have sent them',
-    {
-      min: 1,
-      max: 10,
-      default: 1,
-    },
+    { min: 1, max: 10, default: 1 },
   ),
   publicUrl: {
     env: 'TOLLGATE_GATEWAY_PUBLIC_URL',

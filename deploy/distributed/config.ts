@@ -9,19 +9,13 @@ export const distributedSettings = {
   firstPort: integer(
     'TOLLGATE_DISTRIBUTED_FIRST_PORT',
     'first of the consecutive loopback ports of auth, catalog, ledger, metering, inference, the database (three ports for Galera) and Redis; 0 chooses free ones',
-    {
-      min: 0,
-      max: 65_000,
-      default: 7101,
-    },
+    { min: 0, max: 65_000, default: 7101 },
   ),
   database: oneOf(
     'TOLLGATE_DISTRIBUTED_DATABASE',
     'database of the services: one MariaDB, or a Galera cluster of three nodes (`make run-galera`)',
     ['mariadb', 'galera'],
-    {
-      default: 'mariadb',
-    },
+    { default: 'mariadb' },
   ),
   binaryLogs: flag(
     'TOLLGATE_DISTRIBUTED_BINARY_LOGS',

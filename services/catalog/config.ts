@@ -8,20 +8,12 @@ export const catalogSettings = {
   pollIntervalMs: duration(
     'TOLLGATE_CATALOG_POLL_INTERVAL',
     'how often to look for changes made by other replicas; 5s by default in a single process, which has none',
-    {
-      minMs: 10,
-      maxMs: 60_000,
-      default: 250,
-    },
+    { minMs: 10, maxMs: 60_000, default: 250 },
   ),
   heartbeatIntervalMs: duration(
     'TOLLGATE_CATALOG_HEARTBEAT_INTERVAL',
     'longest time without a message on WatchCatalog; 2s by default in a single process',
-    {
-      minMs: 20,
-      maxMs: 60_000,
-      default: 1000,
-    },
+    { minMs: 20, maxMs: 60_000, default: 1000 },
   ),
   seed: flag('TOLLGATE_CATALOG_SEED', 'add missing models from the seed file at startup', { default: true }),
 } satisfies Settings;

@@ -34,11 +34,7 @@ export const inferenceSettings = {
   firstTokenTimeoutMs: duration(
     'TOLLGATE_INFERENCE_FIRST_TOKEN_TIMEOUT',
     "how long to wait, after a request is sent, for an upstream's first event, or for a whole answer",
-    {
-      minMs: 10,
-      maxMs: 3_600_000,
-      default: 60_000,
-    },
+    { minMs: 10, maxMs: 3_600_000, default: 60_000 },
   ),
   idleTimeoutMs: duration('TOLLGATE_INFERENCE_IDLE_TIMEOUT', 'how long an upstream may send nothing within a response', {
     minMs: 10,
@@ -73,11 +69,7 @@ export const inferenceSettings = {
   ejectionBaseMs: duration(
     'TOLLGATE_INFERENCE_EJECTION_BASE',
     'how long a target is ejected the first time; each further ejection lasts this much longer',
-    {
-      minMs: 100,
-      maxMs: 3_600_000,
-      default: 30_000,
-    },
+    { minMs: 100, maxMs: 3_600_000, default: 30_000 },
   ),
   ejectionMaxMs: duration('TOLLGATE_INFERENCE_EJECTION_MAX', 'how long a target is ejected at most', {
     minMs: 100,
@@ -87,11 +79,7 @@ export const inferenceSettings = {
   ejectedPercentMax: integer(
     'TOLLGATE_INFERENCE_EJECTED_PERCENT_MAX',
     "largest share of a model's targets that may be ejected at the same time, in percent; one of several targets may always be ejected, the only target never",
-    {
-      min: 0,
-      max: 100,
-      default: 80,
-    },
+    { min: 0, max: 100, default: 80 },
   ),
   retryPauseMs: duration('TOLLGATE_INFERENCE_RETRY_PAUSE', 'pause before the only target of a model is tried a second time', {
     minMs: 0,
@@ -106,11 +94,7 @@ export const inferenceSettings = {
   retriesPerSecondMin: integer(
     'TOLLGATE_INFERENCE_RETRIES_PER_SECOND_MIN',
     'retries per second of a model that are always allowed, in each thread and process',
-    {
-      min: 0,
-      max: 10_000,
-      default: 10,
-    },
+    { min: 0, max: 10_000, default: 10 },
   ),
   affinityBytesMin: integer(
     'TOLLGATE_INFERENCE_AFFINITY_BYTES_MIN',
@@ -125,20 +109,12 @@ export const inferenceSettings = {
   countTimeoutMs: duration(
     'TOLLGATE_INFERENCE_COUNT_TIMEOUT',
     "how long to wait for an upstream's own token count before it is estimated",
-    {
-      minMs: 10,
-      maxMs: 60_000,
-      default: 5000,
-    },
+    { minMs: 10, maxMs: 60_000, default: 5000 },
   ),
   wholeTokensMax: integer(
     'TOLLGATE_INFERENCE_WHOLE_TOKENS_MAX',
     'highest output cap at which a response counts as short, for upstreams that do not stream short responses',
-    {
-      min: 1,
-      max: 1_000_000,
-      default: 1024,
-    },
+    { min: 1, max: 1_000_000, default: 1024 },
   ),
   connectionsMax: integer('TOLLGATE_INFERENCE_CONNECTIONS_MAX', 'maximum number of calls in flight from this process to one upstream', {
     min: 1,
@@ -169,9 +145,7 @@ export const inferenceSettings = {
     'TOLLGATE_INFERENCE_PROPAGATE_TRACE',
     'which upstreams receive the traceparent header: none, those that may be in a private network, or all',
     ['never', 'private', 'always'],
-    {
-      default: 'private',
-    },
+    { default: 'private' },
   ),
   sandboxWholeAnswers: flag('TOLLGATE_INFERENCE_SANDBOX_WHOLE_ANSWERS', 'do not stream short responses of the sandbox models', {
     default: false,

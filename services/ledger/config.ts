@@ -20,29 +20,17 @@ export const ledgerSettings = {
   clockSkewMs: duration(
     'TOLLGATE_LEDGER_CLOCK_SKEW',
     'maximum difference between the clocks of two ledger processes; a hold is released this long after its expiry',
-    {
-      minMs: 0,
-      maxMs: 60_000,
-      default: 500,
-    },
+    { minMs: 0, maxMs: 60_000, default: 500 },
   ),
   queueMax: integer(
     'TOLLGATE_LEDGER_QUEUE_MAX',
     'maximum number of operations that wait for a transaction; further ones are refused as overloaded',
-    {
-      min: 200,
-      max: 1_000_000,
-      default: 5000,
-    },
+    { min: 200, max: 1_000_000, default: 5000 },
   ),
   lanes: integer(
     'TOLLGATE_LEDGER_LANES',
     'number of transactions that run at the same time on MySQL, each on different accounts; SQLite always has one',
-    {
-      min: 1,
-      max: 64,
-      default: 2,
-    },
+    { min: 1, max: 64, default: 2 },
   ),
   archiveDir: optionalText(
     'TOLLGATE_LEDGER_ARCHIVE_DIR',
@@ -56,11 +44,7 @@ export const ledgerSettings = {
   alertIntervalMs: duration(
     'TOLLGATE_LEDGER_ALERT_INTERVAL',
     'how often balances are checked for low-balance alerts, 500 accounts per check',
-    {
-      minMs: 20,
-      maxMs: 3_600_000,
-      default: 1000,
-    },
+    { minMs: 20, maxMs: 3_600_000, default: 1000 },
   ),
   archiveIntervalMs: duration('TOLLGATE_LEDGER_ARCHIVE_INTERVAL', 'how often the ledger looks for old journal entries', {
     minMs: 1000,

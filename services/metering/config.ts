@@ -15,11 +15,7 @@ export const meteringSettings = {
   lostGraceMs: duration(
     'TOLLGATE_METERING_LOST_GRACE',
     'how long the charge of a lost call can still be replaced by the report of a gateway that restarts with its spool',
-    {
-      minMs: 0,
-      maxMs: 86_400_000,
-      default: 300_000,
-    },
+    { minMs: 0, maxMs: 86_400_000, default: 300_000 },
   ),
   sweepIntervalMs: duration('TOLLGATE_METERING_SWEEP_INTERVAL', 'how often metering looks for lost calls', {
     minMs: 5,
@@ -29,11 +25,7 @@ export const meteringSettings = {
   holdTtlMs: duration(
     'TOLLGATE_METERING_HOLD_TTL',
     'how long a checkpoint extends the hold of a call in the ledger; longer than TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL',
-    {
-      minMs: 1000,
-      maxMs: 3_600_000,
-      default: 120_000,
-    },
+    { minMs: 1000, maxMs: 3_600_000, default: 120_000 },
   ),
   checkpointTimeoutMs: duration('TOLLGATE_METERING_CHECKPOINT_TIMEOUT', 'timeout of a batch of checkpoints at the ledger', {
     minMs: 10,
@@ -58,47 +50,27 @@ export const meteringSettings = {
   outboxPollMs: duration(
     'TOLLGATE_METERING_OUTBOX_POLL',
     'how often metering looks for due settlements in the outbox; 1s by default in a single process, where they are delivered with the record',
-    {
-      minMs: 5,
-      maxMs: 600_000,
-      default: 500,
-    },
+    { minMs: 5, maxMs: 600_000, default: 500 },
   ),
   outboxClaimMs: duration(
     'TOLLGATE_METERING_OUTBOX_CLAIM',
     'how long a replica claims a settlement before another replica may deliver it',
-    {
-      minMs: 10,
-      maxMs: 600_000,
-      default: 15_000,
-    },
+    { minMs: 10, maxMs: 600_000, default: 15_000 },
   ),
   keptAnswerTtlMs: duration(
     'TOLLGATE_METERING_KEPT_ANSWER_TTL',
     'how long the answer of a call with an Idempotency-Key is kept for retries',
-    {
-      minMs: 1000,
-      maxMs: 30 * 86_400_000,
-      default: 86_400_000,
-    },
+    { minMs: 1000, maxMs: 30 * 86_400_000, default: 86_400_000 },
   ),
   keptBytesPerAccountMax: integer(
     'TOLLGATE_METERING_KEPT_BYTES_PER_ACCOUNT_MAX',
     'total size of the kept answers of one account, in bytes, beyond which its calls with new Idempotency-Keys are refused',
-    {
-      min: 1024,
-      max: 1_099_511_627_776,
-      default: 268_435_456,
-    },
+    { min: 1024, max: 1_099_511_627_776, default: 268_435_456 },
   ),
   keptBytesMax: integer(
     'TOLLGATE_METERING_KEPT_BYTES_MAX',
     'total size of the kept answers of all accounts, in bytes, beyond which calls with new Idempotency-Keys are refused',
-    {
-      min: 1024,
-      max: 1_125_899_906_842_624,
-      default: 8_589_934_592,
-    },
+    { min: 1024, max: 1_125_899_906_842_624, default: 8_589_934_592 },
   ),
   drainTimeoutMs: duration('TOLLGATE_METERING_DRAIN_TIMEOUT', 'how long a shutdown waits for settlements in flight', {
     minMs: 0,
@@ -113,29 +85,17 @@ export const meteringSettings = {
   reconcileFullIntervalMs: duration(
     'TOLLGATE_METERING_RECONCILE_FULL_INTERVAL',
     'how often everything is compared, including the journal',
-    {
-      minMs: 1000,
-      maxMs: 30 * 86_400_000,
-      default: 86_400_000,
-    },
+    { minMs: 1000, maxMs: 30 * 86_400_000, default: 86_400_000 },
   ),
   reconcileSliceMs: duration(
     'TOLLGATE_METERING_RECONCILE_SLICE',
     'how long the full comparison runs before it pauses to compare recent calls',
-    {
-      minMs: 100,
-      maxMs: 3_600_000,
-      default: 30_000,
-    },
+    { minMs: 100, maxMs: 3_600_000, default: 30_000 },
   ),
   reconcileUnsettledAfterMs: duration(
     'TOLLGATE_METERING_RECONCILE_UNSETTLED_AFTER',
     'how long a charge may stay unsettled before it counts as a drift',
-    {
-      minMs: 1000,
-      maxMs: 86_400_000,
-      default: 600_000,
-    },
+    { minMs: 1000, maxMs: 86_400_000, default: 600_000 },
   ),
   reconcilePatienceMs: duration('TOLLGATE_METERING_RECONCILE_PATIENCE', 'how long to wait before a possible drift is checked again', {
     minMs: 0,
@@ -169,11 +129,7 @@ export const meteringSettings = {
   refusalsPerAccountMax: integer(
     'TOLLGATE_METERING_REFUSALS_PER_ACCOUNT_MAX',
     'refused calls of one account that are stored individually; beyond that, the oldest are deleted, and only their counts remain',
-    {
-      min: 100,
-      max: 10_000_000,
-      default: 10_000,
-    },
+    { min: 100, max: 10_000_000, default: 10_000 },
   ),
   promptLogging,
   promptLogBytesPerAccountMax: integer(

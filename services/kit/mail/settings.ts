@@ -7,9 +7,7 @@ export const mailSettings = {
   url: optionalText(
     'TOLLGATE_SMTP_URL',
     'mail server as smtp://user:password@host:port, or smtps:// for TLS from the start; if neither this nor TOLLGATE_SMTP_HOST is set, no mail is sent',
-    {
-      secret: true,
-    },
+    { secret: true },
   ),
   host: optionalText('TOLLGATE_SMTP_HOST', 'mail server, instead of TOLLGATE_SMTP_URL'),
   port: integer('TOLLGATE_SMTP_PORT', 'port of TOLLGATE_SMTP_HOST; 465 means TLS from the start', { min: 1, max: 65_535, default: 587 }),
