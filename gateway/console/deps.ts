@@ -9,7 +9,7 @@ import type { Limiter } from '../limits/limiter.js';
 import type { limitSettings } from '../limits/settings.js';
 import type { KeyReplica } from '../replicas/keys.js';
 import type { ModelReplica } from '../replicas/models.js';
-import type { ConsolePeers } from './peers.js';
+import type { GatewayPeers } from '../peers.js';
 
 /** Holds the settings that the console reads. */
 type ConsoleConfig = Pick<
@@ -31,7 +31,7 @@ interface GatewayState {
 
 /** Holds the dependencies with which the console's API is created. */
 export interface ConsoleDeps extends GatewayState {
-  readonly peers: ConsolePeers;
+  readonly peers: GatewayPeers;
   readonly config: ConsoleConfig;
   readonly limiter: Pick<Limiter, 'admitManagement'>;
   readonly clock: Clock;

@@ -1,11 +1,11 @@
 // The names of the keys and projects of exported records, each read once for an export.
 import { hasReason } from '#client/errors/app-error.js';
 import type { UsageRecord } from '#proto/metering/v1/metering.js';
-import type { ConsolePeers } from '../peers.js';
+import type { GatewayPeers } from '../../peers.js';
 import type { RecordNames } from './record-csv.js';
 
-type Peers = { readonly auth: Pick<ConsolePeers['auth'], 'getKey' | 'getProject'> };
-type Context = Parameters<ConsolePeers['auth']['getKey']>[1];
+type Peers = { readonly auth: Pick<GatewayPeers['auth'], 'getKey' | 'getProject'> };
+type Context = Parameters<GatewayPeers['auth']['getKey']>[1];
 
 /** RPCs at the same time. */
 const readsMax = 16;

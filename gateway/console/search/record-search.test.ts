@@ -3,7 +3,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { Outcome, UsageRecord } from '#proto/metering/v1/metering.js';
 import { neverAborted } from '#client/call-context.js';
-import type { ConsolePeers } from '../peers.js';
+import type { GatewayPeers } from '../../peers.js';
 import { recordSearchOf, searchRecords } from './record-search.js';
 
 const accountId = newId('acct');
@@ -18,7 +18,7 @@ const getUsageRecord = jest.fn(async ({ callId, accountId: of }: { callId: strin
   if (callId !== record.call!.id || of !== accountId) throw new AppError('not_found', 'There is none.');
   return { record };
 });
-const peers = { metering: { listUsageRecords, getUsageRecord } } as unknown as ConsolePeers;
+const peers = { metering: { listUsageRecords, getUsageRecord } } as unknown as GatewayPeers;
 const context = { caller: 'gateway', signal: neverAborted };
 
 const search = (address: string, of = accountId) => {

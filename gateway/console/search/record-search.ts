@@ -10,11 +10,11 @@ import {
   type UsageFilter,
   type UsageRecord,
 } from '#proto/metering/v1/metering.js';
-import type { ConsolePeers } from '../peers.js';
+import type { GatewayPeers } from '../../peers.js';
 import type { RecordSearch as Query } from '../schemas/usage.js';
 import { usageFilterOf, type Visible } from './usage-filter.js';
 
-type Peers = { readonly metering: Pick<ConsolePeers['metering'], 'listUsageRecords' | 'getUsageRecord'> };
+type Peers = { readonly metering: Pick<GatewayPeers['metering'], 'listUsageRecords' | 'getUsageRecord'> };
 
 /** Holds a filter and a request id. */
 export interface RecordSearch {

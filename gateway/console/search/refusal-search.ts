@@ -11,12 +11,12 @@ import {
   RefusalGroupBy,
 } from '#proto/metering/v1/metering.js';
 import { isReason } from '#rules/reasons.js';
-import type { ConsolePeers } from '../peers.js';
+import type { GatewayPeers } from '../../peers.js';
 import { words } from '../render/words.js';
 import type { RefusalSearch, RefusalTotals } from '../schemas/refusals.js';
 import { instantOf, offsetOf, projectsOf, type Visible } from './usage-filter.js';
 
-type Peers = { readonly metering: Pick<ConsolePeers['metering'], 'listRefusals' | 'getRefusal'> };
+type Peers = { readonly metering: Pick<GatewayPeers['metering'], 'listRefusals' | 'getRefusal'> };
 
 /** Returns the filter for metering. Raises invalid_request with the name of the parameter. */
 function refusalFilterOf(query: Omit<RefusalSearch, 'request_id'>, visible: Visible): RefusalFilter {
