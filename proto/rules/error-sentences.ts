@@ -147,7 +147,6 @@ export const sentences = {
   already_exists: {
     already_exists: 'The resource already exists.',
     email_taken: 'A user with this email address already exists.',
-    email_taken_meanwhile: 'A user with this email address has just been created. Sign in and try again.',
     member_exists: 'This user already belongs to the account. Change the role instead.',
     identity_taken: 'This identity is connected to another user here.',
     passkey_exists: 'This passkey has already been added.',
@@ -370,7 +369,6 @@ export const sentences = {
   service_unavailable: {
     service_unavailable: 'A part of the gateway cannot be reached at the moment. Try again shortly.',
     provider_unreachable: 'The identity provider cannot be reached at the moment. Try again shortly.',
-    statements_pending: 'The statements of this account are being computed from its journal. Try again shortly.',
   },
   deadline_exceeded: { deadline_exceeded: 'The operation did not finish in time. Try again.' },
   cancelled: { cancelled: 'The request was cancelled.' },
