@@ -13,7 +13,7 @@ interface DialogProps {
   readonly onClose: () => void;
   readonly title: ReactNode;
   readonly description?: ReactNode;
-  readonly children: ReactNode;
+  readonly children?: ReactNode;
   /** Buttons at the bottom, the primary one last. */
   readonly footer?: ReactNode;
   /** Neither Escape nor a click outside closes the dialog, because something would be lost. */
@@ -148,45 +148,32 @@ function DialogClose() {
 
 /** Asks for confirmation before an action that cannot be undone. `children` can contain more text or fields. */
 export function ConfirmDialog({
-  open,
-  onClose,
   onConfirm,
-  title,
-  description,
   confirm,
   busy = false,
   disabled = false,
   danger = true,
-  wide = false,
-  children,
-}: {
-  open: boolean;
-  onClose: () => void;
+  ...dialog
+}: Omit<DialogProps, 'footer' | 'sticky'> & {
   onConfirm: () => void;
-  title: ReactNode;
-  description?: ReactNode;
   /** The text of the button: the action, not "OK". */
   confirm: string;
   busy?: boolean;
   disabled?: boolean;
   danger?: boolean;
-  wide?: boolean;
-  children?: ReactNode;
 }) {
   const t = useText(commonText);
   return (
     <Dialog
-      {...{ open, onClose, title, description, wide }}
+      {...dialog}
       footer={
         <>
-          <Button onClick={onClose}>{t.cancel}</Button>
+          <Button onClick={dialog.onClose}>{t.cancel}</Button>
           <Button look={danger ? 'danger' : 'primary'} onClick={onConfirm} busy={busy} disabled={disabled}>
             {confirm}
           </Button>
         </>
       }
-    >
-      {children}
-    </Dialog>
+    />
   );
 }

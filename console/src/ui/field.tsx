@@ -61,18 +61,16 @@ export function Field({
 /** The browser refuses later dates, whose year most likely has a digit too many. After the last day of a range there is another day. */
 const dateMax: Readonly<Record<string, string>> = { date: '9999-12-30', 'datetime-local': '9999-12-30T23:59' };
 
+/** Separates the properties of a field from those of its control. */
+function separated<P extends FieldProps>({ label, hint, error, optional, className, hideLabel, ...control }: P) {
+  return [{ label, hint, error, optional, className, hideLabel }, control] as const;
+}
+
 /** A one-line text field. */
-export function TextField({
-  label,
-  hint,
-  error,
-  optional,
-  className,
-  hideLabel,
-  ...rest
-}: FieldProps & Omit<ComponentProps<'input'>, 'className' | 'id'>) {
+export function TextField(props: FieldProps & Omit<ComponentProps<'input'>, 'className' | 'id'>) {
+  const [field, rest] = separated(props);
   return (
-    <Field {...{ label, hint, error, optional, className, hideLabel }}>
+    <Field {...field}>
       {(ids) => <input {...ids} className="control" type="text" autoComplete="off" max={dateMax[rest.type ?? '']} {...rest} />}
     </Field>
   );
@@ -89,42 +87,23 @@ export function PasswordField(props: ComponentProps<typeof TextField>) {
 }
 
 /** A multi-line text field. */
-export function TextAreaField({
-  label,
-  hint,
-  error,
-  optional,
-  className,
-  hideLabel,
-  ...rest
-}: FieldProps & Omit<ComponentProps<'textarea'>, 'className' | 'id'>) {
-  return (
-    <Field {...{ label, hint, error, optional, className, hideLabel }}>
-      {(ids) => <textarea {...ids} className="control" rows={3} {...rest} />}
-    </Field>
-  );
+export function TextAreaField(props: FieldProps & Omit<ComponentProps<'textarea'>, 'className' | 'id'>) {
+  const [field, rest] = separated(props);
+  return <Field {...field}>{(ids) => <textarea {...ids} className="control" rows={3} {...rest} />}</Field>;
 }
 
 /** A choice among a few options, with the browser's own list. */
-export function SelectField<T extends string>({
-  label,
-  hint,
-  error,
-  optional,
-  className,
-  hideLabel,
-  value,
-  onChange,
-  options,
-  disabled,
-}: FieldProps & {
-  value: T;
-  onChange: (value: T) => void;
-  options: readonly { readonly value: T; readonly label: string }[];
-  disabled?: boolean;
-}) {
+export function SelectField<T extends string>(
+  props: FieldProps & {
+    value: T;
+    onChange: (value: T) => void;
+    options: readonly { readonly value: T; readonly label: string }[];
+    disabled?: boolean;
+  },
+) {
+  const [field, { value, onChange, options, disabled }] = separated(props);
   return (
-    <Field {...{ label, hint, error, optional, className, hideLabel }}>
+    <Field {...field}>
       {(ids) => (
         <select {...ids} className="control" value={value} disabled={disabled} onChange={(event) => onChange(event.target.value as T)}>
           {options.map((option) => (
