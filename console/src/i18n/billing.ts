@@ -50,7 +50,6 @@ export const billingText = dictionary(
     csvOf: ({ month }: { month: string }) => `CSV of ${month}`,
     download: 'Download CSV',
     print: 'Print',
-    back: 'Balance and billing',
 
     statementOf: ({ month }: { month: string }) => `Statement for ${month}`,
     timesIn: ({ zone }: { zone: string }) => `Times are in ${zone}.`,
@@ -138,7 +137,6 @@ export const billingText = dictionary(
     csvOf: ({ month }) => `${month}的 CSV`,
     download: '下载 CSV',
     print: '打印',
-    back: '余额与账单',
 
     statementOf: ({ month }) => `${month}对账单`,
     timesIn: ({ zone }) => `时间按 ${zone} 显示。`,

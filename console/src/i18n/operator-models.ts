@@ -10,10 +10,8 @@ export const modelsText = dictionary(
     searchHint: 'ID, name or alias',
     show: 'Show',
     showOffered: 'Not retired',
-    showServed: 'Served',
     showUnserved: 'Not served',
     showDrafts: 'With a draft',
-    showRetired: 'Retired',
     noneFit: 'No models match',
     noneFitHint: 'Change the search or the filter.',
     showAll: 'Show all',
@@ -37,7 +35,6 @@ export const modelsText = dictionary(
     upstreamDisabled: 'disabled',
     upstreamUnknown: 'missing',
 
-    back: 'Models and prices',
     publicPage: 'Public page',
     paused: 'Paused',
     pause: 'Pause',
@@ -86,7 +83,6 @@ export const modelsText = dictionary(
     stateScheduled: 'Scheduled',
     noHistory: 'No price has been published.',
 
-    draftTitle: 'Draft',
     draftBy: ({ author, when }: { author: string; when: string }) => `by ${author}, ${when}`,
     draftNote: 'A draft has no effect until you publish it.',
     editDraft: 'Edit',
@@ -146,7 +142,6 @@ export const modelsText = dictionary(
     otherUnits: 'Other units',
     otherUnitsHint:
       'In USD per unit, in addition to tokens. request: every charged call. web_search: a search that the vendor runs. Other names are for your internal services.',
-    unitName: 'Unit',
     unitPrice: 'USD per unit',
     perCall: 'Maximum per call',
     addUnit: 'Add a unit',
@@ -162,7 +157,6 @@ export const modelsText = dictionary(
     review: 'Review and publish…',
     draftSaved: 'Draft saved',
 
-    newTitle: 'New model',
     create: 'Create',
     created: 'Model created. It has no price yet',
     saved: 'Model saved',
@@ -218,10 +212,8 @@ export const modelsText = dictionary(
     searchHint: 'ID、名称或别名',
     show: '显示',
     showOffered: '未下线',
-    showServed: '可用',
     showUnserved: '不可用',
     showDrafts: '有草稿',
-    showRetired: '已下线',
     noneFit: '没有符合条件的模型',
     noneFitHint: '请调整搜索或筛选条件。',
     showAll: '显示全部',
@@ -245,7 +237,6 @@ export const modelsText = dictionary(
     upstreamDisabled: '已停用',
     upstreamUnknown: '不存在',
 
-    back: '模型与价格',
     publicPage: '公开页面',
     paused: '已暂停',
     pause: '暂停',
@@ -292,7 +283,6 @@ export const modelsText = dictionary(
     stateScheduled: '待生效',
     noHistory: '从未发布过价格。',
 
-    draftTitle: '草稿',
     draftBy: ({ author, when }) => `${author}，${when}`,
     draftNote: '草稿在发布之前不会生效。',
     editDraft: '编辑',
@@ -338,7 +328,6 @@ export const modelsText = dictionary(
     cacheHint: '如果供应商未单独定价，请填写输入价格。',
     otherUnits: '其他单位',
     otherUnitsHint: '单价（美元），与 token 费用相加。request：每次收费的调用；web_search：供应商执行的网页搜索；其他名称供内部服务使用。',
-    unitName: '单位',
     unitPrice: '单价（美元）',
     perCall: '单次调用上限',
     addUnit: '添加单位',
@@ -354,7 +343,6 @@ export const modelsText = dictionary(
     review: '核对并发布…',
     draftSaved: '草稿已保存',
 
-    newTitle: '新建模型',
     create: '创建',
     created: '模型已创建，尚未定价',
     saved: '模型已保存',

@@ -20,7 +20,6 @@ export const upstreamsText = dictionary(
     lockedBuiltIn: 'This upstream is part of Tollgate and cannot be changed.',
     lockedEnvironment: ({ setting }: { setting: string }) =>
       `This upstream is set by ${setting} in the gateway’s environment. Change it there and restart.`,
-    builtInAddress: 'Built in',
     chatCompletions: 'chat-completions',
     messages: 'messages',
     responses: 'responses',
@@ -86,7 +85,6 @@ export const upstreamsText = dictionary(
     fromEnvironment: '来自环境变量',
     lockedBuiltIn: '此上游是 Tollgate 的一部分，不能更改。',
     lockedEnvironment: ({ setting }) => `此上游由网关的环境变量 ${setting} 设定。请修改该变量并重启。`,
-    builtInAddress: '内置',
     chatCompletions: 'chat-completions',
     messages: 'messages',
     responses: 'responses',

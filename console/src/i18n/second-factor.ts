@@ -27,7 +27,6 @@ export const secondFactorText = dictionary(
 
     setUpApp: 'Set up an authenticator app',
     setUpAppHint: 'Scan the QR code with the app, or enter the secret in it. Then enter the code that the app shows.',
-    appName: 'Authenticator app',
     qr: 'QR code with the secret',
     secret: 'Secret',
     openApp: 'Open an app on this device',
@@ -59,7 +58,6 @@ export const secondFactorText = dictionary(
     requiredByAccounts: ({ names }: { names: string }) =>
       `Required by: ${names}. You can use it again as soon as you have set up a second factor.`,
 
-    stepTitle: 'Second factor',
     stepHint: 'Use your second factor to confirm that it is you.',
     signIn: 'Sign in',
     usePasskey: 'Use a passkey',
@@ -106,7 +104,6 @@ export const secondFactorText = dictionary(
 
     setUpApp: '设置验证器应用',
     setUpAppHint: '用应用扫描二维码，或在应用中输入密钥，然后输入应用显示的验证码。',
-    appName: '验证器应用',
     qr: '包含密钥的二维码',
     secret: '密钥',
     openApp: '在此设备上打开应用',
@@ -135,7 +132,6 @@ export const secondFactorText = dictionary(
 
     requiredByAccounts: ({ names }) => `以下账户要求使用两步验证：${names}。设置完成后即可继续使用。`,
 
-    stepTitle: '两步验证',
     stepHint: '请完成验证，以确认是您本人。',
     signIn: '登录',
     usePasskey: '使用通行密钥',

@@ -3,7 +3,6 @@ import { dictionary } from './text.js';
 
 export const signInText = dictionary(
   {
-    title: 'Sign in',
     email: 'Email address',
     password: 'Password',
     signIn: 'Sign in',
@@ -51,7 +50,6 @@ export const signInText = dictionary(
 
     linkTitle: 'Sign in with a link',
     linkHint: 'This link works once. Press the button to use it in this browser.',
-    linkUse: 'Sign in',
     linkMissing: 'The link is incomplete',
     linkMissingHint: 'Copy the whole link, including everything after the #.',
     linkEnded: 'The link was already used or has expired. Request a new one.',
@@ -74,7 +72,6 @@ export const signInText = dictionary(
     invitationEndedHint: 'It was accepted or revoked, or has expired. Ask for a new one.',
   },
   {
-    title: '登录',
     email: '邮箱地址',
     password: '密码',
     signIn: '登录',
@@ -118,7 +115,6 @@ export const signInText = dictionary(
 
     linkTitle: '通过链接登录',
     linkHint: '此链接只能使用一次。点击按钮即可在此浏览器中登录。',
-    linkUse: '登录',
     linkMissing: '链接不完整',
     linkMissingHint: '请复制完整的链接，包括 # 之后的所有字符。',
     linkEnded: '链接已被使用或已过期，请索取新的链接。',

@@ -27,7 +27,7 @@ export default function ReceiptPage() {
     <>
       <PageHeader
         title={query.data === undefined ? t.receipt : t.receiptTitle({ number: query.data.number })}
-        back={[account.path('/billing'), t.back]}
+        back={[account.path('/billing'), t.title]}
         actions={
           <Button look="primary" onClick={() => window.print()}>
             <Printer size={16} aria-hidden />

@@ -37,7 +37,7 @@ export default function StatementPage() {
     <>
       <PageHeader
         title={t.statementOf({ month: isMonth ? inWords(month) : month })}
-        back={[account.path('/billing'), t.back]}
+        back={[account.path('/billing'), t.title]}
         actions={
           isMonth && (
             <>

@@ -24,14 +24,14 @@ export function ExpiryField({
   return (
     <>
       <SelectField
-        label={t.expiry}
+        label={t.expires}
         hint={form.expiry === 'custom' ? undefined : hint}
         error={form.expiry === 'custom' ? undefined : error}
         value={form.expiry}
         onChange={(choice) => onChange({ expiry: choice })}
         options={expiryChoices.map((value) => ({
           value,
-          label: value === 'never' ? t.expiryNever : value === 'custom' ? t.expiryCustom : t.expiryDays({ days: value }),
+          label: value === 'never' ? t.expiresNever : value === 'custom' ? t.expiryCustom : t.expiryDays({ days: value }),
         }))}
       />
       {form.expiry === 'custom' && (

@@ -44,7 +44,7 @@ export function UsageOf({ filter }: { filter: Filter }) {
         title={t.usage30}
         actions={
           <Link className="link" to={account.path(`/usage?range=${range}&${queryOf(filter)}`)}>
-            {t.allUsage}
+            {t.seeUsage}
           </Link>
         }
       >

@@ -40,7 +40,7 @@ export default function KeyPage() {
   const t = useText(keysText);
   return (
     <>
-      {query.data === undefined && query.error !== null && <PageHeader title={t.oneKey} back={[account.path('/keys'), t.back]} />}
+      {query.data === undefined && query.error !== null && <PageHeader title={t.oneKey} back={[account.path('/keys'), t.title]} />}
       <Fetched query={query}>{(apiKey) => <Key apiKey={apiKey} />}</Fetched>
     </>
   );
@@ -70,7 +70,7 @@ function Key({ apiKey }: { apiKey: ApiKey }) {
     <>
       <PageHeader
         title={apiKey.name}
-        back={[account.path('/keys'), t.back]}
+        back={[account.path('/keys'), t.title]}
         description={
           <>
             <KeyStateBadge state={apiKey.state} /> {(apiKey.refusing === null || apiKey.state !== 'active') && meaning(apiKey)}

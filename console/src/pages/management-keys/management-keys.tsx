@@ -41,7 +41,7 @@ export default function ManagementKeysPage() {
     <>
       <PageHeader
         title={t.title}
-        back={[account.path('/keys'), keys.back]}
+        back={[account.path('/keys'), keys.title]}
         description={
           <>
             {t.about}{' '}

@@ -142,7 +142,7 @@ function EntryTable({ entries }: { entries: readonly AuditEvent[] }) {
               </>
             ),
           },
-          { name: t.what, cell: ({ action }) => <code>{action}</code> },
+          { name: t.action, cell: ({ action }) => <code>{action}</code> },
           { name: t.on, className: 'min-w-36 wrap-anywhere', cell: (entry) => <Target entry={entry} /> },
           { name: t.detail, className: 'w-full text-sm', cell: ({ detail }) => <DetailList detail={detail} /> },
           { name: t.number, numeric: true, cell: ({ number }) => number ?? '–' },

@@ -48,7 +48,7 @@ export function RefusalTable({ rows }: { rows: readonly Refusal[] }) {
             ),
           },
           {
-            name: t.why,
+            name: t.reason,
             className: 'line-1 cut share',
             cell: ({ reason }) => <span title={reason}>{reasonName(reason)}</span>,
           },
@@ -142,7 +142,7 @@ function OneRefusal({ refusal }: { refusal: Refusal }) {
               </span>,
             ],
             [
-              t.why,
+              t.reason,
               <span key="why">
                 <a className="link" href={`${gatewayUrl}docs/errors/${reason}`}>
                   <code>{reason}</code>

@@ -135,7 +135,7 @@ function Groups({ group, totals, onChoose }: { group: Grouping; totals: readonly
               </button>
             ),
         },
-        { name: t.calls, numeric: true, cell: ({ calls }) => count(calls) },
+        { name: t.title, numeric: true, cell: ({ calls }) => count(calls) },
         { name: t.share, numeric: true, cell: ({ calls }) => `${((100 * calls) / sum).toFixed(1)}%` },
       ]}
     />
@@ -199,7 +199,7 @@ function OverTime({ filter, hourly }: { filter: Partial<RefusalFilter>; hourly: 
         totalText={(bar) => count(values[bar]!.reduce((sum, value) => sum + value, 0))}
         axisText={count}
         labelName={hourly ? t.hour : t.day}
-        totalName={t.calls}
+        totalName={t.title}
       />
     </Card>
   );

@@ -22,7 +22,7 @@ export function AddFactorDialog({
 }) {
   const t = useText(secondFactorText);
   const { enrolment, totp, passkey } = begun;
-  const [name, setName] = useState(totp === null ? t.passkeyName : t.appName);
+  const [name, setName] = useState(totp === null ? t.passkeyName : t.app);
   const [code, setCode] = useState('');
   const add = useMutation({
     mutationFn: async () =>

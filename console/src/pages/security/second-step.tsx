@@ -25,7 +25,7 @@ export function SecondStep({
   });
   return (
     <>
-      <PageHeader title={t.stepTitle} description={t.stepHint} />
+      <PageHeader title={t.title} description={t.stepHint} />
       <SignInFault error={finish.error} />
       <ProofForm
         challenge={challenge}

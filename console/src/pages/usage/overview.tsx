@@ -77,7 +77,7 @@ export default function Overview() {
                       onChange={(group) => change({ group })}
                       options={groupings
                         .filter((value) => value !== 'member' || account.can('look'))
-                        .map((value) => ({ value, label: t[`by.${value}`] }))}
+                        .map((value) => ({ value, label: t[value] }))}
                     />
                   }
                   title={t.tableOf({ group: t[`word_${view.group}`] })}
@@ -183,7 +183,7 @@ function Groups({ overview: { groups, total }, view }: { overview: OverviewData;
   );
   const columns: Column<UsageTotal>[] = [
     {
-      name: t[`by.${view.group}`],
+      name: t[view.group],
       cell: (group) => (
         <Link to={to(group)} className="link wrap-anywhere">
           {nameOf(group.name ?? '')}

@@ -36,7 +36,7 @@ export function RecordPage({ requestId }: { requestId: string }) {
     <>
       <PageHeader
         title={useRecordTitle(requestId)}
-        back={[account.path(`/usage/records${search === '' ? '' : `?${search}`}`), t.backToRecords]}
+        back={[account.path(`/usage/records${search === '' ? '' : `?${search}`}`), t.records]}
       />
       <div className="max-w-3xl">
         <RecordDetails requestId={requestId} />

@@ -150,7 +150,7 @@ export function TestDialog({ endpoint, onClose }: { endpoint: WebhookEndpoint; o
   return (
     <Dialog
       onClose={onClose}
-      title={t.testTitle}
+      title={t.test}
       description={t.testAbout}
       footer={
         <>

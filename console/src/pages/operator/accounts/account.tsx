@@ -42,7 +42,7 @@ export default function AccountPage() {
   const t = useText(accountsText);
   return (
     <>
-      {query.data === undefined && <PageHeader title={id} back={['/operator/accounts', t.back]} />}
+      {query.data === undefined && <PageHeader title={id} back={['/operator/accounts', t.title]} />}
       <Fetched query={query}>{(account) => <Shown account={account} />}</Fetched>
     </>
   );
@@ -59,7 +59,7 @@ function Shown({ account }: { account: OperatorAccountDetail }) {
     <>
       <PageHeader
         title={name}
-        back={['/operator/accounts', t.back]}
+        back={['/operator/accounts', t.title]}
         actions={
           <>
             <ButtonLink to={`/accounts/${id}`}>{t.open}</ButtonLink>
@@ -277,7 +277,7 @@ function StateDialog({
   const t = useText(accountsText);
   const [reason, setReason] = useState('');
   const isSuspension = action === 'suspend';
-  const change = useAccountChange(id, () => setAccountState(id, action, reason), isSuspension ? t.suspendedNow : t.resumedNow, onClose);
+  const change = useAccountChange(id, () => setAccountState(id, action, reason), isSuspension ? t.suspended : t.resumedNow, onClose);
   return (
     <FormDialog
       onClose={onClose}

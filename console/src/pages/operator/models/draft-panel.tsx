@@ -71,7 +71,7 @@ export function DraftPanel({
   const isBlocked = diff.warnings.some(({ kind }) => kind === 'start_passed');
   return (
     <Section
-      title={t.draftTitle}
+      title={t.draft}
       description={
         draft.author === null ? time.relative(draft.updated_at) : t.draftBy({ author: draft.author, when: time.relative(draft.updated_at) })
       }

@@ -47,7 +47,7 @@ const blank: ModelFields = {
 export function NewModelDialog({ open, onClose }: { open: boolean; onClose: () => void }) {
   const t = useText(modelsText);
   return (
-    <Dialog open={open} onClose={onClose} wide title={t.newTitle}>
+    <Dialog open={open} onClose={onClose} wide title={t.newModel}>
       {open && <NewModel />}
     </Dialog>
   );

@@ -27,7 +27,7 @@ export default function ModelPage() {
   const t = useText(modelsText);
   return (
     <>
-      {query.data === undefined && <PageHeader title={id} back={['/operator/models', t.back]} />}
+      {query.data === undefined && <PageHeader title={id} back={['/operator/models', t.title]} />}
       <Fetched query={query}>{(model) => <Content model={model} />}</Fetched>
     </>
   );
@@ -41,7 +41,7 @@ function Content({ model }: { model: WholeModel }) {
     <>
       <PageHeader
         title={model.display_name}
-        back={['/operator/models', t.back]}
+        back={['/operator/models', t.title]}
         description={
           <>
             <code>{model.id}</code>

@@ -84,10 +84,10 @@ function ModelList({
   const common = useText(commonText);
   const showNames: Record<Show, string> = {
     offered: t.showOffered,
-    served: t.showServed,
+    served: t.served,
     unserved: t.showUnserved,
     drafts: t.showDrafts,
-    retired: t.showRetired,
+    retired: t.retired,
     all: common.all,
   };
   // Typing does not wait for the table, which takes a slow machine more than a second for a thousand models.

@@ -48,7 +48,7 @@ export function UnitRows({
         return (
           <div key={each.row} className="flex flex-wrap items-end gap-3">
             <TextField
-              label={t.unitName}
+              label={t.unit}
               list={suggestionsId}
               required
               value={each.unit}

@@ -143,7 +143,7 @@ function What({ upstream }: { upstream: Upstream }) {
         [
           t.address,
           <>
-            {base_url === null ? t.builtInAddress : <code>{base_url}</code>}
+            {base_url === null ? t.builtIn : <code>{base_url}</code>}
             {allow_private_network && locked === null && <span className="text-soft"> · {t.privateAllowed}</span>}
           </>,
         ],

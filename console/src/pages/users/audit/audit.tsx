@@ -53,7 +53,7 @@ function Entries({ account }: { account: AccountInUse }) {
   const columns: readonly Column<AuditEvent>[] = [
     { name: t.at, cell: (entry) => <When at={entry.at} style="line" />, className: 'whitespace-nowrap' },
     {
-      name: t.who,
+      name: t.actor,
       className: 'md:min-w-36 xl:whitespace-nowrap',
       cell: (entry) => <span className="wrap-anywhere">{entry.actor ?? t.operator}</span>,
     },

@@ -48,7 +48,7 @@ export default function LinkPage() {
       )}
       <SignInFault error={enter.error} refused={t.linkEnded} />
       <Button look="primary" className="w-full" busy={enter.isPending} onClick={() => enter.mutate(token)}>
-        {t.linkUse}
+        {t.signIn}
       </Button>
     </>
   );

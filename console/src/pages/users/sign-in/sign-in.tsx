@@ -64,7 +64,7 @@ export default function SignIn() {
   const oidc = options.data?.oidc ?? null;
   return (
     <>
-      <PageHeader title={t.title} />
+      <PageHeader title={t.signIn} />
       {problem !== null && enter.isIdle && (
         <Notice tone="bad" live title={t.problem}>
           {problemText(t, problem)}
