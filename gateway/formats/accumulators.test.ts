@@ -3,22 +3,22 @@ import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import OpenAI from 'openai';
-import type { Event } from '#proto/inference/v1/inference.js';
+import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { chatCompletions } from './chat-completions/index.js';
 import type { Format } from './format.js';
 import { messages } from './messages/index.js';
 import { responses } from './responses/index.js';
 import { answers } from './testing/answers.js';
-import { answerContext, counts } from './testing/events.js';
+import { answerContext, counts, finished, refusalBlock, started } from './testing/events.js';
 import { streamed, whole } from './testing/frames.js';
 import { nativeChatAnswers, nativeMessageAnswers, nativeResponseAnswers } from './testing/native-answers.js';
 
 // The split of cache writes is only sent at the start, when such upstreams have already counted.
 const context = { ...answerContext, includeUsage: true, inputEstimate: counts };
 
-/** Returns a fetch that always responds with this stream. */
+/** Returns a fetch that always responds with this stream, with a keep-alive after each frame. */
 const answering = (format: Format, events: readonly Event[]): typeof fetch => {
-  const text = streamed(format, context, ...events.map((event) => [event]));
+  const text = streamed(format, context, ...events.map((event) => [event])).replaceAll('\n\n', `\n\n${format.keepAlive}`);
   return async () => new Response(text, { headers: { 'content-type': 'text/event-stream' } });
 };
 
@@ -77,6 +77,16 @@ describe('a chat-completions stream, accumulated by its library', () => {
 
   it('is the whole answer, over an upstream of the format', async () => {
     await fc.assert(fc.asyncProperty(nativeChatAnswers, same), { numRuns: 150 });
+  });
+
+  it('is a refusal where the library parses an answer with a schema', async () => {
+    const schema = { type: 'object', properties: {}, required: [], additionalProperties: false };
+    const events = [started, ...refusalBlock(0, 'I may not.'), finished(StopReason.STOP_REASON_REFUSAL)];
+    const client = new OpenAI({ apiKey: 'key', fetch: answering(chatCompletions, events) });
+    const { choices } = await client.chat.completions
+      .stream({ model: 'm', messages: [], response_format: { type: 'json_schema', json_schema: { name: 'out', strict: true, schema } } })
+      .finalChatCompletion();
+    expect(choices[0]).toMatchObject({ finish_reason: 'stop', message: { refusal: 'I may not.', parsed: null } });
   });
 });
 

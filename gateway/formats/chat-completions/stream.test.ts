@@ -109,7 +109,8 @@ describe('a chat-completions stream', () => {
   });
 
   it('distinguishes reasoning and refusals from text', () => {
-    expect(deltasOf(...reasoningBlock(0, 'hmm'), ...refusalBlock(1, 'No.')).slice(1, 3)).toEqual([
+    expect(deltasOf(...reasoningBlock(0, 'hmm'), ...refusalBlock(1, 'No.')).slice(0, 3)).toEqual([
+      { role: 'assistant', content: '', refusal: null },
       { reasoning_content: 'hmm' },
       { refusal: 'No.' },
     ]);

@@ -80,6 +80,10 @@ describe('a messages stream', () => {
 
   it('estimates the input at its start, for context meters (7.9 #8)', () => {
     expect(dataOf()[0]).toMatchObject({ message: { usage: { input_tokens: 17, output_tokens: 1 } } });
+    const [counted] = framesOf(streamed(messages, { ...answerContext, inputEstimate: counts }, [started, finished()]));
+    expect(counted!.data).toMatchObject({
+      message: { usage: { input_tokens: 100, cache_read_input_tokens: 20, cache_creation_input_tokens: 7, output_tokens: 1 } },
+    });
   });
 
   it('holds back the end until the usage is on record', () => {
@@ -163,9 +167,10 @@ describe('a messages stream', () => {
     expect(encoder.push([delta(0, 'text', 'now')])).toContain('"text":"now"');
   });
 
-  it('closes blocks that the upstream left open at its end', () => {
+  it('closes blocks that the upstream left open at its end, and ignores what is of no block', () => {
     const encoder = messages.stream(answerContext);
-    encoder.push([started, toolStart(0, 'a', 'f'), toolStart(1, 'b', 'g'), delta(1, 'argumentsJson', '{}'), finished()]);
+    const ofNone = [delta(9, 'text', 'of no block'), blockStop(9)];
+    encoder.push([started, toolStart(0, 'a', 'f'), toolStart(1, 'b', 'g'), delta(1, 'argumentsJson', '{}'), ...ofNone, finished()]);
     const types = framesOf(encoder.finish(counts)).map(({ event }) => event);
     expect(types).toEqual([
       'content_block_stop',
