@@ -5,7 +5,7 @@ import type { Json } from '../upstream/checks/check.js';
 import { scriptsByModel } from '../upstream/fixtures.js';
 import type { Script } from '../upstream/script.js';
 import { type ExpectedAnswer, expectAnswers, onPath, usage } from './support/expect-answer.js';
-import { conformance, type Outcome, priceOf } from './support/gateway.js';
+import { conformance, type Outcome } from './support/gateway.js';
 import { from, isNative, over, type Path, paths, wholePaths, type WireName } from './support/paths.js';
 import { type Bodies, bodyFor, tools } from './support/requests.js';
 import { blocksSent, droppedIn, messagesSent } from './support/said.js';
@@ -522,17 +522,6 @@ describe('answers', () => {
     await expectAnswers(gateway, over('messages'), scriptsByModel['pause-turn']!, ({ client }) => ({
       seen: { stop: client === 'messages' ? 'pause' : 'end' },
     }));
-  });
-
-  it('every class of tokens', async () => {
-    const figures = { input: 11, cacheRead: 7, cacheWrite5m: 5, cacheWrite1h: 3, output: 13, reasoning: 2 };
-    for (const path of paths) {
-      gateway.answer(path.upstream, { ...scriptsByModel['all-usage']!, usage: figures });
-      const outcome = await gateway.call(path, bodyFor(path));
-      const expected = path.upstream === 'messages' ? figures : { ...figures, cacheWrite5m: 8, cacheWrite1h: 0 };
-      const record = await gateway.charged(outcome);
-      await onPath(path, () => expect(record).toMatchObject({ tokens: expected, chargeNanoUsd: priceOf(expected), source: 'reported' }));
-    }
   });
 
   /** Features that only callers of the upstream's format can read, with a word that identifies them. */
