@@ -40,54 +40,59 @@ export function choices(name: string, label: string, all: readonly Sample[]): Ht
   </fieldset>`;
 }
 
-/** Returns calls in the chat-completions format. */
-export function chatSamples(model: string, site: string): Sample[] {
-  return [
-    {
-      label: 'curl',
-      code: `curl ${site}/v1/chat/completions \\
+/** Returns the same call in each language. */
+const inEach = (curl: string, python: string, typescript: string): Sample[] => [
+  { label: 'curl', code: curl },
+  { label: 'Python', code: python },
+  { label: 'TypeScript', code: typescript },
+];
+
+const curlOf = (address: string, body: string): string => `curl ${address} \\
   -H "Authorization: Bearer $TOLLGATE_API_KEY" -H "Content-Type: application/json" \\
-  -d '{"model": "${model}", "max_tokens": 300, "messages": [{"role": "user", "content": "Hello"}]}'`,
-    },
-    {
-      label: 'Python',
-      code: `# pip install openai
+  -d '${body}'`;
+
+const openaiPython = (site: string, call: string): string => `# pip install openai
 import os
 from openai import OpenAI
 
 client = OpenAI(base_url="${site}/v1", api_key=os.environ["TOLLGATE_API_KEY"])
-completion = client.chat.completions.create(
+${call}`;
+
+const openaiTypescript = (site: string, call: string): string => `// npm install openai
+import OpenAI from 'openai';
+
+const client = new OpenAI({ baseURL: '${site}/v1', apiKey: process.env.TOLLGATE_API_KEY });
+${call}`;
+
+/** Returns calls in the chat-completions format. */
+export function chatSamples(model: string, site: string): Sample[] {
+  return inEach(
+    curlOf(`${site}/v1/chat/completions`, `{"model": "${model}", "max_tokens": 300, "messages": [{"role": "user", "content": "Hello"}]}`),
+    openaiPython(
+      site,
+      `completion = client.chat.completions.create(
     model="${model}",
     messages=[{"role": "user", "content": "Hello"}],
 )
 print(completion.choices[0].message.content)`,
-    },
-    {
-      label: 'TypeScript',
-      code: `// npm install openai
-import OpenAI from 'openai';
-
-const client = new OpenAI({ baseURL: '${site}/v1', apiKey: process.env.TOLLGATE_API_KEY });
-const completion = await client.chat.completions.create({
+    ),
+    openaiTypescript(
+      site,
+      `const completion = await client.chat.completions.create({
   model: '${model}',
   messages: [{ role: 'user', content: 'Hello' }],
 });
 console.log(completion.choices[0].message.content);`,
-    },
-  ];
+    ),
+  );
 }
 
 function messagesSamples(model: string, site: string): Sample[] {
-  return [
-    {
-      label: 'curl',
-      code: `curl ${site}/v1/messages \\
+  return inEach(
+    `curl ${site}/v1/messages \\
   -H "x-api-key: $TOLLGATE_API_KEY" -H "anthropic-version: 2023-06-01" -H "Content-Type: application/json" \\
   -d '{"model": "${model}", "max_tokens": 300, "messages": [{"role": "user", "content": "Hello"}]}'`,
-    },
-    {
-      label: 'Python',
-      code: `# pip install anthropic
+    `# pip install anthropic
 import os
 from anthropic import Anthropic
 
@@ -98,10 +103,7 @@ message = client.messages.create(
     messages=[{"role": "user", "content": "Hello"}],
 )
 print(message.content[0].text)`,
-    },
-    {
-      label: 'TypeScript',
-      code: `// npm install @anthropic-ai/sdk
+    `// npm install @anthropic-ai/sdk
 import Anthropic from '@anthropic-ai/sdk';
 
 const client = new Anthropic({ baseURL: '${site}', apiKey: process.env.TOLLGATE_API_KEY });
@@ -111,66 +113,27 @@ const message = await client.messages.create({
   messages: [{ role: 'user', content: 'Hello' }],
 });
 console.log(message.content[0].type === 'text' ? message.content[0].text : '');`,
-    },
-  ];
+  );
 }
 
 function responsesSamples(model: string, site: string): Sample[] {
-  return [
-    {
-      label: 'curl',
-      code: `curl ${site}/v1/responses \\
-  -H "Authorization: Bearer $TOLLGATE_API_KEY" -H "Content-Type: application/json" \\
-  -d '{"model": "${model}", "max_output_tokens": 300, "input": "Hello"}'`,
-    },
-    {
-      label: 'Python',
-      code: `# pip install openai
-import os
-from openai import OpenAI
-
-client = OpenAI(base_url="${site}/v1", api_key=os.environ["TOLLGATE_API_KEY"])
-response = client.responses.create(model="${model}", input="Hello")
-print(response.output_text)`,
-    },
-    {
-      label: 'TypeScript',
-      code: `// npm install openai
-import OpenAI from 'openai';
-
-const client = new OpenAI({ baseURL: '${site}/v1', apiKey: process.env.TOLLGATE_API_KEY });
-const response = await client.responses.create({ model: '${model}', input: 'Hello' });
-console.log(response.output_text);`,
-    },
-  ];
+  return inEach(
+    curlOf(`${site}/v1/responses`, `{"model": "${model}", "max_output_tokens": 300, "input": "Hello"}`),
+    openaiPython(site, `response = client.responses.create(model="${model}", input="Hello")\nprint(response.output_text)`),
+    openaiTypescript(
+      site,
+      `const response = await client.responses.create({ model: '${model}', input: 'Hello' });\nconsole.log(response.output_text);`,
+    ),
+  );
 }
 
 function embeddingSamples(model: string, site: string): Sample[] {
-  return [
-    {
-      label: 'curl',
-      code: `curl ${site}/v1/embeddings \\
-  -H "Authorization: Bearer $TOLLGATE_API_KEY" -H "Content-Type: application/json" \\
-  -d '{"model": "${model}", "input": "Hello"}'`,
-    },
-    {
-      label: 'Python',
-      code: `# pip install openai
-import os
-from openai import OpenAI
-
-client = OpenAI(base_url="${site}/v1", api_key=os.environ["TOLLGATE_API_KEY"])
-result = client.embeddings.create(model="${model}", input="Hello")
-print(len(result.data[0].embedding))`,
-    },
-    {
-      label: 'TypeScript',
-      code: `// npm install openai
-import OpenAI from 'openai';
-
-const client = new OpenAI({ baseURL: '${site}/v1', apiKey: process.env.TOLLGATE_API_KEY });
-const result = await client.embeddings.create({ model: '${model}', input: 'Hello' });
-console.log(result.data[0].embedding.length);`,
-    },
-  ];
+  return inEach(
+    curlOf(`${site}/v1/embeddings`, `{"model": "${model}", "input": "Hello"}`),
+    openaiPython(site, `result = client.embeddings.create(model="${model}", input="Hello")\nprint(len(result.data[0].embedding))`),
+    openaiTypescript(
+      site,
+      `const result = await client.embeddings.create({ model: '${model}', input: 'Hello' });\nconsole.log(result.data[0].embedding.length);`,
+    ),
+  );
 }
