@@ -67,14 +67,11 @@ const generating = {
   429: refusal('RateLimited'),
 };
 
-const pathParameter = (name: string, description: string): object => ({
-  name,
-  in: 'path',
-  required: true,
-  description,
-  schema: { type: 'string' },
-});
-const queryParameter = (name: string, description: string): object => ({ name, in: 'query', description, schema: { type: 'string' } });
+/** Returns the description and the schema of a header or a parameter. */
+const described = (description: string, type = 'string'): object => ({ description, schema: { type } });
+
+const pathParameter = (name: string, description: string): object => ({ name, in: 'path', required: true, ...described(description) });
+const queryParameter = (name: string, description: string): object => ({ name, in: 'query', ...described(description) });
 const versionHeaders = ['provider-version', 'anthropic-version'].map((name) => ({
   name,
   in: 'header',
@@ -86,9 +83,9 @@ const messagesHeaders = [
   {
     name: 'anthropic-beta',
     in: 'header',
-    description:
+    ...described(
       'Comma-separated flags for upstreams of this format. They have no effect on others. Flags that change the price are dropped.',
-    schema: { type: 'string' },
+    ),
   },
 ];
 
@@ -102,38 +99,25 @@ const idempotencyKey = {
 
 const generatedHeaders = {
   ...requestIdHeaders,
-  'idempotency-replayed': {
-    description: '"true" when the answer is that of an earlier request with the same Idempotency-Key.',
-    schema: { type: 'string' },
-  },
-  'x-tollgate-original-request-id': { description: 'The id of the earlier request and of its usage record.', schema: { type: 'string' } },
-  'x-tollgate-output-cap': {
-    description: 'The maximum number of output tokens of the answer, if it differs from the request.',
-    schema: { type: 'integer' },
-  },
-  'x-tollgate-model': { description: 'The model that was used, if it is not the requested one.', schema: { type: 'string' } },
-  'x-tollgate-requested-model': { description: 'The requested model, if another one was used.', schema: { type: 'string' } },
-  'x-tollgate-fallback-reason': {
-    description: "Why a different model was used: the project's budget that caused the switch, and how much of it is spent.",
-    schema: { type: 'string' },
-  },
-  'x-tollgate-charge-usd': {
-    description: 'The cost of the call in decimal USD, for answers that are not streamed. For streams, see GET /v1/usage/{request_id}.',
-    schema: { type: 'string' },
-  },
-  'server-timing': {
-    description:
-      'Milliseconds by phase, such as "auth;dur=0.05, hold;dur=1.20, upstream;dur=310.44, record;dur=1.31". `upstream` lasts until the first event of a stream, or until the end of a whole answer; the rest was added by the gateway. Streams have no `record`.',
-    schema: { type: 'string' },
-  },
-  'x-tollgate-dropped-params': { description: 'Fields of the request that had no effect.', schema: { type: 'string' } },
+  'idempotency-replayed': described('"true" when the answer is that of an earlier request with the same Idempotency-Key.'),
+  'x-tollgate-original-request-id': described('The id of the earlier request and of its usage record.'),
+  'x-tollgate-output-cap': described('The maximum number of output tokens of the answer, if it differs from the request.', 'integer'),
+  'x-tollgate-model': described('The model that was used, if it is not the requested one.'),
+  'x-tollgate-requested-model': described('The requested model, if another one was used.'),
+  'x-tollgate-fallback-reason': described(
+    "Why a different model was used: the project's budget that caused the switch, and how much of it is spent.",
+  ),
+  'x-tollgate-charge-usd': described(
+    'The cost of the call in decimal USD, for answers that are not streamed. For streams, see GET /v1/usage/{request_id}.',
+  ),
+  'server-timing': described(
+    'Milliseconds by phase, such as "auth;dur=0.05, hold;dur=1.20, upstream;dur=310.44, record;dur=1.31". `upstream` lasts until the first event of a stream, or until the end of a whole answer; the rest was added by the gateway. Streams have no `record`.',
+  ),
+  'x-tollgate-dropped-params': described('Fields of the request that had no effect.'),
 };
 
 const estimatedHeader = {
-  'x-tollgate-estimated': {
-    description: '"true" if the count is an estimate by Tollgate because the upstream cannot count tokens.',
-    schema: { type: 'string' },
-  },
+  'x-tollgate-estimated': described('"true" if the count is an estimate by Tollgate because the upstream cannot count tokens.'),
 };
 
 function generation(
@@ -319,7 +303,7 @@ const refused = (description: string, headers: object = {}): object => ({
   content: json(ErrorBody),
 });
 const retryAfter = {
-  'retry-after': { description: 'Seconds to wait, 1 to 60, before a retry may succeed.', schema: { type: 'integer' } },
+  'retry-after': described('Seconds to wait, 1 to 60, before a retry may succeed.', 'integer'),
   'x-should-retry': {
     description: 'false: a retry cannot help. true: a retry can help, although libraries do not retry this status by themselves.',
     schema: { type: 'string', enum: ['true', 'false'] },
@@ -343,7 +327,7 @@ export const openapi = {
       bearer: { type: 'http', scheme: 'bearer', description: 'A platform key.' },
       apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'A platform key.' },
     },
-    headers: { RequestId: { description: 'The id of the request and of its usage record.', schema: { type: 'string' } } },
+    headers: { RequestId: described('The id of the request and of its usage record.') },
     responses: {
       Invalid: refused('A field is missing, malformed or not supported; error.param names it.'),
       Unauthenticated: refused('The platform key is missing, unknown, revoked or expired.'),
