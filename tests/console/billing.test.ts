@@ -66,8 +66,8 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
 
   const open = (page: string): Promise<Page> => owner.open(`/accounts/${sample.accountId}${page}`);
   const ofAccount = ['--account', ''] as string[];
-  const told = <T>(...command: string[]): Promise<T> => system.json<T>(...command, ...ofAccount.with(1, sample.accountId));
-  const tellsLines = async <T>(...command: string[]): Promise<T[]> =>
+  const commandJson = <T>(...command: string[]): Promise<T> => system.json<T>(...command, ...ofAccount.with(1, sample.accountId));
+  const commandLines = async <T>(...command: string[]): Promise<T[]> =>
     (await system.cli(...command, '--account', sample.accountId, '--json'))
       .trim()
       .split('\n')
@@ -92,12 +92,12 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     const page = await open('/billing');
     await settledPage(page);
     const same = async (): Promise<boolean> => {
-      const balance = await told<BalanceFigures>('balance', 'show');
+      const balance = await commandJson<BalanceFigures>('balance', 'show');
       const shown = [await figure(page, 'Available'), await figure(page, 'Held')];
       return shown[0] === usdText(balance.available_usd) && shown[1] === usdText(balance.held_usd);
     };
     expect(await same()).toBe(true);
-    const [month] = await tellsLines<StatementFigures>('statement', 'list');
+    const [month] = await commandLines<StatementFigures>('statement', 'list');
     const [row] = await cells(page, 'Statements by month');
     expect(row!.slice(1, 3).concat(row!.slice(4, 5), row!.slice(6, 7))).toEqual(
       [month!.opening_usd, month!.deposits_usd, month!.charges_usd, month!.closing_usd].map(usdText),
@@ -108,7 +108,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await system.cli('balance', 'deposit', '3', '--account', sample.accountId);
     await settled(system, sample.accountId);
     await eventually(async () => ((await same()) && (await cells(page, 'Deposits and receipts')).length === 2 ? true : undefined));
-    const [later] = await tellsLines<StatementFigures>('statement', 'list');
+    const [later] = await commandLines<StatementFigures>('statement', 'list');
     await eventually(async () => ((await cells(page, 'Statements by month'))[0]![6] === usdText(later!.closing_usd) ? true : undefined));
     await page.close();
   });
@@ -124,7 +124,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
       { signal: leaving.signal },
     );
     await page.getByRole('table', { name: 'Held for calls in flight' }).waitFor();
-    const [hold] = await tellsLines<{ id: string; amount_usd: string }>('balance', 'holds');
+    const [hold] = await commandLines<{ id: string; amount_usd: string }>('balance', 'holds');
     const [row] = await cells(page, 'Held for calls in flight');
     expect([row![0], row![1], row![5]]).toEqual([hold!.id, 'production server', usdText(hold!.amount_usd)]);
     await eventually(async () => ((await figure(page, 'Held')) === usdText(hold!.amount_usd) ? true : undefined));
@@ -155,11 +155,11 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
 
   it('link a month to its lines, and a charge to its record', async () => {
     const page = await open('/billing');
-    const [month] = await tellsLines<StatementFigures>('statement', 'list');
+    const [month] = await commandLines<StatementFigures>('statement', 'list');
     await page.getByRole('table', { name: 'Statements by month' }).getByRole('link').first().click();
     await page.waitForURL(new RegExp(`/billing/statements/${month!.month}$`));
     await page.getByRole('table', { name: 'Lines' }).waitFor();
-    const lines = await tellsLines<{
+    const lines = await commandLines<{
       amount_usd: string;
       kind: string;
       reference: string;
@@ -186,13 +186,13 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
       const [download] = await Promise.all([
         page.waitForEvent('download'),
         page
-          .getByRole('link', { name: /^CSV of / })
+          .getByRole('link', { name: /^CSV for / })
           .first()
           .click(),
       ]);
       const path = join(folder, download.suggestedFilename());
       await download.saveAs(path);
-      const [month] = await tellsLines<StatementFigures>('statement', 'list');
+      const [month] = await commandLines<StatementFigures>('statement', 'list');
       const rows = readFileSync(path, 'utf8').trimEnd().split('\r\n');
       expect(download.suggestedFilename()).toBe(`statement-${month!.month}.csv`);
       expect(rows).toHaveLength(month!.lines + 3);
@@ -231,7 +231,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await operator.getByRole('rowheader', { name: `…${code.slice(-4)}` }).waitFor();
     expect(await operator.content()).not.toContain(code);
 
-    const before = await told<BalanceFigures>('balance', 'show');
+    const before = await commandJson<BalanceFigures>('balance', 'show');
     const page = await open('/billing');
     await page.getByLabel('Code').fill('TGC-00000-00000-00000-00000');
     await page.keyboard.press('Enter');
@@ -244,7 +244,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await page.getByLabel('Code').fill(code);
     await page.getByRole('button', { name: 'Redeem' }).click();
     await page.getByText('Nothing was added.').waitFor();
-    const after = await told<BalanceFigures & { credited_nano_usd: string }>('balance', 'show');
+    const after = await commandJson<BalanceFigures & { credited_nano_usd: string }>('balance', 'show');
     expect(BigInt(after.credited_nano_usd)).toBe(BigInt((before as typeof after).credited_nano_usd) + 1_500_000_000n);
     await eventually(async () => ((await figure(page, 'Available')) === usdText(after.available_usd) ? true : undefined));
 
@@ -268,7 +268,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
   });
 
   it('name the time zone of the lines of a month in UTC', async () => {
-    const [month] = await tellsLines<StatementFigures>('statement', 'list');
+    const [month] = await commandLines<StatementFigures>('statement', 'list');
     const person = await newMember(chromium, system, sample.owner, { timeZone: 'Asia/Tokyo' });
     const page = await person.open(`/accounts/${sample.accountId}/billing/statements/${month!.month}`);
     await page.getByText('Times are in Asia/Tokyo.').waitFor();
@@ -279,7 +279,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     const api = await signedIn(system, sample.owner.email);
     for (let index = 0; index < 200; index += 1)
       await api.must('POST', `/accounts/${sample.accountId}/keys`, { name: `newer ${index}` }, 201);
-    const [month] = await tellsLines<StatementFigures>('statement', 'list');
+    const [month] = await commandLines<StatementFigures>('statement', 'list');
     const page = await open(`/billing/statements/${month!.month}`);
     await page.getByRole('table', { name: 'Lines' }).getByRole('link', { name: 'production server' }).first().waitFor();
     await page.close();
@@ -343,7 +343,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     const viewer = await newMember(chromium, system, { email: 'viewer@example.com', password: sample.owner.password });
     const page = await viewer.open(`/accounts/${sample.accountId}/billing`);
     await settledPage(page);
-    const { available_usd } = await told<BalanceFigures>('balance', 'show');
+    const { available_usd } = await commandJson<BalanceFigures>('balance', 'show');
     await expectSoon(async () => expect(await figure(page, 'Available')).toBe(usdText(available_usd)));
     await expectSoon(async () => expect(await page.getByLabel('Code').count()).toBe(0));
     await viewer.close();

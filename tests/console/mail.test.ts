@@ -132,7 +132,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     await eventually(() => (mail.mails.some(({ to }) => to.includes('busy@example.com')) ? true : undefined));
   });
 
-  it('finishes a sign-up with the emailed link and the password of the sign-up', async () => {
+  it('finishes a sign-up with the emailed link and the password chosen at sign-up', async () => {
     const person = await newPerson(chromium, origin);
     const page = await person.open('/sign-up');
     const email = 'nora@example.com';
@@ -151,7 +151,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
       await finish.getByRole('button', { name: 'Create account' }).click();
     };
     await enter('chosen by another client');
-    await finish.getByText('This is not the password of the sign-up').waitFor();
+    await finish.getByText('The password is wrong, or the link was already used').waitFor();
     await enter(who.password);
     await finish.waitForURL(/\/console\/accounts\/acct_\w+$/);
     const again = await person.open(link!);
@@ -160,7 +160,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     await person.close();
   });
 
-  it('adds a passkey, which is then the second step, the only step, and what a reset of the password asks for', async () => {
+  it('adds a passkey, which then works as the second step and as the only step, and is required for a password reset', async () => {
     const email = 'pat@example.com';
     await addUser(system, email, who.password);
     const person = await newMember(chromium, { baseUrl: origin }, { email, password: who.password });

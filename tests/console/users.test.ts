@@ -380,12 +380,12 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     const person = await newMember(chromium, system, strict);
     const page = await person.open(`/accounts/${id}/members`);
     await page.getByRole('table', { name: 'Members' }).getByText('No second factor').waitFor();
-    await page.getByRole('button', { name: 'Require of all members' }).click();
+    await page.getByRole('button', { name: 'Require for all members' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText(/^1 member has none/).waitFor();
     await dialog.getByText('You are one of them.').waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
-    await dialog.getByRole('button', { name: 'Require of all members' }).click();
+    await dialog.getByRole('button', { name: 'Require for all members' }).click();
     // The owner is a member without one too: the page of the account waits until they have one.
     await heading(page, 'Security');
     const notice = page.getByText('Required by: Strict.');
@@ -410,7 +410,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await page.getByRole('button', { name: 'I have saved the codes' }).click();
     await notice.waitFor({ state: 'detached' });
     await page.goto(`${system.baseUrl}/console/accounts/${id}/members`);
-    await page.getByText('Required of all members.').waitFor();
+    await page.getByText('Required for all members.').waitFor();
     await expectSoon(async () => expect(await page.getByRole('table', { name: 'Members' }).getByText('No second factor').count()).toBe(0));
     await page.getByRole('button', { name: 'Make optional' }).click();
     await page.getByText('Optional. Each member decides.').waitFor();

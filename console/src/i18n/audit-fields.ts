@@ -71,7 +71,7 @@ const en: Readonly<Record<string, string>> = {
   day: 'per day',
   week: 'per week',
   month: 'per month',
-  lifetime: 'in all',
+  lifetime: 'in total',
   soft: 'alerts only',
   alerts: 'alerts at',
   colon: ': ',

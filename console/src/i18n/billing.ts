@@ -5,14 +5,14 @@ export const billingText = dictionary(
   {
     title: 'Balance and billing',
     available: 'Available',
-    availableHint: 'What new calls can use: settled minus held.',
+    availableHint: 'Available to new calls: settled minus held.',
     held: 'Held',
-    heldHint: 'Reserved for calls in flight. The part that they do not use is released.',
+    heldHint: 'Reserved for calls in flight. Any unused part is released.',
     settled: 'Settled',
     settledHint: 'Deposits minus charges. It is never overdrawn.',
 
     holds: 'Held for calls in flight',
-    holdsAbout: 'Each call holds the most that it can cost. When it ends, only its actual cost is charged.',
+    holdsAbout: 'Each call holds its maximum cost. When it ends, only the actual cost is charged.',
     noHolds: 'No call is in flight, so nothing is held.',
     request: 'Request',
     key: 'Key',
@@ -47,7 +47,7 @@ export const billingText = dictionary(
     closing: 'Closing',
     soFar: 'so far',
     csv: 'CSV',
-    csvOf: ({ month }: { month: string }) => `CSV of ${month}`,
+    csvOf: ({ month }: { month: string }) => `CSV for ${month}`,
     download: 'Download CSV',
     print: 'Print',
 
@@ -73,7 +73,7 @@ export const billingText = dictionary(
     shortfall: 'Shortfall',
     shortfallHint: ({ usd }: { usd: string }) => `The call cost ${usd} more than the available balance. You do not pay this amount.`,
     receipt: 'Receipt',
-    receiptOf: ({ usd, day }: { usd: string; day: string }) => `Receipt for ${usd} of ${day}`,
+    receiptOf: ({ usd, day }: { usd: string; day: string }) => `Receipt for ${usd} on ${day}`,
 
     depositsTitle: 'Deposits and receipts',
     noDeposits: 'No deposits yet.',

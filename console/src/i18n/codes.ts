@@ -4,7 +4,7 @@ import { dictionary } from './text.js';
 export const codesText = dictionary(
   {
     title: 'Redemption codes',
-    description: 'Each code credits one account once, as a promotion. Only its hash is kept.',
+    description: 'Each code credits one account once, as a promotion. Only its hash is stored.',
     make: 'Create codes',
     amount: 'Value in USD',
     amountHint: 'Per code, for example 5 or 0.25.',
@@ -12,7 +12,7 @@ export const codesText = dictionary(
     countHint: 'From 1 to 500.',
     again: 'Confirm total value',
     againHint: ({ together, above }: { together: string; above: string }) =>
-      `${together} in total. Enter totals above ${above} again to confirm them.`,
+      `${together} in total. Totals above ${above} must be entered twice.`,
     expires: 'Valid until',
     expiresHint: ({ zone }: { zone: string }) => `The end of the day in ${zone}. Leave it empty for codes that never expire.`,
     note: 'Note',

@@ -5,7 +5,7 @@ export const managementKeysText = dictionary(
   {
     title: 'Management keys',
     about:
-      'With a management key, a program creates keys and reads usage in this account. It cannot call models. It acts for the user who created it, and never has more permissions than that user.',
+      'A management key lets a program create keys and read usage in this account. It cannot call models. It acts for the user who created it, and never has more permissions than that user.',
     docs: 'How to use management keys',
     create: 'Create management key',
     createTitle: 'Create a management key',

@@ -45,7 +45,7 @@ export const membersText = dictionary(
     makeLink: 'Create invitation',
     linkTitle: 'Share this link',
     linkHint: ({ email, until }: { email: string; until: string }) =>
-      `Anyone who has this link can join as ${email}, once, until ${until}. It is shown only now.`,
+      `Anyone who has this link can join as ${email}, once, until ${until}. It is shown only once.`,
     mailedTitle: 'Invitation sent',
     mailedTo: ({ email }: { email: string }) => `Emailed to ${email}. Share this link if the email does not arrive.`,
     mailPending: ({ email }: { email: string }) => `The email to ${email} is taking longer than usual. You can share this link instead.`,
@@ -67,10 +67,10 @@ export const membersText = dictionary(
     revoked: ({ email }: { email: string }) => `Invitation for ${email} revoked`,
 
     security: 'Second factor',
-    factorRequired: 'Required of all members. Members without one must set it up before they can use this account.',
+    factorRequired: 'Required for all members. Members without one must set it up before they can use this account.',
     factorOptional: 'Optional. Each member decides.',
-    requireFactor: 'Require of all members',
-    requireTitle: 'Require a second factor of all members?',
+    requireFactor: 'Require for all members',
+    requireTitle: 'Require a second factor for all members?',
     requireHint: ({ count }: { count: number }) =>
       count === 0
         ? 'All members have one. Sign-in through the identity provider and API keys are not affected.'

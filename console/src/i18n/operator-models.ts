@@ -133,12 +133,12 @@ export const modelsText = dictionary(
     warnLargeChange: ({ name }: { name: string }) => `${name} changes by more than half.`,
     warnFirstPrice: 'The model has no price now, so calls to it are refused. With this price, they are served and charged.',
     warnNoChange: 'This draft does not change the price.',
-    warnStartPassed: 'The start has passed. Edit the draft and choose a later one.',
+    warnStartPassed: 'The start time has passed. Edit the draft and choose a later one.',
     warnEndedByLater: 'A published price with a later start will replace this one.',
 
     draftFormTitle: ({ id }: { id: string }) => `Price of ${id}`,
     draftFormHint: 'In USD per million tokens. You review the changes before you publish them.',
-    cacheHint: 'Enter the input price if the vendor lists no other.',
+    cacheHint: 'Enter the input price if the vendor lists no separate one.',
     otherUnits: 'Other units',
     otherUnitsHint:
       'In USD per unit, in addition to tokens. request: every charged call. web_search: a search that the vendor runs. Other names are for your internal services.',
@@ -184,7 +184,7 @@ export const modelsText = dictionary(
     weight: 'Weight',
     hedgeAfter: 'Call a second target if the first token takes longer than (ms)',
     hedgeAfterHint:
-      'The response that begins first is used, and only it is charged. You pay what the vendor bills for the other one. Leave it empty to turn this off.',
+      'The response that begins first is used, and only it is charged. The vendor may still bill you for the other one. Leave it empty to turn this off.',
     prefixAffinity: 'Route prompts with the same prefix to the same target',
     prefixAffinityHint:
       'That target has the prefix in its prompt cache. Applies to prompts of about 1,000 tokens or more while the target is healthy.',

@@ -62,7 +62,7 @@ export const targetsText = dictionary(
 
     limits: 'Timeouts and limits',
     limitsHint:
-      'Leave a field empty to use the setting for all upstreams. The vendor’s limits and the probe have no such setting; they are off when empty.',
+      'Leave a field empty to use the installation’s default. The vendor’s limits and the probe have no default; they are off when empty.',
     limit_connect_timeout_ms: 'Connect timeout (ms)',
     limit_first_token_timeout_ms: 'First-token timeout (ms)',
     limit_slow_first_token_ms: 'Slow first token after (ms)',

@@ -180,7 +180,7 @@ export const usersText = dictionary(
     actionsOf: ({ email }: { email: string }) => `Actions for ${email}`,
     link: 'Create sign-in link',
     linkTitle: 'Sign-in link',
-    linkAbout: ({ email }: { email: string }) => `Anyone who opens it is signed in as ${email}. It works once and is shown only now.`,
+    linkAbout: ({ email }: { email: string }) => `Anyone who opens it is signed in as ${email}. It works once and is shown only once.`,
     done: 'Done',
     revokeSessions: 'Sign out everywhere',
     endSessionsTitle: ({ email }: { email: string }) => `Sign ${email} out everywhere?`,

@@ -13,7 +13,7 @@ export const projectsText = dictionary(
     editTitle: ({ name }: { name: string }) => `Edit ${name}`,
     delete: 'Delete',
     deleteTitle: ({ name }: { name: string }) => `Delete ${name}?`,
-    deleteHint: 'A project can be deleted when its keys are revoked or moved to another project. Its past usage is kept.',
+    deleteHint: 'A project can be deleted once all its keys are revoked or moved to another project. Its past usage is kept.',
     wasCreated: ({ name }: { name: string }) => `${name} was created`,
     wasSaved: ({ name }: { name: string }) => `${name} was saved`,
     wasDeleted: ({ name }: { name: string }) => `${name} was deleted`,

@@ -9,7 +9,7 @@ export const promptLogText = dictionary(
       'Stored in part: the prompt or the answer was too long and was truncated. Every read is recorded in the audit log of the account.',
     pending: 'Being stored. Check again in a moment.',
     overloaded: 'Not stored: too many prompts and answers were waiting in the gateway.',
-    full: 'Not stored: the space for prompts and answers of this installation is used up.',
+    full: 'Not stored: the space for prompts and answers in this installation is full.',
     replaced: 'Deleted to make room for newer prompts and answers of this account.',
     lost: 'Not stored: the gateway or its connection to metering failed.',
     mayNot: 'Developers, admins and owners can read them.',

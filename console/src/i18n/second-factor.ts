@@ -17,8 +17,8 @@ export const secondFactorText = dictionary(
     remove: 'Remove',
     removeOf: ({ name }: { name: string }) => `Remove ${name}`,
     removeTitle: ({ name }: { name: string }) => `Remove ${name}?`,
-    removeHint: 'You can no longer sign in with it.',
-    removeLastHint: 'It is your last second factor: you then sign in without one, and your recovery codes stop working.',
+    removeHint: 'You will not be able to sign in with it.',
+    removeLastHint: 'This is your last second factor. You will sign in without one, and your recovery codes will stop working.',
     removed: 'Removed',
     added: 'Added',
     codesLeft: ({ count }: { count: number }) => `${count} of 10 recovery codes left`,
@@ -48,7 +48,7 @@ export const secondFactorText = dictionary(
 
     codesTitle: 'Recovery codes',
     codesAbout:
-      'If you lose your second factor, each of these codes lets you sign in once. Keep them in a safe place: they are shown only now.',
+      'If you lose your second factor, each of these codes lets you sign in once. Keep them in a safe place. They are shown only once.',
     codesDownload: 'Download',
     codesSaved: 'I have saved the codes',
 

@@ -40,7 +40,7 @@ export const settingsText = dictionary(
     notConnected: 'Not connected',
     disconnect: 'Disconnect',
     disconnectTitle: ({ provider }: { provider: string }) => `Disconnect ${provider}?`,
-    disconnectHint: 'You can no longer sign in with it.',
+    disconnectHint: 'You will not be able to sign in with it.',
     disconnected: 'Disconnected',
 
     sessions: 'Where you are signed in',

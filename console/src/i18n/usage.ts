@@ -34,7 +34,7 @@ export const usageText = dictionary(
     model: 'Model',
     requestedModel: 'Requested model',
     fallbackReason: ({ model, percent }: { model: string; percent: number }) =>
-      `${model}; replaced because of a budget of the project, ${percent}% of which was spent`,
+      `${model}; replaced because ${percent}% of a project budget was spent`,
     outcome: 'Outcome',
     requestId: 'Request ID',
     findById: 'Find a call by its request ID',
@@ -189,7 +189,7 @@ export const usageText = dictionary(
     linesFault: 'The lines do not add up to the charge. Contact the operator.',
     money: 'Hold and settlement',
     held: 'Held',
-    heldHint: 'The most that the call could cost was held before the call was admitted.',
+    heldHint: 'The maximum cost of the call was held before it was admitted.',
     ended: 'The call ended',
     settled: 'Captured',
     settledHint: 'The charge was captured from the hold.',

@@ -45,7 +45,7 @@ export const webhooksText = dictionary(
     send: 'Send',
     result: 'Result',
     deliveries: 'Deliveries',
-    deliveriesAbout: 'Deliveries of the last 90 days.',
+    deliveriesAbout: 'Deliveries from the last 90 days.',
     ofEndpoint: 'Endpoint',
     allEndpoints: 'All endpoints',
     noDeliveries: 'Nothing has been sent yet.',
