@@ -206,7 +206,8 @@ function oneHost(ctx: Context, next: Next): Promise<unknown> {
     const name = rawHeaders[index]!;
     if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
   }
-  if (hosts > 1) throw new AppError('invalid_request', 'The request has several Host headers; send one.', { details: { field: 'host' } });
+  if (hosts > 1)
+    throw new AppError('invalid_request', 'The request has several Host headers; send only one.', { details: { field: 'host' } });
   return next();
 }
 

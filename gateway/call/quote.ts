@@ -103,7 +103,9 @@ export function explainRefusal(error: unknown, quote: Quote): unknown {
   if (available === undefined || !/^\d+$/.test(available)) return error;
   const tokens = affordableOutputTokens(quote, BigInt(available));
   const sentence =
-    tokens > 0 ? ` What is available pays for this input and at most ${tokens} output tokens; lower max_tokens to that to proceed.` : '';
+    tokens > 0
+      ? ` The available amount pays for this input and at most ${tokens} output tokens; lower max_tokens to ${tokens} to proceed.`
+      : '';
   return new AppError(error.reason, `${error.message}${sentence}`, {
     details: { ...error.details, affordable_output_tokens: String(tokens) },
     ...(error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }),

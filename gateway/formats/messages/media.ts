@@ -22,7 +22,10 @@ function imageSource(source: BlockOf<'image'>['source'], path: string, reading: 
       if (!source.media_type.startsWith('image/'))
         throw fieldError('invalid_request', `${path}.media_type`, `must be one of ${imageTypes.join(', ')}`);
       if (!imageTypes.includes(source.media_type))
-        reading.demands.refuseElsewhere(`${path}.media_type`, `the model accepts images of type ${imageTypes.join(', ')}; convert it`);
+        reading.demands.refuseElsewhere(
+          `${path}.media_type`,
+          `the model accepts images of type ${imageTypes.join(', ')}; convert the image`,
+        );
       return { $case: 'data', value: { mediaType: source.media_type, base64: source.data } };
     case 'url':
       return { $case: 'url', value: httpsUrl(source.url, `${path}.url`) };
@@ -115,5 +118,5 @@ export function noteCitations({ citations }: { citations?: unknown }, { demands 
 
 function httpsUrl(url: string, path: string): string {
   if (/^https:\/\//i.test(url)) return url;
-  throw fieldError('invalid_request', path, 'must be an https url; other content is sent as base64');
+  throw fieldError('invalid_request', path, 'must be an https url; send other content as base64');
 }

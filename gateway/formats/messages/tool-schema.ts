@@ -4,7 +4,7 @@ import { optional, passedOn, unknownKind, type ValueOf } from '../requests/field
 import { CacheControl } from './block-schema.js';
 
 const customFields = {
-  name: Type.String({ pattern: '^[A-Za-z0-9_-]{1,128}$', description: '1 to 128 of letters, digits, "_" and "-".' }),
+  name: Type.String({ pattern: '^[A-Za-z0-9_-]{1,128}$', description: '1 to 128 letters, digits, "_" or "-".' }),
   description: optional(Type.String()),
   input_schema: Type.Object({ type: Type.Literal('object') }, { description: 'JSON Schema of the arguments.' }),
   strict: optional(Type.Boolean()),

@@ -35,17 +35,17 @@ describe('reading a body', () => {
   });
 
   it.each<[string, unknown, string]>([
-    ['a value that is not an object', 'text', 'invalid_request body: must be object'],
+    ['a value that is not an object', 'text', 'invalid_request body: must be an object'],
     ['a missing field', { shapes: valid.shapes }, 'invalid_request title: Field required'],
-    ['a wrong type', { ...valid, title: 1 }, 'invalid_request title: must be string'],
+    ['a wrong type', { ...valid, title: 1 }, 'invalid_request title: must be a string'],
     ['an empty text', { ...valid, title: '' }, 'invalid_request title: must not be empty'],
     ['no items', { ...valid, shapes: [] }, 'invalid_request shapes: must not be empty'],
     ['a word that is not in the list', { ...valid, size: 'huge' }, 'invalid_request size: must be one of small, large'],
-    ['neither of two types', { ...valid, paper: 1 }, 'invalid_request paper: must be string or array'],
+    ['neither of two types', { ...valid, paper: 1 }, 'invalid_request paper: must be a string or an array'],
     [
       'a fault in the intended branch',
       { ...valid, shapes: [valid.shapes[0], { kind: 'square', side: 'x' }] },
-      'invalid_request shapes[1].side: must be number',
+      'invalid_request shapes[1].side: must be a number',
     ],
     ['no known branch', { ...valid, shapes: [{ kind: 'star' }] }, 'invalid_request shapes[0].kind: "star" is not one of circle, square'],
     ['no tag', { ...valid, shapes: [{ radius: 1 }] }, 'invalid_request shapes[0].kind: Field required'],
@@ -57,8 +57,8 @@ describe('reading a body', () => {
 
   it('describes the form of a text in words if the schema has a description', () => {
     const Bill = Type.Object({ usd: Type.String({ pattern: '^\\d+$', description: 'Whole USD, for example "5".' }) });
-    expect(() => bodyReader(Bill, 'dots')({ usd: 'five' })).toThrow('usd: is not of this form: Whole USD, for example "5".');
-    expect(() => bodyReader(Bill, 'dots')({ usd: 5 })).toThrow('usd: must be string');
+    expect(() => bodyReader(Bill, 'dots')({ usd: 'five' })).toThrow('usd: must be whole USD, for example "5"');
+    expect(() => bodyReader(Bill, 'dots')({ usd: 5 })).toThrow('usd: must be a string');
   });
 
   it('finds the one fault of a long body quickly', () => {

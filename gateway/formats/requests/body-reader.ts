@@ -116,7 +116,7 @@ function findFault(node: Node, value: unknown, path: Path): Fault | undefined {
   const [error] = Errors(own as TSchema, value);
   if (error !== undefined) {
     const rule = ruleOf(node, value, error);
-    const text = rule?.rule === 'not_empty' ? fieldRules.not_empty : leafText(node, value, error.message);
+    const text = rule?.rule === 'not_empty' ? fieldRules.not_empty : leafText(node, value, error);
     return faultAt(node, [...path, ...stepsOf(error.instancePath)], text, rule);
   }
   if (items === undefined || !Array.isArray(value)) return undefined;
@@ -147,8 +147,8 @@ function findUnionFault(node: Node, branches: Node[], value: unknown, path: Path
   const solid = branches.filter((branch) => branch.type !== 'null');
   if (sameType.length === 0) {
     if (solid.length === 1) return findFault(solid[0]!, value, path);
-    const type = solid.map((branch) => branch.type).join(' or ');
-    return faultAt(node, path, `must be ${type}`, { rule: 'type', params: { type } });
+    const types = solid.map((branch) => String(branch.type));
+    return faultAt(node, path, `must be ${types.map(withArticle).join(' or ')}`, { rule: 'type', params: { type: types.join(' or ') } });
   }
   if (!isObject(value) || sameType.length === 1) return firstFault(sameType, (branch) => findFault(branch, value, path));
   const tag = tagOf(sameType);
@@ -197,14 +197,20 @@ function ruleOf(node: Node, value: unknown, { keyword, params }: { keyword: stri
     : { rule, params: rule.startsWith('at_least') || rule.startsWith('min') ? { min: limit } : { max: limit } };
 }
 
-function leafText(node: Node, value: unknown, message: string): string {
+function leafText(node: Node, value: unknown, { keyword, message }: { keyword: string; message: string }): string {
   if (node.const !== undefined) return `must be ${JSON.stringify(node.const)}`;
   if (node.enum !== undefined) return `must be one of ${node.enum.join(', ')}`;
+  if (keyword === 'type' && node.type !== undefined) return `must be ${withArticle(node.type)}`;
   // Callers should not have to read a regular expression.
   if (node.pattern !== undefined && node.description !== undefined && typeof value === 'string')
-    return `is not of this form: ${node.description}`;
+    return `must be ${asForm(node.description)}`;
   return message;
 }
+
+const withArticle = (type: string): string => `${/^[aio]/.test(type) ? 'an' : 'a'} ${type}`;
+
+/** Returns the description of a form as the end of a sentence without its period. */
+const asForm = (description: string): string => `${description.charAt(0).toLowerCase()}${description.slice(1).replace(/\.$/, '')}`;
 
 /** Returns the property that distinguishes the branches of a union: one that is a constant in the first branch. */
 function tagOf(branches: Node[]): string {

@@ -44,7 +44,7 @@ export function translateImage({ url, detail }: Image, { path, field }: Place, d
   if (!mediaType.startsWith('image/'))
     throw fieldError('invalid_request', field, `must be one of ${imageTypes.join(', ')}; send other files in a part of type "file"`);
   if (!imageTypes.includes(mediaType))
-    demands.refuseElsewhere(field, `the model accepts images of type ${imageTypes.join(', ')}; convert it`);
+    demands.refuseElsewhere(field, `the model accepts images of type ${imageTypes.join(', ')}; convert the image`);
   return imagePart({ $case: 'data', value: { mediaType, base64: data.data } }, isKnownDetail ? detail : '');
 }
 
@@ -68,7 +68,7 @@ export function translateFile({ content, filename }: File, { path, field }: Plac
     throw fieldError('invalid_request', field, 'the data must be in base64: data:application/pdf;base64,…');
   demands.addDocument(path);
   if (data.mediaType !== 'application/pdf')
-    demands.refuseElsewhere(field, 'the model accepts files of type application/pdf or text; convert it');
+    demands.refuseElsewhere(field, 'the model accepts files of type application/pdf or text; convert the file');
   return documentPart({ $case: 'data', value: { mediaType: data.mediaType, base64: data.data } }, about);
 }
 

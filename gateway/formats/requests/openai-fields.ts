@@ -8,7 +8,7 @@ import type { Demands } from './required-capabilities.js';
 
 /** Maximum number of tools in a request, as set by the vendor. */
 export const toolsMax = 128;
-export const NameForm = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: '1 to 64 of letters, digits, "_" and "-".' });
+export const NameForm = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: '1 to 64 letters, digits, "_" or "-".' });
 /** How long to cache the prompt up to a mark; 5m and 1h are the nearest lifetimes with a price. */
 export const CacheBreakpoint = Type.Object({ mode: optional(Type.String()), ttl: optional(Type.String()) });
 export const RefusalPart = Type.Object({ type: Type.Literal('refusal'), refusal: Type.String() });

@@ -74,7 +74,7 @@ describe('an object of unknown kind', () => {
     expect(faultOf({ type: 'hologram', any: [1] })).toBe('accepted');
     expect(faultOf({ type: 'text', text: 'a' })).toBe('accepted');
     expect(faultOf({ type: 'text' })).toBe('parts.0.text: Field required');
-    expect(faultOf({ type: 7 })).toBe('parts.0.type: must be string');
+    expect(faultOf({ type: 7 })).toBe('parts.0.type: must be a string');
     expect(faultOf({})).toBe('parts.0.type: Field required');
   });
 });

@@ -91,7 +91,7 @@ class ItemReader {
       if (item.type !== 'function_call_output' && item.type !== 'custom_tool_call_output') continue;
       const path = this.paths[index]!;
       if (this.#outputs.has(item.call_id))
-        throw fieldError('invalid_request', `${path}.call_id`, `"${item.call_id}" is the id of two outputs; a call has one`);
+        throw fieldError('invalid_request', `${path}.call_id`, `"${item.call_id}" is the id of two outputs; a call has only one`);
       this.#outputs.set(item.call_id, { item, path });
     }
   }
