@@ -10,7 +10,7 @@ import { webhooksPage } from './webhooks-page.js';
 
 interface Source {
   readonly name: string;
-  /** The page in a list, if not by its title. */
+  /** The name of the page in a list, if it is not its title. */
   readonly menu?: string;
   readonly description: string;
   /** Absent: the file `docs/<name>.md`. */
@@ -51,7 +51,7 @@ const sources: Readonly<Record<Audience, readonly Source[]>> = {
       name: 'second-factor',
       menu: 'Second factor',
       description:
-        'Authenticator apps, passkeys and recovery codes: how to set them up, when they are asked for, and how operators require and remove them.',
+        'Authenticator apps, passkeys and recovery codes: how to set them up, when they are needed, and how operators require and remove them.',
     },
     {
       name: 'keys',
@@ -83,7 +83,7 @@ const sources: Readonly<Record<Audience, readonly Source[]>> = {
   ],
   internal: [{ name: 'grpc', menu: 'gRPC', description: 'How internal services call Tollgate over gRPC with a certificate of their own.' }],
   operators: [
-    { name: 'payments', description: 'How users add money by Stripe Checkout, what is credited when, and refunds.' },
+    { name: 'payments', description: 'How users add funds with Stripe Checkout, what is credited when, and refunds.' },
     { name: 'configuration', description: 'Every setting with its default.' },
     { name: 'operations', description: 'How to size, deploy and scale several processes, and what the database needs.' },
     { name: 'own-server', description: 'How to serve models from your own server: llama.cpp, vLLM, Ollama, SGLang.' },

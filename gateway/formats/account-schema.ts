@@ -156,7 +156,7 @@ export const attemptFields = {
 export const attemptsMean =
   'The upstreams that were tried, in order. Empty if none had answered or failed when the call ended, or if the call was made before attempts were recorded.';
 
-/** The schema of what became of a call's prompt and answer. */
+/** The schema of the state of a call's logged prompt and answer. */
 export const PromptLogState = nullable(
   Type.Enum(['pending', 'kept', 'truncated', 'overloaded', 'full', 'replaced', 'lost'], {
     description:
@@ -174,7 +174,7 @@ export const UsageRecordAlone = Type.Object(
   { title: 'UsageRecord' },
 );
 
-/** What may be called with a platform key. */
+/** The endpoints that can be called with a platform key. */
 const endpoints = ['chat-completions', 'messages', 'responses', 'embeddings', 'count-tokens'] as const;
 
 /** A refused call: the other body of GET /v1/usage/{request id}. */

@@ -179,7 +179,7 @@ export const keys: Area = {
           types: ['text/event-stream'],
         },
       ],
-      errors: { key_disabled: 'Or any other error with which calls with the key are refused.' },
+      errors: { key_disabled: 'Or any other error with which a call with the key can be refused.' },
       handle: async (call, deps) => {
         const { accountId, ctx, visitor } = call;
         const key = await ownKey(call, deps);

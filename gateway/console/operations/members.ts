@@ -23,7 +23,7 @@ import {
 } from '../schemas/members.js';
 import { type Area, type Call, created, done, ok, operation } from '../table/operation.js';
 
-const errors = { role_not_permitted: 'Also when someone who is not an owner appoints, changes or removes an owner.' };
+const errors = { role_not_permitted: 'Also when a user who is not an owner makes another user an owner, or changes or removes an owner.' };
 
 export const members: Area = {
   title: 'Members',
@@ -142,7 +142,7 @@ export const members: Area = {
     operation({
       method: 'GET',
       path: '/accounts/{account}/security',
-      summary: 'Show whether the account requires a second factor of its members.',
+      summary: 'Show whether the account requires a second factor for its members.',
       who: 'look',
       answers: [ok(AccountSecurity)],
       handle: async ({ accountId, context }, { peers }) => {
@@ -153,7 +153,7 @@ export const members: Area = {
     operation({
       method: 'PATCH',
       path: '/accounts/{account}/security',
-      summary: 'Require a second factor of all members of the account, or stop requiring it. Only for owners.',
+      summary: 'Require a second factor for all members of the account, or stop requiring it. Only for owners.',
       who: 'change members',
       body: UpdateAccountSecurity,
       answers: [ok(AccountSecurity)],

@@ -64,7 +64,7 @@ export const signIn: Area = {
       answers: [done(signedInAnswer), orChallenge],
       errors,
       handle: async ({ ctx, body, context }, { peers }) =>
-        beginOrAsk(ctx, await peers.users.signIn({ ...body, client: clientOf(ctx) }, context('patient'))),
+        beginOrChallenge(ctx, await peers.users.signIn({ ...body, client: clientOf(ctx) }, context('patient'))),
     }),
     operation({
       method: 'POST',
@@ -75,7 +75,7 @@ export const signIn: Area = {
       answers: [done(signedInAnswer), orChallenge],
       errors,
       handle: async ({ ctx, body, context }, { peers }) =>
-        beginOrAsk(ctx, await peers.users.redeemSignInLink({ ...body, client: clientOf(ctx) }, context('patient'))),
+        beginOrChallenge(ctx, await peers.users.redeemSignInLink({ ...body, client: clientOf(ctx) }, context('patient'))),
     }),
     operation({
       method: 'POST',
@@ -136,12 +136,12 @@ export const signIn: Area = {
       method: 'POST',
       path: '/sign-up/finish',
       summary:
-        'Finish a sign-up with the token of the emailed link, which works once, and the password of the sign-up. Creates a user, an account that the user owns, and a session.',
+        'Finish a sign-up with the token of the emailed link, which works once, and the password that was chosen at sign-up. Creates a user, an account that the user owns, and a session.',
       who: 'anyone',
       body: FinishSignUp,
       answers: [created(SignedUp, signedInAnswer)],
       errors: {
-        sign_in_refused: 'The link was used, has expired or never existed, or the password is not that of the sign-up.',
+        sign_in_refused: 'The link was used, has expired or never existed, or the password is not the one chosen at sign-up.',
         sign_in_throttled: 'Too many attempts failed; wait for `retry-after`.',
       },
       handle: async ({ ctx, body, context }, deps) => {
@@ -175,7 +175,7 @@ export const signIn: Area = {
         const present = await visitorIf(ctx, deps);
         const { token, new_password: newPassword } = body;
         const request = { token, newPassword, client: clientOf(ctx), sessionId: present?.session.id ?? '' };
-        return beginOrAsk(ctx, await asVisitor(ctx, () => deps.peers.users.resetPassword(request, context('patient'))));
+        return beginOrChallenge(ctx, await asVisitor(ctx, () => deps.peers.users.resetPassword(request, context('patient'))));
       },
     }),
     operation({
@@ -205,8 +205,8 @@ export const signIn: Area = {
         const present = await visitorIf(ctx, deps);
         const request = { token, name: name ?? '', password: password ?? '', client: clientOf(ctx), sessionId: present?.session.id ?? '' };
         const accepted = await asVisitor(ctx, () => users.acceptInvitation(request, context('patient')));
-        const asked = beginOrAsk(ctx, accepted);
-        if (asked !== undefined) return asked;
+        const challenge = beginOrChallenge(ctx, accepted);
+        if (challenge !== undefined) return challenge;
         const { session } = accepted.signedIn!;
         // The cookie of the new session replaces the previous session's, which the browser could then no longer end.
         if (present !== undefined && present.session.id !== session!.id)
@@ -241,7 +241,7 @@ export const signIn: Area = {
 };
 
 /** Begins the session, or returns the challenge of the second factor. */
-function beginOrAsk(
+function beginOrChallenge(
   ctx: Context,
   { signedIn, challenge }: { signedIn: SignedIn | undefined; challenge: SecondFactorChallenge | undefined },
 ): SecondFactorAsked | undefined {

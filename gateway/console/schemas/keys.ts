@@ -56,7 +56,7 @@ export type ApiKey = Static<typeof ApiKey>;
 export const ChangedKey = view(
   'ChangedKey',
   { ...settings, ...Type.Partial(Type.Object({ ...spending, ...activity })).properties },
-  'A key. What the ledger or metering knows of it is absent while that service is unavailable: the change has been made nevertheless. Without the spending, `state` does not say whether the limit is reached.',
+  'A key. Fields of the ledger or metering are absent while that service is unavailable; the change has been made nevertheless. Without the spending, `state` does not say whether the limit is reached.',
 );
 export type ChangedKey = Static<typeof ChangedKey>;
 export type KeyState = ApiKey['state'];

@@ -58,7 +58,7 @@ export const GatewaySettings = Type.Object({
   default_rate_limits: Type.Object(
     { key: RateLimits, project: RateLimits, account: RateLimits, account_model: RateLimits },
     {
-      description: 'The limits of keys, projects, accounts and models within accounts that have none of their own. Null or 0: no limit.',
+      description: 'The default limits of keys, projects, accounts, and models within accounts. Null or 0: no limit.',
     },
   ),
 });

@@ -63,7 +63,7 @@ export const PromptLog = view('PromptLog', {
 });
 export type PromptLog = Static<typeof PromptLog>;
 
-/** The hold of a call and its outcome. */
+/** The hold of a call, and whether it was settled or released. */
 export const RecordHold = view('RecordHold', {
   ...holdFields,
   state: Type.Enum(holdStates),

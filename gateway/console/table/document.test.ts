@@ -34,10 +34,10 @@ describe('the OpenAPI document of the console', () => {
       for (const { parameters = [] } of Object.values(methods) as {
         parameters?: { name?: string; in?: string; description?: string; $ref?: string }[];
       }[]) {
-        const told = parameters.flatMap(({ name, in: place, description, $ref }) =>
+        const documented = parameters.flatMap(({ name, in: place, description, $ref }) =>
           $ref === '#/components/parameters/Account' ? ['account'] : place === 'path' && description !== undefined ? [name] : [],
         );
-        expect([path, told]).toEqual([path, [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])]);
+        expect([path, documented]).toEqual([path, [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])]);
       }
     }
   });

@@ -84,11 +84,11 @@ function operationText(
   }
   if (requestBody !== undefined) lines.push(bodyText(requestBody.content));
   // The head also describes the errors that every operation can return.
-  const told = Object.entries(responses).filter(([status]) => status !== 'default');
+  const documented = Object.entries(responses).filter(([status]) => status !== 'default');
   lines.push(
     table(
       ['Status', 'Answer'],
-      told.map(([status, answer]) => [status, answerText(resolved(answer, components.responses))]),
+      documented.map(([status, answer]) => [status, answerText(resolved(answer, components.responses))]),
     ),
   );
   const headers = headersOf(responses, components);

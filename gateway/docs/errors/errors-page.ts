@@ -69,7 +69,7 @@ Every error states the problem and the fix in \`message\`, and has one of the re
 the same in all formats; status, \`type\` and \`code\` are those that the client libraries of each format expect. Programs should
 branch on \`reason\`.
 
-A refused call costs nothing. [Charges](charging.md) describes what a call costs that failed after it began, by outcome.
+A refused call costs nothing. [Charges](charging.md) describes, by outcome, what a call costs if it fails after it began.
 
 In the chat-completions and responses formats, and for embeddings:
 
@@ -96,7 +96,12 @@ By default, the official client libraries behave as this column says, because th
 \`retry-after\` is 1 to 60 seconds. With an [Idempotency-Key](idempotency.md), a retry is never charged twice.
 `;
 
-const retryWords: Readonly<Record<Rendering['retry'], string>> = { never: 'no', 'when-told': 'conditional', later: 'soon', unsaid: 'yes' };
+const retryWords: Readonly<Record<Rendering['retry'], string>> = {
+  never: 'no',
+  conditional: 'conditional',
+  later: 'soon',
+  'by-status': 'yes',
+};
 
 function shown({ status, headers, body }: { status: number; headers: Readonly<Record<string, string>>; body: unknown }): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);

@@ -23,7 +23,7 @@ export const EmbeddingsRequest = Type.Object(
   {
     model: Type.String({ minLength: 1, description: 'A catalog id of a model with the output modality embedding, see GET /v1/models.' }),
     input: Type.Union([inputForms.text, inputForms.texts, inputForms.tokens, inputForms.tokenLists], {
-      description: "A text, texts, or the same as ids of the model's own tokens.",
+      description: "One text or a list of texts, as strings or as token ids of the model's own tokenizer.",
     }),
     dimensions: optional(
       Type.Integer({ minimum: 1, maximum: 65_536, description: 'The length of the vectors, for models that can shorten them.' }),
@@ -45,7 +45,7 @@ export const EmbeddingList = Type.Object(
     data: Type.Array(
       Type.Object({
         object: Type.Literal('embedding'),
-        index: Type.Integer({ description: 'The input, from 0.' }),
+        index: Type.Integer({ description: 'The position of the input, from 0.' }),
         embedding: Type.Union([Type.Array(Type.Number()), Type.String()], {
           description: 'Numbers, or base64 of float32 numbers, little-endian.',
         }),

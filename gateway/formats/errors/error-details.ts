@@ -11,10 +11,10 @@ export interface Rendering {
   /** error.code: the vendor's value if there is one, otherwise ours. */
   code: string | null;
   /**
-   * Whether a retry of the same request can help. "later": in a second, or when the error says. "when-told": only if the error says when.
-   * "unsaid": libraries decide by the status, and the wait is sent only if it is known.
+   * Whether a retry of the same request can help. "later": in a second, or when the error says. "conditional": only if the error says when.
+   * "by-status": libraries decide by the status, and the wait is sent only if it is known.
    */
-  retry: 'never' | 'later' | 'when-told' | 'unsaid';
+  retry: 'never' | 'later' | 'conditional' | 'by-status';
 }
 
 /** Maps every reason to how a format reports it. */
@@ -113,7 +113,7 @@ export function retryAfterSeconds(retryAfterMs: number): number {
 /** Returns the headers that tell client libraries whether and when to retry. */
 export function retryHeaders(error: AppError, { retry, status }: Rendering): Record<string, string> {
   const { retryAfterMs = retry === 'later' ? 1000 : undefined } = error;
-  if (retry === 'never' || (retry === 'when-told' && retryAfterMs === undefined)) return { 'x-should-retry': 'false' };
+  if (retry === 'never' || (retry === 'conditional' && retryAfterMs === undefined)) return { 'x-should-retry': 'false' };
   if (retryAfterMs === undefined) return {};
   const wait = { 'retry-after': String(retryAfterSeconds(retryAfterMs)) };
   // No library retries a 402 by itself, so the response must say if a retry can help (calls in flight hold the missing amount).

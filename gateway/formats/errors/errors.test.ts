@@ -18,7 +18,7 @@ const tell = (format: Format, reason: Reason, options: object = {}): HttpError =
   format.error(new AppError(reason, 'A message.', options), 'req_1');
 
 /** Status, chat-completions type and code, and messages type, as clients' libraries know them. */
-const told: [Reason, number, string, string, number, string][] = [
+const reported: [Reason, number, string, string, number, string][] = [
   ['invalid_request', 400, 'invalid_request_error', 'invalid_value', 400, 'invalid_request_error'],
   ['unsupported_field', 400, 'invalid_request_error', 'unsupported_parameter', 400, 'invalid_request_error'],
   ['context_length_exceeded', 400, 'invalid_request_error', 'context_length_exceeded', 400, 'invalid_request_error'],
@@ -79,7 +79,7 @@ const hidden: readonly Reason[] = [
 ];
 
 describe('a refusal', () => {
-  it.each(told)('for %s has the values of each format', (reason, status, type, code, messagesStatus, messagesType) => {
+  it.each(reported)('for %s has the values of each format', (reason, status, type, code, messagesStatus, messagesType) => {
     for (const format of [chatCompletions, responses]) {
       expect(tell(format, reason)).toMatchObject({
         status,
@@ -97,7 +97,7 @@ describe('a refusal', () => {
   });
 
   it('has a row in this table for every reason', () => {
-    expect([...told.map(([reason]) => reason), ...hidden].sort()).toEqual(Object.keys(reasons).sort());
+    expect([...reported.map(([reason]) => reason), ...hidden].sort()).toEqual(Object.keys(reasons).sort());
   });
 
   it.each(Object.keys(reasons) as Reason[])('for %s is an error status and a body that clients of all formats can read', (reason) => {

@@ -31,8 +31,8 @@ const invalid = (code: string, status = 400): Report => report('invalid', status
 const badKey = report('unauthenticated', 401, 'invalid_api_key');
 const forbidden = (code: string): Report => report('forbidden', 403, code);
 const unpaid = (code: string, retry: Rendering['retry'] = 'never'): Report => report('unpaid', 402, code, retry);
-const overloaded = (code: string, retry: Rendering['retry'] = 'unsaid'): Report => report('overloaded', 503, code, retry);
-const internal = report('failed', 500, null, 'unsaid');
+const overloaded = (code: string, retry: Rendering['retry'] = 'by-status'): Report => report('overloaded', 503, code, retry);
+const internal = report('failed', 500, null, 'by-status');
 // Only the console returns these, in its own form.
 const consoleOnly = report('failed', 500, null);
 
@@ -41,7 +41,7 @@ const reports: Readonly<Record<Reason, Report>> = {
   unsupported_field: invalid('unsupported_parameter'),
   context_length_exceeded: invalid('context_length_exceeded'),
   body_too_large: report('too-large', 413, 'body_too_large'),
-  upload_too_slow: report('too-slow', 408, 'upload_too_slow', 'unsaid'),
+  upload_too_slow: report('too-slow', 408, 'upload_too_slow', 'by-status'),
   idempotency_mismatch: invalid('idempotency_mismatch', 422),
   idempotency_in_progress: report('conflict', 409, 'idempotency_in_progress', 'later'),
   idempotency_answer_gone: invalid('idempotency_answer_gone', 410),
@@ -71,29 +71,29 @@ const reports: Readonly<Record<Reason, Report>> = {
 
   model_unknown: report('not-found', 404, 'model_not_found'),
   model_unpriced: invalid('model_unpriced'),
-  model_unavailable: overloaded('model_unavailable', 'when-told'),
-  model_paused: overloaded('model_paused', 'when-told'),
+  model_unavailable: overloaded('model_unavailable', 'conditional'),
+  model_paused: overloaded('model_paused', 'conditional'),
 
   balance_empty: unpaid('balance_empty'),
   balance_held: unpaid('balance_held', 'later'),
   // Calls in flight may hold the missing amount.
-  key_limit_reached: unpaid('key_limit_reached', 'when-told'),
-  budget_reached: unpaid('budget_reached', 'when-told'),
+  key_limit_reached: unpaid('key_limit_reached', 'conditional'),
+  budget_reached: unpaid('budget_reached', 'conditional'),
   hold_closed: internal,
   call_closed: internal,
 
-  rate_limited: report('limited', 429, 'rate_limit_exceeded', 'when-told'),
+  rate_limited: report('limited', 429, 'rate_limit_exceeded', 'conditional'),
 
   upstream_rejected: invalid('upstream_rejected'),
-  upstream_rate_limited: report('limited', 429, 'rate_limit_exceeded', 'unsaid'),
+  upstream_rate_limited: report('limited', 429, 'rate_limit_exceeded', 'by-status'),
   upstream_overloaded: overloaded('upstream_overloaded'),
   upstream_unavailable: overloaded('upstream_unavailable'),
-  upstream_failed: report('failed', 502, 'upstream_failed', 'unsaid'),
-  upstream_timeout: report('timed-out', 504, 'upstream_timeout', 'unsaid'),
+  upstream_failed: report('failed', 502, 'upstream_failed', 'by-status'),
+  upstream_timeout: report('timed-out', 504, 'upstream_timeout', 'by-status'),
 
   overloaded: overloaded('overloaded', 'later'),
   service_unavailable: overloaded('service_unavailable', 'later'),
-  deadline_exceeded: report('timed-out', 504, 'deadline_exceeded', 'unsaid'),
+  deadline_exceeded: report('timed-out', 504, 'deadline_exceeded', 'by-status'),
   cancelled: report('failed', 499, 'cancelled'),
   unimplemented: report('failed', 501, 'unimplemented'),
   internal,

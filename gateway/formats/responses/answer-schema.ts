@@ -25,7 +25,7 @@ const ReasoningItem = Type.Object({
   summary: Type.Array(Type.Object({ type: Type.Literal('summary_text'), text: Type.String() })),
   content: Type.Optional(Type.Array(Type.Object({ type: Type.Literal('reasoning_text'), text: Type.String() }))),
   encrypted_content: Type.Optional(
-    nullable(Type.String({ description: 'What the upstream needs to read the reasoning again. Send it back unchanged.' })),
+    nullable(Type.String({ description: 'Data with which the upstream can restore the reasoning. Send it back unchanged.' })),
   ),
 });
 const called = { id: Type.String(), status: Status, call_id: Type.String(), name: Type.String(), namespace: Type.Optional(Type.String()) };
@@ -66,7 +66,7 @@ export const ResponseAnswer = Type.Object(
     output: Type.Array(Item),
     parallel_tool_calls: Type.Boolean(),
     store: Type.Boolean({
-      description: 'Whether the answer is stored. In a stream, this is final only in the last event; before that, it is the intention.',
+      description: 'Whether the answer is stored. In a stream, only the value in the last event is final.',
     }),
     store_failure: Type.Optional(
       Type.Object(

@@ -14,7 +14,7 @@ import { Health, LedgerCheck } from '../../schemas/operator/health.js';
 import { type Area, ok, operation } from '../../table/operation.js';
 
 /** A service that does not answer must not delay the others for long. */
-const askTimeoutMs = 2000;
+const queryTimeoutMs = 2000;
 /** Rebuilding all balances reads the whole journal. */
 const checkTimeoutMs = 10 * 60_000;
 
@@ -30,7 +30,7 @@ export const health: Area = {
       answers: [ok(Health)],
       handle: async ({ context }, deps) => {
         const { peers, clock } = deps;
-        const brief = context({ ms: askTimeoutMs });
+        const brief = context({ ms: queryTimeoutMs });
         const [auth, catalog, ledger, metering, inference, notifications, reconciliation, upstreams] = await Promise.all([
           answered(peers.auth.getHealth({}, brief)),
           answered(peers.catalog.getHealth({}, brief)),
@@ -41,15 +41,15 @@ export const health: Area = {
           answered(peers.metering.getReconciliation({}, brief)),
           answered(peers.inference.listUpstreams({ withTests: true }, brief)),
         ]);
-        const asked = { auth, catalog, ledger, metering, inference };
-        const instances = Object.values(asked).flatMap(({ answer }) => answer?.process?.instanceId ?? []);
+        const services = { auth, catalog, ledger, metering, inference };
+        const instances = Object.values(services).flatMap(({ answer }) => answer?.process?.instanceId ?? []);
         const [books, outbox, found] = [ledger.answer, metering.answer?.outbox, reconciliation.answer];
         return {
           at: instant(BigInt(clock.nowMs())),
           // As far as the services that answered report.
           mode: modeOf(instances),
           gateway: await gatewayState(deps),
-          services: Object.entries(asked).map(([name, { answer, fault }]) => ({
+          services: Object.entries(services).map(([name, { answer, fault }]) => ({
             name,
             ready: answer !== undefined,
             fault: fault ?? null,

@@ -105,4 +105,4 @@ export const PutCredential = Type.Object({
     Type.Boolean({ description: 'Whether to fail with `already_exists` if the upstream has the credential. Default: false.' }),
   ),
 });
-export const DeleteUpstream = Type.Object({ force: choice(['true', 'false'], 'true: even where models are routed to it.') });
+export const DeleteUpstream = Type.Object({ force: choice(['true', 'false'], 'true: delete it even if models are routed to it.') });
