@@ -41,7 +41,7 @@ export default defineConfig({
             },
             {
               name: 'small',
-              test: /suggested-model|save-file|delivery-state|form-faults|sign-in-options|arrive|pages.*printer/,
+              test: /suggested-model|save-file|delivery-state|form-faults|sign-in-options|enter-console|pages.*printer/,
               minShareCount: 2,
             },
             { name: 'icons', test: /lucide-react[\\/]dist[\\/]esm[\\/]icons/, minShareCount: 3 },

@@ -23,7 +23,7 @@ import { FaultBoundary } from './shell/fault-boundary.js';
 import { Frame } from './shell/frame.js';
 import { PublicFrame } from './shell/public-frame.js';
 import { NotFresh } from './shell/not-fresh.js';
-import { Forbidden, NoAccount, NotFound } from './shell/nowhere.js';
+import { Forbidden, NoAccount, NotFound } from './shell/fallback-pages.js';
 import { Loading } from './ui/notice.js';
 import { Fetched } from './ui/query.js';
 import { Toasts } from './ui/toast.js';

@@ -249,7 +249,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await page.getByRole('button', { name: 'I have saved it' }).click();
     await popup(page).waitFor({ state: 'detached' });
     // Leaving the page is no longer blocked once the dialog is closed.
-    await page.waitForFunction(() => history.state === null || !('tollgateStaying' in (history.state as object)));
+    await page.waitForFunction(() => history.state === null || !('tollgateLeaveGuard' in (history.state as object)));
     await page.goBack();
     await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
     await expectNoFaults(person);

@@ -1,4 +1,4 @@
-// Keeps a page that shows what cannot be shown again, even if the session ends in the meantime: the user has already seen it.
+// Keeps a page open, even if the session ends, while it shows something that cannot be shown again and that the user has already seen.
 import { createStore } from '../format/store.js';
 
 const kept = createStore(0);

@@ -29,8 +29,8 @@ export async function fetchMe({ signal }: { signal: AbortSignal }): Promise<Me |
   }
 }
 
-// A session that ended elsewhere leads to the sign-in page, and an account that now requires a second factor to setting one up, from wherever it is
-// noticed.
+// Any response can show that the session was ended elsewhere, which leads to the sign-in page, or that the account now requires a second factor,
+// which leads to its setup.
 function noticeLostAccess(error: unknown): void {
   if (!(error instanceof ApiError)) return;
   if (error.code === 'session_unknown') queryClient.setQueryData(meKey, null);

@@ -42,20 +42,25 @@ export function usePlaces(search: string, items: readonly NavigationItem[]): { p
   const me = useMe();
   const account = useMaybeAccount();
   const text = search.trim();
-  const asked = useSettled(text);
-  const isAsking = asked !== '';
+  const settled = useSettled(text);
+  const isSearching = settled !== '';
 
   const keys = useQuery({
-    queryKey: ['keys', account?.id, 'palette', asked],
-    queryFn: ({ signal }) => listKeys(account!.id, { q: asked, limit: ofAKind }, signal),
-    enabled: isAsking && account !== undefined,
+    queryKey: ['keys', account?.id, 'palette', settled],
+    queryFn: ({ signal }) => listKeys(account!.id, { q: settled, limit: ofAKind }, signal),
+    enabled: isSearching && account !== undefined,
   });
   const accounts = useQuery({
-    queryKey: [...operatorKeys.accounts, 'palette', asked],
-    queryFn: ({ signal }) => listAccounts({ search: asked, state: '', cursor: null }, signal),
-    enabled: isAsking && me.user.is_operator,
+    queryKey: [...operatorKeys.accounts, 'palette', settled],
+    queryFn: ({ signal }) => listAccounts({ search: settled, state: '', cursor: null }, signal),
+    enabled: isSearching && me.user.is_operator,
   });
-  const catalog = useQuery({ queryKey: ['catalog'], queryFn: ({ signal }) => listCatalog(signal), staleTime: 60_000, enabled: isAsking });
+  const catalog = useQuery({
+    queryKey: ['catalog'],
+    queryFn: ({ signal }) => listCatalog(signal),
+    staleTime: 60_000,
+    enabled: isSearching,
+  });
 
   const pages = items.map((item): Place => ({
     id: `page ${item.to}`,
@@ -71,14 +76,14 @@ export function usePlaces(search: string, items: readonly NavigationItem[]): { p
     .filter(({ id }) => id !== account?.id)
     .map(({ id, name }): Place => ({ id, kind: 'account', name, to: accountPath(id, '/') }));
   places.push(...mine.filter(({ name, id }) => matches(`${name} ${id}`, text)).slice(0, ofAKind));
-  if (account !== undefined && keys.data !== undefined && isAsking) {
+  if (account !== undefined && keys.data !== undefined && isSearching) {
     places.push(
       ...keys.data.data
         .slice(0, ofAKind)
         .map((key): Place => ({ id: key.id, kind: 'key', name: key.name, hint: `…${key.last_four}`, to: account.path(`/keys/${key.id}`) })),
     );
   }
-  if (accounts.data !== undefined && isAsking) {
+  if (accounts.data !== undefined && isSearching) {
     places.push(
       ...accounts.data.data.slice(0, ofAKind).map(({ id, name }): Place => ({
         id: `operator ${id}`,
@@ -89,9 +94,9 @@ export function usePlaces(search: string, items: readonly NavigationItem[]): { p
       })),
     );
   }
-  if (isAsking) {
+  if (isSearching) {
     const models = (catalog.data ?? []).filter(
-      (model) => model.lifecycle !== 'retired' && matches(`${model.id} ${model.display_name}`, asked),
+      (model) => model.lifecycle !== 'retired' && matches(`${model.id} ${model.display_name}`, settled),
     );
     places.push(
       ...models.slice(0, ofAKind).map(({ id, display_name: name }): Place => ({
@@ -104,7 +109,7 @@ export function usePlaces(search: string, items: readonly NavigationItem[]): { p
       })),
     );
   }
-  return { places, isFetching: text !== asked || [keys, accounts, catalog].some((query) => query.isFetching) };
+  return { places, isFetching: text !== settled || [keys, accounts, catalog].some((query) => query.isFetching) };
 }
 
 /** Returns the page of the call with this request id; undefined if the text is not one. */

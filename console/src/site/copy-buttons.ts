@@ -1,4 +1,4 @@
-// A button in every sample that copies it.
+// Adds a copy button to every sample.
 import { copyText } from '../ui/copy-text.js';
 
 const shownMs = 2000;

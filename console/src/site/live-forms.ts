@@ -25,7 +25,7 @@ export function liveForms(): void {
       }
       try {
         const response = await fetch(address);
-        // The page of an error has no such elements: what is shown stays.
+        // An error page has no such elements, so the current contents stay.
         if (!response.ok) return;
         const found = new DOMParser().parseFromString(await response.text(), 'text/html');
         if (own !== turn) return;

@@ -2,7 +2,7 @@
 import { heightsOf } from './bar-scale.js';
 import { saveFile } from './save-file.js';
 
-/** What is drawn. */
+/** The contents of a chart. */
 export interface DrawnChart {
   readonly title: string;
   readonly series: readonly { readonly name: string; readonly colour: string }[];
@@ -11,7 +11,7 @@ export interface DrawnChart {
   readonly lines: readonly { readonly name: string; readonly values: readonly (number | undefined)[] }[];
 }
 
-/** Saves rows as CSV. Texts that a spreadsheet would compute are quoted with an apostrophe. */
+/** Saves rows as CSV. Texts that a spreadsheet would evaluate as formulas are prefixed with an apostrophe. */
 export function saveCsv(name: string, rows: readonly (readonly string[])[]): void {
   const cell = (text: string): string => {
     const safe = /^([=+@\t\r]|-(?!\d+(\.\d+)?$))/.test(text) ? `'${text}` : text;

@@ -22,7 +22,7 @@ interface DialogProps {
   readonly initialFocus?: RefObject<HTMLElement | null> | undefined;
 }
 
-/** What a user types into or chooses from first. */
+/** Selects the fields that can have the focus when a dialog opens. */
 const firstField = 'input:not([type=checkbox], [type=radio]), select, textarea';
 
 /** A dialog in the middle of the page, or in the full width of a narrow screen. Its first field has the focus. */

@@ -58,7 +58,7 @@ export function Field({
   );
 }
 
-/** The browser refuses later dates, whose year most likely has a digit too many. After the last day of a range there is another day. */
+/** The latest date that the browser accepts, because a longer year is most likely a typo. One more day is left for the exclusive end of a range. */
 const dateMax: Readonly<Record<string, string>> = { date: '9999-12-30', 'datetime-local': '9999-12-30T23:59' };
 
 /** Separates the properties of a field from those of its control. */

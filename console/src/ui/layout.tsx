@@ -5,13 +5,13 @@ import { classNames } from './class-names.js';
 
 /** The path of the page whose heading was reached last; undefined until the first page is shown. */
 let reachedPath: string | undefined;
-/** Whether the page was reached with Back or Forward, with which the browser restores how far it was scrolled. */
+/** Whether the page was reached with Back or Forward; the browser then restores the scroll position. */
 let isReturn = false;
 addEventListener('popstate', () => (isReturn = true));
 /** Whether the user has pressed a key or a button since the path changed: the focus is then theirs. */
 let hasActed = false;
 for (const event of ['keydown', 'pointerdown']) addEventListener(event, () => (hasActed = true), true);
-// wouter sends the first one.
+// wouter dispatches pushState.
 for (const event of ['pushState', 'popstate']) addEventListener(event, () => (hasActed = false));
 /** A dialog that led to the page, such as the command palette, closes first. */
 const attemptsMax = 10;
@@ -39,7 +39,7 @@ function useReachedHeading(title: string): React.RefObject<HTMLHeadingElement | 
     const timer = setInterval(() => {
       const { activeElement: active } = document;
       attempts += 1;
-      // What the page has focused in the content in the meantime keeps the focus.
+      // If the page has focused an element of its content in the meantime, that element keeps the focus.
       const mayMove = !hasActed && (active === before || (active?.closest('main') ?? null) === null);
       if (mayMove && document.querySelector('[role=dialog]:not([aria-modal=false])') === null) heading.current?.focus({ preventScroll });
       if (!mayMove || document.activeElement === heading.current || attempts === attemptsMax) clearInterval(timer);

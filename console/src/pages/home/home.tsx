@@ -1,4 +1,4 @@
-// Home: the balance, how long it lasts, where it is spent and what failed; for a new account first what to do next.
+// Home: the balance, how long it lasts, what it is spent on, and which calls failed. A new account first sees the checklist.
 import { useQuery } from '@tanstack/react-query';
 import { listRecords } from '../../api/usage.js';
 import { homeText } from '../../i18n/home.js';

@@ -15,7 +15,7 @@ import { FormError, Notice } from '../../ui/notice.js';
 const testTokensMax = 64;
 const testTimeoutMs = 60_000;
 
-/** `since`: only calls that started then or later; absent for a key that is new. `model`: the one that a test call is sent to. */
+/** `since`: only calls that started then or later; absent for a new key. `model`: the model that a test call is sent to. */
 export function FirstCall({ apiKey, since, model }: { apiKey: ApiKey; since?: string; model: string }) {
   const account = useAccount();
   const t = useText(keysText);

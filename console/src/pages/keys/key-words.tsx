@@ -23,7 +23,7 @@ export function KeyStateBadge({ state }: { state: KeyState }) {
   return <Badge {...looks[state]}>{t[state]}</Badge>;
 }
 
-/** What the state means for calls, and since or until when. */
+/** Explains what the state means for calls, and since or until when. */
 export function useStateMeaning(): (apiKey: ApiKey) => string {
   const t = useText(keysText);
   const time = useTime();
@@ -59,7 +59,7 @@ export function ModelChips({ models, all = false }: { models: readonly string[] 
   );
 }
 
-/** In a line of a table: the first of the models that a key may call, and how many more. */
+/** Shows, in a line of a table, the first model that a key may call, and how many more there are. */
 export function ModelsInBrief({ models }: { models: readonly string[] | null }) {
   const t = useText(keysText);
   if (models === null) return <span className="text-soft">{t.allModels}</span>;
@@ -71,7 +71,7 @@ export function ModelsInBrief({ models }: { models: readonly string[] | null }) 
   );
 }
 
-/** What a key has spent, with the number of digits of its column, and what is held. */
+/** The amount that a key has spent, with the decimals of its column, and the held amount. */
 export function Spend({ apiKey: { spent_usd: spent, held_usd: held }, digits }: { apiKey: ApiKey; digits: number }) {
   const t = useText(keysText);
   return (

@@ -1,4 +1,4 @@
-// The fields of rate limits, and the limits in words; of keys and of accounts.
+// The form fields for the rate limits of keys and accounts, and the limits in words.
 import { type RateLimitForm, type RateLimitName, rateLimitNames } from '../../format/rate-limits.js';
 import type { GatewaySettings } from '../../../../gateway/console/schemas/profile.js';
 import type { RateLimits } from '../../../../gateway/console/schemas/rate-limits.js';
@@ -42,7 +42,7 @@ export function RateLimitFields({
   );
 }
 
-/** Limits in words; where there are none, the defaults of the installation for what they limit. */
+/** Shows limits in words; for a limit that is not set, the default of the installation. */
 export function RateLimitWords({ limits, of }: { limits: RateLimits; of: Limited }) {
   const t = useText(rateLimitsText);
   const defaults = useSettings()?.default_rate_limits[of];

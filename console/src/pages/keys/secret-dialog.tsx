@@ -3,7 +3,7 @@
 import { type ReactNode, useRef, useState } from 'react';
 import { keysText } from '../../i18n/keys.js';
 import { useText } from '../../i18n/text.js';
-import { useStaying } from '../../session/staying.js';
+import { useLeaveGuard } from '../../session/leave-guard.js';
 import { Button } from '../../ui/button.js';
 import { CopyButton } from '../../ui/copy.js';
 import { Dialog } from '../../ui/dialog.js';
@@ -27,7 +27,7 @@ export function SecretDialog({
   const shown = useRef<HTMLElement>(null);
   const [isCopied, setCopied] = useState(false);
   const onCopied = (): void => setCopied(true);
-  useStaying(!isCopied);
+  useLeaveGuard(!isCopied);
   return (
     <Dialog
       sticky={!isCopied}

@@ -24,8 +24,8 @@ export default function Audit() {
   const t = useText(operatorAuditText);
   const [params, setParams] = useSearchParams();
   const filter = Object.fromEntries(names.map((name) => [name, params.get(name) ?? ''])) as Record<(typeof names)[number], string>;
-  // The API's end is exclusive; that of a user who chooses a day is the end of the day.
-  const asked = { ...filter, until: isDay(filter.until) ? addDays(filter.until, 1) : filter.until };
+  // The end is exclusive in the API. A user who chooses a day means the end of that day.
+  const request = { ...filter, until: isDay(filter.until) ? addDays(filter.until, 1) : filter.until };
   const verify = useMutation({ mutationFn: verifyAuditLog });
   return (
     <>
@@ -38,7 +38,7 @@ export default function Audit() {
               {t.verify}
             </Button>
             {(['csv', 'jsonl'] as const).map((format) => (
-              <a key={format} className={buttonClass()} href={auditExportUrl(asked, format)} download>
+              <a key={format} className={buttonClass()} href={auditExportUrl(request, format)} download>
                 {t[format]}
               </a>
             ))}
@@ -60,7 +60,7 @@ export default function Audit() {
         filter={filter}
         onShow={(next) => setParams(Object.fromEntries(names.flatMap((name) => (next[name] === '' ? [] : [[name, next[name]]]))))}
       />
-      <Listed queryKey={[...operatorKeys.audit, filter]} fetch={(cursor, signal) => listAuditEvents(asked, cursor, signal)}>
+      <Listed queryKey={[...operatorKeys.audit, filter]} fetch={(cursor, signal) => listAuditEvents(request, cursor, signal)}>
         {(pages) => {
           const entries = pages.flatMap(({ data }) => data);
           return entries.length === 0 ? <Empty title={t.none}>{t.noneHint}</Empty> : <EntryTable entries={entries} />;

@@ -17,7 +17,7 @@ import { targetRows } from './upstreams/target-rows.js';
 
 const unsettledCommand = 'tollgate usage unsettled';
 const refreshMs = 5000;
-/** The gateway's log and the API have the others. */
+/** Further mismatches are in the gateway's log and in the API. */
 const driftsShown = 10;
 
 export default function HealthPage() {

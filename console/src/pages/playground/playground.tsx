@@ -1,4 +1,4 @@
-// The playground: one or two models side by side, charged to a key of the account's.
+// The playground: one or two models side by side, charged to a key of the account.
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, type KeyboardEvent, useState } from 'react';
 import { useSearchParams } from 'wouter';

@@ -1,4 +1,4 @@
-// Budgets with what is spent, held and left of them, and when they reset.
+// Shows budgets: the spent, held and remaining amounts, and when they reset.
 import type { Budget } from '../../api/projects.js';
 import { shareOf, shortUsd, usdText } from '../../format/money.js';
 import { useTime } from '../../format/time.js';

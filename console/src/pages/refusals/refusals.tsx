@@ -104,7 +104,7 @@ export default function Refusals() {
   );
 }
 
-/** Counts of each group, whose names filter. */
+/** Shows the count of each group. Choosing a group filters by it. */
 function Groups({ group, totals, onChoose }: { group: Grouping; totals: readonly RefusalTotal[]; onChoose: (name: string) => void }) {
   const t = useText(refusalText);
   const count = useNumber();

@@ -43,7 +43,7 @@ export function FactorsSection() {
   );
 }
 
-/** What the user wants to do, which may need an authentication first. */
+/** The action that the user has chosen. It may require the user to authenticate again first. */
 type Wanted = { readonly add: SecondFactor['kind'] } | { readonly remove: SecondFactor } | { readonly codes: true };
 
 function Factors({ factors: { data, recovery_codes_left: left } }: { factors: SecondFactors }) {
@@ -51,10 +51,10 @@ function Factors({ factors: { data, recovery_codes_left: left } }: { factors: Se
   const { user } = useMe();
   const [begun, setBegun] = useState<SecondFactorBegun>();
   const [codes, setCodes] = useState<readonly string[]>();
-  const [asked, setAsked] = useState<Wanted>();
+  const [pending, setPending] = useState<Wanted>();
   const [renaming, setRenaming] = useState<SecondFactor>();
   const [unproven, setUnproven] = useState<Wanted>();
-  // The user too: whether a required factor is missing decides which pages are shown, and must not close a dialog with codes.
+  // The user is refreshed too, because whether a required factor is missing decides which pages are shown. This must not close a dialog with codes.
   const refresh = async (): Promise<void> => {
     await queryClient.invalidateQueries({ queryKey: factorsKey });
     await queryClient.invalidateQueries({ queryKey: meKey });
@@ -70,7 +70,7 @@ function Factors({ factors: { data, recovery_codes_left: left } }: { factors: Se
     onError(error, wanted) {
       if (needsReauthentication(error)) setUnproven(wanted);
     },
-    onSettled: () => setAsked(undefined),
+    onSettled: () => setPending(undefined),
   });
   const hasApp = data.some(({ kind }) => kind === 'totp');
   return (
@@ -81,7 +81,7 @@ function Factors({ factors: { data, recovery_codes_left: left } }: { factors: Se
       ) : (
         <ul className="flex flex-col gap-3">
           {data.map((factor) => (
-            <Factor key={factor.id} factor={factor} onRename={() => setRenaming(factor)} onRemove={() => setAsked({ remove: factor })} />
+            <Factor key={factor.id} factor={factor} onRename={() => setRenaming(factor)} onRemove={() => setPending({ remove: factor })} />
           ))}
         </ul>
       )}
@@ -92,7 +92,7 @@ function Factors({ factors: { data, recovery_codes_left: left } }: { factors: Se
       {data.length > 0 && (
         <div className="mt-4 flex flex-wrap items-center justify-between gap-2 border-t border-line pt-4">
           <p className={left < 3 ? 'font-medium' : 'text-soft'}>{t.codesLeft({ count: left })}</p>
-          <Button size="small" onClick={() => setAsked({ codes: true })}>
+          <Button size="small" onClick={() => setPending({ codes: true })}>
             {t.newCodes}
           </Button>
         </div>
@@ -119,16 +119,16 @@ function Factors({ factors: { data, recovery_codes_left: left } }: { factors: Se
           }}
         />
       )}
-      {asked !== undefined && (
+      {pending !== undefined && (
         <ConfirmDialog
           open
-          onClose={() => setAsked(undefined)}
-          onConfirm={() => act.mutate(asked)}
+          onClose={() => setPending(undefined)}
+          onConfirm={() => act.mutate(pending)}
           busy={act.isPending}
-          danger={'remove' in asked}
-          title={'remove' in asked ? t.removeTitle({ name: asked.remove.name }) : t.newCodes}
-          description={'remove' in asked ? (data.length === 1 ? t.removeLastHint : t.removeHint) : t.newCodesHint}
-          confirm={'remove' in asked ? t.remove : t.newCodes}
+          danger={'remove' in pending}
+          title={'remove' in pending ? t.removeTitle({ name: pending.remove.name }) : t.newCodes}
+          description={'remove' in pending ? (data.length === 1 ? t.removeLastHint : t.removeHint) : t.newCodesHint}
+          confirm={'remove' in pending ? t.remove : t.newCodes}
         />
       )}
       {unproven !== undefined && (

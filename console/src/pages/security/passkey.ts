@@ -1,4 +1,4 @@
-// What the browser does with passkeys, whose options and responses are JSON (WebAuthn Level 3, sections 5.1.8 to 5.1.10).
+// Creates and uses passkeys in the browser. Their options and responses are JSON (WebAuthn Level 3, sections 5.1.8 to 5.1.10).
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -18,7 +18,7 @@ export async function usePasskey(options: Json): Promise<Json> {
   return jsonOf(await navigator.credentials.get({ publicKey }));
 }
 
-/** Whether it is an error of the browser, not of the API: mostly, that the user declined or took too long. */
+/** Whether the error comes from the browser, not from the API. Usually the user declined or took too long. */
 export const isPasskeyError = (error: unknown): boolean => error instanceof DOMException;
 
 const jsonOf = (credential: Credential | null): Json => ({ ...(credential as PublicKeyCredential).toJSON() });

@@ -12,7 +12,7 @@ import { Form } from '../../ui/form.js';
 import { Card, Section } from '../../ui/layout.js';
 import { fieldError } from '../../ui/notice.js';
 import { toast } from '../../ui/toast.js';
-import { CurrentPassword, isWrongPassword, OwnFault } from '../users/own-fault.js';
+import { CurrentPassword, isWrongPassword, ProfileError } from '../users/profile-errors.js';
 import { sessionsKey } from '../users/query-keys.js';
 
 export function PasswordSection() {
@@ -37,7 +37,7 @@ export function PasswordSection() {
       <Card>
         <p className="mb-3 text-soft">{user.has_password ? t.passwordEnds : t.passwordNone}</p>
         {user.has_password && session.by_link && !asksPresent && <p className="mb-3 text-soft">{t.passwordByLink}</p>}
-        <OwnFault error={set.error} fields={['new_password']} onRepeat={() => set.mutate(set.variables!)} />
+        <ProfileError error={set.error} fields={['new_password']} onRepeat={() => set.mutate(set.variables!)} />
         <Form onSubmit={() => set.mutate({ new_password: wanted, ...(asksPresent ? { current_password: present } : {}) })}>
           {/* For the browser's password manager, which would otherwise not know the user name. */}
           <input type="email" name="username" autoComplete="username" value={user.email} readOnly hidden />

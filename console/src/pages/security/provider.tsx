@@ -13,21 +13,21 @@ import { FormError } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { toast } from '../../ui/toast.js';
 import { When } from '../../ui/values.js';
-import { CurrentPassword, OwnFault } from '../users/own-fault.js';
+import { CurrentPassword, ProfileError } from '../users/profile-errors.js';
 import { useSignInOptions } from '../users/sign-in/sign-in-options.js';
 
 const identitiesKey = ['me', 'identities'] as const;
 
-/** Nothing, where there is no provider and no identity from an earlier one. */
+/** Renders nothing if there is no provider and no identity from an earlier one. */
 export function ProviderSection() {
   const t = useText(settingsText);
   const provider = useSignInOptions().data?.oidc ?? null;
   const query = useQuery({ queryKey: identitiesKey, queryFn: ({ signal }) => listIdentities(signal) });
-  const [leaving, setLeaving] = useState<Identity>();
+  const [disconnecting, setDisconnecting] = useState<Identity>();
   const disconnect = useMutation({
     mutationFn: disconnectIdentity,
     async onSuccess() {
-      setLeaving(undefined);
+      setDisconnecting(undefined);
       toast(t.disconnected);
       await queryClient.invalidateQueries({ queryKey: identitiesKey });
     },
@@ -47,7 +47,7 @@ export function ProviderSection() {
                       {identity.email} · <When at={identity.created_at} style="day" />
                     </p>
                   </div>
-                  <Button size="small" onClick={() => setLeaving(identity)} aria-label={`${t.disconnect} ${identity.provider}`}>
+                  <Button size="small" onClick={() => setDisconnecting(identity)} aria-label={`${t.disconnect} ${identity.provider}`}>
                     {t.disconnect}
                   </Button>
                 </li>
@@ -60,13 +60,13 @@ export function ProviderSection() {
         )}
       </Card>
       <ConfirmDialog
-        open={leaving !== undefined}
+        open={disconnecting !== undefined}
         onClose={() => {
           disconnect.reset();
-          setLeaving(undefined);
+          setDisconnecting(undefined);
         }}
-        onConfirm={() => leaving !== undefined && disconnect.mutate(leaving.id)}
-        title={t.disconnectTitle({ provider: leaving?.provider ?? '' })}
+        onConfirm={() => disconnecting !== undefined && disconnect.mutate(disconnecting.id)}
+        title={t.disconnectTitle({ provider: disconnecting?.provider ?? '' })}
         description={t.disconnectHint}
         confirm={t.disconnect}
         busy={disconnect.isPending}
@@ -106,7 +106,7 @@ function ConnectDialog({ name, onClose }: { name: string; onClose: () => void })
       busy={connect.isPending || connect.isSuccess}
       onSubmit={submit}
     >
-      <OwnFault error={connect.error} fields={[]} onRepeat={submit} />
+      <ProfileError error={connect.error} fields={[]} onRepeat={submit} />
       {user.has_password && <CurrentPassword value={password} onChange={setPassword} error={connect.error} />}
     </FormDialog>
   );

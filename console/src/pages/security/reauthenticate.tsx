@@ -41,12 +41,12 @@ export function Reauthenticate({ onDone, onClose }: { onDone: () => void; onClos
       <SignInFault error={prove.error} refused={t.confirmRefused} />
       {user.has_second_factor && (
         <Fetched query={challenge}>
-          {(asked) => (
+          {(data) => (
             <ProofForm
-              challenge={asked}
+              challenge={data}
               busy={prove.isPending}
               submit={t.confirm}
-              onProof={(proof) => prove.mutate({ token: asked.token, ...proof })}
+              onProof={(proof) => prove.mutate({ token: data.token, ...proof })}
             />
           )}
         </Fetched>

@@ -4,7 +4,7 @@ import { useRef, useState } from 'react';
 import { secondFactorText } from '../../i18n/second-factor.js';
 import { useText } from '../../i18n/text.js';
 import { useMe } from '../../session/account.js';
-import { useStaying } from '../../session/staying.js';
+import { useLeaveGuard } from '../../session/leave-guard.js';
 import { Button } from '../../ui/button.js';
 import { CopyButton } from '../../ui/copy.js';
 import { Dialog } from '../../ui/dialog.js';
@@ -15,7 +15,7 @@ export function RecoveryCodesDialog({ codes, onClose }: { codes: readonly string
   const { user } = useMe();
   const shown = useRef<HTMLUListElement>(null);
   const [isSaved, setSaved] = useState(false);
-  useStaying(!isSaved);
+  useLeaveGuard(!isSaved);
   const text = `Tollgate ${location.origin}\n${user.email}\n\n${codes.join('\n')}\n`;
   return (
     <Dialog

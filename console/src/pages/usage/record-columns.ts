@@ -45,7 +45,7 @@ function read(): readonly RecordColumn[] {
   }
 }
 
-/** Shows these columns from now on; without any, those of the start. */
+/** Chooses the columns to show; by default the initial ones. */
 export function chooseColumns(columns: readonly RecordColumn[] = startColumns): void {
   const next = recordColumns.filter((column) => columns.includes(column));
   try {

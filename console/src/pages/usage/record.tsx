@@ -69,7 +69,7 @@ export function RecordDetails({ requestId }: { requestId: string }) {
   return isMissing(query.error) ? <RefusedInstead requestId={requestId} otherwise={fetched} /> : fetched;
 }
 
-/** The outcomes of whole answers of which nothing was delivered. */
+/** The outcomes after which nothing of a non-streamed answer was delivered. */
 const undelivered: readonly Outcome[] = ['upstream_error_after_output', 'timeout', 'gateway_error', 'gateway_lost'];
 
 function Details({ record }: { record: UsageRecordDetail }) {

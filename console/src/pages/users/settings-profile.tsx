@@ -14,7 +14,7 @@ import { Form } from '../../ui/form.js';
 import { Card, Section } from '../../ui/layout.js';
 import { fieldError } from '../../ui/notice.js';
 import { toast } from '../../ui/toast.js';
-import { CurrentPassword, OwnFault } from './own-fault.js';
+import { CurrentPassword, ProfileError } from './profile-errors.js';
 
 export function ProfileSection() {
   const t = useText(settingsText);
@@ -38,7 +38,7 @@ export function ProfileSection() {
   return (
     <Section title={t.profile}>
       <Card>
-        <OwnFault error={save.error} fields={['name', 'email']} onRepeat={() => save.mutate(save.variables!)} />
+        <ProfileError error={save.error} fields={['name', 'email']} onRepeat={() => save.mutate(save.variables!)} />
         <Form
           onSubmit={() =>
             save.mutate({ name, ...(isOtherEmail ? { email } : {}), ...(asksPassword ? { current_password: password } : {}) })

@@ -9,7 +9,7 @@ import { commonText } from '../../i18n/common.js';
 import { useText } from '../../i18n/text.js';
 import { webhooksText } from '../../i18n/webhooks.js';
 import { useAccount } from '../../session/account.js';
-import { useStaying } from '../../session/staying.js';
+import { useLeaveGuard } from '../../session/leave-guard.js';
 import { Button } from '../../ui/button.js';
 import { CodeBlock } from '../../ui/code-block.js';
 import { Dialog, FormDialog } from '../../ui/dialog.js';
@@ -107,7 +107,7 @@ export function EndpointDialog({
 export function SecretDialog({ secret, onClose }: { secret: string; onClose: () => void }) {
   const t = useText(webhooksText);
   const [isCopied, setCopied] = useState(false);
-  useStaying(!isCopied);
+  useLeaveGuard(!isCopied);
   return (
     <Dialog
       sticky={!isCopied}

@@ -33,7 +33,7 @@ import { BudgetBars } from '../../projects/budget-bars.js';
 import { accountBudgetsKey, projectsKey } from '../../projects/queries.js';
 import { useAccountChange } from './account-change.js';
 import { AccountRateLimits, RateLimitsDialog } from './account-limits.js';
-import { AccountState, LedgerAway } from './accounts.js';
+import { AccountState, LedgerUnavailable } from './accounts.js';
 import { MoneyDialog, type MoneyAction } from './money-dialog.js';
 
 export default function AccountPage() {
@@ -52,7 +52,7 @@ function Shown({ account }: { account: OperatorAccountDetail }) {
   const [t, rateLimits] = [useText(accountsText), useText(rateLimitsText)];
   const client = useQueryClient();
   const { id, name, state, state_reason, balance } = account;
-  const [asked, setAsked] = useState<'rename' | 'limits' | 'suspend' | 'resume'>();
+  const [dialog, setDialog] = useState<'rename' | 'limits' | 'suspend' | 'resume'>();
   const [money, setMoney] = useState<MoneyAction>();
   const [entry, setEntry] = useState<JournalEntry>();
   return (
@@ -63,16 +63,19 @@ function Shown({ account }: { account: OperatorAccountDetail }) {
         actions={
           <>
             <ButtonLink to={`/accounts/${id}`}>{t.open}</ButtonLink>
-            <Button onClick={() => setAsked('rename')}>{t.rename}</Button>
-            <Button onClick={() => setAsked('limits')}>{rateLimits.edit}</Button>
-            <Button look={state === 'active' ? 'secondary' : 'primary'} onClick={() => setAsked(state === 'active' ? 'suspend' : 'resume')}>
+            <Button onClick={() => setDialog('rename')}>{t.rename}</Button>
+            <Button onClick={() => setDialog('limits')}>{rateLimits.edit}</Button>
+            <Button
+              look={state === 'active' ? 'secondary' : 'primary'}
+              onClick={() => setDialog(state === 'active' ? 'suspend' : 'resume')}
+            >
               {state === 'active' ? t.suspend : t.resume}
             </Button>
           </>
         }
       />
       {state === 'suspended' && <Notice tone="bad">{t.suspendedBecause({ reason: state_reason ?? '–' })}</Notice>}
-      {balance === null && <LedgerAway onRetry={() => client.invalidateQueries({ queryKey: operatorKeys.account(id) })} />}
+      {balance === null && <LedgerUnavailable onRetry={() => client.invalidateQueries({ queryKey: operatorKeys.account(id) })} />}
       <Stats>
         <Stat label={t.available} value={<Usd value={balance?.available_usd ?? null} />} />
         <Stat label={t.held} value={<Usd value={balance?.held_usd ?? null} />} />
@@ -137,9 +140,11 @@ function Shown({ account }: { account: OperatorAccountDetail }) {
           }}
         />
       </Section>
-      {asked === 'limits' && <RateLimitsDialog account={account} onClose={() => setAsked(undefined)} />}
-      {asked === 'rename' && <RenameDialog account={account} onClose={() => setAsked(undefined)} />}
-      {(asked === 'suspend' || asked === 'resume') && <StateDialog account={account} action={asked} onClose={() => setAsked(undefined)} />}
+      {dialog === 'limits' && <RateLimitsDialog account={account} onClose={() => setDialog(undefined)} />}
+      {dialog === 'rename' && <RenameDialog account={account} onClose={() => setDialog(undefined)} />}
+      {(dialog === 'suspend' || dialog === 'resume') && (
+        <StateDialog account={account} action={dialog} onClose={() => setDialog(undefined)} />
+      )}
       {money !== undefined && <MoneyDialog accountId={id} action={money} entry={entry} onClose={() => setMoney(undefined)} />}
     </>
   );
@@ -230,7 +235,7 @@ function About({
 }: {
   id: string;
   entry: JournalEntry;
-  /** Of the entries that are loaded, by their ids. */
+  /** The numbers of the loaded entries, by entry id. */
   numbers: ReadonlyMap<string, number>;
 }) {
   const t = useText(accountsText);

@@ -80,7 +80,7 @@ function AccountTable({ accounts }: { accounts: readonly OperatorAccount[] }) {
   return (
     <>
       {accounts.some(({ balance }) => balance === null) && (
-        <LedgerAway onRetry={() => client.invalidateQueries({ queryKey: operatorKeys.accounts })} />
+        <LedgerUnavailable onRetry={() => client.invalidateQueries({ queryKey: operatorKeys.accounts })} />
       )}
       <Card flush>
         <DataTable
@@ -118,7 +118,7 @@ function AccountTable({ accounts }: { accounts: readonly OperatorAccount[] }) {
 }
 
 /** Explains why there are no balances. */
-export function LedgerAway({ onRetry }: { onRetry: () => Promise<unknown> }) {
+export function LedgerUnavailable({ onRetry }: { onRetry: () => Promise<unknown> }) {
   const t = useText(accountsText);
   const common = useText(commonText);
   const retry = useMutation({ mutationFn: onRetry });

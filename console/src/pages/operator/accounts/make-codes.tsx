@@ -7,7 +7,7 @@ import { nanoUsdOf, usdOfNano, usdText } from '../../../format/money.js';
 import { useZone, zoneName } from '../../../format/time.js';
 import { codesText } from '../../../i18n/codes.js';
 import { useText } from '../../../i18n/text.js';
-import { useStaying } from '../../../session/staying.js';
+import { useLeaveGuard } from '../../../session/leave-guard.js';
 import { Button } from '../../../ui/button.js';
 import { CopyButton } from '../../../ui/copy.js';
 import { Dialog, FormDialog } from '../../../ui/dialog.js';
@@ -112,7 +112,7 @@ export function MadeCodesDialog({ made, onClose }: { made: CodesCreated; onClose
   const t = useText(codesText);
   const shown = useRef<HTMLPreElement>(null);
   const [isCopied, setCopied] = useState(false);
-  useStaying(!isCopied);
+  useLeaveGuard(!isCopied);
   const text = made.data.map(({ code }) => code).join('\n');
   return (
     <Dialog

@@ -1,4 +1,4 @@
-// Credits or debits an account, or reverses an entry: always a new entry, created once however often the form is sent.
+// Credits or debits an account, or reverses an entry. Each adds one new entry, however often the form is sent.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { newIdempotencyKey } from '../../../api/client.js';

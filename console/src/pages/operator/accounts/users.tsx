@@ -33,7 +33,7 @@ import { SearchField } from '../search-field.js';
 
 type Action = 'link' | 'revokeSessions' | 'resetFactors' | 'disable' | 'enable' | 'promote' | 'demote';
 
-interface Asked {
+interface PendingAction {
   readonly user: OperatorUser;
   readonly action: Action;
 }
@@ -49,10 +49,10 @@ export default function Users() {
   const [params, setParams] = useSearchParams();
   const search = params.get('q') ?? '';
   const [isAdding, setAdding] = useState(false);
-  const [asked, setAsked] = useState<Asked>();
+  const [pending, setPending] = useState<PendingAction>();
   const [link, setLink] = useState<ShownLink>();
   const act = useMutation({
-    async mutationFn({ user, action }: Asked) {
+    async mutationFn({ user, action }: PendingAction) {
       if (action === 'link') return setLink({ email: user.email, link: await createLink(user.id) });
       if (action === 'revokeSessions') return toast(t.ended({ count: (await endAllSessions(user.id)).ended }));
       if (action === 'resetFactors') {
@@ -68,12 +68,12 @@ export default function Users() {
       return toast(t.changed);
     },
     async onSettled() {
-      setAsked(undefined);
+      setPending(undefined);
       await client.invalidateQueries({ queryKey: operatorKeys.users });
     },
   });
   // Actions that remove something, or that grant all rights, require a confirmation.
-  const start = (next: Asked): void => (next.action === 'link' || next.action === 'enable' ? act.mutate(next) : setAsked(next));
+  const start = (next: PendingAction): void => (next.action === 'link' || next.action === 'enable' ? act.mutate(next) : setPending(next));
   return (
     <>
       <PageHeader
@@ -100,15 +100,15 @@ export default function Users() {
           }}
         />
       )}
-      {asked !== undefined && (
-        <Confirm asked={asked} busy={act.isPending} onClose={() => setAsked(undefined)} onConfirm={() => act.mutate(asked)} />
+      {pending !== undefined && (
+        <Confirm pending={pending} busy={act.isPending} onClose={() => setPending(undefined)} onConfirm={() => act.mutate(pending)} />
       )}
       {link !== undefined && <LinkDialog {...link} onClose={() => setLink(undefined)} />}
     </>
   );
 }
 
-function UserTable({ users, onAct }: { users: readonly OperatorUser[]; onAct: (asked: Asked) => void }) {
+function UserTable({ users, onAct }: { users: readonly OperatorUser[]; onAct: (pending: PendingAction) => void }) {
   const t = useText(usersText);
   const { user: self } = useMe();
   return (
@@ -168,12 +168,12 @@ function UserTable({ users, onAct }: { users: readonly OperatorUser[]; onAct: (a
 }
 
 function Confirm({
-  asked: { user, action },
+  pending: { user, action },
   busy,
   onClose,
   onConfirm,
 }: {
-  asked: Asked;
+  pending: PendingAction;
   busy: boolean;
   onClose: () => void;
   onConfirm: () => void;

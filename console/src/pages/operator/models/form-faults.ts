@@ -1,7 +1,7 @@
 // Assigns an error about a field of a nested body to the control of that field. Pure.
 import type { ApiFault } from '../../../i18n/errors.js';
 
-/** The fault at a field below `prefix`, in the words of `word`; and the whole name of the field that has one. */
+/** Returns `at`, the text (by `word`) of the fault at a field below `prefix`; and `shown`, the full name of the field with the fault. */
 export function formFaults(
   error: unknown,
   prefix: string,

@@ -6,7 +6,7 @@ import { priceClasses } from './price-classes.js';
 /** The text of each field. */
 export type Typed = Record<TokenClass, string>;
 
-/** What the form begins with. */
+/** Returns the initial texts of the form. */
 export function typedOf(figures: Figures | undefined): Typed {
   return Object.fromEntries(priceClasses.map((name) => [name, figures?.[name] ?? ''])) as Typed;
 }
@@ -30,7 +30,7 @@ export function figuresOf(typed: Typed): Figures {
   };
 }
 
-/** The texts of one other unit, with a number by which its row is known. */
+/** The texts of one other unit, with a number that identifies its row. */
 export interface TypedUnit {
   readonly row: number;
   readonly unit: string;
@@ -38,7 +38,7 @@ export interface TypedUnit {
   readonly maxPerCall: string;
 }
 
-/** What the rows of other units begin with. */
+/** Returns the initial rows of other units. */
 export function typedUnitsOf(prices: UnitPrices = []): TypedUnit[] {
   return prices.map(({ unit, usd, max_per_call }, row) => ({ row, unit, usd, maxPerCall: String(max_per_call) }));
 }

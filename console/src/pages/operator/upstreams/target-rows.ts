@@ -1,4 +1,4 @@
-// The health of targets as rows: what all processes report about a target, or one of its credentials, in one. Pure.
+// The health of targets as rows, each of which combines the reports of all processes about a target or one of its credentials. Pure.
 import type { RoutedTarget } from '../../../../../gateway/console/schemas/operator/targets.js';
 
 type Health = RoutedTarget['health'][number];
@@ -7,17 +7,17 @@ type Health = RoutedTarget['health'][number];
 export interface TargetRow {
   readonly key: string;
   readonly target: RoutedTarget;
-  /** Null: the target itself. */
+  /** Null for the target itself. */
   readonly credential: string | null;
   /** The worst state in any process; `unknown` until a process has called it. */
   readonly state: Health['state'] | 'drained' | 'unknown';
-  /** The processes in that state, and all that report. */
+  /** The number of processes in that state, and of all processes that report. */
   readonly processes: { readonly affected: number; readonly all: number };
   /** From the process that stays in that state the longest. */
   readonly worst: Health | undefined;
   readonly calls: number;
   readonly failures: number;
-  /** The mean of the processes. */
+  /** The mean over the processes. */
   readonly latencyMs: number | null;
 }
 

@@ -12,13 +12,13 @@ import { toast } from '../../../ui/toast.js';
 import { When } from '../../../ui/values.js';
 import { CredentialDialog } from './lazy-upstream-dialogs.js';
 
-type Asked = { readonly what: 'rotate' | 'remove'; readonly name: string };
+type PendingAction = { readonly what: 'rotate' | 'remove'; readonly name: string };
 
 export function UpstreamCredentials({ upstream: { id, credentials } }: { upstream: Upstream }) {
   const t = useText(targetsText);
   const client = useQueryClient();
-  const [asked, setAsked] = useState<Asked>();
-  const close = (): void => setAsked(undefined);
+  const [pending, setPending] = useState<PendingAction>();
+  const close = (): void => setPending(undefined);
   const remove = useMutation({
     mutationFn: (name: string) => deleteCredential(id, name),
     onSuccess: async () => {
@@ -50,21 +50,21 @@ export function UpstreamCredentials({ upstream: { id, credentials } }: { upstrea
               <ActionMenu
                 label={t.actionsOfCredential({ name })}
                 actions={[
-                  { label: t.rotate, onSelect: () => setAsked({ what: 'rotate', name }) },
-                  { label: t.remove, danger: true, onSelect: () => setAsked({ what: 'remove', name }) },
+                  { label: t.rotate, onSelect: () => setPending({ what: 'rotate', name }) },
+                  { label: t.remove, danger: true, onSelect: () => setPending({ what: 'remove', name }) },
                 ]}
               />
             ),
           },
         ]}
       />
-      {asked?.what === 'rotate' && <CredentialDialog upstreamId={id} name={asked.name} onClose={close} />}
+      {pending?.what === 'rotate' && <CredentialDialog upstreamId={id} name={pending.name} onClose={close} />}
       <ConfirmDialog
-        open={asked?.what === 'remove'}
+        open={pending?.what === 'remove'}
         onClose={close}
-        onConfirm={() => asked !== undefined && remove.mutate(asked.name)}
+        onConfirm={() => pending !== undefined && remove.mutate(pending.name)}
         busy={remove.isPending}
-        title={t.removeTitle({ name: asked?.name ?? '' })}
+        title={t.removeTitle({ name: pending?.name ?? '' })}
         description={t.removeText}
         confirm={t.remove}
       >

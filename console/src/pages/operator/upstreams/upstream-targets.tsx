@@ -1,4 +1,4 @@
-// The targets of an upstream with their health in all processes, and what the operator decides about them.
+// The targets of an upstream with their health in all processes, and the actions with which operators drain or eject them.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { catalogKeys, listTargets, overrideTarget, type OverrideMode } from '../../../api/operator-catalog.js';
@@ -20,7 +20,7 @@ const refreshMs = 5000;
 /** Processes report the targets in service only while an operator looks, so the first answer may lack them. */
 const firstRefreshMs = 1000;
 
-interface Asked {
+interface PendingAction {
   readonly mode: Exclude<OverrideMode, 'return'>;
   readonly row: TargetRow;
 }
@@ -29,7 +29,7 @@ export function UpstreamTargets({ upstreamId }: { upstreamId: string }) {
   const t = useText(targetsText);
   const number = useNumber();
   const client = useQueryClient();
-  const [asked, setAsked] = useState<Asked>();
+  const [pending, setPending] = useState<PendingAction>();
   const query = useQuery({
     queryKey: catalogKeys.targets,
     queryFn: ({ signal }) => listTargets(signal),
@@ -40,7 +40,7 @@ export function UpstreamTargets({ upstreamId }: { upstreamId: string }) {
       overrideTarget(target.upstream_id, target.upstream_model, credential, mode),
     onSuccess: (_target, { mode }) => toast({ drain: t.drainedNow, eject: t.ejectedNow, return: t.returnedNow }[mode]),
     onSettled: async () => {
-      setAsked(undefined);
+      setPending(undefined);
       await client.invalidateQueries({ queryKey: catalogKeys.targets });
     },
   });
@@ -69,8 +69,8 @@ export function UpstreamTargets({ upstreamId }: { upstreamId: string }) {
               <ActionMenu
                 label={t.actionsOf({ model: nameOf(row) })}
                 actions={[
-                  row.state !== 'drained' && { label: t.drain, onSelect: () => setAsked({ mode: 'drain', row }) },
-                  row.state !== 'drained' && { label: t.eject, onSelect: () => setAsked({ mode: 'eject', row }) },
+                  row.state !== 'drained' && { label: t.drain, onSelect: () => setPending({ mode: 'drain', row }) },
+                  row.state !== 'drained' && { label: t.eject, onSelect: () => setPending({ mode: 'eject', row }) },
                   { label: t.return, onSelect: () => decide.mutate({ mode: 'return', row }) },
                 ]}
               />
@@ -80,15 +80,17 @@ export function UpstreamTargets({ upstreamId }: { upstreamId: string }) {
       />
       <FormError error={decide.error} />
       <ConfirmDialog
-        open={asked !== undefined}
-        onClose={() => setAsked(undefined)}
-        onConfirm={() => asked !== undefined && decide.mutate(asked)}
+        open={pending !== undefined}
+        onClose={() => setPending(undefined)}
+        onConfirm={() => pending !== undefined && decide.mutate(pending)}
         busy={decide.isPending}
         title={
-          asked === undefined ? '' : (asked.mode === 'drain' ? t.drainTitle : t.ejectTitle)({ model: nameOf(asked.row), id: upstreamId })
+          pending === undefined
+            ? ''
+            : (pending.mode === 'drain' ? t.drainTitle : t.ejectTitle)({ model: nameOf(pending.row), id: upstreamId })
         }
-        description={asked?.mode === 'eject' ? t.ejectText : t.drainText}
-        confirm={asked?.mode === 'eject' ? t.eject : t.drain}
+        description={pending?.mode === 'eject' ? t.ejectText : t.drainText}
+        confirm={pending?.mode === 'eject' ? t.eject : t.drain}
       />
     </div>
   );

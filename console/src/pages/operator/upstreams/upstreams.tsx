@@ -19,7 +19,7 @@ import { CredentialDialog, TestDialog, UpstreamDialog } from './lazy-upstream-di
 import { UpstreamTargets } from './upstream-targets.js';
 import { TestResult } from './upstream-test.js';
 
-type Asked = 'edit' | 'test' | 'disable' | 'delete' | 'credential';
+type DialogName = 'edit' | 'test' | 'disable' | 'delete' | 'credential';
 
 export default function Upstreams() {
   const t = useText(upstreamsText);
@@ -51,11 +51,11 @@ const builtInLast = (one: Upstream, other: Upstream): number => Number(one.locke
 function UpstreamCard({ upstream }: { upstream: Upstream }) {
   const t = useText(upstreamsText);
   const targets = useText(targetsText);
-  const [asked, setAsked] = useState<Asked>();
-  const change = useEnable(upstream, () => setAsked(undefined));
+  const [dialog, setDialog] = useState<DialogName>();
+  const change = useEnable(upstream, () => setDialog(undefined));
   const { id, enabled, locked, models } = upstream;
   const offered = models.filter(({ retired }) => !retired);
-  const close = (): void => setAsked(undefined);
+  const close = (): void => setDialog(undefined);
   return (
     <Card>
       <section aria-label={id}>
@@ -72,19 +72,19 @@ function UpstreamCard({ upstream }: { upstream: Upstream }) {
             {locked !== null && <Badge>{locked === 'built_in' ? t.builtIn : t.fromEnvironment}</Badge>}
           </div>
           <div className="flex flex-wrap gap-2">
-            <Button onClick={() => setAsked('test')}>{t.test}</Button>
+            <Button onClick={() => setDialog('test')}>{t.test}</Button>
             {locked === null && (
               <>
-                <Button onClick={() => setAsked('edit')}>{t.edit}</Button>
+                <Button onClick={() => setDialog('edit')}>{t.edit}</Button>
                 <ActionMenu
                   label={t.actionsOf({ id })}
                   actions={[
-                    { label: targets.addCredential, onSelect: () => setAsked('credential') },
+                    { label: targets.addCredential, onSelect: () => setDialog('credential') },
                     {
                       label: enabled ? t.disable : t.enable,
-                      onSelect: () => (enabled && offered.length > 0 ? setAsked('disable') : change.mutate()),
+                      onSelect: () => (enabled && offered.length > 0 ? setDialog('disable') : change.mutate()),
                     },
-                    { label: t.remove, danger: true, onSelect: () => setAsked('delete') },
+                    { label: t.remove, danger: true, onSelect: () => setDialog('delete') },
                   ]}
                 />
               </>
@@ -102,11 +102,11 @@ function UpstreamCard({ upstream }: { upstream: Upstream }) {
         <UpstreamTargets upstreamId={id} />
         <TestResult test={upstream.last_test} />
       </section>
-      {asked === 'test' && <TestDialog upstream={upstream} onClose={close} />}
-      {asked === 'credential' && <CredentialDialog upstreamId={id} onClose={close} />}
-      {asked === 'edit' && <UpstreamDialog upstream={upstream} onClose={close} />}
+      {dialog === 'test' && <TestDialog upstream={upstream} onClose={close} />}
+      {dialog === 'credential' && <CredentialDialog upstreamId={id} onClose={close} />}
+      {dialog === 'edit' && <UpstreamDialog upstream={upstream} onClose={close} />}
       <ConfirmDialog
-        open={asked === 'disable'}
+        open={dialog === 'disable'}
         onClose={close}
         onConfirm={() => change.mutate()}
         busy={change.isPending}
@@ -114,7 +114,7 @@ function UpstreamCard({ upstream }: { upstream: Upstream }) {
         description={t.disableText({ count: offered.length })}
         confirm={t.disable}
       />
-      <Delete upstream={upstream} used={offered.map((model) => model.id)} open={asked === 'delete'} onClose={close} />
+      <Delete upstream={upstream} used={offered.map((model) => model.id)} open={dialog === 'delete'} onClose={close} />
     </Card>
   );
 }

@@ -22,7 +22,7 @@ const units = [
 ] as const;
 export type DurationUnit = (typeof units)[number][0];
 
-/** What the reader's language and the page contribute. */
+/** The texts and formatters that depend on the user's language and on the page. */
 export interface DetailWords {
   /** The names of fields and the words of values (i18n/audit-fields.ts). */
   readonly words: Readonly<Record<string, string>>;
@@ -30,11 +30,11 @@ export interface DetailWords {
   readonly time: (instant: string) => string;
   /** Formats a duration. */
   readonly duration: (count: number, unit: DurationUnit) => string;
-  /** Returns the name of what has this id. */
+  /** Returns the name of the object with this id. */
   readonly nameOf: (id: string) => string | undefined;
 }
 
-/** For example the role `developer`, and the state `active → disabled`; what is said already, and fields of new objects without a value, are left out. */
+/** Returns, for example, the role `developer`, or the state `active → disabled`. Leaves out the value `said`, and fields of new objects without a value. */
 export function detailParts(
   detail: Readonly<Record<string, unknown>>,
   said: string,

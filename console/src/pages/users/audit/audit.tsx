@@ -80,7 +80,7 @@ function Entries({ account }: { account: AccountInUse }) {
     ...(keys.data?.data ?? []).map(({ id, name }) => [id, t.actorKey({ name })] as const),
     ['operator', t.actorOperator],
   ]);
-  // Former members, and operators who are no members.
+  // Former members, and operators who are not members.
   for (const { actor_user_id: id, actor: name } of rows ?? []) if (id !== null && !actors.has(id)) actors.set(id, name ?? id);
   if (!actors.has(actor)) actors.set(actor, actor);
   return (

@@ -6,7 +6,7 @@ import { auditFields } from '../../../i18n/audit-fields.js';
 import { useLanguage, useText } from '../../../i18n/text.js';
 import { detailParts, type DurationUnit } from './audit-detail.js';
 
-/** `said`: what another column says already. `nameOf`: what has an id, where the page knows it. */
+/** `said`: the value that another column shows already. `nameOf` returns the name of the object with an id, if the page knows it. */
 export function DetailList({
   detail,
   said = '',

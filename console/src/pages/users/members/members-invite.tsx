@@ -9,7 +9,7 @@ import { membersText } from '../../../i18n/members.js';
 import { useText } from '../../../i18n/text.js';
 import type { AccountInUse } from '../../../session/account.js';
 import { queryClient } from '../../../session/queries.js';
-import { useStaying } from '../../../session/staying.js';
+import { useLeaveGuard } from '../../../session/leave-guard.js';
 import { Button } from '../../../ui/button.js';
 import { CopyButton } from '../../../ui/copy.js';
 import { Dialog, FormDialog } from '../../../ui/dialog.js';
@@ -63,7 +63,7 @@ function LinkDialog({
   const time = useTime();
   const source = useRef<HTMLElement>(null);
   const [isCopied, setCopied] = useState(false);
-  useStaying(!isCopied);
+  useLeaveGuard(!isCopied);
   return (
     <Dialog
       sticky

@@ -1,5 +1,5 @@
 // An invitation to an account: a new user chooses a name and a password, an existing user signs in. The page does not know which of them
-// it shows itself to, because the link does not prove whose address it is.
+// opened it, because the link does not prove who owns the address.
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
@@ -16,7 +16,7 @@ import { Form } from '../../../ui/form.js';
 import { Empty, PageHeader } from '../../../ui/layout.js';
 import { fieldError, Notice } from '../../../ui/notice.js';
 import { Fetched } from '../../../ui/query.js';
-import { arrive, tokenOfAddress } from './arrive.js';
+import { enterConsole, tokenOfAddress } from './enter-console.js';
 import { SignInFault } from './fault.js';
 import { SecondStep } from '../../security/second-step.js';
 import { useSignInOptions } from './sign-in-options.js';
@@ -68,9 +68,9 @@ function Acceptance({ token, invitation }: { token: string; invitation: OfferedI
   const [password, setPassword] = useState('');
   const accept = useMutation({
     mutationFn: acceptInvitation,
-    async onSuccess(asked) {
-      if (asked !== undefined) return setChallenge(asked.second_factor);
-      await arrive();
+    async onSuccess(answer) {
+      if (answer !== undefined) return setChallenge(answer.second_factor);
+      await enterConsole();
       return go(accountPath(invitation.account_id, '/'), { replace: true });
     },
     onError: () => setPassword(''),

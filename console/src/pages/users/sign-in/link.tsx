@@ -10,7 +10,7 @@ import { useMeQuery } from '../../../session/account.js';
 import { Button, ButtonLink } from '../../../ui/button.js';
 import { Empty, PageHeader } from '../../../ui/layout.js';
 import { Notice } from '../../../ui/notice.js';
-import { arrive, tokenOfAddress } from './arrive.js';
+import { enterConsole, tokenOfAddress } from './enter-console.js';
 import { SignInFault } from './fault.js';
 import { SecondStep } from '../../security/second-step.js';
 
@@ -21,13 +21,13 @@ export default function LinkPage() {
   const [, go] = useLocation();
   const [challenge, setChallenge] = useState<SecondFactorChallenge>();
   const finish = async (): Promise<void> => {
-    await arrive();
+    await enterConsole();
     // Replaces this page in the history, so that Back does not lead to a used link.
     go('/?welcome', { replace: true });
   };
   const enter = useMutation({
     mutationFn: signInByLink,
-    onSuccess: (asked) => (asked === undefined ? finish() : setChallenge(asked.second_factor)),
+    onSuccess: (answer) => (answer === undefined ? finish() : setChallenge(answer.second_factor)),
   });
   if (challenge !== undefined) return <SecondStep challenge={challenge} onDone={finish} onBack={() => go('/sign-in', { replace: true })} />;
   if (token === undefined) {

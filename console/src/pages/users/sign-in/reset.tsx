@@ -12,7 +12,7 @@ import { Form } from '../../../ui/form.js';
 import { Empty, PageHeader } from '../../../ui/layout.js';
 import { fieldError } from '../../../ui/notice.js';
 import { toast } from '../../../ui/toast.js';
-import { arrive, tokenOfAddress } from './arrive.js';
+import { enterConsole, tokenOfAddress } from './enter-console.js';
 import { SignInFault } from './fault.js';
 import { SecondStep } from '../../security/second-step.js';
 
@@ -24,9 +24,9 @@ export default function Reset() {
   const [challenge, setChallenge] = useState<SecondFactorChallenge>();
   const set = useMutation({
     mutationFn: (whole: string) => resetPassword({ token: whole, new_password: password }),
-    async onSuccess(asked) {
-      if (asked !== undefined) return setChallenge(asked.second_factor);
-      await arrive();
+    async onSuccess(answer) {
+      if (answer !== undefined) return setChallenge(answer.second_factor);
+      await enterConsole();
       toast(t.done);
       // Replaces this page in the history, so that Back does not lead to a used link.
       return go('/', { replace: true });

@@ -15,7 +15,7 @@ import { Form } from '../../../ui/form.js';
 import { PageHeader } from '../../../ui/layout.js';
 import { fieldError, Notice } from '../../../ui/notice.js';
 import { canUsePasskeys, isPasskeyError, usePasskey } from '../../security/passkey.js';
-import { arrive, pageOf } from './arrive.js';
+import { enterConsole, pageOf } from './enter-console.js';
 import { SignInFault } from './fault.js';
 import { SecondStep } from '../../security/second-step.js';
 import { useSignInOptions } from './sign-in-options.js';
@@ -37,18 +37,18 @@ export default function SignIn() {
   const finish = async (): Promise<void> => {
     // The page below shows itself again, with data that are fetched again.
     if (isInPlace) return queryClient.invalidateQueries();
-    await arrive();
+    await enterConsole();
     go(next, { replace: true });
   };
   const enter = useMutation({
     mutationFn: signIn,
-    onSuccess: (asked) => (asked === undefined ? finish() : setChallenge(asked.second_factor)),
+    onSuccess: (answer) => (answer === undefined ? finish() : setChallenge(answer.second_factor)),
     onError: () => setPassword(''),
   });
   const enterByPasskey = useMutation({
     async mutationFn() {
-      const { second_factor: asked } = await beginPasskeySignIn();
-      await finishSignIn({ token: asked.token, passkey: await usePasskey(asked.passkey!) });
+      const { second_factor: answer } = await beginPasskeySignIn();
+      await finishSignIn({ token: answer.token, passkey: await usePasskey(answer.passkey!) });
     },
     onSuccess: finish,
   });

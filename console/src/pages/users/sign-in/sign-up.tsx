@@ -12,7 +12,7 @@ import { Form } from '../../../ui/form.js';
 import { Empty, PageHeader } from '../../../ui/layout.js';
 import { fieldError, Notice } from '../../../ui/notice.js';
 import { Fetched } from '../../../ui/query.js';
-import { arrive } from './arrive.js';
+import { enterConsole } from './enter-console.js';
 import { SignInFault } from './fault.js';
 import { useSignInOptions } from './sign-in-options.js';
 
@@ -39,7 +39,7 @@ export default function SignUp() {
   );
 }
 
-/** What the mailed link opens. The password shows that the user who opens it is the one who signed up. */
+/** The page that the emailed link opens. The password shows that the user who opens it is the one who signed up. */
 function Finish({ token }: { token: string }) {
   const t = useText(signInText);
   const [, go] = useLocation();
@@ -47,7 +47,7 @@ function Finish({ token }: { token: string }) {
   const finish = useMutation({
     mutationFn: finishSignUp,
     async onSuccess() {
-      await arrive();
+      await enterConsole();
       go('/', { replace: true });
     },
   });
@@ -84,7 +84,7 @@ function SignUpForm() {
     mutationFn: signUp,
     async onSuccess({ account_id: accountId }) {
       if (accountId === null) return;
-      await arrive();
+      await enterConsole();
       go('/', { replace: true });
     },
   });

@@ -1,9 +1,9 @@
-// What happens after sign-in: the previous user's data are dropped, and the user continues to the requested page.
+// Finishes a sign-in: drops the previous user's data, and takes the user to the requested page.
 import type { Me } from '../../../api/session.js';
 import { fetchMe, forgetUser, meKey, queryClient } from '../../../session/queries.js';
 
 /** Drops what was fetched for the previous user, and queries the new user. */
-export async function arrive(): Promise<Me | null> {
+export async function enterConsole(): Promise<Me | null> {
   forgetUser();
   return queryClient.fetchQuery({ queryKey: meKey, queryFn: fetchMe });
 }

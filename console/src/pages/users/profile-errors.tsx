@@ -12,7 +12,7 @@ import { waitMinutes } from './sign-in/fault.js';
 export const isWrongPassword = (error: unknown): boolean => error instanceof ApiError && error.code === 'sign_in_refused';
 
 /** Errors that are not shown at a field. If the user must authenticate again first, they are asked to, and `onRepeat` makes the change again. */
-export function OwnFault({ error, fields, onRepeat }: { error: unknown; fields: readonly string[]; onRepeat: () => void }) {
+export function ProfileError({ error, fields, onRepeat }: { error: unknown; fields: readonly string[]; onRepeat: () => void }) {
   const t = useText(settingsText);
   /** The error after which the user did not authenticate. */
   const [closed, setClosed] = useState<unknown>();
