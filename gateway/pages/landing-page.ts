@@ -3,7 +3,7 @@ import type { CatalogModel } from '../formats/models-schema.js';
 import { isOfSandbox } from './catalog/catalog-page.js';
 import { readCatalogQuery, selectModels } from './catalog/catalog-query.js';
 import { html } from './html.js';
-import type { Speech } from './language.js';
+import type { PageLanguage } from './language.js';
 import { page, type Place } from './page.js';
 import { chatSamples, choices } from './samples.js';
 import { textsOf } from './texts.js';
@@ -33,13 +33,13 @@ export function sampleModel(models: readonly CatalogModel[]): CatalogModel | und
 export function landingPage({
   models,
   place,
-  speech,
+  pageLanguage,
 }: {
   models: readonly CatalogModel[] | undefined;
   place: Place;
-  speech: Speech;
+  pageLanguage: PageLanguage;
 }): string {
-  const t = textsOf(speech.language);
+  const t = textsOf(pageLanguage.language);
   const { root, site } = place;
   const figure = (value: string, label: string, to: string) =>
     html`<div>
@@ -50,7 +50,7 @@ export function landingPage({
     title: t.landingTitle,
     description: t.landingLead,
     place,
-    speech,
+    pageLanguage,
     content: html`<div class="hero">
         <h1>${t.landingHeading}</h1>
         <p class="lead">${t.landingLead}</p>
@@ -60,7 +60,7 @@ export function landingPage({
         </p>
       </div>
       <dl class="cards figures">
-        ${models === undefined ? '' : figure(count(models.filter(({ available }) => available).length), t.modelsCallable, `models${speech.suffix}`)}${figure(count(measuredCallsPerSecond), t.callsPerSecond, 'docs/capacity')}${figure('$0.000000001', t.exactness, 'docs/charging')}
+        ${models === undefined ? '' : figure(count(models.filter(({ available }) => available).length), t.modelsCallable, `models${pageLanguage.suffix}`)}${figure(count(measuredCallsPerSecond), t.callsPerSecond, 'docs/capacity')}${figure('$0.000000001', t.exactness, 'docs/charging')}
       </dl>
       <h2>${t.firstCall}</h2>
       <p>${t.firstCallLead}</p>

@@ -15,7 +15,7 @@ export function readLanguage(query: Query): Language | undefined {
 }
 
 /** The language of a page, and the link to the other one. */
-export interface Speech {
+export interface PageLanguage {
   readonly language: Language;
   /** The suffix of links to other pages, which keeps a chosen language: empty, or `?lang=…`. */
   readonly suffix: string;
@@ -23,8 +23,8 @@ export interface Speech {
   readonly otherHref: string;
 }
 
-/** Returns the speech of a page at an address with this query. `preferred` is the browser's preference among `languages`. */
-export function speechOf(query: Query, preferred: Language): Speech {
+/** Returns the language of a page at an address with this query. `preferred` is the browser's preference among `languages`. */
+export function pageLanguageOf(query: Query, preferred: Language): PageLanguage {
   const chosen = readLanguage(query);
   const language = chosen ?? preferred;
   const params = new URLSearchParams();

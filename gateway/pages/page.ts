@@ -1,6 +1,6 @@
 // The frame of every public page: head, header and footer. Every page is complete without scripts; those of the console's build add convenience.
 import { type Html, html } from './html.js';
-import { languages, type Speech } from './language.js';
+import { languages, type PageLanguage } from './language.js';
 import { styleElement } from './style.js';
 import { type Texts, textsOf } from './texts.js';
 
@@ -16,13 +16,13 @@ export interface Place {
   readonly isUnlisted?: boolean;
 }
 
-/** Returns a whole page. Without `speech` it is in English only. */
-export function page(options: { title: string; description: string; place: Place; content: Html; speech?: Speech }): string {
-  const { title, description, place, content, speech } = options;
+/** Returns a whole page. Without `pageLanguage` it is in English only. */
+export function page(options: { title: string; description: string; place: Place; content: Html; pageLanguage?: PageLanguage }): string {
+  const { title, description, place, content, pageLanguage } = options;
   const { root } = place;
-  const language = speech?.language ?? 'en';
+  const language = pageLanguage?.language ?? 'en';
   const t = textsOf(language);
-  const suffix = speech?.suffix ?? '';
+  const suffix = pageLanguage?.suffix ?? '';
   const link = (to: string, text: string): Html => {
     const isHere = place.path === to || place.path.startsWith(`${to}/`);
     return html`<a href="${root}${to}${to === 'docs' ? '' : suffix}" ${isHere ? html` aria-current="true"` : ''}>${text}</a>`;
@@ -47,7 +47,7 @@ export function page(options: { title: string; description: string; place: Place
             <a class="brand" href="${root}${suffix}"
               ><img src="${root}console/icon.svg" alt="" width="24" height="24" /><span>Tollgate</span></a
             >${link('models', t.models)}${link('docs', t.docs)}<a href="${root}console/">${t.console}</a
-            >${speech === undefined ? '' : otherLanguage(speech, t)}
+            >${pageLanguage === undefined ? '' : otherLanguage(pageLanguage, t)}
           </nav>
         </header>
         <main id="main-content" tabindex="-1">${content}</main>
@@ -57,12 +57,14 @@ export function page(options: { title: string; description: string; place: Place
 }
 
 /** Returns what link previews and search engines read. */
-function addresses(options: { title: string; description: string; place: Place; speech?: Speech }): Html {
-  const { title, description, place, speech } = options;
+function addresses(options: { title: string; description: string; place: Place; pageLanguage?: PageLanguage }): Html {
+  const { title, description, place, pageLanguage } = options;
   const address = `${place.site}/${place.path}`;
-  const chosen = speech === undefined || speech.suffix === '' ? address : `${address}${speech.suffix}`;
+  const chosen = pageLanguage === undefined || pageLanguage.suffix === '' ? address : `${address}${pageLanguage.suffix}`;
   const translations =
-    speech === undefined ? '' : languages.map((each) => html`<link rel="alternate" hreflang="${each}" href="${address}?lang=${each}" />`);
+    pageLanguage === undefined
+      ? ''
+      : languages.map((each) => html`<link rel="alternate" hreflang="${each}" href="${address}?lang=${each}" />`);
   return html`<link rel="canonical" href="${chosen}" />${translations}
     <meta property="og:type" content="website" />
     <meta property="og:site_name" content="Tollgate" />
@@ -73,7 +75,7 @@ function addresses(options: { title: string; description: string; place: Place; 
     <meta name="twitter:card" content="summary_large_image" />`;
 }
 
-function otherLanguage({ language, otherHref }: Speech, t: Texts): Html {
+function otherLanguage({ language, otherHref }: PageLanguage, t: Texts): Html {
   const other = languages.find((each) => each !== language)!;
   return html`<a class="other" rel="nofollow" lang="${other}" hreflang="${other}" href="${otherHref}">${t.otherLanguage}</a>`;
 }

@@ -14,7 +14,7 @@ import { comparePage } from './catalog/compare-page.js';
 import { estimate, readSize, sizeDefault } from './catalog/estimate.js';
 import { robotsTxt } from './crawlers.js';
 import { html } from './html.js';
-import { speechOf } from './language.js';
+import { pageLanguageOf } from './language.js';
 import { measuredCallsPerSecond, sampleModel } from './landing-page.js';
 import { page } from './page.js';
 import { colours, contentSecurityPolicy } from './style.js';
@@ -82,7 +82,7 @@ describe('a comparison', () => {
     const text = comparePage({
       models: [priced('a', '3', '0.34125'), priced('b', '0.0855', '10')],
       place: { root: './', site: 'https://ai.example.com', path: 'models' },
-      speech: speechOf({}, 'en'),
+      pageLanguage: pageLanguageOf({}, 'en'),
     }).replaceAll(/<[^>]*>|\s/g, '');
     expect(text).toContain('$3.0000$0.0855');
     expect(text).toContain('$0.34125$10.00000');
@@ -151,14 +151,14 @@ describe('the calculator', () => {
 
 describe('the language of a page', () => {
   it('is the one in its address, which links keep, otherwise the browser’s', () => {
-    expect(speechOf({ q: 'a b', with: ['tools', 'image'] }, 'zh-CN')).toEqual({
+    expect(pageLanguageOf({ q: 'a b', with: ['tools', 'image'] }, 'zh-CN')).toEqual({
       language: 'zh-CN',
       suffix: '',
       otherHref: '?q=a+b&with=tools&with=image&lang=en',
     });
-    expect(speechOf({ lang: 'zh-CN' }, 'en')).toEqual({ language: 'zh-CN', suffix: '?lang=zh-CN', otherHref: '?lang=en' });
+    expect(pageLanguageOf({ lang: 'zh-CN' }, 'en')).toEqual({ language: 'zh-CN', suffix: '?lang=zh-CN', otherHref: '?lang=en' });
     for (const lang of ['', 'fr', '"><script>', ['fr', 'en']])
-      expect(speechOf({ lang }, 'en')).toMatchObject({ language: 'en', suffix: '' });
+      expect(pageLanguageOf({ lang }, 'en')).toMatchObject({ language: 'en', suffix: '' });
   });
 });
 

@@ -168,7 +168,7 @@ const en = {
   catalogAwayTitle: 'The models cannot be shown now',
   catalogAwayText: 'This gateway is waiting for the catalog. That usually takes a few seconds.',
   tryAgain: 'Try again',
-  historyAway: 'The price history cannot be shown now.',
+  historyUnavailable: 'The price history cannot be shown now.',
 
   missingTitle: 'Page not found',
   missingText: 'There is no page at this address.',
@@ -338,7 +338,7 @@ const zh: Texts = {
   catalogAwayTitle: '暂时无法显示模型',
   catalogAwayText: '此网关正在等待模型目录，通常只需几秒钟。',
   tryAgain: '重试',
-  historyAway: '暂时无法显示价格历史。',
+  historyUnavailable: '暂时无法显示价格历史。',
 
   missingTitle: '页面不存在',
   missingText: '此地址没有页面。',

@@ -18,7 +18,7 @@ import { robotsTxt, sitemapXml } from '../pages/crawlers.js';
 import { readSize } from '../pages/catalog/estimate.js';
 import { landingPage } from '../pages/landing-page.js';
 import { missingPage } from '../pages/missing-page.js';
-import { languages, type Speech, speechOf } from '../pages/language.js';
+import { languages, type PageLanguage, pageLanguageOf } from '../pages/language.js';
 import { modelPage, unknownModelPage } from '../pages/catalog/model-page.js';
 import type { Place } from '../pages/page.js';
 import { contentSecurityPolicy } from '../pages/style.js';
@@ -46,27 +46,27 @@ export function unlessApi(page: Middleware): Middleware {
   };
 }
 
-/** Returns the landing page, or leads to the console: signed-in users, and everybody if the operator switched the page off. */
+/** Returns the landing page, or redirects to the console: signed-in users, and all users if the operator switched the page off. */
 export function landingHtml(deps: PageDeps): Middleware {
   return async (ctx: Context) => {
     ctx.vary('cookie');
     if (!deps.config.landingPage || hasSessionCookie(ctx)) return ctx.redirect('console/');
     const models = deps.models.canList() ? publicCatalog(deps) : undefined;
-    sendPage(ctx, landingPage({ models, place: placeOf(ctx, deps.config), speech: speechFor(ctx) }));
+    sendPage(ctx, landingPage({ models, place: placeOf(ctx, deps.config), pageLanguage: pageLanguageFor(ctx) }));
   };
 }
 
 /** Returns the catalog as a page, or a comparison of the models that the address names. */
 export function catalogHtml(deps: PageDeps): Middleware {
   return async (ctx: Context) => {
-    const [place, speech] = [placeOf(ctx, deps.config), speechFor(ctx)];
-    if (!deps.models.canList()) return sendUnavailable(ctx, place, speech);
+    const [place, pageLanguage] = [placeOf(ctx, deps.config), pageLanguageFor(ctx)];
+    if (!deps.models.canList()) return sendUnavailable(ctx, place, pageLanguage);
     const all = publicCatalog(deps);
     const compared = new Set([ctx.query['compare'] ?? []].flat().slice(0, comparedMax));
     const models = all.filter(({ id }) => compared.has(id));
-    if (models.length > 0) return sendPage(ctx, comparePage({ models, place: { ...place, isUnlisted: true }, speech }));
+    if (models.length > 0) return sendPage(ctx, comparePage({ models, place: { ...place, isUnlisted: true }, pageLanguage }));
     const query = readCatalogQuery(ctx.query);
-    sendPage(ctx, catalogPage({ all, shown: selectModels(all, query), query, place, speech }));
+    sendPage(ctx, catalogPage({ all, shown: selectModels(all, query), query, place, pageLanguage }));
   };
 }
 
@@ -85,7 +85,7 @@ export function modelHtml(deps: PageDeps): Middleware {
   return async (ctx: Context) => {
     const name = String(ctx['params'].id);
     const place = placeOf(ctx, deps.config);
-    if (!deps.models.canList()) return sendUnavailable(ctx, place, speechFor(ctx));
+    if (!deps.models.canList()) return sendUnavailable(ctx, place, pageLanguageFor(ctx));
     let id: string | undefined;
     try {
       ({ id } = deps.models.find(name));
@@ -95,7 +95,7 @@ export function modelHtml(deps: PageDeps): Middleware {
     const model = publicCatalog(deps, await deps.performance.read()).find((each) => each.id === id);
     if (model === undefined) {
       ctx.status = 404;
-      return sendPage(ctx, unknownModelPage(name.slice(0, 200), { ...place, isUnlisted: true }, speechFor(ctx)));
+      return sendPage(ctx, unknownModelPage(name.slice(0, 200), { ...place, isUnlisted: true }, pageLanguageFor(ctx)));
     }
     sendPage(
       ctx,
@@ -106,7 +106,7 @@ export function modelHtml(deps: PageDeps): Middleware {
         // An alias leads to the page, whose address is that of the id.
         place: { ...place, path: modelAddress('', model.id) },
         nowMs: deps.clock.nowMs(),
-        speech: speechFor(ctx),
+        pageLanguage: pageLanguageFor(ctx),
       }),
     );
   };
@@ -116,7 +116,7 @@ export function modelHtml(deps: PageDeps): Middleware {
 export function missingHtml({ config }: Pick<PageDeps, 'config'>): Middleware {
   return async (ctx: Context) => {
     ctx.status = 404;
-    sendPage(ctx, missingPage({ ...placeOf(ctx, config), isUnlisted: true }, speechFor(ctx)));
+    sendPage(ctx, missingPage({ ...placeOf(ctx, config), isUnlisted: true }, pageLanguageFor(ctx)));
   };
 }
 
@@ -126,7 +126,7 @@ export function publicCatalog({ models, config }: Pick<PageDeps, 'models' | 'con
   return config.catalogSandbox ? all : all.filter((model) => !isOfSandbox(model));
 }
 
-/** Returns robots.txt and sitemap.xml. `docPaths` are the pages of the docs that everybody may read. */
+/** Returns robots.txt and sitemap.xml. `docPaths` are the public pages of the docs. */
 export function crawlerFiles(deps: PageDeps, docPaths: () => readonly string[]): { robots: Middleware; sitemap: Middleware } {
   return {
     robots: async (ctx: Context) => {
@@ -152,9 +152,9 @@ async function priceHistory(modelId: string, { peers, config, log }: PageDeps): 
 }
 
 /** Chooses the language by the address, otherwise by the browser's preference; the Vary header informs caches. */
-function speechFor(ctx: Context): Speech {
+function pageLanguageFor(ctx: Context): PageLanguage {
   ctx.vary('accept-language');
-  return speechOf(ctx.query, languages.find((language) => language === ctx.acceptsLanguages([...languages])) ?? languages[0]!);
+  return pageLanguageOf(ctx.query, languages.find((language) => language === ctx.acceptsLanguages([...languages])) ?? languages[0]!);
 }
 
 /** Returns where a page is, by the address of its request. */
@@ -170,9 +170,9 @@ function placeOf(ctx: Context, config: Pick<GatewayConfig, 'publicUrl'>): Place 
 const waitSeconds = 5;
 
 /** Sends a page that says so while models cannot be listed yet: every model would seem not to exist or not to be served. */
-function sendUnavailable(ctx: Context, place: Place, speech: Speech): void {
+function sendUnavailable(ctx: Context, place: Place, pageLanguage: PageLanguage): void {
   ctx.status = 503;
-  sendPage(ctx, unavailablePage({ ...place, isUnlisted: true }, speech));
+  sendPage(ctx, unavailablePage({ ...place, isUnlisted: true }, pageLanguage));
   ctx.set({ 'retry-after': String(waitSeconds), 'cache-control': 'no-store' });
 }
 

@@ -2,7 +2,7 @@
 import type { CatalogModel } from '../../formats/models-schema.js';
 import { type CatalogQuery, type Order, sorts, writeCatalogQuery, writeSort } from './catalog-query.js';
 import { type Html, html } from '../html.js';
-import type { Speech } from '../language.js';
+import type { PageLanguage } from '../language.js';
 import { page, type Place } from '../page.js';
 import { type Texts, textsOf } from '../texts.js';
 import { count, digitsOf, featureName, unitName, usd } from '../words.js';
@@ -13,12 +13,12 @@ export function catalogPage(options: {
   shown: readonly CatalogModel[];
   query: CatalogQuery;
   place: Place;
-  speech: Speech;
+  pageLanguage: PageLanguage;
 }): string {
-  const { all, shown, query, place, speech } = options;
+  const { all, shown, query, place, pageLanguage } = options;
   const { root } = place;
-  const t = textsOf(speech.language);
-  const link = { root, suffix: speech.suffix };
+  const t = textsOf(pageLanguage.language);
+  const link = { root, suffix: pageLanguage.suffix };
   const ofSandbox = shown.filter(isOfSandbox);
   const others = shown.filter((model) => !isOfSandbox(model));
   const groups: [title: string | undefined, lead: string, models: readonly CatalogModel[]][] = [
@@ -30,7 +30,7 @@ export function catalogPage(options: {
     title: `${t.catalogTitle} · Tollgate`,
     description: t.catalogDescription,
     place,
-    speech,
+    pageLanguage,
     content: html`<h1>${t.models}</h1>
       <p class="lead">${t.catalogLead} <code>model</code> ${t.catalogLeadEnd}</p>
       ${filters(all, query, t)}
@@ -40,7 +40,7 @@ export function catalogPage(options: {
           <a href="${root}models.json${writeCatalogQuery(query, { language: undefined })}">JSON</a> ·
           <a href="${root}models.csv${writeCatalogQuery(query, { language: undefined })}">CSV</a>
         </p>
-        ${shown.length === 0 ? html`<p>${t.noneFits} <a href="${root}models${speech.suffix}">${t.showAll}</a></p>` : ''}
+        ${shown.length === 0 ? html`<p>${t.noneFits} <a href="${root}models${pageLanguage.suffix}">${t.showAll}</a></p>` : ''}
         ${groups
           .filter(([, , models]) => models.length > 0)
           .map(

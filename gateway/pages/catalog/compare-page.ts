@@ -4,7 +4,7 @@ import type { CatalogModel } from '../../formats/models-schema.js';
 import { modelAddress, tags } from './catalog-page.js';
 import { estimate, sizeDefault } from './estimate.js';
 import { type Html, html } from '../html.js';
-import type { Speech } from '../language.js';
+import type { PageLanguage } from '../language.js';
 import { page, type Place } from '../page.js';
 import { textsOf } from '../texts.js';
 import { count, digitsOf, unitName, usd } from '../words.js';
@@ -13,8 +13,16 @@ import { count, digitsOf, unitName, usd } from '../words.js';
 export const comparedMax = 4;
 
 /** Returns the page. */
-export function comparePage({ models, place, speech }: { models: readonly CatalogModel[]; place: Place; speech: Speech }): string {
-  const t = textsOf(speech.language);
+export function comparePage({
+  models,
+  place,
+  pageLanguage,
+}: {
+  models: readonly CatalogModel[];
+  place: Place;
+  pageLanguage: PageLanguage;
+}): string {
+  const t = textsOf(pageLanguage.language);
   const row = (label: string, value: (model: CatalogModel) => Html | string): Html =>
     html`<tr>
       <th scope="row">${label}</th>
@@ -39,9 +47,9 @@ export function comparePage({ models, place, speech }: { models: readonly Catalo
     title: `${t.compareTitle} · Tollgate`,
     description: t.compareDescription,
     place,
-    speech,
+    pageLanguage,
     content: html`<h1>${t.compareTitle}</h1>
-      <p><a href="${place.root}models${speech.suffix}">${t.allModels}</a></p>
+      <p><a href="${place.root}models${pageLanguage.suffix}">${t.allModels}</a></p>
       <table class="compared">
         <caption>
           ${t.catalogCaption}
@@ -51,7 +59,7 @@ export function comparePage({ models, place, speech }: { models: readonly Catalo
             <td></td>
             ${models.map(
               (model) =>
-                html`<th scope="col"><a href="${modelAddress(place.root, model.id)}${speech.suffix}">${model.display_name}</a></th>`,
+                html`<th scope="col"><a href="${modelAddress(place.root, model.id)}${pageLanguage.suffix}">${model.display_name}</a></th>`,
             )}
           </tr>
         </thead>

@@ -6,7 +6,7 @@ import type { CatalogModel, PerformancePeriodView, UnitPrices } from '../../form
 import { pausedUntil, tags } from './catalog-page.js';
 import { estimate, type Size, sizeDefault, type SizeField, unitField } from './estimate.js';
 import { type Html, html } from '../html.js';
-import type { Speech } from '../language.js';
+import type { PageLanguage } from '../language.js';
 import { page, type Place } from '../page.js';
 import { samples } from '../samples.js';
 import { type Texts, textsOf } from '../texts.js';
@@ -19,17 +19,17 @@ export function modelPage(options: {
   size: Size;
   place: Place;
   nowMs: number;
-  speech: Speech;
+  pageLanguage: PageLanguage;
 }): string {
-  const { model, history, size, place, nowMs, speech } = options;
+  const { model, history, size, place, nowMs, pageLanguage } = options;
   const { root } = place;
-  const t = textsOf(speech.language);
+  const t = textsOf(pageLanguage.language);
   return page({
     title: `${model.display_name} · Tollgate`,
     description:
       model.description === '' ? t.modelDescription(model.display_name) : `${model.description} ${t.modelDescription(model.display_name)}`,
     place,
-    speech,
+    pageLanguage,
     content: html`<h1>${model.display_name}</h1>
       <p>
         <code>${model.id}</code
@@ -54,7 +54,7 @@ export function modelPage(options: {
                 <strong>${usd(formatUsd(estimate(model.usd_per_million_tokens, model.unit_prices, sizeDefault).call))}</strong>
               </p>`
       }
-      ${model.usd_per_million_tokens === null ? '' : calculator(model.usd_per_million_tokens, model.unit_prices, size, speech, t)}
+      ${model.usd_per_million_tokens === null ? '' : calculator(model.usd_per_million_tokens, model.unit_prices, size, pageLanguage, t)}
       ${historyOf(history, nowMs, t)}
       <h2>${t.callIt}</h2>
       <p>${t.keyAdvice}</p>
@@ -63,19 +63,19 @@ export function modelPage(options: {
 }
 
 /** Returns the page for a name that no model has. */
-export function unknownModelPage(name: string, place: Place, speech: Speech): string {
+export function unknownModelPage(name: string, place: Place, pageLanguage: PageLanguage): string {
   const { root } = place;
-  const t = textsOf(speech.language);
-  const search = `?q=${encodeURIComponent(name)}${speech.suffix.replace('?', '&')}`;
+  const t = textsOf(pageLanguage.language);
+  const search = `?q=${encodeURIComponent(name)}${pageLanguage.suffix.replace('?', '&')}`;
   return page({
     title: `${t.unknownTitle} · Tollgate`,
     description: t.unknownDescription,
     place,
-    speech,
+    pageLanguage,
     content: html`<h1>${t.unknownTitle}</h1>
       <p>
         ${t.unknownBefore} <code>${name}</code> ${t.unknownAfter} <a href="${root}models${search}">${t.unknownSearch}</a> ${t.unknownOr}
-        <a href="${root}models${speech.suffix}">${t.unknownAll}</a>${t.unknownEnd}
+        <a href="${root}models${pageLanguage.suffix}">${t.unknownAll}</a>${t.unknownEnd}
       </p>`,
   });
 }
@@ -182,7 +182,7 @@ function unitTable(unitPrices: UnitPrices, t: Texts): Html | string {
   </table>`;
 }
 
-function calculator(prices: Prices, unitPrices: UnitPrices, size: Size, { suffix, language }: Speech, t: Texts): Html {
+function calculator(prices: Prices, unitPrices: UnitPrices, size: Size, { suffix, language }: PageLanguage, t: Texts): Html {
   const { lines, call, all } = estimate(prices, unitPrices, size);
   const digits = digitsOf([...lines.map(({ nanoUsd }) => nanoUsd), call].map(formatUsd));
   const priceDigits = digitsOf(lines.map((line) => line.usd));
@@ -250,7 +250,7 @@ function calculator(prices: Prices, unitPrices: UnitPrices, size: Size, { suffix
 function historyOf(history: readonly PriceVersion[] | undefined, nowMs: number, t: Texts): Html | string {
   if (history === undefined)
     return html`<h2>${t.history}</h2>
-      <p class="soft">${t.historyAway}</p>`;
+      <p class="soft">${t.historyUnavailable}</p>`;
   if (history.length === 0) return '';
   const inForce = history.find((price) => Number(price.effectiveFromMs) <= nowMs);
   const units = [...new Set(history.flatMap((price) => price.units.map(({ unit }) => unit)))];
