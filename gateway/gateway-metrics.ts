@@ -1,4 +1,4 @@
-// What a gateway is occupied with, how current its local copies are, and what its spool holds: read when metrics are collected.
+// Gauges of a gateway's load, the age of its local copies, and the content of its spool: read when metrics are collected.
 import type { Logger } from '#kit/log.js';
 import { gauge, observe } from '#kit/telemetry/metrics.js';
 import type { Spool } from './call/spool/spool.js';

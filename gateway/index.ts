@@ -120,8 +120,8 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
   const { shared, spoolDir } = deps;
   const occupancy = shared?.occupancy ?? localOccupancy();
   const local: LimitStore = shared?.limits ?? new WindowTable(windowMemory(1), 1);
-  const { redisUrl, limitsWithoutRedis: whenAway } = config;
-  const limitStore = redisUrl === undefined ? local : redisLimitStore({ url: redisUrl, whenAway, local, clock, log });
+  const { redisUrl, limitsWithoutRedis: withoutRedis } = config;
+  const limitStore = redisUrl === undefined ? local : redisLimitStore({ url: redisUrl, withoutRedis, local, clock, log });
   const limiter = createLimiter({
     store: limitStore,
     defaults: defaultLimits(config),

@@ -9,14 +9,14 @@ const uint32Max = 4_294_967_295;
 
 /** Records attempts in the list of a call, which checkpoints also read. */
 export class AttemptLog {
-  #askedAfterMs = 0;
+  #startAfterMs = 0;
   #upstreamRequestId = '';
 
   constructor(private readonly attempts: Attempt[]) {}
 
   /** Notes that the targets are called from now on, this long after the start of the call. */
   ask(afterMs: number): void {
-    this.#askedAfterMs = afterMs;
+    this.#startAfterMs = afterMs;
   }
 
   /**
@@ -65,8 +65,8 @@ export class AttemptLog {
     if (this.attempts.length < attemptsMax) this.attempts.push(attempt);
   }
 
-  #offset(sinceAskedMs: number): number {
-    return Math.min(uint32Max, Math.max(0, Math.trunc(this.#askedAfterMs + sinceAskedMs)));
+  #offset(sinceStartMs: number): number {
+    return Math.min(uint32Max, Math.max(0, Math.trunc(this.#startAfterMs + sinceStartMs)));
   }
 }
 

@@ -151,10 +151,14 @@ describe('a call in a project with a cheaper model', () => {
     const holds: HoldRequest[] = [];
     const ledger = {
       ...deps.peers.ledger,
-      async hold(asked: HoldRequest) {
-        holds.push(asked);
-        const projectShare = hold(asked);
-        return { hold: Hold.fromPartial({ id: asked.holdId, amountNanoUsd: asked.amountNanoUsd }), replayed: false, projectShare };
+      async hold(holdRequest: HoldRequest) {
+        holds.push(holdRequest);
+        const projectShare = hold(holdRequest);
+        return {
+          hold: Hold.fromPartial({ id: holdRequest.holdId, amountNanoUsd: holdRequest.amountNanoUsd }),
+          replayed: false,
+          projectShare,
+        };
       },
     };
     const peers = { ...deps.peers, ledger };
@@ -162,8 +166,8 @@ describe('a call in a project with a cheaper model', () => {
     const { request: project } = situation({});
     const used: unknown[] = [];
     for (let call = 0; call < count; call += 1) {
-      const asked = { ...request(), project: project.project, disconnected: new AbortController().signal };
-      const steps = meteredCall({ ...asked, parsed: { ...asked.parsed, model: 'dear' } }, world);
+      const metered = { ...request(), project: project.project, disconnected: new AbortController().signal };
+      const steps = meteredCall({ ...metered, parsed: { ...metered.parsed, model: 'dear' } }, world);
       const first = await steps.next().catch((error: AppError) => error.reason);
       used.push(typeof first === 'string' ? first : first.value?.kind === 'admitted' && first.value.modelId);
       await read(steps);

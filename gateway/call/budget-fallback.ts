@@ -1,5 +1,5 @@
-// Which model a call uses if its project names a cheaper one to use once a budget is spent to a share, or does not cover the requested one. The share
-// comes with the holds of earlier calls of the project at this gateway, so it costs no RPC and is as old as the latest of them.
+// Chooses the model of a call whose project names a cheaper one, to be used once a share of a budget is spent or the budget does not cover the requested
+// model. The spent share comes with the holds of earlier calls of the project at this gateway, so it costs no RPC and is as recent as the latest hold.
 import { AppError } from '#client/errors/app-error.js';
 import type { ApiFormat } from '#proto/inference/v1/inference.js';
 import type { BudgetShare } from '#proto/ledger/v1/ledger.js';

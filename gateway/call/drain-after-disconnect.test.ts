@@ -20,7 +20,7 @@ describe('an answer whose client has disconnected', () => {
     expect(drain.watch(AbortSignal.abort(), answer()).signal.aborted).toBe(true);
   });
 
-  it('is drained in the place of one that has ended', () => {
+  it('is drained in place of one that has ended', () => {
     const drain = drainOf();
     const first = drain.watch(AbortSignal.abort(), answer());
     expect(drain.watch(AbortSignal.abort(), answer()).signal.aborted).toBe(true);

@@ -186,7 +186,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
       },
       async countUsage(request: CountUsageRequest) {
         world.counted.push(request);
-        if (options.count === undefined) throw new AppError('service_unavailable', 'Away.');
+        if (options.count === undefined) throw new AppError('service_unavailable', 'Unavailable.');
         return { usage: TokenCounts.fromPartial(options.count) };
       },
     },
@@ -654,7 +654,7 @@ describe('a metered call', () => {
       script: failing([batch([started, blockStart, delta], 0)], 'upstream_failed'),
       // Metering does not answer until some checkpoints have been sent.
       record: (_attempt, checkpointsSent) => {
-        if (checkpointsSent < 3) throw new AppError('service_unavailable', 'Away.');
+        if (checkpointsSent < 3) throw new AppError('service_unavailable', 'Unavailable.');
       },
     });
     expect(records).toMatchObject([{ free: true, tokens: { inputTokens: 10 } }]);
@@ -929,7 +929,7 @@ describe('a metered call', () => {
     expect(records[0]).toMatchObject({ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED, free: false, tokens: { outputTokens: 5 } });
   });
 
-  it('is not sent for a client that disconnected before it was asked for', async () => {
+  it('is not sent if the client disconnected before the upstream was called', async () => {
     const { records, generated } = await play({
       disconnected: AbortSignal.abort(),
       streaming: false,
@@ -1036,7 +1036,7 @@ describe('a metered call', () => {
   it('waits until metering is available again before it sends the end', async () => {
     const { steps, records } = await play({
       record: (attempt) => {
-        if (attempt < 3) throw new AppError('service_unavailable', 'Away.');
+        if (attempt < 3) throw new AppError('service_unavailable', 'Unavailable.');
       },
     });
     expect(records).toHaveLength(1);
@@ -1046,7 +1046,7 @@ describe('a metered call', () => {
   it('ends with an error, not as complete, when it cannot be recorded', async () => {
     const { steps, error } = await play({
       record: () => {
-        throw new AppError('service_unavailable', 'Away.');
+        throw new AppError('service_unavailable', 'Unavailable.');
       },
     });
     expect(error?.reason).toBe('service_unavailable');
@@ -1147,7 +1147,7 @@ describe('a metered call', () => {
       streaming: false,
       unwritten: true,
       record: (attempt) => {
-        if (attempt === 1) throw new AppError('service_unavailable', 'Away.');
+        if (attempt === 1) throw new AppError('service_unavailable', 'Unavailable.');
       },
     });
     expect(holds).toEqual([holds[0], { ...holds[0]!, durableWithRecord: false }]);

@@ -54,18 +54,18 @@ describe('output', () => {
 
 describe('a hedged call', () => {
   const [first, second] = ['one', 'two'].map((upstreamModel) => ({ upstreamId: 'u', upstreamModel }));
-  const told = (message: object): GenerateResponse => GenerateResponse.fromPartial(message);
+  const response = (message: object): GenerateResponse => GenerateResponse.fromPartial(message);
 
-  it('stays accepted when one of two upstreams that accepted it fails, and is read on only once one has begun to answer', () => {
+  it('stays accepted when one of two upstreams that accepted it fails, and is drained only once one has begun to answer', () => {
     const progress = new Progress(Call.fromPartial({ id: 'req_1', streaming: false }), startedAtMs, true);
     progress.ask(startedAtMs);
-    progress.take(told({ accepted: { target: first } }), startedAtMs);
-    progress.take(told({ accepted: { target: second } }), startedAtMs);
-    progress.take(told({ failedAttempt: { target: first, next: second } }), startedAtMs);
+    progress.take(response({ accepted: { target: first } }), startedAtMs);
+    progress.take(response({ accepted: { target: second } }), startedAtMs);
+    progress.take(response({ failedAttempt: { target: first, next: second } }), startedAtMs);
     expect([progress.isAccepted, progress.isExpected]).toEqual([true, false]);
-    progress.take(told({ events: [{ event: { $case: 'started', value: { target: second } } }] }), startedAtMs);
+    progress.take(response({ events: [{ event: { $case: 'started', value: { target: second } } }] }), startedAtMs);
     expect([progress.isAccepted, progress.isExpected]).toEqual([true, true]);
-    progress.take(told({ failedAttempt: { target: second } }), startedAtMs);
+    progress.take(response({ failedAttempt: { target: second } }), startedAtMs);
     expect(progress.isAccepted).toBe(false);
   });
 });

@@ -72,8 +72,8 @@ const report = (streaming: boolean): RecordUsageRequest =>
     outcome: Outcome.OUTCOME_COMPLETED,
   });
 
-const away = (): never => {
-  throw new AppError('service_unavailable', 'Away.');
+const throwUnavailable = (): never => {
+  throw new AppError('service_unavailable', 'Unavailable.');
 };
 const unavailable = expect.objectContaining({ reason: 'service_unavailable' });
 
@@ -106,7 +106,7 @@ describe('an ended call', () => {
 
   it('is spooled as reported when metering is unavailable, and its caller gets the end', async () => {
     const spool = takingSpool();
-    const { recorder, attempts } = recorderOver(away, { spool });
+    const { recorder, attempts } = recorderOver(throwUnavailable, { spool });
     for (const streaming of [true, false]) {
       const request = report(streaming);
       const { record, ended } = recorder.record(request);
@@ -125,7 +125,7 @@ describe('an ended call whose hold is written with its record', () => {
   it('is spooled once the ledger has written the hold', async () => {
     const spool = takingSpool();
     const keptBefore: number[] = [];
-    const { recorder } = recorderOver(away, { spool });
+    const { recorder } = recorderOver(throwUnavailable, { spool });
     const writeHold = async (): Promise<void> => void keptBefore.push(spool.kept.length);
     expect(await recorder.record(report(false), writeHold).record).toMatchObject({ record: undefined });
     expect([keptBefore, spool.kept.length]).toEqual([[0], 1]);
@@ -134,8 +134,8 @@ describe('an ended call whose hold is written with its record', () => {
   it('is not spooled while the ledger is unavailable too: its caller receives an error, and it is free', async () => {
     let isUnavailable = true;
     const spool = takingSpool();
-    const { recorder, recorded } = recorderOver(() => void (isUnavailable && away()), { spool });
-    const { record, ended } = recorder.record(report(false), async () => away());
+    const { recorder, recorded } = recorderOver(() => void (isUnavailable && throwUnavailable()), { spool });
+    const { record, ended } = recorder.record(report(false), async () => throwUnavailable());
     await expect(record).rejects.toEqual(unavailable);
     isUnavailable = false;
     await ended;
@@ -145,14 +145,14 @@ describe('an ended call whose hold is written with its record', () => {
 
   it('needs no other request to the ledger when metering stores it', async () => {
     const { recorder } = recorderOver(() => undefined);
-    expect(await recorder.record(report(false), async () => away()).record).toMatchObject({ record: expect.anything() });
+    expect(await recorder.record(report(false), async () => throwUnavailable()).record).toMatchObject({ record: expect.anything() });
   });
 });
 
 describe('an ended call that the spool does not accept either', () => {
   it('is spooled without the response that is stored with it, because nobody could find that until it is posted', async () => {
     const spool = takingSpool();
-    const { recorder } = recorderOver(away, { spool });
+    const { recorder } = recorderOver(throwUnavailable, { spool });
     const sent = { ...report(true), storedResponse: { parts: [], keptMs: 1 } };
     expect(await recorder.record(sent).record).toEqual({ tokens: sent.tokens, record: undefined });
     expect(spool.kept).toEqual([{ ...sent, storedResponse: undefined }]);
@@ -160,7 +160,7 @@ describe('an ended call that the spool does not accept either', () => {
 
   it('of a stream is recorded and charged after its caller received an error', async () => {
     let isUnavailable = true;
-    const { recorder, recorded } = recorderOver(() => void (isUnavailable && away()));
+    const { recorder, recorded } = recorderOver(() => void (isUnavailable && throwUnavailable()));
     const { record, ended } = recorder.record(report(true));
     await expect(record).rejects.toEqual(unavailable);
     isUnavailable = false;
@@ -170,7 +170,7 @@ describe('an ended call that the spool does not accept either', () => {
 
   it('of a whole answer, of which nothing was delivered, is recorded as free after that', async () => {
     let isUnavailable = true;
-    const { recorder, recorded } = recorderOver(() => void (isUnavailable && away()));
+    const { recorder, recorded } = recorderOver(() => void (isUnavailable && throwUnavailable()));
     const { record, ended } = recorder.record(report(false));
     await expect(record).rejects.toEqual(unavailable);
     isUnavailable = false;
@@ -183,7 +183,7 @@ describe('an ended call that the spool does not accept either', () => {
   it('is spooled as free when the disk is so slow that its caller received an error in the meantime', async () => {
     const spool = takingSpool();
     const slow = { append: (request: RecordUsageRequest) => sleep(patienceMs * 2).then(() => spool.append(request)) };
-    const { recorder } = recorderOver(away, { spool: slow });
+    const { recorder } = recorderOver(throwUnavailable, { spool: slow });
     const { record, ended } = recorder.record(report(false));
     await expect(record).rejects.toEqual(unavailable);
     await ended;
@@ -193,7 +193,7 @@ describe('an ended call that the spool does not accept either', () => {
   it('is posted as free when its caller received an error before the spool had stored it', async () => {
     let isUnavailable = true;
     const slow = { append: () => sleep(patienceMs * 2) };
-    const { recorder, recorded } = recorderOver(() => void (isUnavailable && away()), { spool: slow });
+    const { recorder, recorded } = recorderOver(() => void (isUnavailable && throwUnavailable()), { spool: slow });
     const request = { ...report(false), storedAnswer: Buffer.from('answer') };
     const { record, ended } = recorder.record(request);
     await expect(record).rejects.toEqual(unavailable);
@@ -210,7 +210,7 @@ describe('an ended call that the spool does not accept either', () => {
     ['remains charged when a stream was delivered', true],
   ])('and that metering had already charged %s', async (_what, streaming) => {
     let isUnavailable = true;
-    const { recorder, refunds } = recorderOver(() => void (isUnavailable && away()), { chargeNanoUsd: 700n });
+    const { recorder, refunds } = recorderOver(() => void (isUnavailable && throwUnavailable()), { chargeNanoUsd: 700n });
     const { call, ...rest } = report(streaming);
     const request = { ...rest, call: { ...call!, idempotencyKeyHash: Buffer.alloc(32, 7) } };
     const { record, ended } = recorder.record(request);
@@ -244,7 +244,7 @@ describe('an ended call that the spool does not accept either', () => {
     const spool = takingSpool();
     let hasRoom = false;
     const filling = { append: async (request: RecordUsageRequest) => (hasRoom ? spool.append(request) : fullSpool.append(request)) };
-    const options = { chargeNanoUsd: 700n, refund: () => void (isUnavailable && away()) };
+    const options = { chargeNanoUsd: 700n, refund: () => void (isUnavailable && throwUnavailable()) };
     let answer = (): void => undefined;
     let isFirst = true;
     const first = recorderOver(() => (isFirst ? new Promise<void>((resolve) => (answer = resolve)) : undefined), {
@@ -276,7 +276,7 @@ describe('an ended call that the spool does not accept either', () => {
   });
 
   it('is not retried after the longest time', async () => {
-    const { recorder, attempts, lines } = recorderOver(away, { persistenceMs: 150 });
+    const { recorder, attempts, lines } = recorderOver(throwUnavailable, { persistenceMs: 150 });
     const { record, ended } = recorder.record(report(true));
     await expect(record).rejects.toEqual(unavailable);
     await ended;
@@ -297,7 +297,7 @@ describe('the patience of callers', () => {
 
   it('is logged with the calls that are overdue now', async () => {
     let isUnavailable = true;
-    const { recorder, lines } = recorderOver(() => void (isUnavailable && away()));
+    const { recorder, lines } = recorderOver(() => void (isUnavailable && throwUnavailable()));
     for (let count = 0; count < 2; count += 1) {
       isUnavailable = true;
       const { record, ended } = recorder.record(report(true));
@@ -313,7 +313,7 @@ describe('whatever the clock does', () => {
   it('an ended call is offered to the spool before the retries end', async () => {
     const clock = new ManualClock();
     const spool = takingSpool();
-    const { recorder } = recorderOver(() => (clock.advance(10_000), away()), { spool, clock, persistenceMs: 5000 });
+    const { recorder } = recorderOver(() => (clock.advance(10_000), throwUnavailable()), { spool, clock, persistenceMs: 5000 });
     await recorder.record(report(true)).record;
     expect(spool.kept).toHaveLength(1);
   });
@@ -321,7 +321,10 @@ describe('whatever the clock does', () => {
   it.each([3_600_000, -3_600_000])('an outage is detected, and ends when metering answers (clock set by %i ms)', async (ms) => {
     const clock = new ManualClock();
     let isUnavailable = false;
-    const { recorder } = recorderOver(() => void (isUnavailable && (clock.advance(spoolAfterMs), away())), { spool: takingSpool(), clock });
+    const { recorder } = recorderOver(() => void (isUnavailable && (clock.advance(spoolAfterMs), throwUnavailable())), {
+      spool: takingSpool(),
+      clock,
+    });
     await recorder.record(report(true)).record;
     isUnavailable = true;
     clock.advance(1);
@@ -341,7 +344,10 @@ describe('new calls', () => {
     const clock = new ManualClock();
     let isUnavailable = true;
     const spool = takingSpool();
-    const { recorder, lines } = recorderOver(() => void (isUnavailable && (clock.advance(spoolAfterMs), away())), { spool, clock });
+    const { recorder, lines } = recorderOver(() => void (isUnavailable && (clock.advance(spoolAfterMs), throwUnavailable())), {
+      spool,
+      clock,
+    });
     recorder.assertRecording();
     await recorder.record(report(true)).record;
     for (let count = 0; count < 3; count += 1)
@@ -399,7 +405,7 @@ describe('new calls', () => {
   });
 
   it('are rejected as soon as a spooled call of an earlier process finds metering unavailable', async () => {
-    const { recorder } = recorderOver(away);
+    const { recorder } = recorderOver(throwUnavailable);
     await expect(recorder.post(report(true))).rejects.toEqual(unavailable);
     expect(() => recorder.assertRecording()).toThrow(unavailable);
   });

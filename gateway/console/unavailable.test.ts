@@ -6,7 +6,7 @@ describe('an optional answer', () => {
   it.each(['service_unavailable', 'deadline_exceeded', 'overloaded', 'internal'] as const)(
     'is undefined when the service fails with %s',
     async (reason) => {
-      expect(await unlessUnavailable(Promise.reject(new AppError(reason, 'Away.')))).toBeUndefined();
+      expect(await unlessUnavailable(Promise.reject(new AppError(reason, 'Unavailable.')))).toBeUndefined();
     },
   );
 

@@ -2,9 +2,9 @@
 import { hasReason } from '#client/errors/app-error.js';
 
 /** Returns the answer of a service; undefined when it did not answer or failed internally, which it has logged. Raises every other error. */
-export async function unlessUnavailable<T>(asked: Promise<T>): Promise<T | undefined> {
+export async function unlessUnavailable<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
-    return await asked;
+    return await answer;
   } catch (error) {
     if (hasReason(error, 'service_unavailable', 'deadline_exceeded', 'overloaded', 'internal')) return undefined;
     throw error;

@@ -1,6 +1,6 @@
-// What a page of the docs is.
+// A page of the docs.
 
-/** For whom pages are. */
+/** The audiences of pages. */
 export const audiences = {
   callers: 'Call models',
   owners: 'Manage an account',
@@ -8,7 +8,7 @@ export const audiences = {
   operators: 'Operate Tollgate',
 } as const;
 
-/** One of them. */
+/** An audience. */
 export type Audience = keyof typeof audiences;
 
 /** A page. */
@@ -16,7 +16,7 @@ export interface DocPage {
   /** Its address below `/docs/`. */
   readonly name: string;
   readonly audience: Audience;
-  /** The page in a list, if not by its title. */
+  /** The name of the page in a list, if it is not its title. */
   readonly menu?: string | undefined;
   /** One line for lists of pages and for search engines. */
   readonly description: string;

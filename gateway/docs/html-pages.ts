@@ -35,7 +35,7 @@ export function docHtml(shown: RenderedPage, readable: readonly RenderedPage[]):
       ${sections.map((each) => html`<li><a href="#${each.anchor}">${each.title}</a></li>`)}
     </ul>
   </nav>`;
-  // The part of the program's name is the last one: a page may be below another.
+  // Only the last segment of the name, because the link is relative and a page may be below another.
   const file = `${name.slice(name.lastIndexOf('/') + 1)}.md`;
   return docsPage({
     title,
@@ -125,7 +125,7 @@ function neighbours({ name, isListed }: RenderedPage, readable: readonly Rendere
   </nav>`;
 }
 
-/** Returns the page of what a search has found. */
+/** Returns the page of search results. */
 export function searchHtml(query: string, found: readonly Found[], readable: readonly RenderedPage[]): string {
   return docsPage({
     title: 'Search',

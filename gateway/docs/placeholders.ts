@@ -1,10 +1,10 @@
-// Samples of the docs name a Tollgate on this machine and a model of the sandbox. What is served names the instance that serves it. Pure.
+// The samples in the docs name a Tollgate on this machine and a sandbox model. The served pages name the instance that serves them instead. Pure.
 
 /** Placeholders for the address of the instance and the id of a model; these characters occur in no text. */
 export const sitePlaceholder = '\uE000';
 const modelPlaceholder = '\uE001';
 
-/** What samples name. */
+/** The names that samples contain. */
 export interface Instance {
   /** The address, without a trailing slash. */
   readonly site: string;

@@ -96,7 +96,7 @@ const PerformancePeriod = Type.Object({
   ),
 });
 
-/** What was measured of a model. */
+/** The measurements of a model. */
 export const PerformanceView = Type.Object(
   { last_24h: nullable(PerformancePeriod), last_7d: nullable(PerformancePeriod) },
   {

@@ -1,6 +1,6 @@
 // The paths of the two vendors' public APIs that are not offered here, and what to use in place of each. Pure.
 
-/** Paths that belong together. */
+/** The paths of one API. */
 export interface NotOffered {
   /** What they are for, as the subject of "… not offered". */
   readonly what: string;
@@ -109,7 +109,7 @@ export const notOffered: readonly NotOffered[] = [
 
 const byPath = new Map(notOffered.flatMap((entry) => entry.paths.map((path) => [path, entry] as const)));
 
-/** Returns what a path belongs to that is known and not offered; undefined for all other paths. */
+/** Returns the API of a path that is known and not offered; undefined for all other paths. */
 export function notOfferedAt(path: string): NotOffered | undefined {
   const [first = '', second = ''] = path.replace(/^(?:\/v1)*\//, '').split('/', 2);
   return byPath.get(`${first}/${second}`) ?? byPath.get(first);

@@ -1,4 +1,4 @@
-// Bounds what request bodies take while they are read: memory, in total and per account, and time. A client could otherwise send large bodies
+// Bounds the memory (in total and per account) and the time that request bodies take while they are read. A client could otherwise send large bodies
 // almost to their end and hold their memory for minutes.
 import { AppError } from '#client/errors/app-error.js';
 import { InFlight } from '#client/in-flight.js';

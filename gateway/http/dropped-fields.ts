@@ -8,13 +8,13 @@ export const droppedFieldsHeader = 'x-tollgate-dropped-params';
 const headerCharsMax = 1000;
 
 /** Sets x-tollgate-dropped-params once the upstream is known, which is with the first event. */
-export function tellDroppedFields(ctx: Context, always: readonly string[], events: readonly Event[]): void {
+export function reportDroppedFields(ctx: Context, always: readonly string[], events: readonly Event[]): void {
   const first = events[0]?.event;
   if (first?.$case !== 'started') return;
-  tellNames(ctx, [...new Set([...always, ...first.value.droppedFields])]);
+  reportNames(ctx, [...new Set([...always, ...first.value.droppedFields])]);
 }
 
 /** Sets the same header where nothing depends on the upstream. */
-export function tellNames(ctx: Context, names: readonly string[]): void {
+export function reportNames(ctx: Context, names: readonly string[]): void {
   if (names.length > 0) ctx.set(droppedFieldsHeader, names.join(', ').slice(0, headerCharsMax));
 }

@@ -1,4 +1,4 @@
-// What a gateway is occupied with: connections, calls in flight, bodies that are being read and reports in the spool, in one thread or in all threads that share a port.
+// Counts what occupies a gateway: connections, calls in flight, bodies that are being read and reports in the spool, in one thread or in all threads of a port.
 import { clearThreadCounters, counterOf, ThreadCounters, threadCountersMemory } from '#kit/process/thread-counters.js';
 
 /** The counts. */
@@ -94,5 +94,5 @@ export function sharedOccupancy(memory: SharedArrayBuffer, thread: number): Occu
   };
 }
 
-/** Forgets what a thread that has ended was occupied with. */
+/** Removes the counts of a thread that has ended. */
 export const clearOccupancy = (memory: SharedArrayBuffer, thread: number): void => clearThreadCounters(memory, counters, thread);

@@ -1,4 +1,4 @@
-// Tells the caller how long each phase of its call took, in the Server-Timing header (https://www.w3.org/TR/server-timing/).
+// Reports to the caller how long each phase of its call took, in the Server-Timing header (https://www.w3.org/TR/server-timing/).
 import type { Context } from 'koa';
 import { stateOf } from './request-state.js';
 

@@ -1,4 +1,4 @@
-// What the limits of a call are: of its key, its project, its account, and the model within its account, each set by a user or by default. Pure.
+// Determines the limits of a call: those of its key, its project, its account, and the model within its account, each set by a user or by default. Pure.
 import {
   type Checked as WindowChecked,
   type Figures as WindowFigures,
@@ -44,7 +44,7 @@ export interface LimitedCaller {
   readonly accountRateLimits?: AccountRateLimits | undefined;
 }
 
-/** Returns what limits a call; undefined if nothing does. */
+/** Returns the limits of a call; undefined if there are none. */
 export function subjectsOf(
   { key, project, accountRateLimits }: LimitedCaller,
   modelId: string,

@@ -15,7 +15,7 @@ import { aliveScript, endScript, gatewaysKey, keyPrefix, takeScript } from './re
 
 /** After this long without an answer a call is decided without Redis. */
 const answerTimeoutMs = 250;
-/** After waiting in vain this many times in a row Redis is unavailable, so that further calls do not wait. */
+/** After this many timeouts in a row, Redis counts as unavailable, so that further calls do not wait. */
 const timeoutsMax = 3;
 const connectTimeoutMs = 1000;
 const reconnectMsMax = 1000;
@@ -30,7 +30,7 @@ const retryAfterMs = 1000;
 export interface RedisOptions {
   /** redis://… or rediss://…, which may contain a user and a password. */
   readonly url: string;
-  readonly whenAway: 'local' | 'refuse';
+  readonly withoutRedis: 'local' | 'refuse';
   /** Counts this gateway's share while Redis is unavailable. */
   readonly local: LimitStore;
   readonly clock: Clock;
@@ -49,9 +49,9 @@ const [take, end, alive] = [script('take', takeScript), script('end', endScript)
 const limitNames = ['requests', 'tokens', 'concurrent'] as const;
 
 /** Creates the store, which connects when it is started. */
-export function redisLimitStore({ url, whenAway, local, clock, log }: RedisOptions): LimitStore {
+export function redisLimitStore({ url, withoutRedis, local, clock, log }: RedisOptions): LimitStore {
   const id = randomUUID();
-  const meaning = whenAway === 'local' ? 'each gateway admits its share of every limit' : 'calls with limits are refused';
+  const meaning = withoutRedis === 'local' ? 'each gateway admits its share of every limit' : 'calls with limits are refused';
   const outage = new Outage('Redis', meaning, clock, log);
   /** This gateway's calls in flight that are counted in Redis, by key; 0 where Redis may count calls that have ended or were not admitted. */
   const inFlight = new Map<string, number>();
@@ -137,11 +137,11 @@ export function redisLimitStore({ url, whenAway, local, clock, log }: RedisOptio
 
   /** Announces the gateway. While Redis is unavailable, this also checks whether it answers again. */
   async function beat(): Promise<void> {
-    const wasAway = outage.isOn();
-    if (!client.isReady || (wasAway && unanswered > 0)) return;
+    const wasUnavailable = outage.isOn();
+    if (!client.isReady || (wasUnavailable && unanswered > 0)) return;
     try {
       gateways = Math.max(1, Number(await run(alive, [gatewaysKey], [id, aliveMs])));
-      if (wasAway) available();
+      if (wasUnavailable) available();
     } catch (error) {
       log.debug({ err: error }, 'the gateway could not announce itself in Redis');
     }
@@ -205,7 +205,7 @@ export function redisLimitStore({ url, whenAway, local, clock, log }: RedisOptio
 
   function takeAlone(subjects: readonly Subject[], demand: Demand, nowMs: number): Promise<Checked> {
     if (outage.isOn()) outage.count();
-    if (whenAway === 'local') return takeShare(local, subjects, demand, gateways, nowMs);
+    if (withoutRedis === 'local') return takeShare(local, subjects, demand, gateways, nowMs);
     throw new AppError('service_unavailable', 'The rate limits cannot be checked at the moment. Nothing was charged. Try again.', {
       retryAfterMs,
     });

@@ -187,7 +187,7 @@ describe('the logs of a gateway', () => {
     let isUnavailable = true;
     const logs = logsTo(
       ({ entries }) => {
-        if (isUnavailable) throw new AppError('service_unavailable', 'Away.');
+        if (isUnavailable) throw new AppError('service_unavailable', 'Unavailable.');
         stored.push(...entries);
       },
       { queueCharsMax: 500 },

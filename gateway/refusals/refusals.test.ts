@@ -126,7 +126,7 @@ describe('the refused calls of a gateway', () => {
   });
 
   it('are sent again under the same batch id until metering has them', async () => {
-    fail = () => (received.length <= 1 ? new AppError('service_unavailable', 'away') : undefined);
+    fail = () => (received.length <= 1 ? new AppError('service_unavailable', 'Unavailable.') : undefined);
     refusals.note(refused());
     await untilTrue(() => received.length === 1);
     refusals.note(refused());

@@ -15,7 +15,7 @@ export function renderUsageRecordAlone(record: UsageRecord): Static<typeof Usage
   return { ...renderUsageRecord(record), attempts: renderAttempts(record), prompt_log: renderPromptLogState(record) };
 }
 
-/** Returns what became of the prompt and the answer; null if nothing is known of them. */
+/** Returns whether the prompt and the answer were logged; null if that is unknown. */
 export function renderPromptLogState({ promptLog }: UsageRecord): Static<typeof PromptLogStateView> {
   if (promptLog === PromptLogState.PROMPT_LOG_STATE_UNSPECIFIED) return null;
   return enumWord(PromptLogState[promptLog], 'PROMPT_LOG_STATE_');

@@ -57,7 +57,7 @@ class FakeAuth {
 
   async authenticate({ secretHash }: AuthenticateRequest) {
     this.lookUps += 1;
-    if (this.isUnavailable) throw new AppError('service_unavailable', 'Away.');
+    if (this.isUnavailable) throw new AppError('service_unavailable', 'Unavailable.');
     const isHashOf = (secret: string | undefined): boolean =>
       secret !== undefined && createHash('sha256').update(secret).digest().equals(secretHash);
     if (isHashOf(this.former?.secret))
@@ -88,7 +88,7 @@ class FakeAuth {
   }
 
   async *watchKeys(_request: object, context: CallContext): AsyncGenerator<WatchKeysResponse> {
-    if (this.isUnavailable) throw new AppError('service_unavailable', 'Away.');
+    if (this.isUnavailable) throw new AppError('service_unavailable', 'Unavailable.');
     const queue: WatchKeysResponse[] = [{ changes: [], heartbeatIntervalMs: 250 }];
     let wake = (): void => undefined;
     let failure: Error | undefined;

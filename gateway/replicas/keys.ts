@@ -110,12 +110,12 @@ export function createKeyReplica(deps: {
   // Counts pushed messages with changes: an answer fetched while one arrived may be older than the change and is not cached.
   let changesSeen = 0;
   let following: Watch | undefined;
-  const meaning = withoutAuthMs === 0 ? 'calls are refused' : 'known keys are served without it, and changes of them have no effect';
+  const meaning = withoutAuthMs === 0 ? 'calls are refused' : 'known keys are still served, and changes to keys have no effect';
   const outage = new Outage('auth', meaning, clock, log);
   let triedAtMs = Number.NEGATIVE_INFINITY;
 
-  const heardAtMs = (): number => clock.monotonicMs() - (following?.silentMs() ?? Number.POSITIVE_INFINITY);
-  const currentAtMs = (entry: Entry): number => entry.outdatedSinceMs ?? Math.max(entry.fetchedAtMs, heardAtMs());
+  const lastMessageAtMs = (): number => clock.monotonicMs() - (following?.silentMs() ?? Number.POSITIVE_INFINITY);
+  const currentAtMs = (entry: Entry): number => entry.outdatedSinceMs ?? Math.max(entry.fetchedAtMs, lastMessageAtMs());
   const isServedWithoutAuth = (entry: Entry): boolean => clock.monotonicMs() - currentAtMs(entry) < withoutAuthMs;
 
   function onMessage(message: WatchKeysResponse, isFirst: boolean): void {
@@ -266,7 +266,7 @@ export function createKeyReplica(deps: {
       await following?.stop();
     },
     isLive: () => following?.isLive() === true,
-    isUsable: () => following?.isLive() === true || (entries.size > 0 && clock.monotonicMs() - heardAtMs() < withoutAuthMs),
+    isUsable: () => following?.isLive() === true || (entries.size > 0 && clock.monotonicMs() - lastMessageAtMs() < withoutAuthMs),
     feed: () => feedState(following),
     async authenticate(secret, client) {
       if (!isWellFormedSecret(secret, 'sk-tg-')) {

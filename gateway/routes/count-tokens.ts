@@ -1,7 +1,7 @@
 // POST /v1/messages/count_tokens and /v1/responses/input_tokens: count the input tokens of a request, free of charge.
 import type { Context, Middleware } from 'koa';
 import { callContext } from '#client/call-context.js';
-import { tellNames } from '../http/dropped-fields.js';
+import { reportNames } from '../http/dropped-fields.js';
 import type { FormatHeaders, ParsedCount } from '../formats/format.js';
 import { parseCountTokens } from '../formats/messages/request.js';
 import { parseInputTokens } from '../formats/responses/request.js';
@@ -47,7 +47,7 @@ export function countTokens(format: keyof typeof countings, { peers, models, con
       { ...parsed.request, targets: [...targets] },
       callContext({ caller: 'gateway', timeoutMs: config.callTimeoutMs, signal: disconnectSignal(ctx.res) }),
     );
-    tellNames(ctx, parsed.droppedFields);
+    reportNames(ctx, parsed.droppedFields);
     if (counted.estimated) ctx.set('x-tollgate-estimated', 'true');
     ctx.body = counting.answer(counted.inputTokens);
   };

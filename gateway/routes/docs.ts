@@ -23,7 +23,7 @@ export interface DocRoutes {
   readonly page: Middleware;
   readonly list: Middleware;
   readonly whole: Middleware;
-  /** The paths below the root of the pages that everybody may read. */
+  /** The paths, below the root, of the public pages. */
   paths(): string[];
 }
 

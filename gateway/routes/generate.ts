@@ -25,7 +25,7 @@ import { printable } from '../http/printable.js';
 import { noteRequestedModel, stateOf } from '../http/request-state.js';
 import { noteTiming, sendTiming } from '../http/server-timing.js';
 import { createSseWriter } from '../http/sse.js';
-import { droppedFieldsHeader, tellDroppedFields } from '../http/dropped-fields.js';
+import { droppedFieldsHeader, reportDroppedFields } from '../http/dropped-fields.js';
 import { betasOf, versionOf } from './version.js';
 
 const formatCodes: Record<Format['name'], ApiFormat> = {
@@ -191,11 +191,11 @@ async function answerWhole(
   { parsed, storeFailure }: { readonly parsed: ParsedCall; readonly storeFailure: StoreCheck },
 ): Promise<void> {
   let collector = format.collector(answer);
-  const askedAtMs = performance.now();
-  let answeredAtMs = askedAtMs;
+  const startedAtMs = performance.now();
+  let answeredAtMs = startedAtMs;
   for await (const step of steps) {
     if (step.kind === 'events') {
-      tellDroppedFields(ctx, parsed.droppedFields, step.events);
+      reportDroppedFields(ctx, parsed.droppedFields, step.events);
       collector.push(step.events);
       answeredAtMs = performance.now();
     }
@@ -206,7 +206,7 @@ async function answerWhole(
     if (step.kind === 'recorded') {
       const { record, tokens } = step.recorded;
       if (record !== undefined) ctx.set('x-tollgate-charge-usd', formatUsd(record.chargeNanoUsd));
-      noteTiming(ctx, 'upstream', askedAtMs, answeredAtMs);
+      noteTiming(ctx, 'upstream', startedAtMs, answeredAtMs);
       noteTiming(ctx, 'record', answeredAtMs);
       sendJson(ctx, collector.finish(record?.tokens ?? tokens, await storeFailure(step.recorded)));
     }
@@ -240,14 +240,14 @@ async function answerStreaming(
     slowReaderTimeoutMs: deps.config.slowReaderTimeoutMs,
   });
   let encoder: StreamEncoder | undefined;
-  const askedAtMs = performance.now();
+  const startedAtMs = performance.now();
   try {
     for await (const step of steps) {
       if (step.kind === 'events') {
         encoder ??= format.stream({ ...answer, inputEstimate: step.tokens });
         if (!sse.hasBegun()) {
-          tellDroppedFields(ctx, parsed.droppedFields, step.events);
-          noteTiming(ctx, 'upstream', askedAtMs);
+          reportDroppedFields(ctx, parsed.droppedFields, step.events);
+          noteTiming(ctx, 'upstream', startedAtMs);
           sendTiming(ctx);
         }
         await sse.write(encoder.push(step.events));

@@ -26,12 +26,12 @@ function world(play: Play = {}) {
   const { deps, seen, request } = callWorld({
     ...play,
     metering: {
-      async reserveIdempotencyKey(asked) {
-        begun.push(asked);
-        return { result: play.begin === undefined ? { $case: 'reserved', value: {} } : play.begin(asked) };
+      async reserveIdempotencyKey(reservation) {
+        begun.push(reservation);
+        return { result: play.begin === undefined ? { $case: 'reserved', value: {} } : play.begin(reservation) };
       },
-      async releaseIdempotencyKey(asked) {
-        abandoned.push(asked);
+      async releaseIdempotencyKey(release) {
+        abandoned.push(release);
         return {};
       },
     },
@@ -52,8 +52,8 @@ describe('a call with an idempotency key', () => {
   it('stores its answer with its record, and a repeat gets the same steps', async () => {
     const first = world();
     const { steps, callId } = await first.begin();
-    const told = await read(steps);
-    expect(told.kinds).toEqual(['admitted', 'events', 'events', 'recorded']);
+    const answer = await read(steps);
+    expect(answer.kinds).toEqual(['admitted', 'events', 'events', 'recorded']);
     const [recorded] = first.seen.records;
     expect(recorded!.call).toMatchObject({ id: callId, idempotencyKeyHash: first.seen.begun[0]!.keyHash });
     expect([first.calls.count(), first.seen.abandoned]).toEqual([0, []]);
@@ -62,7 +62,7 @@ describe('a call with an idempotency key', () => {
     const second = world({ begin: () => ({ $case: 'completed', value: { record, answer: recorded!.storedAnswer } }) });
     const again = await second.begin();
     expect(again.callId).toBe(callId);
-    expect(await read(again.steps)).toMatchObject({ events: told.events });
+    expect(await read(again.steps)).toMatchObject({ events: answer.events });
     expect(second.seen).toMatchObject({ generated: 0, records: [] });
   });
 
@@ -115,7 +115,7 @@ describe('a call with an idempotency key', () => {
   it('is not admitted while metering cannot determine whether its key was used, and leaves no reservation', async () => {
     const { begin, seen } = world({
       begin: () => {
-        throw new AppError('service_unavailable', 'Away.');
+        throw new AppError('service_unavailable', 'Unavailable.');
       },
     });
     expect(await refusalOf(begin())).toMatchObject({ reason: 'service_unavailable', retryAfterMs: 2000 });

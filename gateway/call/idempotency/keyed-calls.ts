@@ -141,7 +141,7 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
             },
           );
         case 'answerUnavailable':
-          throw gone(outcome.value.callId, outcome.value.cause);
+          throw answerGone(outcome.value.callId, outcome.value.cause);
         default:
           throw new Error('Metering returned no outcome of an idempotency key.');
       }
@@ -171,7 +171,7 @@ export function assertMayReceiveAnswer(
   }
 }
 
-function gone(callId: string, cause: Cause): AppError {
+function answerGone(callId: string, cause: Cause): AppError {
   const why =
     cause === Cause.CAUSE_TOO_LARGE
       ? 'it was too large to be stored, or there was no room for it'

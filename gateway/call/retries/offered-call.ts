@@ -1,5 +1,5 @@
-// A call of a client library that retries. If its client disconnects before it received anything, the call goes on for a moment and is
-// offered to the retry: to one that this gateway receives directly, to one that another gateway receives through metering.
+// A call of a client library that retries. If its client disconnects before it received anything, the call continues for a moment and is
+// offered to the retry: directly if this gateway receives it, through metering if another gateway does.
 import type { Call } from '#proto/metering/v1/metering.js';
 import type { Event } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
@@ -46,7 +46,7 @@ export interface OfferKey {
 
 /** One such call. */
 export class OfferedCall implements AnswerSink {
-  readonly #gone = new AbortController();
+  readonly #abandoned = new AbortController();
   #key: OfferKey | undefined;
   #call: Call | undefined;
   #admitted: CallStep | undefined;
@@ -81,7 +81,7 @@ export class OfferedCall implements AnswerSink {
 
   /** Aborts when the call no longer has a client: the client disconnected, and no retry arrived. */
   get disconnected(): AbortSignal {
-    return this.#gone.signal;
+    return this.#abandoned.signal;
   }
 
   get key(): OfferKey {
@@ -208,8 +208,8 @@ export class OfferedCall implements AnswerSink {
   async #offer(): Promise<boolean> {
     const { offered } = await this.offers.offer(this, nothing);
     if (!offered) return false;
-    // It gave up meanwhile.
-    if (this.#gone.signal.aborted) this.#isWithdrawn = true;
+    // The call was abandoned meanwhile.
+    if (this.#abandoned.signal.aborted) this.#isWithdrawn = true;
     else {
       this.#isOffered = true;
       this.#call!.idempotencyKeyHash = this.key.keyHash;
@@ -221,7 +221,7 @@ export class OfferedCall implements AnswerSink {
   async #check(): Promise<void> {
     const wait = this.#stopWaiting;
     const isAwaited = (await this.#offering) === true && (await this.offers.offer(this, nothing)).awaited;
-    // A retry that arrived and left meanwhile began a wait of its own, for the next retry.
+    // A retry that arrived and disconnected meanwhile began its own wait for the next retry.
     if (this.#stopWaiting !== wait) return;
     if (isAwaited && this.#clients === 0 && !this.#isRecording) this.#waitFor(awaitedIntervalMs);
     else this.abandon();
@@ -236,13 +236,13 @@ export class OfferedCall implements AnswerSink {
       this.#isWithdrawn = true;
       this.#call!.idempotencyKeyHash = nothing;
     }
-    this.#gone.abort();
+    this.#abandoned.abort();
   }
 
   /** Offers the answer of a call whose client disconnected while the call was recorded. */
   async #offerEnded(): Promise<void> {
     const { recorded, error } = this.#end!;
-    if (this.#isOffered || this.#isWithdrawn || this.#isDelivered || this.#gone.signal.aborted) return;
+    if (this.#isOffered || this.#isWithdrawn || this.#isDelivered || this.#abandoned.signal.aborted) return;
     if (recorded === undefined || error !== undefined) return;
     this.#isOffered = true;
     const answer = await this.#keptAnswer(undefined, false);

@@ -12,7 +12,7 @@ import { type Random, seeded } from '../../../tests/kill/random.js';
 import type { Later } from './offered-call.js';
 import { createRetries, type RequestClient } from './retries.js';
 
-/** Time that passes only when told to. */
+/** A clock that advances only on request. */
 class VirtualTime {
   private nowMs = 0;
   private readonly timers = new Set<{ readonly atMs: number; readonly act: () => void }>();
@@ -241,7 +241,7 @@ describe('a retry of a client library', () => {
     expect(store.released).toEqual([begun.callId]);
   });
 
-  it('gets the answer from another gateway, and also if the call has ended before it came', async () => {
+  it('gets the answer from another gateway, also if the call has ended before it arrives', async () => {
     const [one, other] = [gateway(store, upstream), gateway(store)];
     const first = attempt(0);
     const { steps, callId } = await one.retries.begin(one.request(false), first.client);
@@ -322,7 +322,7 @@ describe('a retry of a client library', () => {
     await original;
   });
 
-  it('runs nothing if its client disconnects while metering is asked', async () => {
+  it('runs nothing if its client disconnects while metering is being queried', async () => {
     let answer: (() => void) | undefined;
     const { retries, request, seen } = gateway(store, {
       metering: { ...store.rpcs, joinCall: () => new Promise((resolve) => (answer = () => resolve({ result: undefined }))) },
@@ -494,7 +494,7 @@ describe('a retry of a client library', () => {
 
   it('is not admitted while metering cannot determine whether it repeats a call', async () => {
     const { retries, request, seen } = gateway(store, {
-      metering: { ...store.rpcs, joinCall: () => Promise.reject(new AppError('service_unavailable', 'Away.')) },
+      metering: { ...store.rpcs, joinCall: () => Promise.reject(new AppError('service_unavailable', 'Unavailable.')) },
     });
     const refused = await failureOf(Promise.resolve(retries.begin(request(), attempt(1).client)));
     expect(refused).toMatchObject({ reason: 'service_unavailable', retryAfterMs: 1000 });
@@ -514,7 +514,7 @@ describe('a retry of a client library', () => {
     expect(store.keys.size).toBe(0);
   });
 
-  it('that does not come leaves the call to the rule of disconnects, without an offer', async () => {
+  it('that does not arrive lets the rule for disconnects apply to the call, without an offer', async () => {
     const time = new VirtualTime();
     const { retries, request } = gateway(store, { ...upstream, settings: { TOLLGATE_GATEWAY_READ_ON_TIME: '0ms' } }, time);
     const first = attempt(0);
@@ -529,7 +529,7 @@ describe('a retry of a client library', () => {
     expect(store.keys.size).toBe(0);
   });
 
-  it('that disconnects while the call asks whether another gateway waits for it leaves the call to the next one', async () => {
+  it('that disconnects while the call checks whether another gateway waits for it leaves the call to the next retry', async () => {
     const time = new VirtualTime();
     let answer: (() => void) | undefined;
     let offers = 0;

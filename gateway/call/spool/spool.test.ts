@@ -69,8 +69,8 @@ const report = (fields: object = {}): RecordUsageRequest =>
     ...fields,
   });
 const idsOf = (reports: readonly RecordUsageRequest[]): string[] => reports.map((each) => each.call!.id);
-const away = (): never => {
-  throw new AppError('service_unavailable', 'Away.');
+const throwUnavailable = (): never => {
+  throw new AppError('service_unavailable', 'Unavailable.');
 };
 const files = (at = folder): string[] =>
   readdirSync(at)
@@ -95,7 +95,7 @@ function remains(): string {
 describe('a spool', () => {
   it('posts reports unchanged and in order, and then keeps no file', async () => {
     let isUnavailable = true;
-    const { spool, posted } = await start(() => void (isUnavailable && away()));
+    const { spool, posted } = await start(() => void (isUnavailable && throwUnavailable()));
     const reports = [report({ outcomeDetail: 'a b\nc' }), report({ free: true }), report()];
     for (const each of reports) await spool.append(each);
     expect(await spool.state()).toEqual({ waiting: 3, refused: 0, damagedFiles: 0 });
@@ -107,7 +107,7 @@ describe('a spool', () => {
   });
 
   it('has a report on disk before it acknowledges it, at whichever moment the process is killed', async () => {
-    const { spool } = await start(away);
+    const { spool } = await start(throwUnavailable);
     const durable: string[] = [];
     const copies: { copy: string; durable: string[] }[] = [];
     for (let count = 0; count < 5; count += 1) {
@@ -125,7 +125,7 @@ describe('a spool', () => {
 
   it('posts a report in the trace of its call, also after a restart', async () => {
     const traces = recordTraces();
-    const { spool } = await start(away);
+    const { spool } = await start(throwUnavailable);
     const traceId = await trace.getTracer('test').startActiveSpan('call', async (span) => {
       await spool.append(report());
       span.end();
@@ -140,7 +140,7 @@ describe('a spool', () => {
   });
 
   it('writes reports that arrive together with one write', async () => {
-    const { spool } = await start(away);
+    const { spool } = await start(throwUnavailable);
     const first = spool.append(report());
     await Promise.all([first, ...Array.from({ length: 200 }, () => spool.append(report()))]);
     expect(files()).toHaveLength(1);
@@ -148,7 +148,7 @@ describe('a spool', () => {
   });
 
   it('loses no complete report when a write is cut off at any byte', async () => {
-    const { spool } = await start(away);
+    const { spool } = await start(throwUnavailable);
     const reports = [report(), report(), report()];
     const ends: number[] = [];
     for (const each of reports) {
@@ -170,7 +170,7 @@ describe('a spool', () => {
   });
 
   it('keeps a damaged file, reports it, and posts its readable lines', async () => {
-    const { spool } = await start(away);
+    const { spool } = await start(throwUnavailable);
     const reports = [report(), report(), report()];
     for (const each of reports) await spool.append(each);
     const copy = remains();
@@ -226,7 +226,7 @@ describe('a spool', () => {
         const shared = { root: folder, folder: join(folder, String(thread)), occupancy: sharedOccupancy(memory, thread) };
         return start(
           thread === 1
-            ? away
+            ? throwUnavailable
             : () => {
                 throw new AppError('call_closed', 'Lost.');
               },
@@ -260,7 +260,7 @@ describe('a spool', () => {
 
   it('posts only the last report of a call', async () => {
     let isUnavailable = true;
-    const { spool, posted } = await start(() => void (isUnavailable && away()));
+    const { spool, posted } = await start(() => void (isUnavailable && throwUnavailable()));
     const call = report().call!;
     await spool.append(report({ call }));
     await spool.append(report({ call, outcome: Outcome.OUTCOME_GATEWAY_ERROR, free: true }));
@@ -285,11 +285,11 @@ describe('a spool', () => {
     expect(posted.map(({ free }) => free)).toEqual([false, true]);
   });
 
-  it('asks with a single report whether metering is available again', async () => {
+  it('posts a single report to check whether metering is available again', async () => {
     let posts = 0;
     const { spool } = await start(() => {
       posts += 1;
-      away();
+      throwUnavailable();
     });
     await Promise.all(Array.from({ length: 100 }, () => spool.append(report())));
     await until(() => posts > 0);
@@ -299,7 +299,7 @@ describe('a spool', () => {
   });
 
   it('stops once the reports that it was given are durable', async () => {
-    const { spool } = await start(away);
+    const { spool } = await start(throwUnavailable);
     const ids: string[] = [];
     const appended = Promise.all(
       Array.from({ length: 3 }, async () => {
@@ -317,7 +317,7 @@ describe('a spool', () => {
   });
 
   it('counts reports that are being written against its limits', async () => {
-    const { spool } = await start(away, { bytesMax: 1000 });
+    const { spool } = await start(throwUnavailable, { bytesMax: 1000 });
     const results = await Promise.allSettled(Array.from({ length: 40 }, () => spool.append(report())));
     const refused = results.filter(({ status }) => status === 'rejected');
     expect(refused.length).toBeGreaterThan(20);
@@ -326,7 +326,7 @@ describe('a spool', () => {
 
   it('accepts no more than its limits, and more once there is room', async () => {
     let isUnavailable = true;
-    const { spool } = await start(() => void (isUnavailable && away()), { reportsMax: 2 });
+    const { spool } = await start(() => void (isUnavailable && throwUnavailable()), { reportsMax: 2 });
     await spool.append(report());
     expect(await spool.hasRoom()).toBe(true);
     await spool.append(report());
@@ -336,7 +336,7 @@ describe('a spool', () => {
     await until(async () => (await spool.state()).waiting === 0);
     expect(await spool.hasRoom()).toBe(true);
     await spool.append(report());
-    const small = await start(away, { bytesMax: 100, folder: join(base, 'small') });
+    const small = await start(throwUnavailable, { bytesMax: 100, folder: join(base, 'small') });
     await small.spool.append(report());
     await expect(small.spool.append(report())).rejects.toMatchObject({ reason: 'overloaded' });
   });
@@ -350,7 +350,7 @@ describe('a spool', () => {
 
   it('accepts a later report of the same call even when it is full', async () => {
     let isUnavailable = true;
-    const { spool, posted } = await start(() => void (isUnavailable && away()), { reportsMax: 1 });
+    const { spool, posted } = await start(() => void (isUnavailable && throwUnavailable()), { reportsMax: 1 });
     const { call } = report();
     await spool.append(report({ call }));
     await spool.append(report({ call, free: true }));
@@ -362,7 +362,7 @@ describe('a spool', () => {
 
   it('reserves room for reports when many have large answers', async () => {
     let isUnavailable = true;
-    const { spool, posted, lines } = await start(() => void (isUnavailable && away()), { bytesMax: 100_000 });
+    const { spool, posted, lines } = await start(() => void (isUnavailable && throwUnavailable()), { bytesMax: 100_000 });
     const large = Array.from({ length: 20 }, () => report({ storedAnswer: randomBytes(30_000) }));
     await Promise.all(large.map((each) => spool.append(each)));
     const small = Array.from({ length: 20 }, () => report());
@@ -390,7 +390,7 @@ describe('a spool', () => {
   });
 
   it('accepts reports again once its disk works', async () => {
-    const { spool } = await start(away);
+    const { spool } = await start(throwUnavailable);
     rmSync(folder, { recursive: true });
     await expect(spool.append(report())).rejects.toMatchObject({ code: 'ENOENT' });
     mkdirSync(folder);

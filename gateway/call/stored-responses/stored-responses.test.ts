@@ -178,6 +178,6 @@ describe('why a response is not stored', () => {
     const replayed = { tokens, record: undefined };
     expect(await storeFailureOf(replayed, async () => ({}))).toBeUndefined();
     expect(await storeFailureOf(replayed, async () => undefined)).toBe('expired');
-    expect(await storeFailureOf(replayed, () => Promise.reject(new Error('Away.')))).toBe('unavailable');
+    expect(await storeFailureOf(replayed, () => Promise.reject(new Error('Unavailable.')))).toBe('unavailable');
   });
 });

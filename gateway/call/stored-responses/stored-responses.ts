@@ -23,7 +23,7 @@ export interface Owner {
   readonly bodies?: Pick<BodyGuard, 'begin'> | undefined;
 }
 
-/** What reads for one request. */
+/** The owner of the objects that are read for one request, and the function that counts their bytes. */
 interface Reading {
   readonly owner: Owner;
   readonly count: (bytes: number) => void;

@@ -40,7 +40,7 @@ const keysMax = 1000;
 /** No call was made with it. */
 const noKey = `key_${'0'.repeat(32)}`;
 
-/** Returns the keys whose calls match `?member=`, at least one; empty for the keys of everybody. Raises invalid_request and role_not_permitted. */
+/** Returns the keys whose calls match `?member=`, at least one; empty for the keys of all users. Raises invalid_request and role_not_permitted. */
 export async function keysOfMember(
   call: Call & { readonly query: { readonly member?: string | undefined } },
   deps: Pick<OperationDeps, 'peers'>,

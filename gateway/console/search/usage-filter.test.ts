@@ -3,7 +3,7 @@ import { GroupBy } from '#proto/metering/v1/metering.js';
 import type { UsageGrouping } from '../schemas/usage.js';
 import { instantOf, usageGroupingOf } from './usage-filter.js';
 
-const asked = (address: string) => usageGroupingOf(Object.fromEntries(new URLSearchParams(address)) as UsageGrouping);
+const groupingOf = (address: string) => usageGroupingOf(Object.fromEntries(new URLSearchParams(address)) as UsageGrouping);
 
 describe('the grouping of totals', () => {
   it.each([
@@ -12,7 +12,7 @@ describe('the grouping of totals', () => {
     ['group_by=day&tz_offset=+840', { groupBy: GroupBy.GROUP_BY_DAY, thenBy: GroupBy.GROUP_BY_UNSPECIFIED, offsetMinutes: 840 }],
     ['group_by=key&then_by=day&tz_offset=-660', { groupBy: GroupBy.GROUP_BY_KEY, thenBy: GroupBy.GROUP_BY_DAY, offsetMinutes: -660 }],
     ['tz_offset=-0', { groupBy: GroupBy.GROUP_BY_UNSPECIFIED, thenBy: GroupBy.GROUP_BY_UNSPECIFIED, offsetMinutes: 0 }],
-  ])('%s', (address, grouping) => expect(asked(address)).toEqual(grouping));
+  ])('%s', (address, grouping) => expect(groupingOf(address)).toEqual(grouping));
 
   it.each([
     ['then_by', 'then_by=model'],
@@ -22,7 +22,7 @@ describe('the grouping of totals', () => {
     ['tz_offset', 'tz_offset=900'],
     ['tz_offset', 'tz_offset=Nepal'],
   ])('is refused with the name of %s: %s', (field, address) => {
-    expect(() => asked(address)).toThrow(
+    expect(() => groupingOf(address)).toThrow(
       expect.objectContaining({ reason: 'invalid_request', details: expect.objectContaining({ field }) }),
     );
   });

@@ -1,4 +1,4 @@
-// The page of what is not offered, generated from the table that answers such requests. Pure.
+// The page of APIs that are not offered, generated from the table that answers such requests. Pure.
 import { notOffered } from '../../formats/not-offered.js';
 
 const head = `# Not offered

@@ -46,7 +46,7 @@ export interface Choice {
 
 export const choiceModes: Partial<Record<string, Mode>> = { none: Mode.MODE_NONE, auto: Mode.MODE_AUTO, required: Mode.MODE_REQUIRED };
 
-/** Leaves an unknown tool choice to upstreams of the caller's format, as `only` tells the caller; for the others the choice is open. */
+/** Leaves an unknown tool choice to upstreams of the caller's format (`only` is the advice in the error); for the others the model chooses freely. */
 export function passChoiceOn(field: string, choice: unknown, open: () => Choice, only: string, demands: Demands): Choice {
   demands.addForeign(choice);
   demands.refuseElsewhere(

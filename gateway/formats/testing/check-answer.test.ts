@@ -47,9 +47,9 @@ describe('the checker of chat-completions streams', () => {
     ['with choices: null', sse(role, { ...head, choices: null }, stop, '[DONE]')],
     ['with delta: null', sse(role, chunk(choice(null)), stop, '[DONE]')],
     ['whose id changes', sse(role, { ...stop, id: 'chatcmpl-2' }, '[DONE]')],
-    ['with usage nobody asked for', sse(role, stop, { ...chunk(), usage }, '[DONE]')],
+    ['with usage that was not requested', sse(role, stop, { ...chunk(), usage }, '[DONE]')],
     ['with usage beside choices', sse({ ...role, usage: null }, { ...stop, usage }, '[DONE]'), true],
-    ['without the usage asked for', sse({ ...role, usage: null }, { ...stop, usage: null }, '[DONE]'), true],
+    ['without the requested usage', sse({ ...role, usage: null }, { ...stop, usage: null }, '[DONE]'), true],
     ['without usage: null before', sse(role, { ...stop, usage: null }, { ...chunk(), usage }, '[DONE]'), true],
     [
       'with a call without an index',

@@ -75,8 +75,8 @@ class StreamCheck {
     if (this.#usageSeen) this.faults.push('a chunk follows the usage chunk');
     const { usage } = chunk;
     const isEmpty = arrayOf(chunk['choices']).length === 0;
-    if (this.kind.includeUsage !== true && 'usage' in chunk) this.faults.push('there is usage, which was not asked for');
-    if (this.kind.includeUsage === true && usage === undefined) this.faults.push('a chunk has no usage key, though usage was asked for');
+    if (this.kind.includeUsage !== true && 'usage' in chunk) this.faults.push('there is usage, which was not requested');
+    if (this.kind.includeUsage === true && usage === undefined) this.faults.push('a chunk has no usage key, although usage was requested');
     if (isEmpty !== isObject(usage)) this.faults.push('usage and only usage comes in a chunk without choices');
     if (isObject(usage)) this.#usageSeen = true;
   }

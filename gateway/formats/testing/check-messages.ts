@@ -20,7 +20,7 @@ const deltasOf: Readonly<Record<string, readonly string[]>> = {
 };
 
 class StreamCheck {
-  #state: 'new' | 'open' | 'told' | 'stopped' | 'error' = 'new';
+  #state: 'new' | 'open' | 'finished' | 'stopped' | 'error' = 'new';
   #block: { index: unknown; type: string; text: string; signatures: number } | undefined;
   #blocks = 0;
   #calls = 0;
@@ -50,9 +50,9 @@ class StreamCheck {
       case 'content_block_stop':
         return this.#stop(event['index']);
       case 'message_delta':
-        return this.#told(event);
+        return this.#finish(event);
       case 'message_stop':
-        if (this.#state !== 'told') this.faults.push('message_stop comes without message_delta');
+        if (this.#state !== 'finished') this.faults.push('message_stop comes without message_delta');
         this.#state = 'stopped';
         return;
       case 'error':
@@ -100,10 +100,10 @@ class StreamCheck {
     if (block.type === 'text' && block.text === '') this.faults.push(`the text of block ${String(index)} is empty`);
   }
 
-  #told(event: JsonObject): void {
-    if (this.#state !== 'open') this.faults.push('message_delta comes where it may not');
+  #finish(event: JsonObject): void {
+    if (this.#state !== 'open') this.faults.push('message_delta is in the wrong place');
     if (this.#block !== undefined) this.faults.push('message_delta comes while a block is open');
-    this.#state = 'told';
+    this.#state = 'finished';
     this.#stopReason = objectIn(event, 'delta')['stop_reason'];
     if (typeof this.#stopReason !== 'string') this.faults.push('there is no stop reason');
     const usage = objectIn(event, 'usage');

@@ -101,13 +101,13 @@ class StreamCheck {
     const [of, field] = known;
     if (item.type !== of) this.faults.push(`${type} is about an item of type ${item.type}`);
     const key = `${name} ${String(event['content_index'] ?? event['summary_index'] ?? '')}`;
-    const told = item.texts.get(key) ?? { text: '', isDone: false };
-    item.texts.set(key, told);
-    if (told.isDone) this.faults.push(`${type} follows the end of its text`);
-    if (step === 'delta') told.text += String(event['delta']);
+    const arrived = item.texts.get(key) ?? { text: '', isDone: false };
+    item.texts.set(key, arrived);
+    if (arrived.isDone) this.faults.push(`${type} follows the end of its text`);
+    if (step === 'delta') arrived.text += String(event['delta']);
     else {
-      told.isDone = true;
-      if (told.text !== event[field]) this.faults.push(`${type} has another text than its deltas`);
+      arrived.isDone = true;
+      if (arrived.text !== event[field]) this.faults.push(`${type} has a different text than its deltas`);
     }
   }
 
@@ -118,7 +118,7 @@ class StreamCheck {
       return void this.faults.push(`${String(whole['id'])} is done but not open`);
     item.isDone = true;
     item.done = whole;
-    for (const [key, told] of item.texts) if (!told.isDone) this.faults.push(`${key} of item ${String(item.id)} has no end`);
+    for (const [key, arrived] of item.texts) if (!arrived.isDone) this.faults.push(`${key} of item ${String(item.id)} has no end`);
   }
 
   #end(type: string, response: JsonObject): void {

@@ -36,7 +36,7 @@ describe('the compression of a route', () => {
     for (let index = 0; index < 100; index += 1) {
       if (isFailing && index === 50) {
         await clientHasHead;
-        throw new Error('The database is away.');
+        throw new Error('The database is unavailable.');
       }
       if (index % 10 === 0) await pause(1);
       yield line;
