@@ -134,7 +134,7 @@ export function printPaths(results: Results, paths: readonly { caller: Format; u
   printTable(head, rows);
 }
 
-/** What is measured without calls. */
+/** The measurements without calls. */
 export interface AtRest {
   readonly idleUsPerSecond: number | undefined;
   readonly bytesPerStream: number | undefined;

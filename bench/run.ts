@@ -40,7 +40,7 @@ const names = {
   distributed: 'Tollgate, distributed, one core',
 };
 const threadsSetting = 'TOLLGATE_GATEWAY_THREADS';
-/** Of the responses format, which shares its code with the others, one that is translated and one that is not. */
+/** Only one translated and one untranslated path of the responses format, because it shares its code with the others. */
 const paths: { caller: Format; upstream: Format }[] = [
   ...(['chat', 'messages'] as const).flatMap((upstream) => (['chat', 'messages'] as const).map((caller) => ({ caller, upstream }))),
   { caller: 'responses', upstream: 'responses' },

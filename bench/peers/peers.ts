@@ -9,7 +9,7 @@ const portkeyScript = join(folder, 'node_modules/@portkey-ai/gateway/build/start
 const litellmProgram = join(folder, 'python/bin/litellm');
 const [portkeyPort, litellmPort] = [18_931, 18_932];
 
-/** What each of them does not do, printed below the tables. */
+/** Notes on each of them, printed below the tables. */
 export const notes: readonly string[] = [
   'Tollgate: keys, limits, durable holds and records, settlement, all on. One sync for the hold and one for the record, shared by calls at the same time.',
   'Portkey 1.15.2 (npm): passes the key of the vendor on. No keys of its own, no budgets, no records, no prices; those are in its hosted service.',

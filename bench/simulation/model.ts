@@ -39,7 +39,7 @@ export type Arrivals =
   | { readonly kind: 'closed'; readonly callers: number }
   | { readonly kind: 'even' | 'random'; readonly callsPerSecond: number };
 
-/** What is simulated. */
+/** The simulated system. */
 export interface Model {
   readonly seed: number;
   readonly machines: readonly Machine[];

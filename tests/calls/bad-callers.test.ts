@@ -13,7 +13,7 @@ interface Refusal {
   error: { message: string; reason: string };
 }
 
-/** What one account may send at the same time. */
+/** The bytes that one account may send at the same time. */
 const bodiesBytesMax = 64 * 1024 * 1024;
 
 let system: System;

@@ -75,7 +75,7 @@ interface Case {
   readonly body: unknown;
   readonly headers?: Record<string, string>;
   /** Cases of both formats, then of chat-completions only, then of messages only. */
-  readonly told: Partial<Shown>;
+  readonly expected: Partial<Shown>;
   readonly openai: Partial<Shown>;
   readonly anthropic: Partial<Shown>;
 }
@@ -106,42 +106,42 @@ const cases: readonly Case[] = [
       param: 'temperature',
       details: { error_code: 'unsupported_value' },
     }),
-    told: { status: 400, code: 'unsupported_value', text: 'temperature: must be at most 1', ...mine },
+    expected: { status: 400, code: 'unsupported_value', text: 'temperature: must be at most 1', ...mine },
     ...invalid,
   },
   {
     name: 'what the vendor gives no code for',
     status: 400,
     body: vendor('invalid_request_error', 'Not this.'),
-    told: { status: 400, code: 'upstream_rejected', param: null, text: 'Not this.', ...mine },
+    expected: { status: 400, code: 'upstream_rejected', param: null, text: 'Not this.', ...mine },
     ...invalid,
   },
   {
     name: 'a body that the vendor cannot make sense of',
     status: 422,
     body: vendor('invalid_request_error', 'No.'),
-    told: { status: 400, code: 'upstream_rejected', text: 'No.', ...mine },
+    expected: { status: 400, code: 'upstream_rejected', text: 'No.', ...mine },
     ...invalid,
   },
   {
     name: 'a prompt that is too long',
     status: 400,
     body: vendor('invalid_request_error', 'prompt is too long: 250000 tokens > 200000 maximum'),
-    told: { status: 400, code: 'context_length_exceeded', text: 'prompt is too long: 250000 tokens > 200000 maximum', ...mine },
+    expected: { status: 400, code: 'context_length_exceeded', text: 'prompt is too long: 250000 tokens > 200000 maximum', ...mine },
     ...invalid,
   },
   {
     name: 'a filter',
     status: 400,
     body: vendor('invalid_request_error', 'Output blocked by content filtering policy', { code: 'content_filter' }),
-    told: { status: 400, code: 'content_filter', ...mine },
+    expected: { status: 400, code: 'content_filter', ...mine },
     ...invalid,
   },
   {
     name: 'a body that is too large for the vendor',
     status: 413,
     body: vendor('request_too_large', 'Request exceeds the maximum size'),
-    told: { status: 413, code: 'body_too_large', text: 'Request exceeds the maximum size', ...mine },
+    expected: { status: 413, code: 'body_too_large', text: 'Request exceeds the maximum size', ...mine },
     openai: { type: 'invalid_request_error', class: 'APIError' },
     anthropic: { type: 'request_too_large', class: 'ContentTooLargeError' },
   },
@@ -149,22 +149,28 @@ const cases: readonly Case[] = [
     name: 'our own key',
     status: 401,
     body: vendor('authentication_error', 'Incorrect API key provided: sk-secret-of-ours', { code: 'invalid_api_key' }),
-    told: unavailable,
+    expected: unavailable,
     ...busy,
   },
-  { name: 'our own debts', status: 402, body: vendor('billing_error', 'Your credit balance is too low.'), told: unavailable, ...busy },
+  {
+    name: 'the unpaid account of the operator',
+    status: 402,
+    body: vendor('billing_error', 'Your credit balance is too low.'),
+    expected: unavailable,
+    ...busy,
+  },
   {
     name: 'our own permissions',
     status: 403,
     body: vendor('permission_error', 'Your organization org-ours may not.'),
-    told: unavailable,
+    expected: unavailable,
     ...busy,
   },
   {
     name: 'a model that we name wrongly',
     status: 404,
     body: vendor('not_found_error', 'model: chat-completions'),
-    told: unavailable,
+    expected: unavailable,
     ...busy,
   },
   {
@@ -172,14 +178,14 @@ const cases: readonly Case[] = [
     status: 429,
     body: vendor('insufficient_quota', 'You exceeded your current quota.', { code: 'insufficient_quota' }),
     headers: { 'retry-after': '86400' },
-    told: unavailable,
+    expected: unavailable,
     ...busy,
   },
   {
-    name: 'our own empty account, told as a 400',
+    name: 'the empty account of the operator, reported as a 400',
     status: 400,
     body: vendor('invalid_request_error', 'Your credit balance is too low to access the API.'),
-    told: unavailable,
+    expected: unavailable,
     ...busy,
   },
   {
@@ -187,7 +193,7 @@ const cases: readonly Case[] = [
     status: 429,
     body: vendor('rate_limit_error', 'Org org-ours: slow down.'),
     headers: { 'retry-after': '7' },
-    told: { status: 429, code: 'rate_limit_exceeded', shouldRetry: null, retryAfter: '7' },
+    expected: { status: 429, code: 'rate_limit_exceeded', shouldRetry: null, retryAfter: '7' },
     ...limited,
   },
   {
@@ -195,49 +201,49 @@ const cases: readonly Case[] = [
     status: 429,
     body: vendor('rate_limit_error', 'Slow.'),
     headers: { 'retry-after': '3600' },
-    told: { status: 429, shouldRetry: null, retryAfter: '60' },
+    expected: { status: 429, shouldRetry: null, retryAfter: '60' },
     ...limited,
   },
   {
     name: 'a rate limit that does not say when',
     status: 429,
     body: vendor('rate_limit_error', 'Slow.'),
-    told: { status: 429, ...repeat },
+    expected: { status: 429, ...repeat },
     ...limited,
   },
   {
     name: 'an internal error',
     status: 500,
     body: vendor('api_error', 'stack trace at db-7.internal'),
-    told: { status: 502, code: 'upstream_failed', text: 'The upstream failed to answer.', ...repeat },
+    expected: { status: 502, code: 'upstream_failed', text: 'The upstream failed to answer.', ...repeat },
     ...broken,
   },
   {
     name: 'a page of a proxy',
     status: 502,
     body: '<html><body><h1>502 Bad Gateway</h1>proxy-17.internal</body></html>',
-    told: { status: 502, code: 'upstream_failed', text: 'The upstream failed to answer.', ...repeat },
+    expected: { status: 502, code: 'upstream_failed', text: 'The upstream failed to answer.', ...repeat },
     ...broken,
   },
   {
     name: 'a page in place of an answer',
     status: 200,
     body: '<html><body>Please log in to proxy-17.internal</body></html>',
-    told: { status: 502, code: 'upstream_failed', ...repeat },
+    expected: { status: 502, code: 'upstream_failed', ...repeat },
     ...broken,
   },
   {
     name: 'a page that says 400',
     status: 400,
     body: '<html>proxy-17.internal</html>',
-    told: { status: 400, code: 'upstream_rejected', text: 'The upstream refused the request with status 400.', ...mine },
+    expected: { status: 400, code: 'upstream_rejected', text: 'The upstream refused the request with status 400.', ...mine },
     ...invalid,
   },
   {
     name: 'an overloaded vendor',
     status: 529,
     body: vendor('overloaded_error', 'Overloaded'),
-    told: { code: 'upstream_overloaded', ...repeat },
+    expected: { code: 'upstream_overloaded', ...repeat },
     ...busy,
   },
   {
@@ -245,14 +251,14 @@ const cases: readonly Case[] = [
     status: 503,
     body: vendor('server_error', 'The engine is down'),
     headers: { 'retry-after': '3' },
-    told: { code: 'upstream_overloaded', shouldRetry: null, retryAfter: '3' },
+    expected: { code: 'upstream_overloaded', shouldRetry: null, retryAfter: '3' },
     ...busy,
   },
   {
     name: 'a vendor that ran out of time',
     status: 408,
     body: vendor('timeout_error', 'Timed out'),
-    told: { status: 504, code: 'upstream_timeout', ...repeat },
+    expected: { status: 504, code: 'upstream_timeout', ...repeat },
     openai: { type: 'server_error', class: 'InternalServerError' },
     anthropic: { type: 'timeout_error', class: 'GatewayTimeoutError' },
   },
@@ -261,7 +267,7 @@ const cases: readonly Case[] = [
 const paths = upstreams.flatMap((client) => upstreams.map((upstream) => ({ client, upstream })));
 
 describe('a refusal of the vendor is reported as', () => {
-  it.each(cases)('$name: $status', async ({ status, body, headers, told, openai, anthropic }) => {
+  it.each(cases)('$name: $status', async ({ status, body, headers, expected, openai, anthropic }) => {
     const fault: Fault = { kind: 'status', status, body, ...(headers === undefined ? {} : { headers }) };
     for (const upstream of upstreams) stage.play(upstream, { fault });
     for (const { client, upstream } of paths) {
@@ -269,7 +275,7 @@ describe('a refusal of the vendor is reported as', () => {
       expect({ client, upstream, error }).toMatchObject({
         client,
         upstream,
-        error: { ...told, ...(client === 'messages' ? anthropic : openai) },
+        error: { ...expected, ...(client === 'messages' ? anthropic : openai) },
       });
       expect(error.text).not.toMatch(/internal|org-|sk-secret|<|credit|quota/);
     }

@@ -106,7 +106,7 @@ describe.each(modes)('rate limits, %s', (mode) => {
       const answer = await chat(system, keys[0]!.secret);
       return answer.status === 429 ? true : undefined;
     });
-    // Later than a second on a busy machine, but not as late as when nobody had told the gateway, after five minutes.
+    // Later than a second on a busy machine, but much sooner than the five minutes after which the gateway would notice it without a push.
     expect(Date.now() - changedAtMs).toBeLessThan(10_000);
     expect(await refusal(await chat(system, keys[1]!.secret))).toMatchObject({ scope: 'account', max: '3' });
 

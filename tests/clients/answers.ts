@@ -1,4 +1,4 @@
-// What the models of the client tests answer.
+// The answers of the models in the client tests.
 import type { Block, Script, Usage } from '../upstream/script.js';
 
 export const text = 'Hello from far away.';

@@ -97,11 +97,11 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
     it('assembles a stream and emits its events', async () => {
       stage.play(upstream, { blocks: [reasoning, textBlock, weatherCall, timeCall], usage });
       const stream = client.messages.stream({ model, max_tokens, messages, tools, thinking: { type: 'enabled', budget_tokens: 1024 } });
-      const heard = { text: '', thinking: '', json: '', blocks: [] as string[] };
-      stream.on('text', (delta) => (heard.text += delta));
-      stream.on('thinking', (delta) => (heard.thinking += delta));
-      stream.on('inputJson', (delta) => (heard.json += delta));
-      stream.on('contentBlock', (block) => heard.blocks.push(block.type));
+      const received = { text: '', thinking: '', json: '', blocks: [] as string[] };
+      stream.on('text', (delta) => (received.text += delta));
+      stream.on('thinking', (delta) => (received.thinking += delta));
+      stream.on('inputJson', (delta) => (received.json += delta));
+      stream.on('contentBlock', (block) => received.blocks.push(block.type));
       const message = await stream.finalMessage();
       expect(message).toMatchObject({
         stop_reason: 'tool_use',
@@ -112,7 +112,7 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
           { type: 'tool_use', id: 'call_2', name: 'get_time', input: { zone: 'CET' } },
         ],
       });
-      expect(heard).toEqual({
+      expect(received).toEqual({
         text,
         thinking: reasoning.text,
         json: `${weatherCall.arguments}${timeCall.arguments}`,

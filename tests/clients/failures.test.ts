@@ -29,7 +29,7 @@ const question = (upstream: Upstream, fields: Partial<Question> = {}): Question 
 });
 
 /** The details of an error that a library exposes. */
-function told(error: unknown): { class: string; status: number | undefined; type: unknown; message: string } {
+function fieldsOf(error: unknown): { class: string; status: number | undefined; type: unknown; message: string } {
   // The AI SDK wraps the errors of failed retries.
   const failure = ((error as { lastError?: unknown }).lastError ?? error) as Error & {
     status?: number;
@@ -129,7 +129,7 @@ describe('the libraries raise their own error, and retry only where it can help,
     const seen = await Promise.all(
       cases.map(async ({ upstream, caller }) => {
         const answer = await ask(caller, question(upstream, fields?.()));
-        const { class: name, status } = told(answer.error);
+        const { class: name, status } = fieldsOf(answer.error);
         return { caller: caller.name, upstream, class: name, status, attempts: answer.attempts.map((attempt) => attempt.status) };
       }),
     );
@@ -173,13 +173,13 @@ describe('a stream that breaks off by', () => {
         let text = '';
         const { error, attempts } = await ask(caller, question(upstream, { streamed: true, onText: (all) => (text = all) }));
         expect(error).toBeInstanceOf(Error);
-        expect(told(error).message).not.toBe('');
+        expect(fieldsOf(error).message).not.toBe('');
         expect(story.text.startsWith(text)).toBe(true);
         expect(text.length).toBeGreaterThan(8);
         expect(text.length).toBeLessThan(story.text.length);
         expect(attempts.map(({ status }) => status)).toEqual([200]);
         if (!caller.name.startsWith('@ai-sdk'))
-          expect(told(error)).toMatchObject({ class: 'APIError', status: undefined, type: expect.any(String) });
+          expect(fieldsOf(error)).toMatchObject({ class: 'APIError', status: undefined, type: expect.any(String) });
         expect(await stage.charge(attempts[0]!.requestId)).toMatchObject({ outcome: 'upstream_error_after_output' });
       }),
     );

@@ -96,14 +96,14 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResp
     it('assembles a stream and emits its events', async () => {
       stage.play(upstream, { blocks: [textBlock] });
       const stream = client.chat.completions.stream({ model, messages });
-      const heard: string[] = [];
-      stream.on('content.delta', ({ delta, snapshot }) => heard.push(`${delta}|${snapshot.length}`));
+      const deltas: string[] = [];
+      stream.on('content.delta', ({ delta, snapshot }) => deltas.push(`${delta}|${snapshot.length}`));
       let done = '';
       stream.on('content.done', ({ content }) => (done = content));
       expect((await stream.finalChatCompletion()).choices[0]).toMatchObject({ finish_reason: 'stop', message: { content: text } });
       expect(await stream.finalContent()).toBe(text);
       expect(done).toBe(text);
-      expect(heard.at(-1)).toMatch(new RegExp(`\\|${text.length}$`));
+      expect(deltas.at(-1)).toMatch(new RegExp(`\\|${text.length}$`));
     });
 
     it.each(['whole', 'streamed', 'streamed with their fragments mixed'] as const)('reads parallel tool calls, %s', async (how) => {

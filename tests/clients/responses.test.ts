@@ -63,11 +63,11 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library }) => {
       expect(whole.usage).toEqual(shown(await stage.charge(whole._request_id)));
 
       const stream = client.responses.stream({ model, input: 'Hello there' });
-      const heard: string[] = [];
-      stream.on('response.output_text.delta', ({ delta, snapshot }) => heard.push(`${delta}|${snapshot.length}`));
+      const deltas: string[] = [];
+      stream.on('response.output_text.delta', ({ delta, snapshot }) => deltas.push(`${delta}|${snapshot.length}`));
       const final = await stream.finalResponse();
       expect(final).toMatchObject({ status: 'completed', output_text: text, usage: whole.usage });
-      expect(heard.at(-1)).toMatch(new RegExp(`\\|${text.length}$`));
+      expect(deltas.at(-1)).toMatch(new RegExp(`\\|${text.length}$`));
     });
 
     it('parses an answer that follows a schema', async () => {

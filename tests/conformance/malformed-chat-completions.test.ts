@@ -145,7 +145,7 @@ const variants: readonly EditedVariant[] = [
   { what: 'a usage object with the finish reason, and [DONE] at once', script: { usagePlace: 'finish-chunk' }, expected: textSeen },
 ];
 
-/** What else has been seen in the wild. */
+/** Other malformed streams that were seen in production. */
 const more: readonly EditedVariant[] = [
   { what: 'a chunk without choices first', edit: (chunks) => [{ choices: [], prompt_filter_results: [] }, ...chunks], expected: textSeen },
   { what: 'usage on every chunk', script: { usagePlace: 'every-chunk' }, expected: textSeen },

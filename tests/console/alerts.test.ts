@@ -117,8 +117,8 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     await page.getByRole('button', { name: 'Send a test' }).click();
     const outcome = page.getByRole('status').filter({ hasText: 'Test result' });
     await outcome.waitFor();
-    const told = await outcome.innerText();
-    for (const words of ['queued as 7', 'no such mailbox']) expect(told).toContain(words);
+    const result = await outcome.innerText();
+    for (const words of ['queued as 7', 'no such mailbox']) expect(result).toContain(words);
     // A failed delivery is shown next to the alert, not only in the log.
     await page.getByText('Notifications are failing').waitFor();
     await page.locator('summary', { hasText: 'Notifications sent' }).click();

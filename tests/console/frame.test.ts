@@ -87,7 +87,7 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     await person.close();
   });
 
-  it('leaves the focus to a user who goes on before a page is shown', async () => {
+  it('does not move the focus of a user who continues before a page is shown', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open('/');
     const navigation = page.getByRole('navigation');

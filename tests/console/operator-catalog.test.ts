@@ -203,7 +203,7 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await page.close();
   });
 
-  it('does not pause a model without an end when the time of the end is missing', async () => {
+  it('does not pause a model indefinitely when the end time is missing', async () => {
     const page = await operator.open('/operator/models/sandbox/echo');
     await page.getByRole('button', { name: 'Pause' }).click();
     const until = popup(page).getByLabel(/^Until/);

@@ -1,4 +1,4 @@
-// What tests of the audit trail share: reading events, and changes that cause them.
+// Helpers for the tests of the audit trail: reading events, and making changes that cause them.
 import { eventually } from '../support/systems/process.js';
 import type { System } from '../support/systems/system.js';
 import { grpcurlCall } from '../support/clients/grpcurl.js';

@@ -45,7 +45,7 @@ export interface Probe {
   readonly grpc?: { readonly port: number; readonly service?: string };
 }
 
-/** What a pod consists of. */
+/** The parts of a pod. */
 export interface PodSpec {
   readonly enableServiceLinks: boolean;
   readonly automountServiceAccountToken: boolean;

@@ -72,9 +72,9 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
 
   it('shows consecutive months whose lines add up, the same as the operator’s command', async () => {
     const [month] = await statements();
-    const told = await system.json('statement', 'show', month!.month, '--account', accountId);
+    const shown = await system.json('statement', 'show', month!.month, '--account', accountId);
     for (const name of ['opening_usd', 'deposits_usd', 'charges_usd', 'refunds_usd', 'adjustments_usd', 'closing_usd', 'lines'] as const) {
-      expect(told[name]).toEqual(month![name as keyof StatementView]);
+      expect(shown[name]).toEqual(month![name as keyof StatementView]);
     }
     const lines: Line[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {

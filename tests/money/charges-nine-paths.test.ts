@@ -137,11 +137,11 @@ describe.each(modes)('charges, %s', (mode) => {
       return { status: response.status, requestId, usage: ((JSON.parse(text) as Json)['usage'] ?? {}) as Json, text };
     }
     const events = (await readSse(response)).map(({ data }) => data as Json);
-    const told = events
+    const usages = events
       .filter((data) => typeof data === 'object')
       .map((data) => ((data['response'] as Json | undefined) ?? data)['usage'] as Json | null | undefined)
       .filter((usage) => usage !== undefined && usage !== null);
-    return { status: 200, requestId, usage: told.at(-1) ?? {}, text: JSON.stringify(events) };
+    return { status: 200, requestId, usage: usages.at(-1) ?? {}, text: JSON.stringify(events) };
   }
 
   /** Returns the classes in the fields of this format. Only whole messages distinguish the lifetimes of cache writes. */
@@ -271,9 +271,9 @@ describe.each(modes)('charges, %s', (mode) => {
       expect(answer.usage).toMatchObject({ completion_tokens: 450 });
       await expectCharged(answer, asReported('chat-completions', usage), 'plain');
     }
-    const asked = stage.play('messages', {});
+    const requests = stage.play('messages', {});
     expect((await ask('chat-completions', 'messages', 'plain', false, { ...conversation, n: 3 })).status).toBe(400);
-    expect(asked()).toEqual([]);
+    expect(requests()).toEqual([]);
   });
 
   it('count all requested choices by our tokenizer where the upstream reports the usage of one', async () => {
@@ -397,12 +397,12 @@ describe.each(modes)('charges, %s', (mode) => {
         [2, 2],
         [9, searchesMax],
       ] as const) {
-        const asked = stage.play('messages', { rawUsage: { ...usage, server_tool_use: { web_search_requests: 2 } } });
+        const requests = stage.play('messages', { rawUsage: { ...usage, server_tool_use: { web_search_requests: 2 } } });
         const { data, response } = await anthropic.messages
           .create({ model: 'messages/searched', max_tokens: 200, messages, tools: [{ ...tools[0]!, max_uses: maxUses }] })
           .withResponse();
         expect(data.usage.server_tool_use?.web_search_requests).toBe(2);
-        expect((asked()[0]!.body['tools'] as Json[])[0]).toMatchObject({ type: 'web_search_20250305', max_uses: sent });
+        expect((requests()[0]!.body['tools'] as Json[])[0]).toMatchObject({ type: 'web_search_20250305', max_uses: sent });
         await expectSearches(response.headers.get('request-id')!, 2);
       }
       stage.play('chat-completions', { rawUsage: { ...prompted, server_tool_use: { web_search_requests: 3 } } }, { rawUsage: prompted });
@@ -418,12 +418,12 @@ describe.each(modes)('charges, %s', (mode) => {
         item: { type: 'web_search_call', action: { type: action, query: 'news' } },
       });
       const found = [item('search'), item('open_page'), item('search'), { type: 'text' as const, text: 'Nothing.' }];
-      const asked = stage.play('responses', { rawUsage: { ...usage, total_tokens: 4378 }, blocks: found });
+      const requests = stage.play('responses', { rawUsage: { ...usage, total_tokens: 4378 }, blocks: found });
       const { data, response } = await openai.responses
         .create({ model: 'responses/searched', max_output_tokens: 200, input: 'What is new?', tools: [{ type: 'web_search' }] })
         .withResponse();
       expect(data.output_text).toBe('Nothing.');
-      expect(asked()[0]!.body).toMatchObject({ max_tool_calls: searchesMax });
+      expect(requests()[0]!.body).toMatchObject({ max_tool_calls: searchesMax });
       await expectSearches(response.headers.get('x-request-id')!, 2);
     });
 
@@ -460,10 +460,10 @@ describe.each(modes)('charges, %s', (mode) => {
         const isSearched = model === 'responses/searched';
         const search = { type: 'vendor' as const, item: { type: 'web_search_call', action: { type: 'search', query: 'news' } } };
         const text = { type: 'text' as const, text: 'Nothing.' };
-        const asked = stage.play(upstream, { rawUsage: usage, blocks: isSearched ? [search, text] : [text] });
+        const requests = stage.play(upstream, { rawUsage: usage, blocks: isSearched ? [search, text] : [text] });
         const { data, response } = await ask(model);
         expect(data.output_text).toBe('Nothing.');
-        expect(asked()[0]!.body['tools']).toEqual(isSearched ? [{ type: 'web_search' }] : undefined);
+        expect(requests()[0]!.body['tools']).toEqual(isSearched ? [{ type: 'web_search' }] : undefined);
         expect(response.headers.get('x-tollgate-dropped-params')).toBe(isSearched ? null : 'tools.web_search');
         if (model !== 'responses/plain') await expectSearches(response.headers.get('x-request-id')!, isSearched ? 1 : 0);
       }
@@ -471,16 +471,16 @@ describe.each(modes)('charges, %s', (mode) => {
 
     it('are refused by name where they have no price, and cost the vendor nothing', async () => {
       const { openai, anthropic } = clientsOf();
-      const asked = stage.play('messages', {});
+      const requests = stage.play('messages', {});
       const search = { type: 'web_search_20250305' as const, name: 'web_search' as const };
       await expect(anthropic.messages.create({ model: 'messages/plain', max_tokens: 200, messages, tools: [search] })).rejects.toThrow(
         /tools\.0\.type: the model has no price for the unit/,
       );
-      const heard = stage.play('chat-completions', {});
+      const others = stage.play('chat-completions', {});
       await expect(
         openai.chat.completions.create({ model: 'chat-completions/plain', max_tokens: 200, messages, web_search_options: {} }),
       ).rejects.toThrow(/web_search_options: the model has no price for the unit/);
-      expect([...asked(), ...heard()]).toEqual([]);
+      expect([...requests(), ...others()]).toEqual([]);
     });
   });
 

@@ -1,6 +1,6 @@
 // The guards of the money path, each broken in one way. The text has to occur exactly once in its file, so that a guard and its mutant are changed together.
 
-/** One guard, broken. */
+/** A mutation that breaks one guard. */
 export interface Mutant {
   readonly name: string;
   readonly file: string;

@@ -57,8 +57,8 @@ describe('a distributed system that loses a process', () => {
     await receiver?.stop();
   });
 
-  /** Kills a process under traffic. Runs `whileAway` while the process is unavailable. */
-  async function outageOf(name: ProcessName, whileAway: () => Promise<void> = async () => undefined): Promise<Outage> {
+  /** Kills a process under traffic. Runs `whileDown` while the process is unavailable. */
+  async function outageOf(name: ProcessName, whileDown: () => Promise<void> = async () => undefined): Promise<Outage> {
     await untilReady();
     const traffic = startTraffic(system, system.firstKey);
     let killedAtMs = 0;
@@ -68,7 +68,7 @@ describe('a distributed system that loses a process', () => {
       await sleep(500);
       killedAtMs = Date.now();
       const untilRestarted = killOne(system, name);
-      await Promise.all([whileAway(), untilRestarted().then(() => (restartedAtMs = Date.now()))]);
+      await Promise.all([whileDown(), untilRestarted().then(() => (restartedAtMs = Date.now()))]);
       // MariaDB is ready by the time its restart is recorded.
       const servingAtMs =
         name === 'mariadb' ? restartedAtMs : await eventually(() => startedSince(system, name, killedAtMs), restartedMsMax);

@@ -36,7 +36,7 @@ describe('the counts of gateways in Redis', () => {
     for (let count = 0; count < 2; count += 1) {
       const store = redisLimitStore({
         url: redis.url,
-        whenAway: 'refuse',
+        withoutRedis: 'refuse',
         local,
         clock: systemClock,
         log: count === 0 ? recorded.log : log,

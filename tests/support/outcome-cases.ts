@@ -7,7 +7,7 @@ import { type Combination, promptText } from './clients/answers.js';
 export const maxTokens = 100;
 const sentence =
   'It was a bright cold day in April, and the clocks were striking thirteen; Winston Smith slipped quickly through the glass doors.';
-/** What the upstream reports, if it gets that far. */
+/** The usage that the upstream reports, if the call gets that far. */
 const usage = { input: 12, cacheRead: 3, output: 34 };
 const deltas = 5;
 const deltaChars = 8;

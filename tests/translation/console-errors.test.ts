@@ -89,7 +89,7 @@ describe('the texts for errors', () => {
     expect(wordsAtField(sent(fault('email_taken', {}, { details: { field: 'email' } })), 'zh-CN')).toBe('已有人使用此邮箱地址。');
   });
 
-  it('exist for what a schema rejects', () => {
+  it('exist for every rule of a schema', () => {
     const read = bodyReader(
       Type.Object({
         name: Type.String({ minLength: 2, maxLength: 3 }),

@@ -20,7 +20,7 @@ type ExpectedEnd =
   /** With an error before any output, which is free. */
   | { readonly kind: 'failed' };
 
-/** One expectation. */
+/** An expectation. */
 export interface ExpectedAnswer {
   readonly end?: ExpectedEnd;
   /** The expected parts of what the caller receives; other parts are not checked. */

@@ -1,4 +1,4 @@
-// What a caller received of an answer, independent of the format.
+// The part of an answer that a caller received, independent of the format.
 
 /** Token counts by class, as far as the caller's format distinguishes them. */
 export interface SeenUsage {

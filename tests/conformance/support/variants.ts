@@ -35,7 +35,7 @@ export interface Variant {
 
 export const failed: ExpectedAnswer = { end: { kind: 'failed' } };
 
-/** What a proxy before the upstream sends in place of its answer. */
+/** The response that a proxy in front of the upstream sends in place of the answer. */
 export const webPages: readonly Variant[] = [
   {
     what: 'a web page with status 200',

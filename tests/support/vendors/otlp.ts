@@ -22,7 +22,7 @@ export interface ReceivedSpan {
   readonly links: readonly string[];
 }
 
-/** What a span stands for. */
+/** The kind of a span. */
 export type SpanKind = 'internal' | 'server' | 'client';
 
 /** An event of a span. */
