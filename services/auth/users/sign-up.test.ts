@@ -14,6 +14,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { IdentityClaims } from './identity-claims.js';
 import { actingAs, identityResponse, newAccount, newClient, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { recentMs } from './second-factor/recent.js';
+import { identitiesMax } from './store/identities.js';
 import { attemptsMax, failureWindowMs } from './throttle.js';
 import { maskOf } from '../testing/mask-of.js';
 
@@ -274,6 +275,21 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
     await disconnect(user!.id);
     await expect(byIdentity(given)).rejects.toEqual(refused('unknown_user'));
     await expect(disconnect(other.signedIn!.user!.id)).rejects.toMatchObject({ reason: 'failed_precondition' });
+  });
+
+  it('get the same identity from a repeat, also when they have others of the provider and can connect no more', async () => {
+    const { session } = await signIn((await add('collector@example.com')).email);
+    const connect = async (given: IdentityClaims) =>
+      (await auth.users.connectIdentity({ sessionId: session!.id, response: identityResponse(given) }, operator)).identity;
+    for (let number = 1; number < identitiesMax; number += 1) await connect(claims('earlier@example.com'));
+    const given = claims('latest@example.com');
+    const last = await connect(given);
+    expect(last).toMatchObject({ email: 'latest@example.com' });
+    expect(await connect(given)).toEqual(last);
+    await expect(connect(claims('more@example.com'))).rejects.toMatchObject({
+      reason: 'failed_precondition',
+      details: { rule: 'identities_full' },
+    });
   });
 
   it('keep one of their last two identities when they disconnect both at once', async () => {

@@ -1,7 +1,7 @@
 // ConnectIdentity: connects an identity with the user of a session.
 import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
-import type { ConnectIdentityRequest, ConnectIdentityResponse } from '#proto/auth/v1/users.js';
+import type { ConnectIdentityRequest, ConnectIdentityResponse, Identity } from '#proto/auth/v1/users.js';
 import { sessionActor } from '../audit-details.js';
 import { claimsOfResponse, newIdentity } from '../claims.js';
 import type { UserDeps } from '../deps.js';
@@ -25,9 +25,12 @@ export async function connectIdentity(
   // The gateway confirms the password before the redirect to the provider, but keeps the session in a cookie that the client can forge.
   assertRecentlyAuthenticated(who.session, clock);
   const identity = newIdentity(claims, clock.nowMs());
-  const connect = (): Promise<void> =>
+  let earlier: Identity | undefined;
+  const isConnected = await unlessDuplicate(() =>
     db.transaction(async (tx) => {
       await lockSession(tx, who, deps);
+      earlier = await identities.find(tx, userId, claims);
+      if (earlier !== undefined) return;
       const { length } = await identities.list(userId, tx);
       if (length >= identitiesMax) throw fault('identities_full', { max: identitiesMax });
       await identities.add(tx, userId, identity);
@@ -37,14 +40,10 @@ export async function connectIdentity(
         detail: { user: stored.user.id, issuer: claims.issuer, email: claims.email },
         actor: sessionActor(who, context),
       });
-    });
-  if (await unlessDuplicate(connect)) {
-    log.info({ user_id: stored.user.id, issuer: claims.issuer }, 'identity connected');
-    return { identity: { id: identity.id, issuer: claims.issuer, email: claims.email, createdAtMs: identity.createdAtMs } };
-  }
-  const owner = await identities.findUser(claims);
-  const isOwn = owner?.user.id === stored.user.id;
-  const own = isOwn ? (await identities.list(userId)).find(({ issuer }) => issuer === claims.issuer) : undefined;
-  if (own === undefined) throw fault('identity_taken', {});
-  return { identity: own };
+    }),
+  );
+  if (!isConnected) throw fault('identity_taken', {});
+  if (earlier !== undefined) return { identity: earlier };
+  log.info({ user_id: stored.user.id, issuer: claims.issuer }, 'identity connected');
+  return { identity: { id: identity.id, issuer: claims.issuer, email: claims.email, createdAtMs: identity.createdAtMs } };
 }

@@ -45,12 +45,15 @@ export class IdentityStore {
       .orderBy('id')
       .limit(identitiesMax)
       .select(...columns);
-    return rows.map((row) => ({
-      id: idFromBytes('idn', asBytes(row['id'])),
-      issuer: asText(row['issuer']),
-      email: asText(row['email']),
-      createdAtMs: asBigInt(row['created_at_ms']),
-    }));
+    return rows.map(toIdentity);
+  }
+
+  /** Returns this identity if it is connected with the user. */
+  async find(tx: Knex.Transaction, userId: Buffer, claims: IdentityClaims): Promise<Identity | undefined> {
+    const row: Row | undefined = await tx('person_identity')
+      .where({ user_id: userId, identity_hash: identityHash(claims) })
+      .first(...columns);
+    return row === undefined ? undefined : toIdentity(row);
   }
 
   /** Connects an identity. Raises the database's duplicate error when it is already connected. */
@@ -101,6 +104,15 @@ export class IdentityStore {
       since_ms: account.createdAtMs,
     });
   }
+}
+
+function toIdentity(row: Row): Identity {
+  return {
+    id: idFromBytes('idn', asBytes(row['id'])),
+    issuer: asText(row['issuer']),
+    email: asText(row['email']),
+    createdAtMs: asBigInt(row['created_at_ms']),
+  };
 }
 
 /** Returns the hash that identifies an identity permanently. JSON separates the two parts unambiguously. */
