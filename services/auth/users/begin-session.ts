@@ -33,8 +33,8 @@ export async function beginSessionOrChallenge(
 
 /**
  * Creates a session and its tokens for a user as they were when they proved their identity. If it continues the `present` session of the user, it ends
- * no later, and the user has not authenticated again. Raises sign_in_refused if the user is disabled, or if their sessions have ended since, because they
- * have another password or a second factor.
+ * no later, and the user has not authenticated again. Raises sign_in_refused if the user is disabled, or if their sessions have ended since: the present
+ * one, or all, because they have another password or a second factor.
  */
 export async function beginSession(
   proven: StoredUser,
@@ -59,7 +59,7 @@ export async function beginSession(
     authenticatedAtMs,
   };
   const user = await db.transaction(async (tx) => {
-    const locked = await lockProven(tx, proven, deps);
+    const locked = await lockProven(tx, proven, deps, present);
     await sessions.add(tx, session, hash);
     return locked;
   });
@@ -70,11 +70,21 @@ export async function beginSession(
   return { token, session, user, actorToken };
 }
 
-/** Locks a user who has proven their identity, and returns them as they are now. Raises sign_in_refused like `beginSession`. */
-export async function lockProven(tx: Knex.Transaction, proven: StoredUser, { users }: Pick<UserDeps, 'users'>): Promise<User> {
+/**
+ * Locks a user who has proven their identity, in their `present` session if there is one, and returns them as they are now. Raises sign_in_refused like
+ * `beginSession`.
+ */
+export async function lockProven(
+  tx: Knex.Transaction,
+  proven: StoredUser,
+  { users, sessions, clock }: Pick<UserDeps, 'users' | 'sessions' | 'clock'>,
+  present?: Session,
+): Promise<User> {
   const stored = await users.lock(tx, idToBytes('user', proven.user.id)!);
   if (stored === undefined || stored.user.isDisabled) throw signInRefused();
   if (stored.password !== proven.password || (stored.user.hasSecondFactor && !proven.user.hasSecondFactor)) throw signInRefused();
+  const isOpen = present === undefined || (await sessions.find(idToBytes('sess', present.id)!, clock.nowMs(), tx)) !== undefined;
+  if (!isOpen) throw signInRefused();
   return stored.user;
 }
 

@@ -1,14 +1,23 @@
-// Sign-ins and sessions of users whose password is reset meanwhile: what was proven with the former one counts no more.
+// Sign-ins of users whose password is reset meanwhile, and changes in sessions that end meanwhile: what was proven before counts no more.
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { idToBytes } from '#kit/id.js';
+import { idToBytes, newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { eventually } from '#kit/testing/waiting.js';
-import { type Client, UpdateProfileRequest, type User } from '#proto/auth/v1/users.js';
-import { newClient, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
+import {
+  type Client,
+  CreateInvitationRequest,
+  RevokeSessionsRequest,
+  Role,
+  UpdateProfileRequest,
+  type User,
+} from '#proto/auth/v1/users.js';
+import { actingAs, newAccount, newClient, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { hashPassword } from './password.js';
 import { resetLifeMs } from './rpcs/request-password-reset.js';
 import { scopeHash } from './store/failures.js';
 import { ResetStore } from './store/resets.js';
+import { SessionStore } from './store/sessions.js';
 import { UserStore } from './store/users.js';
 import { mintToken } from './token.js';
 
@@ -95,6 +104,65 @@ describe.each(testEngines)('users whose password is changed on %s', (engine) => 
     await expect(outcome).rejects.toMatchObject({ reason: 'sign_in_refused' });
     expect(await openSessions()).toEqual([]);
     expect(await passwordNow()).toEqual(former);
+  });
+
+  /** Ends the sessions of the user when one is read for the n-th time. */
+  const endAtRead = (number: number): void => {
+    const { find } = SessionStore.prototype;
+    let reads = 0;
+    jest.spyOn(SessionStore.prototype, 'find').mockImplementation(async function (this: SessionStore, id, nowMs, knex = auth.db.knex) {
+      reads += 1;
+      if (reads === number)
+        await knex('session')
+          .where({ user_id: idToBytes('user', user.id) })
+          .delete();
+      return find.call(this, id, nowMs, knex);
+    });
+  };
+
+  it('keep it when a link is used in a session that ends meanwhile', async () => {
+    await add();
+    const signedIn = (await signIn()).signedIn!;
+    const id = idToBytes('user', user.id)!;
+    await auth.db.knex('person').where({ id }).update({ has_second_factor: 1 });
+    const { token, hash } = mintToken();
+    await auth.db.transaction((tx) => new ResetStore(auth.db).add(tx, hash, id, user.email, auth.clock.nowMs() + resetLifeMs));
+    endAtRead(2);
+    const outcome = auth.users.resetPassword(
+      { token, newPassword, client: newClient(), sessionId: signedIn.session!.id },
+      actingAs(signedIn),
+    );
+    await expect(outcome).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    await auth.db.knex('person').where({ id }).update({ has_second_factor: 0 });
+    expect((await signIn()).signedIn).toBeDefined();
+  });
+
+  it.each([1, 2, 3])('accept no invitation in a session that has ended when it is read for the %d. time', async (number) => {
+    await add();
+    const signedIn = (await signIn()).signedIn!;
+    const { id: accountId } = await newAccount(auth.service);
+    const fields = { accountId, email: user.email, role: Role.ROLE_OWNER, invitedByUserId: user.id };
+    const { token } = await auth.users.createInvitation(CreateInvitationRequest.fromPartial(fields), operator);
+    endAtRead(number);
+    const request = { token, name: '', password: '', client: newClient(), sessionId: signedIn.session!.id };
+    await expect(auth.users.acceptInvitation(request, actingAs(signedIn))).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    // Neither does a new session continue it.
+    expect((await openSessions()).filter(({ id }) => id !== signedIn.session!.id)).toEqual([]);
+  });
+
+  it('end a session together with one that continues it at the same moment', async () => {
+    await add();
+    const { session } = (await signIn()).signedIn!;
+    let ending: Promise<unknown> | undefined;
+    await auth.db.transaction(async (tx) => {
+      await new UserStore(auth.db).lock(tx, idToBytes('user', user.id)!);
+      ending = auth.users.revokeSessions(RevokeSessionsRequest.fromPartial({ userId: user.id }), operator);
+      // Longer than ending the sessions takes, if it does not wait for the commit.
+      await pause(500);
+      await new SessionStore(auth.db).add(tx, { ...session!, id: newId('sess') }, mintToken().hash);
+    });
+    await ending;
+    expect(await openSessions()).toEqual([]);
   });
 
   it('change neither password nor address in a session that ends meanwhile', async () => {

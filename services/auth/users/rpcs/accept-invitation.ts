@@ -37,7 +37,7 @@ export async function acceptInvitation(
   const accountId = idToBytes('acct', invitation.accountId)!;
   const userId = idToBytes('user', user.id)!;
   await db.transaction(async (tx) => {
-    await (isNew ? users.add(tx, proven) : lockProven(tx, proven, deps));
+    await (isNew ? users.add(tx, proven) : lockProven(tx, proven, deps, session));
     // Otherwise the user could become a member after it was checked below that they are none.
     await members.lock(tx, accountId);
     // Only one request can use the invitation.

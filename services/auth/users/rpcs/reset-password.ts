@@ -21,12 +21,13 @@ export async function resetPassword(request: ResetPasswordRequest, context: Call
   if (userId === undefined || stored === undefined || stored.user.isDisabled) throw signInRefused();
   const client = checkedClient(request.client);
   // The session of a user with a second factor began with it.
-  if (stored.user.hasSecondFactor && (await sessionOf(stored.user, request.sessionId, deps)) === undefined)
+  const session = stored.user.hasSecondFactor ? await sessionOf(stored.user, request.sessionId, deps) : undefined;
+  if (stored.user.hasSecondFactor && session === undefined)
     return beginSessionOrChallenge(stored, client, SignInMethod.SIGN_IN_METHOD_LINK, context, deps);
   const hashed = await hashPassword(password);
   const user = await db.transaction(async (tx) => {
-    // While the password was hashed, the user may have set up a second factor, or left the address to which the link was mailed.
-    await lockProven(tx, stored, deps);
+    // While the password was hashed, the user may have set up a second factor, ended the session, or left the address to which the link was mailed.
+    await lockProven(tx, stored, deps, session);
     // Only one request can use the link.
     if ((await resets.find(hash, clock.nowMs(), tx)) === undefined) throw signInRefused();
     const { after } = found(await users.update(tx, userId, { password: hashed }), 'user');

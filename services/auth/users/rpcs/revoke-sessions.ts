@@ -13,8 +13,9 @@ export async function revokeSessions(
   const userId = checkedId('user_id', 'user', request.userId);
   const butId = request.exceptSessionId === '' ? undefined : checkedId('except_session_id', 'sess', request.exceptSessionId);
   const which = request.sessionId === '' ? { butId } : { id: checkedId('session_id', 'sess', request.sessionId) };
-  const email = (await users.find(userId))?.user.email;
   const ended = await db.transaction(async (tx) => {
+    // Otherwise a session could be continued by another one at this moment.
+    const email = (await users.lock(tx, userId))?.user.email;
     const count = await sessions.end(tx, userId, which);
     if (count > 0)
       await audit.append(tx, context, { action: 'user.end_sessions', targetId: request.userId, detail: { email, ended: count } });
