@@ -1,4 +1,5 @@
 // Challenges: a sealed token holds what the user has proven so far, so that nothing is stored before the second factor is proven.
+import type { Knex } from 'knex';
 import type { Clock } from '#kit/clock.js';
 import { idToBytes } from '#kit/id.js';
 import type { SecretBox } from '#kit/secrets/secret-box.js';
@@ -75,8 +76,8 @@ export class Challenges {
   }
 
   /** Uses up a token. Raises sign_in_refused if it was used before. */
-  async use(token: string, { expiresAtMs }: OpenChallenge): Promise<void> {
-    if (!(await this.deps.store.takeChallenge(hashToken(token), expiresAtMs))) throw fault('challenge_ended', {});
+  async use(tx: Knex.Transaction, token: string, { expiresAtMs }: OpenChallenge): Promise<void> {
+    if (!(await this.deps.store.takeChallenge(tx, hashToken(token), expiresAtMs))) throw fault('challenge_ended', {});
   }
 
   /** Returns the data of a passkey; undefined for an authenticator app, or if the key that sealed them is lost. */

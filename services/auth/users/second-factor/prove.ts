@@ -1,10 +1,11 @@
 // Checks the proof of a second factor, with limited attempts.
+import type { Knex } from 'knex';
 import { fault } from '#client/errors/fault.js';
 import { idToBytes } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import { SecondFactorKind, type SecondFactorProof, type User } from '#proto/auth/v1/users.js';
 import { provenActor } from '../audit-details.js';
-import { signInRefused } from '../begin-session.js';
+import { lockProven, signInRefused } from '../begin-session.js';
 import type { UserDeps } from '../deps.js';
 import { checkFactor } from '../throttle.js';
 import type { StoredUser } from '../store/users.js';
@@ -36,11 +37,21 @@ export async function proveSecondFactor(
   const { user } = stored;
   const isProven = await checkFactor(
     { userId: user.id, address },
-    () => isRight({ proof, language }, challenge, user, address, context, deps),
+    async () => {
+      const use = await useOf(proof, challenge, user, address, context, deps);
+      if (use === undefined) return false;
+      // In one transaction, so that a refused sign-in does not use up a code.
+      return deps.db.transaction(async (tx) => {
+        await lockProven(tx, stored, deps);
+        if (!(await use(tx))) return false;
+        await deps.challenges.use(tx, challengeToken!, challenge);
+        return true;
+      });
+    },
     deps,
   );
   if (!isProven) throw fault('factor_refused', {});
-  await deps.challenges.use(challengeToken!, challenge);
+  if (proof?.$case === 'recoveryCode') await mailAboutCode(user, language, deps);
   return { proven: stored, challenge };
 }
 
@@ -49,62 +60,64 @@ async function userOfPasskey(proof: SecondFactorProof['proof'], { factors, passk
   return credentialId === undefined ? undefined : (await factors.findByCredential(credentialHash(credentialId)))?.userId;
 }
 
-async function isRight(
-  { proof, language }: Pick<SecondFactorProof, 'proof' | 'language'>,
+/** Uses up a proof; returns false if it was used before. */
+type Use = (tx: Knex.Transaction) => Promise<boolean>;
+
+/** Returns the use of a proof; undefined for a wrong one. */
+async function useOf(
+  proof: SecondFactorProof['proof'],
   challenge: OpenChallenge,
   user: User,
   address: string,
   context: CallContext,
   deps: UserDeps,
-): Promise<boolean> {
-  if (proof?.$case === 'passkeyResponseJson') return isRightPasskey(proof.value, challenge, user.id, deps);
+): Promise<Use | undefined> {
+  if (proof?.$case === 'passkeyResponseJson') return useOfPasskey(proof.value, challenge, user.id, deps);
   // A challenge without a user is for a passkey alone.
-  if (challenge.userId === undefined || proof === undefined) return false;
+  if (challenge.userId === undefined || proof === undefined) return undefined;
   return proof.$case === 'totpCode'
-    ? isRightCode(proof.value, user.id, deps)
-    : takeRecoveryCode(proof.value, language, user, address, context, deps);
+    ? useOfCode(proof.value, user.id, deps)
+    : (tx) => takeRecoveryCode(tx, proof.value, user, address, context, deps);
 }
 
-async function isRightCode(code: string, userId: string, { factors, challenges, clock }: UserDeps): Promise<boolean> {
+async function useOfCode(code: string, userId: string, { factors, challenges, clock }: UserDeps): Promise<Use | undefined> {
   const nowMs = clock.nowMs();
   for (const stored of await factors.list(idToBytes('user', userId)!)) {
     if (stored.factor.kind !== SecondFactorKind.SECOND_FACTOR_KIND_TOTP) continue;
     const secret = challenges.dataOf(stored);
     const step = secret === undefined ? undefined : stepOfCode(secret, code, nowMs);
     // Each code is accepted once (RFC 6238, section 5.2).
-    return step !== undefined && step > stored.counter && factors.noteUse(stored, step, nowMs);
+    return step !== undefined && step > stored.counter ? (tx) => factors.noteUse(tx, stored, step, nowMs) : undefined;
   }
-  return false;
+  return undefined;
 }
 
-async function isRightPasskey(responseJson: string, challenge: OpenChallenge, userId: string, deps: UserDeps): Promise<boolean> {
+async function useOfPasskey(responseJson: string, challenge: OpenChallenge, userId: string, deps: UserDeps): Promise<Use | undefined> {
   const { factors, challenges, passkeys, clock } = deps;
   const credentialId = passkeys.credentialIdOf(responseJson);
   const stored = credentialId === undefined ? undefined : await factors.findByCredential(credentialHash(credentialId));
   const data = stored?.userId === userId ? challenges.passkeyOf(stored) : undefined;
-  if (stored === undefined || data === undefined || challenge.passkeyChallenge === '') return false;
+  if (stored === undefined || data === undefined || challenge.passkeyChallenge === '') return undefined;
   const counter = await passkeys.used(responseJson, challenge.passkeyChallenge, data, stored.counter, challenge.userId === undefined);
-  return counter !== undefined && factors.noteUse(stored, counter, clock.nowMs());
+  return counter === undefined ? undefined : (tx) => factors.noteUse(tx, stored, counter, clock.nowMs());
 }
 
 async function takeRecoveryCode(
+  tx: Knex.Transaction,
   code: string,
-  language: string,
   user: User,
   address: string,
   context: CallContext,
-  deps: UserDeps,
+  { audit, factors }: UserDeps,
 ): Promise<boolean> {
-  const { audit, db, factors } = deps;
-  const userId = idToBytes('user', user.id)!;
-  const isTaken = await db.transaction(async (tx) => {
-    if (!(await factors.takeCode(tx, userId, hashRecoveryCode(code)))) return false;
-    const actor = provenActor(user, { address, userAgent: '' });
-    await audit.append(tx, context, { action: 'profile.recovery_code', targetId: user.id, detail: { email: user.email }, actor });
-    return true;
-  });
-  if (!isTaken) return false;
-  const mail = await mailAboutFactors(user, { event: 'recovery_code', left: await factors.codesLeft(userId) }, language, deps);
-  if (mail !== undefined) await db.transaction((tx) => deps.notifier.add(tx, mail));
+  if (!(await factors.takeCode(tx, idToBytes('user', user.id)!, hashRecoveryCode(code)))) return false;
+  const actor = provenActor(user, { address, userAgent: '' });
+  await audit.append(tx, context, { action: 'profile.recovery_code', targetId: user.id, detail: { email: user.email }, actor });
   return true;
+}
+
+async function mailAboutCode(user: User, language: string, deps: UserDeps): Promise<void> {
+  const left = await deps.factors.codesLeft(idToBytes('user', user.id)!);
+  const mail = await mailAboutFactors(user, { event: 'recovery_code', left }, language, deps);
+  if (mail !== undefined) await deps.db.transaction((tx) => deps.notifier.add(tx, mail));
 }

@@ -238,6 +238,21 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     ]);
   });
 
+  it('keep a recovery code whose sign-in is refused', async () => {
+    const person = await newPerson();
+    const { codes } = await addApp(person);
+    const used = await asked(person);
+    await finish(used, recovery(codes[0]!), person.client);
+    await expect(finish(used, recovery(codes[1]!), person.client)).rejects.toMatchObject(refused);
+    const disabled = await asked(person);
+    const row = () => auth.db.knex('person').where({ email: person.email });
+    await row().update({ is_disabled: 1 });
+    await expect(finish(disabled, recovery(codes[1]!), person.client)).rejects.toMatchObject(refused);
+    await row().update({ is_disabled: 0 });
+    expect(await factorsOf(person)).toMatchObject({ recoveryCodesLeft: 9 });
+    await finish(disabled, recovery(codes[1]!), person.client);
+  });
+
   it('accept passkeys as a second factor and alone, with an increasing counter', async () => {
     const person = await newPerson();
     const authenticator = new SoftwareAuthenticator(publicUrl);

@@ -107,8 +107,8 @@ export class SecondFactorStore {
   }
 
   /** Notes the use of a factor; returns false if a concurrent use has changed the counter. */
-  async noteUse({ factor, counter }: StoredFactor, next: number, nowMs: number): Promise<boolean> {
-    const query = this.db.knex('second_factor').where({ id: idToBytes('fac', factor.id), counter });
+  async noteUse(tx: Knex.Transaction, { factor, counter }: StoredFactor, next: number, nowMs: number): Promise<boolean> {
+    const query = tx('second_factor').where({ id: idToBytes('fac', factor.id), counter });
     return (await query.update({ counter: next, last_used_at_ms: nowMs })) === 1;
   }
 
@@ -130,9 +130,9 @@ export class SecondFactorStore {
   }
 
   /** Uses up a challenge; returns false if it was used before. */
-  async takeChallenge(hash: Buffer, expiresAtMs: number): Promise<boolean> {
+  async takeChallenge(tx: Knex.Transaction, hash: Buffer, expiresAtMs: number): Promise<boolean> {
     try {
-      await this.db.knex('used_challenge').insert({ token_hash: hash, expires_at_ms: expiresAtMs });
+      await tx('used_challenge').insert({ token_hash: hash, expires_at_ms: expiresAtMs });
       return true;
     } catch (error) {
       if (isDuplicate(error)) return false;
