@@ -77,8 +77,13 @@ export class UserMails {
       attemptsMax,
       content: letter,
     };
+    const taken: string[] = [];
     for (const [scope, max] of [...budgets, [`to ${to}`, mailsPerHourMax.address], ['all', mailsPerHourMax.all]] as const) {
-      if (await budget.take(`${kind} ${scope}`, max, clock.nowMs())) continue;
+      if (await budget.take(`${kind} ${scope}`, max, clock.nowMs())) {
+        taken.push(`${kind} ${scope}`);
+        continue;
+      }
+      for (const each of taken) await budget.giveBack(each);
       log.warn({ kind, scope: scope.split(' ')[0], max }, 'an email was not sent: too many were sent within an hour');
       return { ...mail, refusal: finding('too_many_emails', {}) };
     }

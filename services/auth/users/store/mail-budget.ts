@@ -38,6 +38,15 @@ export class MailBudget {
     }
   }
 
+  /** Frees one counted mail. */
+  async giveBack(scope: string): Promise<void> {
+    await this.db
+      .knex('mail_count')
+      .where({ scope_hash: scopeHash(`mail ${scope}`) })
+      .where('mails', '>', 0)
+      .decrement('mails', 1);
+  }
+
   /** Removes windows that have ended. */
   async sweep(nowMs: number): Promise<void> {
     await this.db
