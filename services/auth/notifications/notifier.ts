@@ -138,9 +138,11 @@ export class Notifier {
   }
 
   private get busy(): Busy {
-    const toEndpoints = [...this.perEndpoint.values()].reduce((sum, count) => sum + count, 0);
-    if (toEndpoints >= toEndpointsMax) return 'all';
-    return { endpointIds: withAtLeast(perEndpointMax, this.perEndpoint), accountIds: withAtLeast(perAccountMax, this.perAccount) };
+    const free = [...this.perEndpoint.values()].reduce((room, count) => room - count, toEndpointsMax);
+    if (free <= 0) return 'all';
+    // Less when few places are free, so that a few accounts cannot take all of them.
+    const accountMax = Math.min(perAccountMax, Math.max(1, Math.floor(free / 2)));
+    return { endpointIds: withAtLeast(perEndpointMax, this.perEndpoint), accountIds: withAtLeast(accountMax, this.perAccount) };
   }
 
   private isBusy({ endpointId, accountId }: Pick<OutgoingNotification, 'endpointId' | 'accountId'>): boolean {
