@@ -100,6 +100,26 @@ describe.each(testEngines)('an acting user on %s', (engine) => {
     }
   });
 
+  it('changes no members while they lose the role for it, since they could give it to themselves again', async () => {
+    const fields = CreateUserRequest.fromPartial({ email: 'former.admin@example.com', name: 'Former' });
+    const { user } = await auth.users.createUser(fields, operator);
+    await auth.users.putMember({ accountId, userId: user!.id, role: Role.ROLE_ADMIN }, operator);
+    const actor = actingAs({ ...signedIn['admin']!, user }, { [accountId]: 'admin' });
+    const changes = [
+      () => auth.users.putMember({ accountId, userId: user!.id, role: Role.ROLE_ADMIN }, actor),
+      () => auth.users.deleteMember({ accountId, userId: idOf('admin') }, actor),
+    ];
+    let outcomes: Promise<PromiseSettledResult<unknown>[]> | undefined;
+    await auth.db.transaction(async (tx) => {
+      const demotion = { userId: idToBytes('user', user!.id)!, role: Role.ROLE_VIEWER, nowMs: auth.clock.nowMs() };
+      await new MemberStore(auth.db).put(tx, idToBytes('acct', accountId)!, demotion);
+      outcomes = Promise.allSettled(changes.map((change) => change()));
+      // Longer than finding out the role of the actor takes, if the change does so before the commit.
+      await pause(500);
+    });
+    expect(await outcomes).toMatchObject([{ reason: refused }, { reason: refused }]);
+  });
+
   it('invites in their own name, and invites owners only as an owner', async () => {
     const invite = (name: string, email: string, role: Role) =>
       auth.users.createInvitation({ accountId, email, role, invitedByUserId: idOf('boss'), projectRoles: [], language: '' }, as(name));

@@ -2,21 +2,26 @@
 // change owners. A caller without an actor acts in its own name, for which the contract requires only its grant.
 import { fault } from '#client/errors/fault.js';
 import type { Actor, CallContext } from '#client/call-context.js';
-import { type UserService, Role } from '#proto/auth/v1/users.js';
+import { type CreateInvitationRequest, Role, type UserService } from '#proto/auth/v1/users.js';
 
-/** Checks the role that a member has at the moment of a change; undefined if the account has no such member. */
-export type CheckMember = (present: Role | undefined) => void;
+/** Checks a change of members by the roles that users have at that moment; undefined for a user who is not a member. */
+export type CheckMember = (roleOf: (userId: string) => Role | undefined) => void;
 
 /**
- * Returns the check that only owners create, change or remove owners; `wanted` is the role that the user shall have. It raises role_not_permitted, and
- * not_found for a user who is not a member. Call it while the members are locked: another owner may be changing the role at this moment.
+ * Returns the check that only owners and admins change members, and only owners create, change or remove owners; `wanted` is the role that the user shall
+ * have. It raises role_not_permitted, and not_found for a user who is not a member. Call it while the members are locked: another owner may be changing the
+ * role of the user, or of the actor, at this moment.
  */
-export function mayChangeMember({ actor }: CallContext, accountId: string, wanted?: Role): CheckMember {
-  return (present) => {
+export function mayChangeMember({ actor }: CallContext, userId: string, wanted?: Role): CheckMember {
+  return (roleOf) => {
     if (actor === undefined || actor.isOperator) return;
+    // Not the role in their token, with which an actor who has just lost it could give it to themselves again.
+    const own = roleOf(actor.userId);
+    if (own !== Role.ROLE_OWNER && own !== Role.ROLE_ADMIN) throw fault('managers_only', {});
+    const present = roleOf(userId);
     // Users who are not members of the account yet must be invited, so that they can decline.
     if (present === undefined) throw fault('no_member', {}, { details: { what: 'member' } });
-    assertMayGive(actor, accountId, present, wanted);
+    if (own !== Role.ROLE_OWNER && (present === Role.ROLE_OWNER || wanted === Role.ROLE_OWNER)) throw fault('owners_only', {});
   };
 }
 
@@ -45,15 +50,8 @@ export function withActorRules(service: UserService): UserService {
     async createInvitation(request, context) {
       const { actor } = context!;
       if (actor === undefined) return service.createInvitation(request, context);
-      assertMayGive(actor, request.accountId, undefined, request.role);
+      assertMayInvite(actor, request);
       return service.createInvitation({ ...request, invitedByUserId: actor.userId }, context);
-    },
-    async deleteMember(request, context) {
-      const { actor } = context!;
-      const mayRemove = actor === undefined || actor.isOperator || ['owner', 'admin'].includes(actor.roles.get(request.accountId) ?? '');
-      // Every member may leave the account.
-      if (!mayRemove && actor.userId !== request.userId) throw fault('managers_only', {});
-      return service.deleteMember(request, context);
     },
   };
 }
@@ -77,7 +75,7 @@ function ofOneself<R extends { readonly userId: string }>(request: R, context: C
   return request;
 }
 
-function assertMayGive(actor: Actor, accountId: string, present: Role | undefined, wanted: Role | undefined): void {
+function assertMayInvite(actor: Actor, { accountId, role }: CreateInvitationRequest): void {
   const isOwner = actor.isOperator || actor.roles.get(accountId) === 'owner';
-  if (!isOwner && (present === Role.ROLE_OWNER || wanted === Role.ROLE_OWNER)) throw fault('owners_only', {});
+  if (!isOwner && role === Role.ROLE_OWNER) throw fault('owners_only', {});
 }

@@ -16,7 +16,7 @@ export async function deleteMember(
   const userId = checkedId('user_id', 'user', request.userId);
   const email = (await users.find(userId))?.user.email;
   // Every member may leave the account.
-  const check = context.actor?.userId === request.userId ? () => undefined : mayChangeMember(context, request.accountId);
+  const check = context.actor?.userId === request.userId ? () => undefined : mayChangeMember(context, request.userId);
   await db.transaction(async (tx) => {
     found((await members.remove(tx, accountId, userId, check)) ? true : undefined, 'member');
     await audit.append(tx, context, {

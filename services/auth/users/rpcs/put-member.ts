@@ -19,7 +19,7 @@ export async function putMember(
   const role = checkedRole(request.role);
   const { user } = found(await users.find(userId), 'user');
   await db.transaction(async (tx) => {
-    const check = mayChangeMember(context, request.accountId, role);
+    const check = mayChangeMember(context, request.userId, role);
     const former = await members.put(tx, accountId, { userId, role, nowMs: clock.nowMs() }, check);
     if (former === role) return;
     const detail = { email: user.email, role: roleWord(role), ...(former === undefined ? {} : { former_role: roleWord(former) }) };

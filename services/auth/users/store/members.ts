@@ -63,7 +63,7 @@ export class MemberStore {
   ): Promise<Role | undefined> {
     const members = await lockedMembers(tx, accountId);
     const before = members.get(userId.toString('hex'));
-    check(before);
+    check(roleIn(members));
     members.set(userId.toString('hex'), role);
     assertOwned(members);
     if (before === undefined) {
@@ -100,7 +100,7 @@ export class MemberStore {
    */
   async remove(tx: Knex.Transaction, accountId: Buffer, userId: Buffer, check: CheckMember): Promise<boolean> {
     const members = await lockedMembers(tx, accountId);
-    check(members.get(userId.toString('hex')));
+    check(roleIn(members));
     if (!members.delete(userId.toString('hex'))) return false;
     assertOwned(members);
     await tx('member').where({ account_id: accountId, user_id: userId }).delete();
@@ -192,6 +192,11 @@ async function lockedMembers(tx: Knex.Transaction, accountId: Buffer): Promise<M
   await lockAccount(tx, accountId);
   const rows: Row[] = await tx('member').where({ account_id: accountId }).select('user_id', 'role');
   return new Map(rows.map((row) => [asBytes(row['user_id']).toString('hex'), asNumber(row['role']) as Role]));
+}
+
+/** Returns the function that finds the role of a user, whose id begins with "user_". */
+function roleIn(members: ReadonlyMap<string, Role>): (userId: string) => Role | undefined {
+  return (userId) => members.get(idToBytes('user', userId)!.toString('hex'));
 }
 
 /**
