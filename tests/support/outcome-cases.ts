@@ -107,6 +107,7 @@ export const cases: readonly Case[] = [
       quarantined: upstream === 'm',
       tokens: ours('cc', sentence, 'exact'),
     }),
+    inDistributed: true,
   },
   {
     row: 'completed',
@@ -157,6 +158,7 @@ export const cases: readonly Case[] = [
       tokens: ours(upstream, part, 'exact'),
       isComplete: false,
     }),
+    inDistributed: true,
   },
   {
     row: 'client_disconnected',
@@ -219,6 +221,7 @@ export const cases: readonly Case[] = [
       isComplete: false,
       hasError: true,
     }),
+    inDistributed: true,
   },
   {
     row: 'upstream_error_before_output',
