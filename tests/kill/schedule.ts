@@ -28,7 +28,7 @@ export async function runSchedule(
   const kills = deck(targets, amount.kills, random);
   const stops = deck(targets, amount.stops, random);
   // In distributed mode, occasionally everything at once, as in a power cut.
-  if (mode === 'distributed') for (let index = 10; index < kills.length; index += 25) kills[index] = 'all';
+  if (mode === 'distributed') for (let index = 5; index < kills.length; index += 25) kills.splice(index, 0, 'all');
   const restarts = mode === 'distributed' ? Math.ceil(amount.stops / 3) : 0;
   const rest = random.shuffle<() => Promise<void>>([
     ...stops.map((target) => () => faults.stop(target, random.integer(stopMs.min, stopMs.max))),
