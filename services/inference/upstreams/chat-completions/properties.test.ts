@@ -2,9 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { AppError } from '#client/errors/app-error.js';
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
-import { completionBody, completionFrames } from '../../../../tests/upstream/answers/chat-completions.js';
+import { completionFrames } from '../../../../tests/upstream/answers/chat-completions.js';
 import type { Block, Script } from '../../../../tests/upstream/script.js';
-import { SseReader } from '../http/sse-reader.js';
 import { ChatCompletionsDecoder } from './stream.js';
 
 const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 });
@@ -181,29 +180,6 @@ describe('decoding what was encoded', () => {
           payload === '[DONE]' ? payload : JSON.stringify(dialects[name]!(JSON.parse(payload) as Chunk)),
         );
         expect(meaningOf(payloads, isNative)).toEqual(expected(value));
-      }),
-      { numRuns: 60 },
-    );
-  });
-
-  it('keeps them in an answer that arrives whole', () => {
-    fc.assert(
-      fc.property(script, fc.boolean(), (value, isNative) => {
-        expect(meaningOf([JSON.stringify(completionBody(value, request))], isNative)).toEqual(expected(value));
-      }),
-      { numRuns: 60 },
-    );
-  });
-
-  it('keeps them however the bytes are split', () => {
-    fc.assert(
-      fc.property(script, fc.array(fc.nat(), { maxLength: 40 }), (value, cuts) => {
-        const bytes = Buffer.from(completionFrames(value, request).join(''));
-        const points = [...new Set([0, ...cuts.map((cut) => cut % bytes.length), bytes.length])].sort((one, other) => one - other);
-        const reader = new SseReader(1 << 20);
-        const payloads = points.slice(1).flatMap((point, index) => reader.push(bytes.subarray(points[index], point)));
-        expect([...payloads, ...reader.end()]).toEqual(payloadsOf(value));
-        expect(meaningOf([...payloads, ...reader.end()], true)).toEqual(expected(value));
       }),
       { numRuns: 60 },
     );
