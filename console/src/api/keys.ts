@@ -1,4 +1,5 @@
 // API keys of an account.
+import { keyStateWords } from '#rules/key-state-words.js';
 import type { ApiKey, ChangedKey, CreateKey, KeyCreated, KeyRotated, KeyState, UpdateKey } from '../../../gateway/console/schemas/keys.js';
 import { ApiError, api, type Page } from './client.js';
 
@@ -11,15 +12,7 @@ export interface KeyWithSecret {
 }
 
 /** All states of a key, in the order of the filter; calls are served in the first two only. */
-export const keyStates = [
-  'active',
-  'rotating',
-  'limit_reached',
-  'expired',
-  'disabled',
-  'suspended',
-  'revoked',
-] as const satisfies readonly KeyState[];
+export const keyStates: readonly KeyState[] = keyStateWords.toReversed();
 
 export type { CreateKey };
 

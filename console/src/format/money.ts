@@ -1,4 +1,7 @@
 // Formats amounts of the API (decimal USD strings with up to nine decimals) for display, without floats. Pure.
+import { formatUsd as usdOfNano } from '#rules/money.js';
+
+export { usdOfNano };
 
 /** An amount in two parts: the amount up to the cents, and the remaining digits. Together they are the exact amount. */
 export interface ShownUsd {
@@ -74,13 +77,6 @@ export function nanoUsdOf(usd: string): bigint {
   const [, sign, whole = '0', decimals = ''] = match;
   const nano = BigInt(whole) * 1_000_000_000n + BigInt(decimals.slice(0, 9).padEnd(9, '0'));
   return sign === '-' ? -nano : nano;
-}
-
-/** Returns an amount of nano-USD in the API's format. */
-export function usdOfNano(nano: bigint): string {
-  const size = nano < 0n ? -nano : nano;
-  const decimals = (size % 1_000_000_000n).toString().padStart(9, '0').replace(/0+$/, '');
-  return `${nano < 0n ? '-' : ''}${size / 1_000_000_000n}${decimals === '' ? '' : `.${decimals}`}`;
 }
 
 /** Returns `part` divided by `whole`, between 0 and 1, for the width of a bar. */
