@@ -15,9 +15,7 @@ export const alerts: Area = {
   title: 'Alerts',
   description: 'Who is notified when the balance is low.',
   operations: [
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/alerts',
+    operation('GET', '/accounts/{account}/alerts', {
       summary: 'Show the alert and the balance that it watches.',
       who: 'look',
       answers: [ok(AlertNow)],
@@ -29,9 +27,7 @@ export const alerts: Area = {
         return renderAlertNow(alert, mailConfigured);
       },
     }),
-    operation({
-      method: 'PUT',
-      path: '/accounts/{account}/alerts',
+    operation('PUT', '/accounts/{account}/alerts', {
       summary:
         'Replace the alert; absent fields are off or empty. Its emails are in the language of the request (`accept-language`): English or Chinese.',
       who: 'change money',
@@ -47,9 +43,7 @@ export const alerts: Area = {
         return renderAlert(alert!);
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/accounts/{account}/alerts/test',
+    operation('POST', '/accounts/{account}/alerts/test', {
       summary: 'Send a test to all addresses now.',
       who: 'change money',
       answers: [ok(TestDeliveries, 'The results.')],
@@ -58,9 +52,7 @@ export const alerts: Area = {
         return { data: notifications.map(renderDelivery) };
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/alerts/deliveries',
+    operation('GET', '/accounts/{account}/alerts/deliveries', {
       summary: 'List the emails, newest first.',
       who: 'look',
       paged: true,

@@ -34,9 +34,7 @@ export const billing: Area = {
   title: 'Billing',
   description: 'The balance of an account, its holds, and its journal.',
   operations: [
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/balance',
+    operation('GET', '/accounts/{account}/balance', {
       summary: 'Show the balance, and whether it is low.',
       who: 'look',
       scope: 'billing:read',
@@ -49,9 +47,7 @@ export const billing: Area = {
         return { ...renderBalance(balance!), ...renderLow(alert) };
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/holds',
+    operation('GET', '/accounts/{account}/holds', {
       summary: 'List the funds held for calls in flight, oldest first.',
       who: 'look',
       scope: 'billing:read',
@@ -62,9 +58,7 @@ export const billing: Area = {
         return { data: holds.map(renderHold), next: orNull(nextPageToken) };
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/entries',
+    operation('GET', '/accounts/{account}/entries', {
       summary: 'List the entries of the journal, newest first.',
       who: 'look',
       scope: 'billing:read',
@@ -72,9 +66,7 @@ export const billing: Area = {
       answers: [ok(EntryList)],
       handle: (call, deps) => listEntries(call, deps, {}),
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/statements',
+    operation('GET', '/accounts/{account}/statements', {
       summary: 'List the monthly statements, newest first.',
       who: 'look',
       scope: 'billing:read',
@@ -85,9 +77,7 @@ export const billing: Area = {
         return { data: statements.map(renderStatement), next: orNull(nextPageToken) };
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/statements/{month}',
+    operation('GET', '/accounts/{account}/statements/{month}', {
       summary: 'Show a statement: its figures and a page of its lines.',
       who: 'look',
       scope: 'billing:read',
@@ -133,9 +123,7 @@ export const billing: Area = {
         }
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/deposits',
+    operation('GET', '/accounts/{account}/deposits', {
       summary: 'List the deposits, newest first; each has a receipt.',
       who: 'look',
       scope: 'billing:read',
@@ -143,9 +131,7 @@ export const billing: Area = {
       answers: [ok(EntryList)],
       handle: (call, deps) => listEntries(call, deps, { kinds: [EntryKind.ENTRY_KIND_DEPOSIT] }),
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/receipts/{entry}',
+    operation('GET', '/accounts/{account}/receipts/{entry}', {
       summary: 'Show the receipt of a deposit.',
       who: 'look',
       scope: 'billing:read',
@@ -157,9 +143,7 @@ export const billing: Area = {
         return renderReceipt(entry!, account!);
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/accounts/{account}/redemptions',
+    operation('POST', '/accounts/{account}/redemptions', {
       summary: 'Redeem a code, which credits the account once.',
       who: 'change money',
       body: RedeemCode,

@@ -25,9 +25,7 @@ export const keys: Area = {
   title: 'API keys',
   description: 'The platform keys of an account.',
   operations: [
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/keys',
+    operation('GET', '/accounts/{account}/keys', {
       summary: 'List the keys, newest first. A page may be short or empty although more pages follow: only a null `next` marks the end.',
       who: 'see projects',
       scope: 'keys:read',
@@ -46,9 +44,7 @@ export const keys: Area = {
         return { data: items, next: orNull(nextPageToken) };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/accounts/{account}/keys',
+    operation('POST', '/accounts/{account}/keys', {
       summary: 'Create a key.',
       who: 'change keys',
       scope: 'keys:write',
@@ -80,18 +76,14 @@ export const keys: Area = {
         return { key: await renderedNew(key!, account!, call, deps), secret };
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/keys/{key}',
+    operation('GET', '/accounts/{account}/keys/{key}', {
       summary: 'Show a key.',
       who: 'see projects',
       scope: 'keys:read',
       answers: [ok(ApiKey)],
       handle: async (call, deps) => renderedOne(await ownKey(call, deps), call, deps),
     }),
-    operation({
-      method: 'PATCH',
-      path: '/accounts/{account}/keys/{key}',
+    operation('PATCH', '/accounts/{account}/keys/{key}', {
       summary:
         'Change a key: absent fields are unchanged; null removes the limits, the budgets, the expiry or the restriction to models or addresses.',
       who: 'change keys',
@@ -134,9 +126,7 @@ export const keys: Area = {
         return renderedChange(key!, call, deps);
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/accounts/{account}/keys/{key}/rotate',
+    operation('POST', '/accounts/{account}/keys/{key}/rotate', {
       summary: 'Rotate the secret of a key. The old one remains valid for `overlap_seconds`, 0 by default.',
       who: 'change keys',
       scope: 'keys:write',
@@ -151,9 +141,7 @@ export const keys: Area = {
         return { key: await renderedChange(key!, call, deps), secret };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/accounts/{account}/keys/{key}/revoke',
+    operation('POST', '/accounts/{account}/keys/{key}/revoke', {
       summary: 'Revoke a key permanently.',
       who: 'change keys',
       scope: 'keys:write',
@@ -165,9 +153,7 @@ export const keys: Area = {
         return renderedChange(key!, call, deps);
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/accounts/{account}/keys/{key}/chat/completions',
+    operation('POST', '/accounts/{account}/keys/{key}/chat/completions', {
       summary: 'Call a model from the playground in the chat-completions format, charged to the key.',
       // Users who may change keys could also create a key and call with it.
       who: 'change keys',

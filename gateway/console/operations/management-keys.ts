@@ -9,9 +9,7 @@ export const managementKeys: Area = {
   title: 'Management keys',
   description: 'Keys with which programs call this API.',
   operations: [
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/management-keys',
+    operation('GET', '/accounts/{account}/management-keys', {
       summary: 'List the management keys, newest first, including expired and revoked ones.',
       who: 'change members',
       answers: [ok(ManagementKeyList)],
@@ -20,9 +18,7 @@ export const managementKeys: Area = {
         return { data: keys.map((key) => renderManagementKey(key, clock.nowMs())) };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/accounts/{account}/management-keys',
+    operation('POST', '/accounts/{account}/management-keys', {
       summary: 'Create a management key, which acts for the user of the session.',
       who: 'change members',
       body: CreateManagementKey,
@@ -42,9 +38,7 @@ export const managementKeys: Area = {
         return { key: renderManagementKey(key!, clock.nowMs()), secret };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/accounts/{account}/management-keys/{key}/revoke',
+    operation('POST', '/accounts/{account}/management-keys/{key}/revoke', {
       summary: 'Revoke a management key immediately and permanently.',
       who: 'change members',
       answers: [ok(ManagementKey)],

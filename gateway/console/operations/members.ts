@@ -29,9 +29,7 @@ export const members: Area = {
   title: 'Members',
   description: 'The members of an account, its invitations and its audit events.',
   operations: [
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/members',
+    operation('GET', '/accounts/{account}/members', {
       summary: 'List the members.',
       who: 'look',
       answers: [ok(MemberList)],
@@ -40,9 +38,7 @@ export const members: Area = {
         return { data: found.map(renderMember) };
       },
     }),
-    operation({
-      method: 'PUT',
-      path: '/accounts/{account}/members/{user}',
+    operation('PUT', '/accounts/{account}/members/{user}', {
       summary: 'Change the role of a member.',
       who: 'change members',
       body: PutMember,
@@ -59,26 +55,20 @@ export const members: Area = {
         return renderMember(member!);
       },
     }),
-    operation({
-      method: 'PUT',
-      path: '/accounts/{account}/members/{user}/projects/{project}',
+    operation('PUT', '/accounts/{account}/members/{user}/projects/{project}', {
       summary: 'Give a member a role in one project, in addition to the role in the account.',
       who: 'change members',
       body: PutProjectMember,
       answers: [ok(Member)],
       handle: (call, deps) => putProjectMember(call, deps, roleNames[call.body.role]),
     }),
-    operation({
-      method: 'DELETE',
-      path: '/accounts/{account}/members/{user}/projects/{project}',
+    operation('DELETE', '/accounts/{account}/members/{user}/projects/{project}', {
       summary: "Remove a member's role in one project.",
       who: 'change members',
       answers: [ok(Member)],
       handle: (call, deps) => putProjectMember(call, deps, Role.ROLE_UNSPECIFIED),
     }),
-    operation({
-      method: 'DELETE',
-      path: '/accounts/{account}/members/{user}',
+    operation('DELETE', '/accounts/{account}/members/{user}', {
       summary: 'Remove a member. Every member may leave; removing others needs permission to change members.',
       who: 'see projects',
       answers: [done()],
@@ -92,9 +82,7 @@ export const members: Area = {
         await deps.peers.users.deleteMember({ accountId, userId: params.user }, context());
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/invitations',
+    operation('GET', '/accounts/{account}/invitations', {
       summary: 'List the open invitations.',
       who: 'change members',
       answers: [ok(InvitationList)],
@@ -103,9 +91,7 @@ export const members: Area = {
         return { data: invitations.map(renderOpenInvitation) };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/accounts/{account}/invitations',
+    operation('POST', '/accounts/{account}/invitations', {
       summary: 'Invite a member.',
       who: 'change members',
       body: Invite,
@@ -129,9 +115,7 @@ export const members: Area = {
         return { invitation: renderOpenInvitation(invitation!), token };
       },
     }),
-    operation({
-      method: 'DELETE',
-      path: '/accounts/{account}/invitations/{id}',
+    operation('DELETE', '/accounts/{account}/invitations/{id}', {
       summary: 'Revoke an invitation.',
       who: 'change members',
       answers: [done()],
@@ -139,9 +123,7 @@ export const members: Area = {
         await deps.peers.users.revokeInvitation({ accountId, invitationId }, context());
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/security',
+    operation('GET', '/accounts/{account}/security', {
       summary: 'Show whether the account requires a second factor for its members.',
       who: 'look',
       answers: [ok(AccountSecurity)],
@@ -150,9 +132,7 @@ export const members: Area = {
         return { require_second_factor: account!.requireSecondFactor };
       },
     }),
-    operation({
-      method: 'PATCH',
-      path: '/accounts/{account}/security',
+    operation('PATCH', '/accounts/{account}/security', {
       summary: 'Require a second factor for all members of the account, or stop requiring it. Only for owners.',
       who: 'change members',
       body: UpdateAccountSecurity,
@@ -163,9 +143,7 @@ export const members: Area = {
         return { require_second_factor: account!.requireSecondFactor };
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/audit',
+    operation('GET', '/accounts/{account}/audit', {
       summary: 'List the audit events of the account, newest first.',
       who: 'change members',
       query: AccountAuditFilter,

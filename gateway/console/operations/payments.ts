@@ -13,9 +13,7 @@ export const payments: Area = {
   title: 'Payments',
   description: 'Adding funds through a payment provider, if one is configured.',
   operations: [
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/payments',
+    operation('GET', '/accounts/{account}/payments', {
       summary: 'Show whether payments are available, and their limits.',
       who: 'look',
       answers: [ok(PaymentOptions)],
@@ -24,9 +22,7 @@ export const payments: Area = {
         return { provider: orNull(provider), currency: 'usd' as const, min_usd: formatUsd(minNanoUsd), max_usd: formatUsd(maxNanoUsd) };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/accounts/{account}/payments',
+    operation('POST', '/accounts/{account}/payments', {
       summary: 'Start a payment.',
       who: 'change money',
       idempotency: 'A repeat with the same amount leads to the same page of the provider.',
@@ -52,9 +48,7 @@ export const payments: Area = {
         return { id: paymentId, url, ...detail };
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/payments/{payment}',
+    operation('GET', '/accounts/{account}/payments/{payment}', {
       summary: 'Show whether a payment has been credited.',
       who: 'look',
       answers: [ok(Payment)],

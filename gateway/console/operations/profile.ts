@@ -30,17 +30,13 @@ export const profile: Area = {
   title: 'Profile',
   description: 'The profile and the sessions of the signed-in user.',
   operations: [
-    operation({
-      method: 'GET',
-      path: '/me',
+    operation('GET', '/me', {
       summary: "Show the signed-in user and the user's accounts.",
       who: 'signed in',
       answers: [ok(Me)],
       handle: ({ visitor }) => renderMe(visitor),
     }),
-    operation({
-      method: 'PATCH',
-      path: '/me',
+    operation('PATCH', '/me', {
       summary: "Change the user's name or email address. The address can be changed only with the current password.",
       who: 'signed in',
       body: UpdateMe,
@@ -58,9 +54,7 @@ export const profile: Area = {
         return renderUser(user!);
       },
     }),
-    operation({
-      method: 'PUT',
-      path: '/me/password',
+    operation('PUT', '/me/password', {
       summary: "Change the user's password.",
       who: 'signed in',
       body: SetPassword,
@@ -71,9 +65,7 @@ export const profile: Area = {
         await deps.peers.users.setPassword(request, context('patient'));
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/me/identities',
+    operation('GET', '/me/identities', {
       summary: 'List the identities with which the user signs in.',
       who: 'signed in',
       answers: [ok(IdentityList)],
@@ -83,9 +75,7 @@ export const profile: Area = {
         return { data: identities.map((identity) => renderIdentity(identity, identityProvider)) };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/me/identities',
+    operation('POST', '/me/identities', {
       summary: 'Start connecting an identity.',
       who: 'signed in',
       body: ConnectIdentity,
@@ -97,9 +87,7 @@ export const profile: Area = {
         return { location: await beginOidc(ctx, deps, { to: 'settings/security', session: session.id }) };
       },
     }),
-    operation({
-      method: 'DELETE',
-      path: '/me/identities/{id}',
+    operation('DELETE', '/me/identities/{id}', {
       summary: 'Disconnect an identity.',
       who: 'signed in',
       answers: [done()],
@@ -108,9 +96,7 @@ export const profile: Area = {
         await deps.peers.users.disconnectIdentity({ userId: user.id, identityId }, context('patient'));
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/me/sessions',
+    operation('GET', '/me/sessions', {
       summary: "List the user's sessions.",
       who: 'signed in',
       answers: [ok(SessionList)],
@@ -119,9 +105,7 @@ export const profile: Area = {
         return { data: sessions.map((session) => renderSession(session, visitor.session.id)) };
       },
     }),
-    operation({
-      method: 'DELETE',
-      path: '/me/sessions',
+    operation('DELETE', '/me/sessions', {
       summary: 'Sign out everywhere else.',
       who: 'signed in',
       answers: [ok(Ended)],
@@ -130,9 +114,7 @@ export const profile: Area = {
         return { ended: (await peers.users.revokeSessions(request, context('patient'))).revoked };
       },
     }),
-    operation({
-      method: 'DELETE',
-      path: '/me/sessions/{id}',
+    operation('DELETE', '/me/sessions/{id}', {
       summary: 'End one session.',
       who: 'signed in',
       answers: [ok(Ended)],
@@ -141,9 +123,7 @@ export const profile: Area = {
         return { ended: (await peers.users.revokeSessions(request, context('patient'))).revoked };
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/settings',
+    operation('GET', '/settings', {
       summary: 'Show the settings of this gateway that a client needs.',
       who: 'signed in',
       answers: [ok(GatewaySettings)],

@@ -21,9 +21,7 @@ export const projects: Area = {
   title: 'Projects and budgets',
   description: 'The projects of an account, which group its keys, and the budgets of the account itself.',
   operations: [
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/projects',
+    operation('GET', '/accounts/{account}/projects', {
       summary: 'List the projects in order of creation, including deleted ones.',
       who: 'see projects',
       scope: 'projects:read',
@@ -38,9 +36,7 @@ export const projects: Area = {
         return { data: found.map((project, index) => renderProject(project, spend, keyCounts[index]!)), next: orNull(nextPageToken) };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/accounts/{account}/projects',
+    operation('POST', '/accounts/{account}/projects', {
       summary: 'Create a project.',
       who: 'change projects',
       scope: 'projects:write',
@@ -63,18 +59,14 @@ export const projects: Area = {
         return shown(project!.id, call, deps);
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/projects/{project}',
+    operation('GET', '/accounts/{account}/projects/{project}', {
       summary: 'Show a project.',
       who: 'see projects',
       scope: 'projects:read',
       answers: [ok(Project)],
       handle: (call, deps) => shown(call.params.project, call, deps),
     }),
-    operation({
-      method: 'PATCH',
-      path: '/accounts/{account}/projects/{project}',
+    operation('PATCH', '/accounts/{account}/projects/{project}', {
       summary:
         'Change a project: absent fields are unchanged; null removes the restriction to models, the limits, the budgets, the cheaper model or the prompt log.',
       who: 'change projects',
@@ -109,9 +101,7 @@ export const projects: Area = {
         return shown(params.project, call, deps);
       },
     }),
-    operation({
-      method: 'DELETE',
-      path: '/accounts/{account}/projects/{project}',
+    operation('DELETE', '/accounts/{account}/projects/{project}', {
       summary: 'Delete a project. Its past usage is kept.',
       who: 'change projects',
       scope: 'projects:write',
@@ -121,9 +111,7 @@ export const projects: Area = {
         await deps.peers.auth.deleteProject({ projectId: params.project, accountId }, context());
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/budgets',
+    operation('GET', '/accounts/{account}/budgets', {
       summary: 'Show the budgets of the account, and the time zone in which the periods of all of its budgets begin.',
       who: 'look',
       scope: 'billing:read',
@@ -134,9 +122,7 @@ export const projects: Area = {
         return { budgets: renderBudgets(budgets, await spendOf(budgets, call, deps)), time_zone: timeZone };
       },
     }),
-    operation({
-      method: 'PATCH',
-      path: '/accounts/{account}/budgets',
+    operation('PATCH', '/accounts/{account}/budgets', {
       summary: 'Change the budgets or the time zone of the account: absent fields are unchanged; null removes the budgets.',
       who: 'change projects',
       body: UpdateAccountBudgets,
@@ -154,9 +140,7 @@ export const projects: Area = {
         return { budgets: renderBudgets(budgets, await spendOf(budgets, call, deps)), time_zone: timeZone };
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/privacy',
+    operation('GET', '/accounts/{account}/privacy', {
       summary: 'Show whether the account permits its projects to log prompts and answers.',
       who: 'see projects',
       answers: [ok(Privacy)],
@@ -165,9 +149,7 @@ export const projects: Area = {
         return { never_log_prompts: account!.neverLogPrompts, prompt_logging: config.promptLogging };
       },
     }),
-    operation({
-      method: 'PATCH',
-      path: '/accounts/{account}/privacy',
+    operation('PATCH', '/accounts/{account}/privacy', {
       summary: 'Forbid projects to log prompts and answers, which also deletes existing logs, or permit it again. Only for owners.',
       who: 'change projects',
       body: UpdatePrivacy,

@@ -11,9 +11,7 @@ export const refusals: Area = {
   description:
     'Calls that were refused, and why. They are free and have no usage record. All are counted, but in a flood only some are stored.',
   operations: [
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/refusals',
+    operation('GET', '/accounts/{account}/refusals', {
       summary: 'List the stored refusals, newest first.',
       who: 'see projects',
       scope: 'usage:read',
@@ -25,9 +23,7 @@ export const refusals: Area = {
         return { data: found.refusals.map(rendered), next: orNull(found.nextPageToken) };
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/refusal-totals',
+    operation('GET', '/accounts/{account}/refusal-totals', {
       summary: 'Count all refused calls, grouped by one field or by two.',
       who: 'see projects',
       scope: 'usage:read',

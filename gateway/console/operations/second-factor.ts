@@ -26,9 +26,7 @@ export const secondFactor: Area = {
   title: 'Second factor',
   description: 'The authenticator app, the passkeys and the recovery codes of the signed-in user.',
   operations: [
-    operation({
-      method: 'GET',
-      path: '/me/second-factors',
+    operation('GET', '/me/second-factors', {
       summary: 'List the second factors.',
       who: 'signed in',
       answers: [ok(SecondFactors)],
@@ -37,9 +35,7 @@ export const secondFactor: Area = {
         return { data: factors.map(renderSecondFactor), recovery_codes_left: recoveryCodesLeft };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/me/second-factors/begin',
+    operation('POST', '/me/second-factors/begin', {
       summary: 'Start adding a second factor.',
       who: 'signed in',
       body: BeginSecondFactor,
@@ -50,9 +46,7 @@ export const secondFactor: Area = {
         return renderEnrolment(await peers.users.beginSecondFactor({ sessionId: session.id, kind }, context('patient')));
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/me/second-factors',
+    operation('POST', '/me/second-factors', {
       summary: 'Add a second factor after checking its proof. The answer for the first one includes the recovery codes.',
       who: 'signed in',
       body: AddSecondFactor,
@@ -68,9 +62,7 @@ export const secondFactor: Area = {
         return { factor: renderSecondFactor(factor!), recovery_codes: recoveryCodes.length === 0 ? null : recoveryCodes };
       },
     }),
-    operation({
-      method: 'PATCH',
-      path: '/me/second-factors/{id}',
+    operation('PATCH', '/me/second-factors/{id}', {
       summary: 'Rename a second factor.',
       who: 'signed in',
       body: RenameSecondFactor,
@@ -80,9 +72,7 @@ export const secondFactor: Area = {
         return renderSecondFactor(factor!);
       },
     }),
-    operation({
-      method: 'DELETE',
-      path: '/me/second-factors/{id}',
+    operation('DELETE', '/me/second-factors/{id}', {
       summary: 'Remove a second factor, and with the last one also the recovery codes.',
       who: 'signed in',
       answers: [done()],
@@ -91,9 +81,7 @@ export const secondFactor: Area = {
         await peers.users.removeSecondFactor({ sessionId: session.id, factorId, language: languageOf(ctx) }, context('patient'));
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/me/recovery-codes',
+    operation('POST', '/me/recovery-codes', {
       summary: 'Replace the recovery codes.',
       who: 'signed in',
       answers: [created(RecoveryCodes)],
@@ -104,9 +92,7 @@ export const secondFactor: Area = {
         return { recovery_codes: recoveryCodes };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/me/reauthentication/begin',
+    operation('POST', '/me/reauthentication/begin', {
       summary: 'Start authenticating again with a second factor.',
       who: 'signed in',
       answers: [ok(SecondFactorChallenge)],
@@ -115,9 +101,7 @@ export const secondFactor: Area = {
         return renderChallenge(challenge!);
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/me/reauthentication',
+    operation('POST', '/me/reauthentication', {
       summary: 'Authenticate again, with the password or a second factor.',
       who: 'signed in',
       body: Reauthenticate,

@@ -39,9 +39,7 @@ export const signIn: Area = {
   title: 'Sign-in',
   description: 'A session is a cookie, which these operations set.',
   operations: [
-    operation({
-      method: 'GET',
-      path: '/sign-in-options',
+    operation('GET', '/sign-in-options', {
       summary: 'Show the ways to sign in other than a password.',
       who: 'anyone',
       answers: [ok(SignInOptions)],
@@ -55,9 +53,7 @@ export const signIn: Area = {
         };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/session',
+    operation('POST', '/session', {
       summary: 'Sign in with an address and a password.',
       who: 'anyone',
       body: SignIn,
@@ -66,9 +62,7 @@ export const signIn: Area = {
       handle: async ({ ctx, body, context }, { peers }) =>
         beginOrChallenge(ctx, await peers.users.signIn({ ...body, client: clientOf(ctx) }, context('patient'))),
     }),
-    operation({
-      method: 'POST',
-      path: '/session/link',
+    operation('POST', '/session/link', {
       summary: 'Sign in with the token of a link, which works once.',
       who: 'anyone',
       body: LinkToken,
@@ -77,9 +71,7 @@ export const signIn: Area = {
       handle: async ({ ctx, body, context }, { peers }) =>
         beginOrChallenge(ctx, await peers.users.redeemSignInLink({ ...body, client: clientOf(ctx) }, context('patient'))),
     }),
-    operation({
-      method: 'POST',
-      path: '/session/passkey',
+    operation('POST', '/session/passkey', {
       summary: 'Start a sign-in with only a passkey.',
       who: 'anyone',
       answers: [ok(SecondFactorAsked, "Send the browser's response to /session/second-factor.")],
@@ -89,9 +81,7 @@ export const signIn: Area = {
         return { second_factor: renderChallenge(challenge!) };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/session/second-factor',
+    operation('POST', '/session/second-factor', {
       summary: 'Finish a sign-in with a second factor, or with only a passkey.',
       who: 'anyone',
       body: ProveSecondFactor,
@@ -105,9 +95,7 @@ export const signIn: Area = {
         begin(ctx, signedIn);
       },
     }),
-    operation({
-      method: 'DELETE',
-      path: '/session',
+    operation('DELETE', '/session', {
       summary: 'Sign out.',
       who: 'signed in',
       answers: [done('Signed out; the cookie is gone.')],
@@ -116,9 +104,7 @@ export const signIn: Area = {
         clearSession(ctx);
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/sign-up',
+    operation('POST', '/sign-up', {
       summary: 'Create a user, an account that the user owns, and a session.',
       who: 'anyone',
       body: SignUp,
@@ -132,9 +118,7 @@ export const signIn: Area = {
         return { account_id: account?.id ?? null };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/sign-up/finish',
+    operation('POST', '/sign-up/finish', {
       summary:
         'Finish a sign-up with the token of the emailed link, which works once, and the password that was chosen at sign-up. Creates a user, an account that the user owns, and a session.',
       who: 'anyone',
@@ -151,9 +135,7 @@ export const signIn: Area = {
         return { account_id: account!.id };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/password-reset',
+    operation('POST', '/password-reset', {
       summary: 'Email a link with which a new password can be set within an hour.',
       who: 'anyone',
       body: RequestPasswordReset,
@@ -163,9 +145,7 @@ export const signIn: Area = {
         await peers.users.requestPasswordReset({ ...body, client: clientOf(ctx), language: languageOf(ctx) }, context('patient'));
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/password-reset/finish',
+    operation('POST', '/password-reset/finish', {
       summary: 'Set a new password with the token of such a link, which works once. All sessions of the user end, and a new one begins.',
       who: 'anyone',
       body: ResetPassword,
@@ -178,9 +158,7 @@ export const signIn: Area = {
         return beginOrChallenge(ctx, await asVisitor(ctx, () => deps.peers.users.resetPassword(request, context('patient'))));
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/invitation',
+    operation('POST', '/invitation', {
       summary: 'Show an invitation by its token.',
       // The token is in the body because addresses are logged.
       who: 'anyone',
@@ -191,9 +169,7 @@ export const signIn: Area = {
         return renderInvitation(invitation!);
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/invitation/accept',
+    operation('POST', '/invitation/accept', {
       summary: 'Accept an invitation. Creates a membership and a session.',
       who: 'anyone',
       body: AcceptInvitation,
@@ -219,18 +195,14 @@ export const signIn: Area = {
         return undefined;
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/oidc/start',
+    operation('GET', '/oidc/start', {
       summary: 'Send a browser to the identity provider.',
       who: 'anyone',
       query: StartOidc,
       answers: [{ status: 303, description: 'To the provider, or to the sign-in page with `?problem=`.' }],
       handle: ({ ctx, query }, deps) => startOidc(ctx, deps, query.to ?? ''),
     }),
-    operation({
-      method: 'GET',
-      path: '/oidc/callback',
+    operation('GET', '/oidc/callback', {
       summary: 'Receive a browser from the identity provider.',
       who: 'anyone',
       query: FinishOidc,

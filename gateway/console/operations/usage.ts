@@ -44,9 +44,7 @@ export const usage: Area = {
   title: 'Usage',
   description: 'The records of calls, one for each call, and their totals.',
   operations: [
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/usage/records',
+    operation('GET', '/accounts/{account}/usage/records', {
       summary: 'List the records of calls, newest first or in the order of `sort`.',
       who: 'see projects',
       scope: 'usage:read',
@@ -61,9 +59,7 @@ export const usage: Area = {
         return { data: records.map(renderUsageRecord), next: orNull(nextPageToken), newest_only: newestOnly };
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/usage/records/{id}',
+    operation('GET', '/accounts/{account}/usage/records/{id}', {
       summary: 'Show one record with its attempts and the calculation of its charge.',
       who: 'see projects',
       scope: 'usage:read',
@@ -80,9 +76,7 @@ export const usage: Area = {
         };
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/usage/records/{id}/hold',
+    operation('GET', '/accounts/{account}/usage/records/{id}/hold', {
       summary: 'Show the hold for a call, and whether it was settled or released.',
       who: 'see projects',
       scope: 'usage:read',
@@ -94,9 +88,7 @@ export const usage: Area = {
         return renderRecordHold(hold!);
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/usage/records/{id}/prompt',
+    operation('GET', '/accounts/{account}/usage/records/{id}/prompt', {
       summary: 'Show the prompt and the answer of a call whose project logs them. Recorded in the audit log of the account.',
       who: 'change keys',
       answers: [ok(PromptLog)],
@@ -116,9 +108,7 @@ export const usage: Area = {
         };
       },
     }),
-    operation({
-      method: 'DELETE',
-      path: '/accounts/{account}/usage/records/{id}/prompt',
+    operation('DELETE', '/accounts/{account}/usage/records/{id}/prompt', {
       summary: 'Delete the prompt and the answer of a call. Its record is unchanged.',
       who: 'change keys',
       answers: [done()],
@@ -127,9 +117,7 @@ export const usage: Area = {
         await peers.metering.deletePromptLog({ callId: params.id, accountId }, context());
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/usage/errors',
+    operation('GET', '/accounts/{account}/usage/errors', {
       summary: 'List the newest calls that failed.',
       who: 'see projects',
       scope: 'usage:read',
@@ -144,9 +132,7 @@ export const usage: Area = {
         return { data: found.toSorted(newestFirst).slice(0, pageSize).map(renderUsageRecord) };
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/usage/totals',
+    operation('GET', '/accounts/{account}/usage/totals', {
       summary: 'Sum calls, grouped by one field or by two.',
       who: 'see projects',
       scope: 'usage:read',
@@ -190,9 +176,7 @@ export const usage: Area = {
         };
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/usage/performance',
+    operation('GET', '/accounts/{account}/usage/performance', {
       summary: 'Show how fast and how reliable calls were, by model or upstream.',
       who: 'see projects',
       scope: 'usage:read',
@@ -211,9 +195,7 @@ export const usage: Area = {
         return { data: groups.map(renderPerformance), newest_only: newestOnly };
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/usage/export',
+    operation('GET', '/accounts/{account}/usage/export', {
       summary: 'Download the records that match the filters as a file.',
       who: 'see projects',
       scope: 'usage:read',

@@ -29,9 +29,7 @@ export const webhooks: Area = {
   title: 'Webhooks',
   description: 'The addresses to which the events of an account are posted.',
   operations: [
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/webhooks',
+    operation('GET', '/accounts/{account}/webhooks', {
       summary: 'List the endpoints.',
       who: 'look',
       scope: 'webhooks:read',
@@ -42,9 +40,7 @@ export const webhooks: Area = {
         return { data: endpoints.map((endpoint) => renderEndpoint(endpoint, mayChange(call))) };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/accounts/{account}/webhooks',
+    operation('POST', '/accounts/{account}/webhooks', {
       summary: 'Add an endpoint. Emails about it are in the language of the request (`accept-language`): English or Chinese.',
       who: 'change keys',
       scope: 'webhooks:write',
@@ -58,9 +54,7 @@ export const webhooks: Area = {
         return { endpoint: renderEndpoint(endpoint!), secret };
       },
     }),
-    operation({
-      method: 'PUT',
-      path: '/accounts/{account}/webhooks/{endpoint}',
+    operation('PUT', '/accounts/{account}/webhooks/{endpoint}', {
       summary: 'Replace the settings of an endpoint. Disabling it withdraws its pending deliveries.',
       who: 'change keys',
       scope: 'webhooks:write',
@@ -74,9 +68,7 @@ export const webhooks: Area = {
         return renderEndpoint(endpoint!);
       },
     }),
-    operation({
-      method: 'PATCH',
-      path: '/accounts/{account}/webhooks/{endpoint}',
+    operation('PATCH', '/accounts/{account}/webhooks/{endpoint}', {
       summary: 'Change an endpoint: absent fields are unchanged. Disabling it withdraws its pending deliveries.',
       who: 'change keys',
       scope: 'webhooks:write',
@@ -90,9 +82,7 @@ export const webhooks: Area = {
         return renderEndpoint(endpoint!);
       },
     }),
-    operation({
-      method: 'DELETE',
-      path: '/accounts/{account}/webhooks/{endpoint}',
+    operation('DELETE', '/accounts/{account}/webhooks/{endpoint}', {
       summary: 'Delete an endpoint. Its pending deliveries are withdrawn.',
       who: 'change keys',
       scope: 'webhooks:write',
@@ -101,9 +91,7 @@ export const webhooks: Area = {
         await peers.webhooks.deleteWebhookEndpoint({ accountId, endpointId: params.endpoint }, context());
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/accounts/{account}/webhooks/{endpoint}/secret',
+    operation('POST', '/accounts/{account}/webhooks/{endpoint}/secret', {
       summary: 'Create a new signing secret.',
       who: 'change keys',
       scope: 'webhooks:write',
@@ -117,9 +105,7 @@ export const webhooks: Area = {
         return { endpoint: renderEndpoint(endpoint!), secret };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/accounts/{account}/webhooks/{endpoint}/test',
+    operation('POST', '/accounts/{account}/webhooks/{endpoint}/test', {
       summary: 'Send an example event now, without retries.',
       who: 'change keys',
       scope: 'webhooks:write',
@@ -133,9 +119,7 @@ export const webhooks: Area = {
         return renderWebhookDelivery(delivery!);
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/accounts/{account}/webhook-deliveries',
+    operation('GET', '/accounts/{account}/webhook-deliveries', {
       summary: 'List the deliveries of the last 90 days, newest first.',
       who: 'look',
       scope: 'webhooks:read',
@@ -152,9 +136,7 @@ export const webhooks: Area = {
         return { data: notifications.map((delivery) => renderWebhookDelivery(delivery, mayChange(call))), next: orNull(nextPageToken) };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/accounts/{account}/webhook-deliveries/{delivery}/resend',
+    operation('POST', '/accounts/{account}/webhook-deliveries/{delivery}/resend', {
       summary: 'Resend an event now. It keeps its id.',
       who: 'change keys',
       scope: 'webhooks:write',

@@ -49,10 +49,7 @@ export interface Answer<S extends TSchema = TSchema> {
 type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | ParamsOf<Rest> : never;
 type ValueOf<A> = A extends Answer<infer S> ? (TSchema extends S ? void : Static<S>) : never;
 
-interface Described<Path extends string> {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** The path below /console/api, with `{names}` for parameters. */
-  readonly path: Path;
+interface Described {
   /** The summary in the document: one sentence. */
   readonly summary: string;
   readonly who: Who;
@@ -73,7 +70,10 @@ interface Described<Path extends string> {
 }
 
 /** An operation of the table. */
-export interface Operation extends Described<string> {
+export interface Operation extends Described {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** The path below /console/api, with `{names}` for parameters. */
+  readonly path: string;
   readonly query?: TObject;
   readonly body?: TSchema;
   readonly answers: readonly Answer[];
@@ -82,7 +82,9 @@ export interface Operation extends Described<string> {
 
 /** Declares an operation; its handler's types follow from its path and schemas. The handler returns the body of the answer. */
 export function operation<const Path extends string, Q extends TProperties, B extends TSchema, const A extends readonly Answer[]>(
-  declared: Described<Path> & {
+  method: Operation['method'],
+  path: Path,
+  declared: Described & {
     readonly query?: TObject<Q>;
     readonly body?: B;
     /** The status of the first one is the default. */
@@ -93,7 +95,7 @@ export function operation<const Path extends string, Q extends TProperties, B ex
     ): ValueOf<A[number]> | Readable | Promise<ValueOf<A[number]> | Readable>;
   },
 ): Operation {
-  return declared as unknown as Operation;
+  return { method, path, ...declared } as unknown as Operation;
 }
 
 /** Holds the operations of one area. */

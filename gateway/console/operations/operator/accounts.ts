@@ -25,9 +25,7 @@ export const accounts: Area = {
   title: 'Operators: accounts',
   description: 'All accounts.',
   operations: [
-    operation({
-      method: 'GET',
-      path: '/operator/accounts',
+    operation('GET', '/operator/accounts', {
       summary: 'List the accounts with their money and keys, newest first.',
       who: 'operator',
       query: ListAccounts,
@@ -51,9 +49,7 @@ export const accounts: Area = {
         return { data, next: orNull(nextPageToken) };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/operator/accounts',
+    operation('POST', '/operator/accounts', {
       summary: 'Create an account.',
       who: 'operator',
       idempotency: 'A repeat creates no second account.',
@@ -65,9 +61,7 @@ export const accounts: Area = {
         return renderAccount(account!);
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/operator/accounts/{account}',
+    operation('GET', '/operator/accounts/{account}', {
       summary: 'Show an account with its money and its last call.',
       who: 'operator',
       answers: [ok(AccountDetail)],
@@ -91,9 +85,7 @@ export const accounts: Area = {
         };
       },
     }),
-    operation({
-      method: 'PATCH',
-      path: '/operator/accounts/{account}',
+    operation('PATCH', '/operator/accounts/{account}', {
       summary: 'Change the name or the rate limits of an account: absent fields are unchanged, and null removes all limits.',
       who: 'operator',
       body: UpdateAccount,
@@ -111,18 +103,14 @@ export const accounts: Area = {
         return renderAccount(account!);
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/operator/accounts/{account}/suspend',
+    operation('POST', '/operator/accounts/{account}/suspend', {
       summary: 'Suspend an account: calls with its keys are refused within a second.',
       who: 'operator',
       body: SuspendAccount,
       answers: [ok(Account)],
       handle: (call, deps) => setState(call, deps, 'suspend'),
     }),
-    operation({
-      method: 'POST',
-      path: '/operator/accounts/{account}/resume',
+    operation('POST', '/operator/accounts/{account}/resume', {
       summary: 'Resume an account.',
       who: 'operator',
       body: ResumeAccount,

@@ -33,9 +33,7 @@ export const audit: Area = {
   title: 'Operators: audit log',
   description: 'All audit events. Events are only appended.',
   operations: [
-    operation({
-      method: 'GET',
-      path: '/operator/audit',
+    operation('GET', '/operator/audit', {
       summary: 'List the audit events, newest first.',
       who: 'operator',
       query: AuditFilter,
@@ -46,9 +44,7 @@ export const audit: Area = {
         return { data: events.map(renderAuditEvent), next: orNull(nextPageToken) };
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/operator/audit/export',
+    operation('GET', '/operator/audit/export', {
       summary: 'Download the events that match the filter as a file.',
       who: 'operator',
       query: ExportAudit,
@@ -80,9 +76,7 @@ export const audit: Area = {
         }
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/operator/audit/verify',
+    operation('POST', '/operator/audit/verify', {
       summary: 'Verify the hash chain and, if the number and hash of an event are given, that the event is still there.',
       who: 'operator',
       body: VerifyAudit,

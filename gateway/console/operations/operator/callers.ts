@@ -7,9 +7,7 @@ export const callers: Area = {
   title: 'Operators: callers',
   description: 'Processes that call the services over gRPC under their own name.',
   operations: [
-    operation({
-      method: 'GET',
-      path: '/operator/callers',
+    operation('GET', '/operator/callers', {
       summary: 'List all callers by name, including revoked ones.',
       who: 'operator',
       answers: [ok(CallerList)],

@@ -15,9 +15,7 @@ export const codes: Area = {
   title: 'Operators: redemption codes',
   description: 'Codes that each credit one account once.',
   operations: [
-    operation({
-      method: 'GET',
-      path: '/operator/codes',
+    operation('GET', '/operator/codes', {
       summary: 'List the codes, newest first.',
       who: 'operator',
       query: ListCodes,
@@ -32,9 +30,7 @@ export const codes: Area = {
         return { data: found.map((code) => renderCode(code, nowMs)), next: orNull(nextPageToken) };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/operator/codes',
+    operation('POST', '/operator/codes', {
       summary: 'Create a batch of codes; one code if `count` is absent.',
       who: 'operator',
       body: CreateCodes,
@@ -61,9 +57,7 @@ export const codes: Area = {
         };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/operator/codes/{id}/void',
+    operation('POST', '/operator/codes/{id}/void', {
       summary: 'Void a code, or all unredeemed codes of a batch.',
       who: 'operator',
       answers: [ok(Voided)],

@@ -22,9 +22,7 @@ export const health: Area = {
   title: 'Operators: health',
   description: 'The health of the parts of this installation.',
   operations: [
-    operation({
-      method: 'GET',
-      path: '/operator/health',
+    operation('GET', '/operator/health', {
       summary: 'Show the health of every part.',
       who: 'operator',
       answers: [ok(Health)],
@@ -94,9 +92,7 @@ export const health: Area = {
         };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/operator/health/ledger-check',
+    operation('POST', '/operator/health/ledger-check', {
       summary: 'Rebuild all balances from the journal and the holds now.',
       who: 'operator',
       answers: [ok(LedgerCheck)],

@@ -17,9 +17,7 @@ export const models: Area = {
   title: 'Operators: models',
   description: 'The models in the catalog, and whether they are served.',
   operations: [
-    operation({
-      method: 'GET',
-      path: '/operator/models',
+    operation('GET', '/operator/models', {
       summary: 'List all models, including retired ones. The list is not paginated.',
       who: 'operator',
       answers: [ok(OperatorModelList)],
@@ -39,9 +37,7 @@ export const models: Area = {
         };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/operator/models',
+    operation('POST', '/operator/models', {
       summary: 'Create a model.',
       who: 'operator',
       fieldPaths: 'brackets',
@@ -56,18 +52,14 @@ export const models: Area = {
         return wholeModel(model!.id, call, deps);
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/operator/models/{model}',
+    operation('GET', '/operator/models/{model}', {
       summary: 'Show a model, by its id or an alias, with all of its prices and its draft.',
       who: 'operator',
       answers: [ok(WholeModel)],
       errors: { model_unknown: 'There is no such model.' },
       handle: (call, deps) => wholeModel(call.params.model, call, deps),
     }),
-    operation({
-      method: 'PATCH',
-      path: '/operator/models/{model}',
+    operation('PATCH', '/operator/models/{model}', {
       summary: 'Change a model: absent fields are unchanged. Set its state to retire it.',
       who: 'operator',
       fieldPaths: 'brackets',
@@ -87,9 +79,7 @@ export const models: Area = {
         return wholeModel(present!.id, call, deps);
       },
     }),
-    operation({
-      method: 'PUT',
-      path: '/operator/model-pauses/{model}',
+    operation('PUT', '/operator/model-pauses/{model}', {
       summary: 'Pause a model: calls to it are refused until `until` or, if that is absent, until the model is resumed.',
       who: 'operator',
       body: PauseModel,
@@ -103,9 +93,7 @@ export const models: Area = {
         return wholeModel(model!.id, call, deps);
       },
     }),
-    operation({
-      method: 'DELETE',
-      path: '/operator/model-pauses/{model}',
+    operation('DELETE', '/operator/model-pauses/{model}', {
       summary: 'Resume a paused model; has no effect if it is not paused.',
       who: 'operator',
       answers: [ok(WholeModel)],
@@ -115,9 +103,7 @@ export const models: Area = {
         return wholeModel(model!.id, call, deps);
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/operator/catalog.json',
+    operation('GET', '/operator/catalog.json', {
       summary: 'Download all models with their current prices, in the format of `tollgate model import`.',
       who: 'operator',
       answers: [ok(CatalogFile)],

@@ -20,9 +20,7 @@ export const money: Area = {
   title: 'Operators: money',
   description: 'Credits and debits of accounts, always as new journal entries.',
   operations: [
-    operation({
-      method: 'POST',
-      path: '/operator/accounts/{account}/credits',
+    operation('POST', '/operator/accounts/{account}/credits', {
       summary: 'Add funds.',
       who: 'operator',
       idempotency,
@@ -43,9 +41,7 @@ export const money: Area = {
         return answer(call, posted);
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/operator/accounts/{account}/debits',
+    operation('POST', '/operator/accounts/{account}/debits', {
       summary: 'Remove funds. The balance cannot fall below zero.',
       who: 'operator',
       idempotency,
@@ -62,9 +58,7 @@ export const money: Area = {
         return answer(call, posted);
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/operator/accounts/{account}/entries/{entry}/reverse',
+    operation('POST', '/operator/accounts/{account}/entries/{entry}/reverse', {
       summary: 'Reverse an entry, which is possible once. For a charge, this refunds the amount not yet refunded.',
       who: 'operator',
       body: Reverse,
@@ -87,9 +81,7 @@ export const money: Area = {
         return answer(call, await ledger.refund({ ...request, holdId: entry!.reference, chargeEntryId: entry!.id }, context()));
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/operator/settings',
+    operation('GET', '/operator/settings', {
       summary: 'Show the settings that a client needs before it credits or debits an account.',
       who: 'operator',
       answers: [ok(OperatorSettings)],

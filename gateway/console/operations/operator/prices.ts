@@ -14,9 +14,7 @@ export const prices: Area = {
   title: 'Operators: prices',
   description: 'A price is drafted, compared with the current one, and published.',
   operations: [
-    operation({
-      method: 'GET',
-      path: '/operator/price-drafts',
+    operation('GET', '/operator/price-drafts', {
       summary: 'List the drafts. The list is not paginated.',
       who: 'operator',
       answers: [ok(DraftList)],
@@ -25,17 +23,13 @@ export const prices: Area = {
         return { data: drafts.map(renderDraft), next: null };
       },
     }),
-    operation({
-      method: 'GET',
-      path: '/operator/price-drafts/{model}',
+    operation('GET', '/operator/price-drafts/{model}', {
       summary: 'Show a draft and what publishing it would change.',
       who: 'operator',
       answers: [ok(ComparedDraft)],
       handle: (call, deps) => draftWithDiff(call.params.model, call, deps),
     }),
-    operation({
-      method: 'PUT',
-      path: '/operator/price-drafts/{model}',
+    operation('PUT', '/operator/price-drafts/{model}', {
       summary: 'Save a draft; it takes effect only when it is published.',
       who: 'operator',
       fieldPaths: 'brackets',
@@ -69,9 +63,7 @@ export const prices: Area = {
         return compared(draft!, diff!, call, deps);
       },
     }),
-    operation({
-      method: 'DELETE',
-      path: '/operator/price-drafts/{model}',
+    operation('DELETE', '/operator/price-drafts/{model}', {
       summary: 'Discard a draft.',
       who: 'operator',
       query: DiscardDraft,
@@ -82,9 +74,7 @@ export const prices: Area = {
         await deps.peers.catalog.deletePriceDraft(request, context());
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/operator/prices/{model}',
+    operation('POST', '/operator/prices/{model}', {
       summary: 'Publish the draft that was compared with the current price; a repeat returns the first answer.',
       who: 'operator',
       fieldPaths: 'brackets',

@@ -11,17 +11,13 @@ export const targets: Area = {
   title: 'Operators: targets',
   description: 'The upstreams and models that calls are routed to, and their health in each process.',
   operations: [
-    operation({
-      method: 'GET',
-      path: '/operator/targets',
+    operation('GET', '/operator/targets', {
       summary: 'List the targets of all models with their health. The list is not paginated.',
       who: 'operator',
       answers: [ok(TargetList)],
       handle: async (call, deps) => ({ data: await listTargets(call, deps), next: null }),
     }),
-    operation({
-      method: 'POST',
-      path: '/operator/targets/override',
+    operation('POST', '/operator/targets/override', {
       summary: 'Drain, eject or return a target, or one of its credentials, in every process.',
       who: 'operator',
       fieldPaths: 'brackets',

@@ -34,9 +34,7 @@ export const upstreams: Area = {
   title: 'Operators: upstreams',
   description: 'The vendors and servers that serve models. Secrets are accepted but never returned.',
   operations: [
-    operation({
-      method: 'GET',
-      path: '/operator/upstreams',
+    operation('GET', '/operator/upstreams', {
       summary: 'List the upstreams with their latest tests. The list is not paginated.',
       who: 'operator',
       answers: [ok(UpstreamList)],
@@ -45,9 +43,7 @@ export const upstreams: Area = {
         return { data: found.map((upstream) => renderUpstream(upstream, routed.get(upstream.id) ?? [])), next: null };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/operator/upstreams',
+    operation('POST', '/operator/upstreams', {
       summary: 'Create an upstream.',
       who: 'operator',
       fieldPaths: 'brackets',
@@ -74,9 +70,7 @@ export const upstreams: Area = {
         return shown(id, call, deps);
       },
     }),
-    operation({
-      method: 'PATCH',
-      path: '/operator/upstreams/{id}',
+    operation('PATCH', '/operator/upstreams/{id}', {
       summary: 'Change an upstream: absent fields are unchanged, including the secret.',
       who: 'operator',
       fieldPaths: 'brackets',
@@ -105,9 +99,7 @@ export const upstreams: Area = {
         return shown(present.id, call, deps);
       },
     }),
-    operation({
-      method: 'DELETE',
-      path: '/operator/upstreams/{id}',
+    operation('DELETE', '/operator/upstreams/{id}', {
       summary: 'Delete an upstream.',
       who: 'operator',
       query: DeleteUpstream,
@@ -124,9 +116,7 @@ export const upstreams: Area = {
         await deps.peers.inference.deleteUpstream({ upstreamId: id }, context());
       },
     }),
-    operation({
-      method: 'PUT',
-      path: '/operator/upstreams/{id}/credentials/{credential}',
+    operation('PUT', '/operator/upstreams/{id}/credentials/{credential}', {
       summary: 'Add a credential, or replace its secret.',
       who: 'operator',
       fieldPaths: 'brackets',
@@ -140,9 +130,7 @@ export const upstreams: Area = {
         return shown(upstreamId, call, deps);
       },
     }),
-    operation({
-      method: 'DELETE',
-      path: '/operator/upstreams/{id}/credentials/{credential}',
+    operation('DELETE', '/operator/upstreams/{id}/credentials/{credential}', {
       summary: 'Remove a credential.',
       who: 'operator',
       answers: [ok(Upstream)],
@@ -153,9 +141,7 @@ export const upstreams: Area = {
         return shown(upstreamId, call, deps);
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/operator/upstreams/{id}/test',
+    operation('POST', '/operator/upstreams/{id}/test', {
       summary:
         'Test an upstream step by step. With `upstream_model`, also make a call, and one for each capability that the catalog lists for the model.',
       who: 'operator',

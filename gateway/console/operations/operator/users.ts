@@ -15,9 +15,7 @@ export const users: Area = {
   title: 'Operators: users',
   description: 'All users, and how they sign in.',
   operations: [
-    operation({
-      method: 'GET',
-      path: '/operator/users',
+    operation('GET', '/operator/users', {
       summary: 'List the users.',
       who: 'operator',
       query: ListUsers,
@@ -29,9 +27,7 @@ export const users: Area = {
         return { data: found.map(renderOperatorUser), next: orNull(nextPageToken) };
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/operator/users',
+    operation('POST', '/operator/users', {
       summary: 'Create a user.',
       who: 'operator',
       body: CreateUser,
@@ -51,9 +47,7 @@ export const users: Area = {
         return { user: renderOperatorUser(user!), link };
       },
     }),
-    operation({
-      method: 'PATCH',
-      path: '/operator/users/{user}',
+    operation('PATCH', '/operator/users/{user}', {
       summary: 'Rename, disable or enable a user, or grant or revoke the operator role.',
       who: 'operator',
       body: UpdateUser,
@@ -77,17 +71,13 @@ export const users: Area = {
         return renderOperatorUser(user!);
       },
     }),
-    operation({
-      method: 'POST',
-      path: '/operator/users/{user}/link',
+    operation('POST', '/operator/users/{user}/link', {
       summary: 'Create a link that signs a user in once, and email it if mail can be sent; earlier links stop working.',
       who: 'operator',
       answers: [ok(SignInLink)],
       handle: async (call, deps) => createLink(call, await userInPath(call, deps), deps),
     }),
-    operation({
-      method: 'DELETE',
-      path: '/operator/users/{user}/second-factors',
+    operation('DELETE', '/operator/users/{user}/second-factors', {
       summary: 'Remove all second factors of a user who has lost them.',
       who: 'operator',
       answers: [ok(OperatorUser)],
@@ -96,9 +86,7 @@ export const users: Area = {
         return renderOperatorUser(user!);
       },
     }),
-    operation({
-      method: 'DELETE',
-      path: '/operator/users/{user}/sessions',
+    operation('DELETE', '/operator/users/{user}/sessions', {
       summary: 'Sign a user out everywhere. Your own current session continues.',
       who: 'operator',
       answers: [ok(Ended)],
