@@ -59,6 +59,16 @@ export function optionalTextField(object: JsonObject, name: string): string {
   return value;
 }
 
+/** Returns a text; empty for anything else. */
+export function textOrEmpty(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** Returns a list; empty for anything else. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
 /** Returns the error for a stream that breaks its format. `what` is for operators and completes "sent …". */
 export function malformed(what: string): AppError {
   return new AppError('upstream_failed', 'The upstream sent a malformed answer.', { cause: new Error(`The upstream sent ${what}.`) });

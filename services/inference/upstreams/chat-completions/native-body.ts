@@ -1,5 +1,5 @@
 // Builds the body for a caller of the same format: our fields, spliced before the caller's own. Pure.
-import { type JsonObject, isObject } from '../answers/stream-decoder.js';
+import { isObject, type JsonObject, listOf } from '../answers/stream-decoder.js';
 import type { UpstreamBody } from '../http/wire.js';
 import type { ChatCompletionsFlavour } from './flavour.js';
 import { mayHaveCustomTools, withFunctions } from './native-custom-tools.js';
@@ -68,8 +68,4 @@ function without<T>(value: T, names: readonly string[], dropped: Set<string>): T
   if (!isObject(value) || !names.some((name) => name in value)) return value;
   for (const name of names) if (value[name] !== undefined) dropped.add(name);
   return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name))) as T;
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

@@ -1,6 +1,6 @@
 // Replaces the custom tools in the body of a caller of this format with functions, for servers that have none. Pure.
 import { callArgumentsJson, customToolParameters, toolDescription } from '../requests/custom-tools.js';
-import { isObject, type JsonObject } from '../answers/stream-decoder.js';
+import { isObject, type JsonObject, textOrEmpty } from '../answers/stream-decoder.js';
 
 // Quotes inside texts are escaped, so this can only be a field of an object.
 const customType = /"type"\s*:\s*"custom"/;
@@ -39,8 +39,8 @@ function functionOf(tool: unknown): unknown {
   const { name, description, format } = custom;
   const grammar = isObject(format) && isObject(format['grammar']) ? format['grammar'] : {};
   const described = toolDescription({
-    description: textOf(description),
-    custom: { grammarSyntax: textOf(grammar['syntax']), grammar: textOf(grammar['definition']) },
+    description: textOrEmpty(description),
+    custom: { grammarSyntax: textOrEmpty(grammar['syntax']), grammar: textOrEmpty(grammar['definition']) },
   });
   return {
     type: 'function',
@@ -59,10 +59,6 @@ function choiceOf(choice: unknown): unknown {
 function callOf(call: unknown): unknown {
   const custom = customIn(call);
   if (custom === undefined) return call;
-  const args = callArgumentsJson({ argumentsJson: textOf(custom['input']), isCustom: true });
+  const args = callArgumentsJson({ argumentsJson: textOrEmpty(custom['input']), isCustom: true });
   return { id: (call as JsonObject)['id'], type: 'function', function: { name: custom['name'], arguments: args } };
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

@@ -12,6 +12,7 @@ import {
   optionalTextField,
   type Outcome,
   type StreamDecoder,
+  textOrEmpty,
 } from '../answers/stream-decoder.js';
 import { errorOf, frameError } from './error.js';
 import { Rest } from './rest.js';
@@ -283,8 +284,4 @@ function stopReason(label: string, written: ReadonlySet<string>): StopReason {
   if (label.startsWith('content_filter')) return StopReason.STOP_REASON_REFUSAL;
   if (written.has('toolCall')) return StopReason.STOP_REASON_TOOL_CALLS;
   return written.has('refusal') ? StopReason.STOP_REASON_REFUSAL : StopReason.STOP_REASON_END;
-}
-
-function textOrEmpty(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

@@ -1,7 +1,7 @@
 // Writes the output items of one answer as blocks: one for each content part of a message, and one for each other item.
 import { signatureOfItem } from '#rules/reasoning-seals.js';
 import type { BlockWriter } from '../answers/block-writer.js';
-import { isObject, type JsonObject, malformed, optionalTextField } from '../answers/stream-decoder.js';
+import { isObject, type JsonObject, listOf, malformed, optionalTextField } from '../answers/stream-decoder.js';
 import type { Item } from './items.js';
 import { blockRest, deltaRest } from './rest.js';
 
@@ -252,10 +252,6 @@ function keyOf({ kind, counter }: Piece, index: unknown): string {
 
 function stemOf(eventType: string): string {
   return eventType.slice(0, eventType.lastIndexOf('.'));
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 function textIn(part: unknown): unknown {

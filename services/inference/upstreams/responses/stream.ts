@@ -15,6 +15,7 @@ import {
   type Outcome,
   parsePayload,
   type StreamDecoder,
+  textOrEmpty,
 } from '../answers/stream-decoder.js';
 import { eventError, responseFailure } from './error.js';
 import { itemTypeOf, ItemWriter, type ItemWriterOptions } from './item-writer.js';
@@ -242,10 +243,6 @@ function stopReasonOf(label: string, written: ReadonlySet<string>): StopReason {
   if (known !== undefined) return known;
   if (written.has('toolCall')) return StopReason.STOP_REASON_TOOL_CALLS;
   return written.has('refusal') ? StopReason.STOP_REASON_REFUSAL : StopReason.STOP_REASON_END;
-}
-
-function textOrEmpty(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }
 
 /** Reports whether the vendor charges for this item as a search: opening a page that it found is part of the search, and a failed search is free. */
