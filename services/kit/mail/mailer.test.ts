@@ -5,10 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import type { ConfigError } from '../config/settings.js';
+import { type ConfigError, parseSettings } from '../config/settings.js';
 import { createTestAuthority, type TestAuthority } from '../testing/certificates.js';
 import { createMailer, MailFailure, type Mailer } from './mailer.js';
-import { type MailConfig, mailServerOf, noMail } from './settings.js';
+import { type MailConfig, mailServerOf, mailSettings } from './settings.js';
+
+const noMail = parseSettings(mailSettings, {});
 
 const mail = {
   to: 'ada@example.com',

@@ -35,18 +35,6 @@ export const mailCheck = checkTogether(serverSettings, (config) => void mailServ
 /** The parsed settings. */
 export type MailConfig = Values<typeof mailSettings>;
 
-/** Settings with mail turned off. */
-export const noMail: MailConfig = {
-  url: undefined,
-  host: undefined,
-  port: 587,
-  user: undefined,
-  password: undefined,
-  from: undefined,
-  security: 'auto',
-  ca: undefined,
-};
-
 function isSender(text: string): boolean {
   const [, bracketed] = /^[^<>]*<([^<>]*)>$/.exec(text.trim()) ?? [];
   return isEmailAddress(bracketed ?? text.trim());

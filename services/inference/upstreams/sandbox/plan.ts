@@ -8,9 +8,6 @@ import { formed } from './structured-answer.js';
 import { splitTokens } from './tokens.js';
 import { argumentsFor } from './tool-arguments.js';
 
-/** The sandbox models. */
-export const sandboxModels = ['echo', 'story', 'tool', 'reason', 'fail-429', 'fail-500', 'drop', 'stall', 'embed'] as const;
-
 /** Default length of a story, in tokens. */
 const storyTokens = 2000;
 
