@@ -52,6 +52,7 @@ export const findings = {
   two_answers_usage_missing: 'two answers to one call; the upstream reported no usage, so such calls are charged by our own count',
   two_answers_usage_implausible:
     'two answers to one call; the figures of the upstream break a rule ({rule}), so such calls are charged by our own count',
+  two_answers_rejected: 'the upstream rejects calls for two answers, and callers receive its error: {detail}',
 
   link_ended: 'the link in it is no longer valid',
   endpoint_disabled: 'the endpoint was disabled',

@@ -52,6 +52,7 @@ export const chineseFindings: Readonly<Record<Finding, string>> = {
   two_answers: '一次调用返回两个回答，上游报告了两者的用量',
   two_answers_usage_missing: '一次调用返回两个回答，上游未报告用量，此类调用将按 Tollgate 的计数收费',
   two_answers_usage_implausible: '一次调用返回两个回答，上游的数字违反规则（{rule}），此类调用将按 Tollgate 的计数收费',
+  two_answers_rejected: '上游拒绝要求两个回答的调用，调用方会收到它的错误：{detail}',
 
   link_ended: '其中的链接已失效',
   endpoint_disabled: '端点已停用',

@@ -166,6 +166,19 @@ describe('a test of an upstream that works', () => {
       expect(test).toMatchObject({ ok: false, failedStep: 'tools' });
     });
 
+    it('passes over two answers where the upstream returns one per call', async () => {
+      const rejection = {
+        kind: 'status',
+        status: 400,
+        body: { error: { message: 'n must be 1', type: 'invalid_request_error' } },
+      } as const;
+      stub.script('text', block('Hi'), { ...block('word'), fault: rejection });
+      const test = await tryIt({ baseUrl: stub.baseUrl, model: 'text', probes: [answers] });
+      expect(words(test).at(-1)).toBe('answers skipped');
+      expect(found(test, 'answers')).toMatch(/^the upstream rejects calls for two answers, and callers receive its error: .*n must be 1/);
+      expect(test.ok).toBe(true);
+    });
+
     it('reads an answer of as many tokens as it requests, in events of any usual size', async () => {
       stub.script('text', block('Hi'), block('x '.repeat(50_000)));
       const test = await tryIt({ baseUrl: stub.baseUrl, model: 'text', probes: [tools] });

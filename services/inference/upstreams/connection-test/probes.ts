@@ -2,8 +2,10 @@
 import { ApiFormat, CapabilityProbe, GenerateRequest, Role } from '#proto/inference/v1/inference.js';
 import { probeInputTokens, probeOutputTokens } from '#rules/capability-probes.js';
 import { finding } from '#rules/finding-sentences.js';
+import { hasReason } from '#client/errors/app-error.js';
 import { isObject, parsedJson } from '../answers/stream-decoder.js';
 import type { Upstream } from '../upstream.js';
+import { faultWords } from './operator-text.js';
 import { type Found, StepFault, type StepName } from './step-log.js';
 
 /** A red square of 32 by 32 pixels. */
@@ -25,6 +27,8 @@ interface Probe {
   readonly format?: ApiFormat;
   /** Returns what was found. Raises StepFault if the model cannot do it. */
   judge(answer: Answer): string;
+  /** Returns what it means that the upstream rejects the request, if that is not a fault. */
+  rejected?(detail: string): string;
 }
 
 const asking = (text: string) => ({ messages: [{ role: Role.ROLE_USER, parts: [{ part: { $case: 'text' as const, value: { text } } }] }] });
@@ -109,6 +113,8 @@ const probes: Partial<Record<CapabilityProbe, Probe>> = {
       if (isReported) return finding('two_answers', {});
       return usageFault === '' ? finding('two_answers_usage_missing', {}) : finding('two_answers_usage_implausible', { rule: usageFault });
     },
+    // Many servers return one answer per call, and clients that want more get this error.
+    rejected: (detail) => finding('two_answers_rejected', { detail }),
   },
 };
 
@@ -126,7 +132,16 @@ export function probeSteps(wanted: readonly CapabilityProbe[], format: ApiFormat
 /** Makes the call of a probe. Raises what real calls raise, and StepFault if the model cannot do it. */
 export type ProbeRun = (upstream: Upstream, upstreamModel: string, signal: AbortSignal) => Promise<Found<void>>;
 
-async function ask({ fields, judge }: Probe, upstream: Upstream, upstreamModel: string, signal: AbortSignal): Promise<Found<void>> {
+async function ask(probe: Probe, upstream: Upstream, upstreamModel: string, signal: AbortSignal): Promise<Found<void>> {
+  try {
+    return await answerTo(probe, upstream, upstreamModel, signal);
+  } catch (error) {
+    if (probe.rejected === undefined || !hasReason(error, 'upstream_rejected')) throw error;
+    return { what: probe.rejected(faultWords(error)), isSkipped: true, value: undefined };
+  }
+}
+
+async function answerTo({ fields, judge }: Probe, upstream: Upstream, upstreamModel: string, signal: AbortSignal): Promise<Found<void>> {
   const target = { upstreamId: upstream.id, upstreamModel };
   const request = GenerateRequest.fromPartial({
     callId: 'upstream_test',
