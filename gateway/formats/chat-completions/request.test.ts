@@ -72,7 +72,7 @@ describe('a chat-completions request', () => {
     expect(refusalOf({})).toEqual({ reason: 'invalid_request', field: 'model', message: 'model: Field required' });
     expect(refusalOf([])).toMatchObject({ reason: 'invalid_request', field: 'body' });
     expect(refusalOf({ model: 'm', messages: [] })).toMatchObject({ field: 'messages' });
-    expect(refusalOf({ ...minimal, temperature: 3 })).toMatchObject({ field: 'temperature', message: 'temperature: must be <= 2' });
+    expect(refusalOf({ ...minimal, temperature: 3 })).toMatchObject({ field: 'temperature', message: 'temperature: must be at most 2' });
     expect(refusalOf({ ...minimal, stop: ['a', 'b', 'c', 'd', 'e'] })).toMatchObject({ reason: 'invalid_request', field: 'stop' });
     expect(refusalOf({ ...minimal, reasoning_effort: 7 })).toMatchObject({ reason: 'invalid_request', field: 'reasoning_effort' });
     expect(refusalOf({ model: 'm', messages: [{ role: 'user' }] })).toMatchObject({

@@ -64,7 +64,7 @@ describe('reading a body', () => {
   it('finds the one fault of a long body quickly', () => {
     const Long = Type.Object({ items: Type.Array(Type.Union([Circle, Square])) });
     const items = Array.from({ length: 200_000 }, (_, index) => ({ kind: 'circle', radius: index === 199_999 ? -1 : 1 }));
-    expect(() => bodyReader(Long, 'dots')({ items })).toThrow('items.199999.radius: must be >= 0');
+    expect(() => bodyReader(Long, 'dots')({ items })).toThrow('items.199999.radius: must be at least 0');
   });
 
   it('writes paths as the format does', () => {

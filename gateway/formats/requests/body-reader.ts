@@ -6,6 +6,7 @@ import { Compile } from 'typebox/compile';
 import { Errors } from 'typebox/value';
 import { AppError } from '#client/errors/app-error.js';
 import { type FieldRule, fieldRules } from '#rules/error-sentences.js';
+import { fill } from '#rules/templates.js';
 import { unsupportedKeyword } from './fields.js';
 import { isObject } from '../rest.js';
 import { ruleKeyword } from '../rule-keyword.js';
@@ -116,7 +117,7 @@ function findFault(node: Node, value: unknown, path: Path): Fault | undefined {
   const [error] = Errors(own as TSchema, value);
   if (error !== undefined) {
     const rule = ruleOf(node, value, error);
-    const text = rule?.rule === 'not_empty' ? fieldRules.not_empty : leafText(node, value, error);
+    const text = rule === undefined ? (formText(node, value) ?? error.message) : ruleText(rule);
     return faultAt(node, [...path, ...stepsOf(error.instancePath)], text, rule);
   }
   if (items === undefined || !Array.isArray(value)) return undefined;
@@ -197,14 +198,14 @@ function ruleOf(node: Node, value: unknown, { keyword, params }: { keyword: stri
     : { rule, params: rule.startsWith('at_least') || rule.startsWith('min') ? { min: limit } : { max: limit } };
 }
 
-function leafText(node: Node, value: unknown, { keyword, message }: { keyword: string; message: string }): string {
-  if (node.const !== undefined) return `must be ${JSON.stringify(node.const)}`;
-  if (node.enum !== undefined) return `must be one of ${node.enum.join(', ')}`;
-  if (keyword === 'type' && node.type !== undefined) return `must be ${withArticle(node.type)}`;
-  // Callers should not have to read a regular expression.
-  if (node.pattern !== undefined && node.description !== undefined && typeof value === 'string')
-    return `must be ${asForm(node.description)}`;
-  return message;
+/** Returns the English sentence of a broken rule, without its subject. */
+function ruleText({ rule, params = {} }: BrokenRule): string {
+  return rule === 'type' ? `must be ${withArticle(params['type']!)}` : fill(fieldRules[rule], params);
+}
+
+/** Returns the form of a text in words, because callers should not have to read a regular expression; undefined if it has none. */
+function formText({ pattern, description }: Node, value: unknown): string | undefined {
+  return pattern !== undefined && description !== undefined && typeof value === 'string' ? `must be ${asForm(description)}` : undefined;
 }
 
 const withArticle = (type: string): string => `${/^[aio]/.test(type) ? 'an' : 'a'} ${type}`;
