@@ -46,7 +46,7 @@ const phaseDuration = histogram(
   {
     name: 'tollgate.call.phase.duration',
     unit: 's',
-    description: 'What calls wait for in Tollgate itself.',
+    description: 'Time that calls wait in Tollgate itself, by phase.',
     by,
     labels: { phase: 'hold (limits and a durable hold, before the upstream counts) or record (a durable record, before the end is sent)' },
   },

@@ -55,8 +55,7 @@ const sources: Readonly<Record<Audience, readonly Source[]>> = {
     },
     {
       name: 'keys',
-      description:
-        'Platform keys and where they may be used from, and management keys, with which programs create platform keys and read usage.',
+      description: 'Platform keys and their allowed addresses, and management keys for programs that create platform keys and read usage.',
     },
     { name: 'projects', description: 'Projects: keys that share models, limits and budgets, and how to set budgets.' },
     {

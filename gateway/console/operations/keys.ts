@@ -165,7 +165,7 @@ export const keys: Area = {
           types: ['text/event-stream'],
         },
       ],
-      errors: { key_disabled: 'Or any other error with which a call with the key can be refused.' },
+      errors: { key_disabled: 'Or any other error that a call with the key can get.' },
       handle: async (call, deps) => {
         const { accountId, ctx, visitor } = call;
         const key = await ownKey(call, deps);

@@ -7,7 +7,7 @@ import { futureMs } from '../instants.js';
 
 export const managementKeys: Area = {
   title: 'Management keys',
-  description: 'Keys with which programs call this API.',
+  description: 'Keys for programs that call this API.',
   operations: [
     operation('GET', '/accounts/{account}/management-keys', {
       summary: 'List the management keys, newest first, including expired and revoked ones.',

@@ -66,7 +66,7 @@ export const profile: Area = {
       },
     }),
     operation('GET', '/me/identities', {
-      summary: 'List the identities with which the user signs in.',
+      summary: 'List the identities that the user can sign in with.',
       who: 'signed in',
       answers: [ok(IdentityList)],
       handle: async ({ visitor, context }, { peers }) => {

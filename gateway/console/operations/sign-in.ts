@@ -136,7 +136,7 @@ export const signIn: Area = {
       },
     }),
     operation('POST', '/password-reset', {
-      summary: 'Email a link with which a new password can be set within an hour.',
+      summary: 'Email a link, valid for an hour, for setting a new password.',
       who: 'anyone',
       body: RequestPasswordReset,
       answers: [done('The same whether or not a user has this address.')],

@@ -27,7 +27,7 @@ const attemptTimeoutMs = 15_000;
 
 export const webhooks: Area = {
   title: 'Webhooks',
-  description: 'The addresses to which the events of an account are posted.',
+  description: 'The endpoints that receive the events of an account.',
   operations: [
     operation('GET', '/accounts/{account}/webhooks', {
       summary: 'List the endpoints.',

@@ -42,7 +42,7 @@ export type UsageRecord = Static<typeof UsageRecordView>;
 export type Outcome = UsageRecord['outcome'];
 export const RecordList = Type.Object({
   ...listOf(UsageRecordView).properties,
-  newest_only: Type.Boolean({ description: 'Whether more than 20,000 calls match, of which only the newest 20,000 were sorted.' }),
+  newest_only: Type.Boolean({ description: 'Whether more than 20,000 calls match, so that only the newest 20,000 were sorted.' }),
 });
 export type RecordList = Static<typeof RecordList>;
 export const ErrorList = allOf(UsageRecordView);

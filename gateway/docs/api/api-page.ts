@@ -42,8 +42,8 @@ machine-readable document is [openapi.json](../console/openapi.json) (OpenAPI ${
 - **Paginated lists** have \`next\`: the \`cursor\` of the next page, null on the last one. \`{account}\` is the id of an account.
 - **Errors** are an [Error](#error). Its \`code\` is a reason on the page of [errors](errors.md); if a code has several causes, \`rule\` says which one, and
   \`params\` has its details, so that a program can show the error in any language. Every operation can return \`invalid_request\` (400),
-  \`session_unknown\` (401), \`role_not_permitted\` (403) and \`not_found\` (404), which is also returned for accounts of which the user is not a member and, to everyone
-  but operators, for operators' paths. Each operation lists its other errors.
+  \`session_unknown\` (401), \`role_not_permitted\` (403) and \`not_found\` (404), which is also returned for accounts that the user is not a member of and, to users
+  who are not operators, for operators' paths. Each operation lists its other errors.
 - **Secrets** are returned only by the operation that creates them.
 - Fields may be added to responses.
 
