@@ -43,12 +43,12 @@ export const gatewaySettings = {
   ),
   countsPerMinuteMax: integer(
     'TOLLGATE_GATEWAY_COUNTS_PER_MINUTE_MAX',
-    'token counts (count_tokens) per key and minute before further ones are refused with 429; gateways without Redis count by themselves',
+    'token counts (count_tokens) per key and minute before further ones are refused with 429; without Redis, each gateway counts on its own',
     { min: 1, max: 10_000_000, default: 600 },
   ),
   managementPerMinuteMax: integer(
     'TOLLGATE_GATEWAY_MANAGEMENT_PER_MINUTE_MAX',
-    'requests per management key and minute before further ones are refused with 429; gateways without Redis count by themselves',
+    'requests per management key and minute before further ones are refused with 429; without Redis, each gateway counts on its own',
     { min: 1, max: 1_000_000, default: 600 },
   ),
   callsMax: integer('TOLLGATE_GATEWAY_CALLS_MAX', 'calls in flight before new ones are refused with 503', {

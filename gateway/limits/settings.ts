@@ -27,7 +27,7 @@ export const limitSettings = {
   accountModelConcurrency: limit('ACCOUNT_MODEL_CONCURRENCY', 'calls in flight of an account to each model', callsMax),
   redisUrl: optionalForm(
     'TOLLGATE_GATEWAY_REDIS_URL',
-    'Redis or Valkey in which several gateways count calls against rate limits together, redis:// or rediss:// with user and password; if unset, each gateway process counts by itself',
+    'Redis or Valkey in which several gateways count calls against rate limits together, redis:// or rediss:// with user and password; if unset, each gateway process counts on its own',
     redisUrlOf,
     { secret: true },
   ),
