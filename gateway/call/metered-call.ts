@@ -10,7 +10,7 @@ import { type Call, type ModelFallback, Outcome, ResponseStorage, type StoredRes
 import type { Clock } from '#kit/clock.js';
 import { AppError, toAppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
-import { callContext, consumerLeft } from '#client/call-context.js';
+import { callContext, consumerDisconnected } from '#client/call-context.js';
 import { recordedTraceId } from '#kit/telemetry/traces/recorded-trace.js';
 import { beginReading } from './begin-reading.js';
 import type { BudgetFallbacks } from './budget-fallback.js';
@@ -198,7 +198,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   } catch (error) {
     // The client has received nothing, and there is no hold from which to charge.
     admission?.end(0);
-    reading.abort(consumerLeft);
+    reading.abort(consumerDisconnected);
     reading.end();
     answer.leave();
     throw error;
@@ -254,7 +254,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     const endedAtMs = deps.clock.monotonicMs();
     // A consumer that returned at the first step has read nothing yet.
     if (progress.finished === undefined) {
-      reading.abort(consumerLeft);
+      reading.abort(consumerDisconnected);
       answer.leave();
     }
     // Also reached when the consumer returned early, without an error in the block above.

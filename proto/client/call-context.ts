@@ -73,7 +73,7 @@ export const neverAborted: AbortSignal = new AbortController().signal;
  * The abort reason of a producer whose consumer disconnected. It is one shared error, because capturing a stack trace would cost more than the
  * rest of the disconnect.
  */
-export const consumerLeft = new AppError('cancelled', 'The consumer left.');
+export const consumerDisconnected = new AppError('cancelled', 'The consumer disconnected.');
 
 /** Node fires timers beyond 2^31 - 1 ms immediately (https://nodejs.org/api/timers.html#settimeoutcallback-delay-args). */
 export const timerMsMax = 2_147_483_647;

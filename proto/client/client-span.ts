@@ -1,7 +1,7 @@
 // Creates client spans for the calls of a process within a recorded trace (https://opentelemetry.io/docs/specs/semconv/rpc/rpc-spans). Calls outside of
 // one, such as polling, have no span. Without @opentelemetry/api no call has one.
 import type { CallContext } from './call-context.js';
-import { consumerLeft } from './call-context.js';
+import { consumerDisconnected } from './call-context.js';
 import type { StreamHandler, UnaryHandler } from './definition.js';
 import { toAppError } from './errors/app-error.js';
 import { statusNames } from './errors/status.js';
@@ -60,7 +60,7 @@ function startSpan(rpc: string, server: ServerAddress): ClientSpan | undefined {
       if (failure !== undefined) {
         span.setAttribute('error.type', failure.reason);
         // A consumer that stops reading a stream has not failed.
-        if (failure !== consumerLeft) span.setStatus({ code: api.SpanStatusCode.ERROR, message: failure.message });
+        if (failure !== consumerDisconnected) span.setStatus({ code: api.SpanStatusCode.ERROR, message: failure.message });
       }
       span.end();
     },
@@ -80,7 +80,7 @@ async function inSpan<T>(span: ClientSpan, call: () => Promise<T>): Promise<T> {
 }
 
 async function* streamInSpan(span: ClientSpan, handler: StreamHandler, request: unknown, context: CallContext): AsyncGenerator<unknown> {
-  let failure: unknown = consumerLeft;
+  let failure: unknown = consumerDisconnected;
   const responses = span.within(() => handler(request, context)[Symbol.asyncIterator]());
   try {
     for (;;) {
@@ -93,7 +93,7 @@ async function* streamInSpan(span: ClientSpan, handler: StreamHandler, request: 
     failure = error;
     throw error;
   } finally {
-    if (failure === consumerLeft) await span.within(() => responses.return?.());
+    if (failure === consumerDisconnected) await span.within(() => responses.return?.());
     span.end(failure);
   }
 }

@@ -12,7 +12,7 @@ import {
   type VerifyOptions,
 } from '@grpc/grpc-js';
 import { abortError, AppError } from '../errors/app-error.js';
-import { type CallContext, callContext, consumerLeft } from '../call-context.js';
+import { type CallContext, callContext, consumerDisconnected } from '../call-context.js';
 import { decodeResponse, encodeRequest } from '../codec.js';
 import {
   type MethodInfo,
@@ -244,7 +244,7 @@ function send(info: MethodInfo, requests: AsyncIterable<unknown>, call: ClientDu
       call.cancel();
     },
   );
-  return { stop: () => stopping.abort(consumerLeft), failure: () => failure };
+  return { stop: () => stopping.abort(consumerDisconnected), failure: () => failure };
 }
 
 function isServiceError(error: unknown): error is ServiceError {

@@ -1,6 +1,6 @@
 // Wraps every method of a service object. This is the only middleware mechanism, for unary and streaming methods, and for
 // services over gRPC and local clients alike.
-import { type CallContext, consumerLeft } from '#client/call-context.js';
+import { type CallContext, consumerDisconnected } from '#client/call-context.js';
 import {
   handlerOf,
   type MethodInfo,
@@ -186,7 +186,7 @@ class DecoratedStream extends Responses {
 async function left(iterator: AsyncIterator<unknown> | undefined): Promise<unknown> {
   try {
     await iterator?.return?.();
-    return consumerLeft;
+    return consumerDisconnected;
   } catch (error) {
     return error;
   }

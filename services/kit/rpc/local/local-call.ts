@@ -1,6 +1,6 @@
 // One call of a local client while it runs: its cancellation and its deadline, which gRPC handles for remote calls.
 import { abortError, AppError } from '#client/errors/app-error.js';
-import { type CallContext, callContext, consumerLeft, neverAborted, timerMsMax } from '#client/call-context.js';
+import { type CallContext, callContext, consumerDisconnected, neverAborted, timerMsMax } from '#client/call-context.js';
 
 /**
  * A call that ends when its caller cancels, when its deadline passes, or when it is closed. It is also the context that the serving side sees. Its signal is
@@ -89,7 +89,7 @@ export class LocalCall implements CallContext {
   giveUp(error: unknown): void {
     this.ownFailure = { error };
     this.#ended = error;
-    this.#abort(consumerLeft);
+    this.#abort(consumerDisconnected);
     this.#failPending?.(error);
   }
 
@@ -97,7 +97,7 @@ export class LocalCall implements CallContext {
   close(isDone: boolean): void {
     clearTimeout(this.#timer);
     if (this.#onOuterAbort !== undefined) this.#outer.signal.removeEventListener('abort', this.#onOuterAbort);
-    if (!isDone && this.#ended === undefined) this.#abort(consumerLeft);
+    if (!isDone && this.#ended === undefined) this.#abort(consumerDisconnected);
   }
 
   #startTimer(): void {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
 import { defaultTextMapGetter } from '@opentelemetry/api';
 import { AppError, toAppError } from '#client/errors/app-error.js';
-import { callContext, consumerLeft } from '#client/call-context.js';
+import { callContext, consumerDisconnected } from '#client/call-context.js';
 import { decodeRequest, encodeResponse } from '#client/codec.js';
 import { handlerOf, type MethodInfo, methodsOf, type StreamHandler, type UnaryHandler } from '#client/definition.js';
 import { pump } from '#client/grpc/stream-pump.js';
@@ -58,7 +58,7 @@ export function serveThread(port: MessagePort, options: ServeThreadOptions): Thr
     for (const info of methodsOf(definition)) methods.set(info.fullName, { info, handler: handlerOf(service, info) });
   const calls = new InFlight<OpenCall>();
   let isStopping = false;
-  const link = new ThreadLink(port, { receive, closed: () => abortAll(consumerLeft) });
+  const link = new ThreadLink(port, { receive, closed: () => abortAll(consumerDisconnected) });
 
   function abortAll(error: AppError): void {
     for (const { context } of calls.values()) context.cancel(error);
@@ -69,7 +69,7 @@ export function serveThread(port: MessagePort, options: ServeThreadOptions): Thr
     const call = calls.get(frame[1]);
     if (frame[0] === Kind.cancel) {
       calls.delete(frame[1]);
-      call?.context.cancel(frame[2] ? new AppError('deadline_exceeded', 'There was no response in time.') : consumerLeft);
+      call?.context.cancel(frame[2] ? new AppError('deadline_exceeded', 'There was no response in time.') : consumerDisconnected);
     } else if (frame[0] === Kind.message) call?.requests?.arriving.push(frame[2]);
     else if (frame[0] === Kind.end) call?.requests?.arriving.end();
     else if (frame[0] === Kind.credit) call?.responses?.grant(frame[2]);
