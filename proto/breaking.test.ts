@@ -1,4 +1,4 @@
-// The committed baseline protects callers: a change that breaks them is found.
+// The committed baseline protects callers: a change that breaks them is detected.
 import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,9 +14,9 @@ describe('the contracts, compared with their baseline', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   it.each([
-    ['a field with another type', '  string account_id = 1;', '  int64 account_id = 1;', 'changed type'],
-    ['a field that is gone', '  // A gift, such as a starting balance.\n  DEPOSIT_SOURCE_PROMOTION = 2;\n', '', 'was deleted'],
-  ])('have a break in %s', async (_what, before, after, fault) => {
+    ['a changed field type', '  string account_id = 1;', '  int64 account_id = 1;', 'changed type'],
+    ['a deleted enum value', '  // A gift, such as a starting balance.\n  DEPOSIT_SOURCE_PROMOTION = 2;\n', '', 'was deleted'],
+  ])('are reported as broken by %s', async (_what, before, after, fault) => {
     const path = join(folder, 'tollgate/ledger/v1/ledger.proto');
     const text = readFileSync(path, 'utf8');
     expect(text).toContain(before);

@@ -40,11 +40,11 @@ export interface Actor {
   readonly projectRoles: ReadonlyMap<string, ReadonlyMap<string, string>>;
   /** The network address of the user's request. */
   readonly clientAddress: string;
-  /** The management key by which a program acts for the user. Absent: the user acts in a session. */
+  /** The management key through which a program acts for the user. Absent: the user acts in a session. */
   readonly managementKey?: ActingKey | undefined;
 }
 
-/** A management key by which a program acts for a user. */
+/** A management key through which a program acts for a user. */
 export interface ActingKey {
   readonly id: string;
   readonly name: string;

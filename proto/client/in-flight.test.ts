@@ -24,7 +24,7 @@ function bytesLeftIn(items: { set(number: number, item: unknown): unknown; delet
 }
 
 describe('items in flight', () => {
-  it('do not keep what removed items led to until the whole heap is collected, as a Map does', () => {
+  it('do not keep the memory of removed items until the whole heap is collected, as a Map does', () => {
     expect(bytesLeftIn(new InFlight())).toBeLessThan(bytesLeftIn(new Map()) / 3);
   });
 

@@ -1,10 +1,10 @@
-// What is in progress, each for a short time: calls, and bodies that are being read.
+// Short-lived items in progress: calls, and request bodies that are being read.
 
 /**
- * Items by number, for those that lead to much memory. A plain Map moves its entries to another table whenever its table is full. An old table leads to
- * the entries that it had and to the table after it, so V8 keeps all of them, and whatever they lead to, until it next collects its whole heap
+ * Items by number, for items that keep much memory in use. A plain Map moves its entries to another table whenever its table is full. An old table
+ * references its entries and the table after it, so V8 keeps all of them, and whatever they reference, until it next collects its whole heap
  * (SetNextTable in OrderedHashTable::Rehash, https://github.com/v8/v8/blob/main/src/objects/ordered-hash-table.cc). Here the entry of a removed item
- * leads nowhere.
+ * references nothing.
  */
 export class InFlight<T> {
   readonly #entries = new Map<number, { item: T | undefined }>();

@@ -30,7 +30,7 @@ async function call(
 }
 
 describe('a call', () => {
-  it('is retried while the service is unavailable, as often as it may be', async () => {
+  it('is retried while the service is unavailable, up to the maximum number of attempts', async () => {
     expect(await call([away, away])).toEqual(['done', 3]);
     expect(await call([away, away, away])).toEqual(['service_unavailable', 3]);
     expect(await call([away], { options: { attempts: 1 } })).toEqual(['service_unavailable', 1]);

@@ -12,7 +12,7 @@ const blockStart = (index: number, $case: 'text' | 'reasoning'): Event => ({
   },
 });
 
-it('collects the whole text in order, however many events bring it', () => {
+it('collects the whole text in order, in however many events it arrives', () => {
   const words = Array.from({ length: 1000 }, (_, index) => `${index} `);
   const answer = new AnswerText();
   answer.add([blockStart(0, 'reasoning')]);
@@ -41,7 +41,7 @@ it('keeps a bounded amount of text, and the length of the rest', () => {
   expect(received).toEqual([exactCharsMax - 1, 1, 2]);
 });
 
-it('counts only the model’s own words in what has no common form', () => {
+it('counts only the model’s own words in deltas without a common form', () => {
   const answer = new AnswerText();
   const place = { item_id: 'ci_1', output_index: 0 };
   for (const value of [

@@ -1,10 +1,10 @@
-// What a model wrote in an answer, as far as it is counted when the upstream reports no usage. Pure.
+// The text that a model wrote in an answer, from which its tokens are counted when the upstream reports no usage. Pure.
 import type { CountedOutput, Event } from '#proto/inference/v1/inference.js';
 
 /** Characters that are counted exactly in one call; the rest is estimated at four bytes per token. */
 export const exactCharsMax = 1_000_000;
 
-/** Fragments that are joined: each takes several times the memory of its text, and may keep the network read alive that it is a part of. */
+/** This many fragments are joined into one: each takes several times the memory of its text, and may keep in memory the network read that it is a part of. */
 const fragmentsMax = 128;
 
 type Part = 'text' | 'reasoning' | 'otherChoices';
@@ -12,7 +12,7 @@ type Part = 'text' | 'reasoning' | 'otherChoices';
 /** Collects the text of one answer. */
 export class AnswerText {
   readonly #fragments: Record<Part, string[]> = { text: [], reasoning: [], otherChoices: [] };
-  /** How many fragments of each part are joined ones. */
+  /** How many fragments of each part are the result of joining. */
   readonly #joined: Record<Part, number> = { text: 0, reasoning: 0, otherChoices: 0 };
   #chars = 0;
   #bytesBeyond = 0;
@@ -44,7 +44,7 @@ export class AnswerText {
     }
   }
 
-  /** Returns what is counted, up to `tokensMax` tokens. */
+  /** Returns the text to count; the count is limited to `tokensMax` tokens. */
   counted(tokensMax: number): CountedOutput {
     const { text, reasoning, otherChoices } = this.#fragments;
     return {

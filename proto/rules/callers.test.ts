@@ -1,4 +1,4 @@
-// What the processes of an installation may do to each other, as the contracts and the built-in grants together say it.
+// The RPCs of each other that the processes of an installation may call, according to the contracts and the built-in grants.
 import { describe, expect, it } from '@jest/globals';
 import { accessTable } from '#proto/access.js';
 import { builtInCallers, grants } from './callers.js';

@@ -1,4 +1,4 @@
-// The callers that are part of every installation, and what each may do. All other callers are data, kept by auth.
+// The callers that are part of every installation, and what each may do. All other callers are data, stored by auth.
 import { accessTable } from '#proto/access.js';
 
 type Grant = Exclude<(typeof accessTable)[keyof typeof accessTable]['grant'], ''>;
@@ -45,7 +45,7 @@ export const grantMeanings: Readonly<Record<Grant, string>> = {
 /** Every grant, in order. */
 export const grants: readonly string[] = Object.keys(grantMeanings);
 
-/** What each process calls, and nothing else. The operator may call everything. */
+/** The grants that each process needs, and no others. The operator may call everything. */
 export const builtInCallers = {
   operator: { grants: 'all', forUsers: false },
   gateway: {
@@ -78,7 +78,7 @@ export const builtInCallers = {
       'notifications.read',
       'process.read',
     ],
-    // With the token of a signed-in user who has the required role, and not without.
+    // Its calls need the token of a signed-in user who has the required role.
     forUsers: true,
   },
   metering: {

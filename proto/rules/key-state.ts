@@ -1,10 +1,10 @@
-// The state of a key as one word, the same in the API, the console and the command. It follows from what auth and the ledger say together, neither of
-// which knows the other, so it belongs to the contracts. Pure.
+// The state of a key as one word, the same in the API, the console and the command. It depends on data of both auth and the ledger, which do not know
+// each other, so the rule belongs to the contracts. Pure.
 import { AccountState, type Key, KeyState } from '#proto/auth/v1/auth.js';
 import type { KeySpend } from '#proto/ledger/v1/ledger.js';
 import type { KeyStateWord } from './key-state-words.js';
 
-/** What the word follows from. */
+/** The data that determine the word. */
 export interface KeyStanding {
   readonly key: Key;
   /** Absent: it was never used. */

@@ -1,4 +1,4 @@
-// When an operator should act, before anything fails: what `tollgate doctor` and the readiness of gateways judge by.
+// The limits at which an operator should act, before anything fails. `tollgate doctor` and the readiness check of gateways use them.
 
 /** A certificate that is valid for less than this should have been renewed. */
 export const certificateMsMin = 14 * 86_400_000;

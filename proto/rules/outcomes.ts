@@ -15,7 +15,7 @@ export type KnownOutcome = Exclude<Outcome, Outcome.OUTCOME_UNSPECIFIED | Outcom
 /** The rule of one outcome. */
 export interface OutcomeRule {
   readonly charged: ChargeRule;
-  /** Whether sums and lists of errors count the call as failed. A client disconnect and an output cap are no errors. */
+  /** Whether sums and lists of errors count the call as failed. A client disconnect and an output cap are not errors. */
   readonly isError: boolean;
 }
 
@@ -49,7 +49,7 @@ export interface Delivery {
   readonly isAccepted: boolean;
   /** Output has begun. */
   readonly hasOutput: boolean;
-  /** The answer is sent as it comes, not when it is complete. */
+  /** The answer is sent as it is generated, not when it is complete. */
   readonly streaming: boolean;
 }
 
@@ -72,7 +72,7 @@ export function isFreeIfLost(streaming: boolean): boolean {
   return isFree(Outcome.OUTCOME_GATEWAY_LOST, { isAccepted: true, hasOutput: true, streaming });
 }
 
-/** What is known of a call when it ends. */
+/** The facts about an ended call that determine its outcome. */
 export interface CallEnd extends Delivery {
   /** The model finished its answer. */
   readonly isFinished: boolean;

@@ -17,7 +17,7 @@ export type TokenClass = (typeof tokenClasses)[number];
 interface Line {
   /** The name in prices and messages: `<name>_nano_usd_per_mtok` is the field of a price. */
   readonly name: TokenClass;
-  /** Whether a prompt or an answer is made of these tokens. A call bounds the sum of each side. */
+  /** Whether these tokens are in the prompt or in the answer. A call bounds the sum of each side. */
   readonly side: 'input' | 'output';
   /** The count as the upstream reports it. */
   readonly count: Exclude<keyof TokenCounts, 'units'>;
@@ -180,7 +180,7 @@ export function countRequests(counts: TokenCounts, { units }: Pick<UnitPrices, '
 export interface Charge {
   /** The sum of the line items. */
   readonly chargeNanoUsd: bigint;
-  /** The classes of tokens, then the other units in the order of the price; those of which nothing was used are left out. */
+  /** The classes of tokens, then the other units in the order of the price; those with a quantity of 0 are left out. */
   readonly lineItems: readonly LineItem[];
 }
 

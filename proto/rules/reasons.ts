@@ -101,7 +101,7 @@ export const reasons = {
   upstream_failed: Status.UNAVAILABLE,
   upstream_timeout: Status.DEADLINE_EXCEEDED,
 
-  // Us.
+  // The installation itself.
   /** Too much is queued; nothing was executed. */
   overloaded: Status.RESOURCE_EXHAUSTED,
   /** A service of ours cannot be reached; the outcome is unknown. */

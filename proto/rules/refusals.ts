@@ -6,7 +6,7 @@ export const quarterMs = 900_000;
 
 /** Examples of one series (key, model and reason) that are stored at once. */
 const examplesAtOnce = 200;
-/** One more is stored for each further part of this length, so that the examples of a long flood are of all of its time. */
+/** One more is stored for each further part of this length, so that the examples of a long flood are spread over its whole duration. */
 const exampleEveryMs = 12_000;
 
 /** Returns the start of the quarter of an hour that contains this instant. */

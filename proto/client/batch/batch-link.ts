@@ -40,10 +40,10 @@ export interface LinkOwner {
 export class BatchLink implements AsyncIterator<unknown> {
   /** The calls in flight, by tag. */
   readonly inFlight = new InFlight<PendingCall>();
-  /** Whether nothing has arrived on it so far. */
-  isFruitless = true;
-  /** When something last arrived. */
-  private heardAtMs = 0;
+  /** Whether no response has arrived on it so far. */
+  hasReceivedNothing = true;
+  /** When a response last arrived; 0: never. */
+  private lastMessageAtMs = 0;
   private readonly abort = new AbortController();
   private isClosing = false;
   private wakeSender: (() => void) | undefined;
@@ -68,12 +68,12 @@ export class BatchLink implements AsyncIterator<unknown> {
   }
 
   /** Reports whether nothing has arrived for at least `forMs`, counted from `sinceMs` or from the last response, whichever is later. */
-  isMuteSince(sinceMs: number, forMs: number): boolean {
-    return performance.now() - Math.max(sinceMs, this.heardAtMs) >= forMs;
+  isSilentSince(sinceMs: number, forMs: number): boolean {
+    return performance.now() - Math.max(sinceMs, this.lastMessageAtMs) >= forMs;
   }
 
   /** Ends the stream immediately. */
-  breakOff(reason: unknown): void {
+  cancel(reason: unknown): void {
     this.abort.abort(reason);
   }
 
@@ -99,8 +99,8 @@ export class BatchLink implements AsyncIterator<unknown> {
     try {
       const context = callContext({ caller: this.options.caller, signal: this.abort.signal });
       for await (const response of this.options.open({ [Symbol.asyncIterator]: () => this }, context)) {
-        this.isFruitless = false;
-        this.heardAtMs = performance.now();
+        this.hasReceivedNothing = false;
+        this.lastMessageAtMs = performance.now();
         this.owner.deliver(response, this);
       }
     } catch (error) {
@@ -120,7 +120,7 @@ export class BatchLink implements AsyncIterator<unknown> {
     this.isClosing = true;
     this.wake();
     this.timer = setTimeout(
-      () => this.breakOff(new AppError('service_unavailable', 'The service did not end a stream that was to be renewed.')),
+      () => this.cancel(new AppError('service_unavailable', 'The service did not end a stream that the client was replacing.')),
       this.renewMs,
     ).unref();
   }

@@ -43,7 +43,7 @@ const timeoutMsDefault = 30_000;
 const pauseMsMin = 10;
 const pauseMsMax = 250;
 // A stream that has received nothing for this long when a call on it times out is replaced.
-const muteMsMax = 1000;
+const silentMsMax = 1000;
 // A server that ends its stream has not begun the calls without a result, so they are sent again, up to this many times.
 const sendsMax = 3;
 
@@ -99,7 +99,7 @@ export class BatchStream implements LinkOwner {
       const onTime = (): void => {
         pending.reject(new AppError('deadline_exceeded', `${this.nameOf(operation)}: the service did not answer in time.`));
         // A replica that sends nothing may hang, so further calls go to a new stream, and so perhaps to another replica.
-        if (pending.link?.isMuteSince(pending.sentAtMs, muteMsMax) === true) pending.link.renew();
+        if (pending.link?.isSilentSince(pending.sentAtMs, silentMsMax) === true) pending.link.renew();
       };
       const timer = setTimeout(onTime, Math.min(Math.max(deadlineMs - Date.now(), 0), timerMsMax));
       if (signal !== neverAborted) signal.addEventListener('abort', onAbort, { once: true });
@@ -116,7 +116,7 @@ export class BatchStream implements LinkOwner {
     clearTimeout(this.pause);
     this.pause = undefined;
     const error = new AppError('cancelled', 'This client was closed.');
-    for (const link of this.links) link.breakOff(error);
+    for (const link of this.links) link.cancel(error);
     for (const pending of this.waiting.splice(0)) pending.reject(error);
   }
 
@@ -172,14 +172,14 @@ export class BatchStream implements LinkOwner {
       this.isBroken = true;
       this.options.log.warn(
         { err: error, rpc: this.options.info.fullName, operations: left.length },
-        'the stream of operations broke; it is opened again',
+        'the stream of operations broke and will be opened again',
       );
     }
     for (const pending of lost) pending.reject(this.broken(error));
     // The connection was closed: no other stream can be opened.
     if (hasReason(error, 'cancelled')) for (const pending of this.waiting.splice(0)) pending.reject(error);
     this.waiting = [...again, ...this.waiting];
-    if (link.isFruitless) this.failuresInRow += 1;
+    if (link.hasReceivedNothing) this.failuresInRow += 1;
     this.links.delete(link);
     this.retired(link);
   }
@@ -231,7 +231,7 @@ export class BatchStream implements LinkOwner {
   private settle(pending: PendingCall, { result }: BatchResult): void {
     if (result?.$case === pending.operation.$case) pending.resolve(result.value);
     else if (result?.$case === 'error') pending.reject(fromRpcStatus(result.value as Status) ?? new AppError('internal', internalMessage));
-    else pending.reject(new AppError('internal', `${this.nameOf(pending.operation)}: the service answered something else.`));
+    else pending.reject(new AppError('internal', `${this.nameOf(pending.operation)}: the service returned the result of another method.`));
   }
 
   /**

@@ -4,7 +4,7 @@ import type { Status } from './status.js';
 
 /** Options of an `AppError`. */
 export interface AppErrorOptions {
-  /** Machine-readable particulars, for example { field: "messages" } or amounts as decimal integers. Safe to show. */
+  /** Machine-readable details, for example { field: "messages" } or amounts as decimal integers. Safe to show. */
   details?: Readonly<Record<string, string>>;
   /** The delay after which a retry may succeed; absent: unknown. */
   retryAfterMs?: number;

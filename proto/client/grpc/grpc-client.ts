@@ -144,7 +144,7 @@ function closed(): AppError {
   return new AppError('cancelled', 'This client was closed.');
 }
 
-const asTheyAre = (bytes: Buffer): Buffer => bytes;
+const passThrough = (bytes: Buffer): Buffer => bytes;
 
 function callUnary(channel: Channel, info: MethodInfo, options: DialGrpcOptions): UnaryHandler {
   const path = `/${info.fullName}`;
@@ -163,7 +163,7 @@ function callUnary(channel: Channel, info: MethodInfo, options: DialGrpcOptions)
         else reject(channel.errorOf(error, info.fullName, context.signal));
       };
       const call = withoutStackTrace(() =>
-        channel.makeUnaryRequest(path, asTheyAre, asTheyAre, message, metadata, { deadline: context.deadlineMs! }, onEnd),
+        channel.makeUnaryRequest(path, passThrough, passThrough, message, metadata, { deadline: context.deadlineMs! }, onEnd),
       );
       channel.began(number, call);
       context.signal.addEventListener('abort', onAbort, { once: true });
@@ -183,19 +183,19 @@ function callStream(channel: Channel, info: MethodInfo, options: DialGrpcOptions
     let call: ClientReadableStream<Buffer>;
     let sending: Sending | undefined;
     if (info.definition.requestStream) {
-      const duplex = channel.makeBidiStreamRequest(path, asTheyAre, asTheyAre, metadata, callOptions);
+      const duplex = channel.makeBidiStreamRequest(path, passThrough, passThrough, metadata, callOptions);
       sending = send(info, request as AsyncIterable<unknown>, duplex);
       call = duplex;
     } else {
       const message = encodeRequest(info, request);
-      call = withoutStackTrace(() => channel.makeServerStreamRequest(path, asTheyAre, asTheyAre, message, metadata, callOptions));
+      call = withoutStackTrace(() => channel.makeServerStreamRequest(path, passThrough, passThrough, message, metadata, callOptions));
     }
     channel.began(number, call);
     const onAbort = (): void => call.cancel();
     context.signal.addEventListener('abort', onAbort, { once: true });
     try {
       for await (const bytes of readAhead(call)) {
-        // What has arrived before the caller reads it is dropped, as by the other transports: an account pays for what is read of an answer.
+        // Responses that the caller has not read yet are dropped, as by the other transports: an account pays only for the part of an answer that is read.
         if (context.signal.aborted) throw abortError(context.signal);
         yield decodeResponse(info, bytes);
       }

@@ -27,7 +27,7 @@ export async function* readAhead(call: ClientReadableStream<Buffer>): AsyncGener
     wake?.();
   });
   call.on('error', (error) => {
-    // The error comes before those that wait in a paused call. Each that is read is reported to the listener above.
+    // The error event comes before the responses that wait in a paused call. Each response that is read here goes to the listener above.
     while (call.read() !== null);
     end ??= { error };
     wake?.();

@@ -23,5 +23,5 @@ describe('the certificate of a service', () => {
     ['a DNS name in a cluster within a quoted one', certificate(undefined, 'DNS:x, URI:"http://x/, DNS:ledger.x"')],
     ['a SPIFFE ID within a quoted one', certificate(undefined, 'DNS:x, URI:"http://x/, URI:spiffe://example.org/ledger, y"')],
     ['no names', certificate(undefined)],
-  ])('is refused of %s', (_of, refused) => expect(isService(refused, 'ledger')).toBe(false));
+  ])('is refused with %s', (_of, refused) => expect(isService(refused, 'ledger')).toBe(false));
 });
