@@ -171,7 +171,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
   let connections: Connections | undefined;
   let bodies: BodyGuard | undefined;
 
-  function leave(): void {
+  function enterLameDuck(): void {
     isDraining = true;
     connections?.closeAfterResponses();
   }
@@ -233,9 +233,9 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       server.on('request', connections.guard(app));
       await listen(server, config, shared !== undefined);
     },
-    leave,
+    enterLameDuck,
     async stop() {
-      leave();
+      enterLameDuck();
       endObserving();
       disconnectDrain.close();
       retries.close();

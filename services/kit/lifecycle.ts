@@ -6,8 +6,8 @@ export interface Part {
   /** For logs. */
   readonly name: string;
   start(): Promise<void>;
-  /** Reports permanently that it is not ready, and continues to serve; called some time before `stop`, on parts that have started. */
-  leave?(): void;
+  /** Reports not ready from now on, but continues to serve; called some time before `stop`, on parts that have started. */
+  enterLameDuck?(): void;
   /** Finishes the work in progress, then releases everything. */
   stop(): Promise<void>;
 }

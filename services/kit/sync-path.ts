@@ -1,4 +1,4 @@
-// What is on disk survives a power failure only once it is synced.
+// Syncs files and folders to disk, so that they survive a power failure.
 import { open } from 'node:fs/promises';
 
 /** Writes a file, or the names in a folder, through to the disk: a new file is durable only once its folder is. */

@@ -1,4 +1,4 @@
-// The next turn of the event loop, shared: all that wait for it continue together, before any other work.
+// The next turn of the event loop, shared: all waiters continue together, before any other work.
 
 let turn: Promise<void> | undefined;
 

@@ -18,7 +18,7 @@ describe('UTF-8', () => {
     expect(utf8Length(text)).toBe(bytes.length);
   });
 
-  it.each(texts)('decodes chunks, whatever they cut apart (%#)', (text) => {
+  it.each(texts)('decodes chunks that split characters (%#)', (text) => {
     const bytes = Buffer.from(text);
     for (const cut of [0, 1, 1001, bytes.length - 1]) {
       const chunks = [bytes.subarray(0, cut), bytes.subarray(cut)];

@@ -207,7 +207,7 @@ export const clientKeyVariable = 'TOLLGATE_API_KEY';
 // close to one of its own is meant for it.
 const misspeltDistanceMax = 2;
 
-// Settings that a service has only if it is a process of its own: where it listens, and what it keeps apart from the others.
+// Settings that a service has only if it is a process of its own: its addresses, its database and its secret key file.
 const ofServiceProcess = new RegExp(
   `^TOLLGATE_(${serviceNames.join('|').toUpperCase()})_(LISTEN|HEALTH_LISTEN|ADDRESS|DATABASE_URL|MIGRATION_DATABASE_URL|SECRET_KEY_FILE|METRICS_LISTEN)$`,
 );

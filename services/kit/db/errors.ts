@@ -101,6 +101,6 @@ export function isUnwritable(error: unknown): boolean {
 }
 
 /** Reports whether the database is unavailable, overloaded or unable to write, which no single row can cause. */
-export function isDatabaseAway(error: unknown): boolean {
+export function isDatabaseUnavailable(error: unknown): boolean {
   return isConnectionLost(error) || isPoolExhausted(error) || isUnwritable(error);
 }

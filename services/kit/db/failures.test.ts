@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { AppError } from '#client/errors/app-error.js';
 import { createTestDatabase, testEngines } from '../testing/database.js';
-import { isDatabaseAway } from './errors.js';
+import { isDatabaseUnavailable } from './errors.js';
 import { fromDatabase } from './failures.js';
 import { openDatabase } from './open.js';
 
@@ -37,7 +37,7 @@ describe('a failure of the database', () => {
   ])('is service_unavailable for %s, which no single row causes', (_, properties) => {
     const error = Object.assign(new Error('driver'), properties);
     expect(fromDatabase(error)).toMatchObject({ reason: 'service_unavailable', retryAfterMs: 1000, cause: error });
-    expect(isDatabaseAway(error)).toBe(true);
+    expect(isDatabaseUnavailable(error)).toBe(true);
   });
 
   it('is service_unavailable while a file cannot grow, and recovers when it can', async () => {

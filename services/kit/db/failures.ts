@@ -13,11 +13,11 @@ export function fromDatabase(error: unknown): unknown {
   if (isConnectionLost(error))
     return new AppError('service_unavailable', 'A service cannot reach its database. Try again.', { cause: error, retryAfterMs });
   if (isUnwritable(error))
-    return new AppError('service_unavailable', "A service's database cannot write; its operator must make room. Try again.", {
+    return new AppError('service_unavailable', "A service's database cannot write: its disk is full, or it is read-only. Try again.", {
       cause: error,
       retryAfterMs,
     });
   if (isPoolExhausted(error) || isRetryable(error))
-    return new AppError('overloaded', 'A service waits for its database. Try again.', { cause: error, retryAfterMs });
+    return new AppError('overloaded', "A service's database is overloaded. Try again.", { cause: error, retryAfterMs });
   return error;
 }

@@ -96,7 +96,7 @@ function openMysql(url: string, options: DatabaseOptions): Database {
     ...database('mysql', knex, knex.client as ConnectionPool, probe),
     migrationUrl: options.migrationUrl,
     // What is committed is durable, so there is no earlier moment to report.
-    plainTransaction: (work, options) => retried((noticed) => runOnMysql(pool, noticed(work)), options, probe.note),
+    plainTransaction: (work, options) => retried((trackCommit) => runOnMysql(pool, trackCommit(work)), options, probe.note),
     turn: nextTurn,
     isCommitting: () => false,
     close,
@@ -160,7 +160,8 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
     ...database('sqlite', knex, unsynced, probe),
     plainTransaction: (work, { onApplied, ...options } = {}) =>
       retried(
-        (noticed) => (options.mayBeLost === true ? runUnsynced(unsynced, noticed(work)) : commits.add(noticed(work), onApplied)),
+        (trackCommit) =>
+          options.mayBeLost === true ? runUnsynced(unsynced, trackCommit(work)) : commits.add(trackCommit(work), onApplied),
         options,
         probe.note,
       ),
@@ -186,7 +187,7 @@ function database(
   return {
     engine,
     knex,
-    transaction: (work, options) => retried((noticed) => runInKnex(knex, noticed(work)), options, probe.note),
+    transaction: (work, options) => retried((trackCommit) => runInKnex(knex, trackCommit(work)), options, probe.note),
     query: (sql, bindings) => readPlain(engine, pool, (tx) => tx.query(sql, bindings)),
     find: (table, keys) => readPlain(engine, pool, (tx) => tx.find(table, keys)),
     isWritable: () => probe.isWritable(),

@@ -48,7 +48,7 @@ describe('the probe of a database', () => {
     expect(await probe.isWritable()).toBe(true);
   });
 
-  it('takes a busy database for one that can write, and one that hangs for one that cannot', async () => {
+  it('treats a busy database as writable, and one that hangs as not writable', async () => {
     expect(await probe.isWritable()).toBe(true);
     clock.advance(5000);
     play = async () => Promise.reject(busy);
@@ -63,7 +63,7 @@ describe('the probe of a database', () => {
     expect(await probe.isWritable()).toBe(true);
   });
 
-  it('does not take a database whose connections are all in use for one that can write every few seconds', async () => {
+  it('does not alternate between writable and not writable while all connections are in use', async () => {
     expect(await probe.isWritable()).toBe(true);
     clock.advance(5000);
     let giveUp = (): void => undefined;
@@ -72,7 +72,7 @@ describe('the probe of a database', () => {
     for (let second = 0; second < 15; second += 1) {
       seen.push(await probe.isWritable());
       clock.advance(1000);
-      // As knex gives up when no connection became free for 5 s.
+      // As knex does when no connection becomes free for 5 s.
       if (second % 5 === 4) giveUp();
     }
     expect(seen).toEqual(seen.map((_, second) => second < 3));

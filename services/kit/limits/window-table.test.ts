@@ -107,7 +107,7 @@ describe('the window of a subject', () => {
     expect(windows.take([key], { tokens: 1 }, laterMs).figures[0]).toMatchObject({ tokens: 301 });
   });
 
-  it('tells a request that could never be admitted from one that can wait', () => {
+  it('distinguishes a request that can never be admitted from one that can wait', () => {
     const windows = table();
     const { refusal } = windows.take([subject({ tokens: 100 })], { tokens: 101 }, startMs);
     expect(refusal).toMatchObject({ limit: 'tokens', needed: 101, retryAfterMs: undefined });
@@ -172,7 +172,7 @@ describe('a table', () => {
     for (const key of keys) expect(windows.take([key], one, startMs).refusal).toBeDefined();
   });
 
-  it('gives a new subject the place of the one with the oldest last call when it is full', () => {
+  it('evicts the subject with the oldest last call for a new one when it is full', () => {
     const windows = new WindowTable(windowMemory(1, 32), 1);
     const keys = Array.from({ length: 33 }, () => subject({ requests: 1 }));
     keys.forEach((key, index) => windows.take([key], one, startMs + index * 1000));
@@ -181,7 +181,7 @@ describe('a table', () => {
     expect(windows.take([keys[0]!], one, startMs + 33_000).refusal).toBeUndefined();
   });
 
-  it('gives it the place of one without calls in flight first', () => {
+  it('evicts subjects without calls in flight first', () => {
     const windows = new WindowTable(windowMemory(1, 32), 1);
     const keys = Array.from({ length: 33 }, () => subject({ requests: 10, concurrent: 1 }));
     keys.forEach((key, index) => {
@@ -192,7 +192,7 @@ describe('a table', () => {
     expect(windows.take([keys[1]!], one, startMs + 33_000).figures[0]).toMatchObject({ requests: 1 });
   });
 
-  it('counts no less than nothing for a subject that has lost its place while it had calls in flight', () => {
+  it('never counts below zero for a subject that was evicted while it had calls in flight', () => {
     const windows = new WindowTable(windowMemory(1, 32), 1);
     const keys = Array.from({ length: 33 }, () => subject({ requests: 10, tokens: 1000, concurrent: 1 }));
     keys.forEach((key, index) => windows.take([key], { tokens: 600 }, startMs + index));
@@ -212,7 +212,7 @@ describe('a table', () => {
     expect(first.take([key], one, startMs).figures[0]).toMatchObject({ requests: 3, inFlight: 2 });
   });
 
-  it('is not locked for ever by a thread that ends in the middle of a check', () => {
+  it('does not stay locked when a thread ends in the middle of a check', () => {
     const memory = windowMemory(2);
     Atomics.store(new Int32Array(memory.cells), 0, 2);
     clearWindows(memory, 2);

@@ -14,18 +14,18 @@ export interface WindowSubject {
   readonly concurrent: number | undefined;
 }
 
-/** What a call counts as, apart from being one request. */
+/** What a call counts against the limits, in addition to one request. */
 export interface Demand {
   /** The estimated tokens. */
   readonly tokens: number;
 }
 
-/** What a call was counted as, and when. */
+/** What was counted for a call, and when. */
 export interface Counted extends Demand {
   readonly takenAtMs: number;
 }
 
-/** What a subject has used of its limits. */
+/** The current usage of a subject. */
 export interface Figures<S extends WindowSubject = WindowSubject> {
   readonly subject: S;
   readonly requests: number;
@@ -301,7 +301,7 @@ export class WindowTable {
     return refusals;
   }
 
-  /** Returns the time until this much has left the window. */
+  /** Returns the time until at least this much has left the window. */
   #freeInMs(slot: number, ringCell: number, excess: number, nowMs: number): number {
     const head = this.#cells[slot + headCell]!;
     let left = excess;
@@ -323,7 +323,7 @@ export class WindowTable {
   }
 }
 
-/** Returns the refusal that lasts longer: a client that waits for the shorter one would be refused again. */
+/** Returns the refusal with the longer wait: a client that waits for the shorter one would be refused again. */
 const longer = <S extends WindowSubject>(a: Refusal<S>, b: Refusal<S>): Refusal<S> =>
   (b.retryAfterMs ?? Number.POSITIVE_INFINITY) > (a.retryAfterMs ?? Number.POSITIVE_INFINITY) ? b : a;
 

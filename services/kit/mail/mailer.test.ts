@@ -52,7 +52,7 @@ describe('mail', () => {
         for await (const chunk of stream) raw += String(chunk);
         const { secure, user, envelope } = session;
         received.push({ raw, secure, user: user as unknown as string | undefined, to: envelope.rcptTo.map(({ address }) => address) });
-        done(null, 'taken as 1');
+        done(null, 'queued as 1');
       },
       ...options,
     });
@@ -84,7 +84,7 @@ describe('mail', () => {
 
   it('is plain text with a subject, a sender and its own message id', async () => {
     const port = await smtp();
-    expect(await mailer({ host: '127.0.0.1', port }).send(mail)).toContain('taken as 1');
+    expect(await mailer({ host: '127.0.0.1', port }).send(mail)).toContain('queued as 1');
     expect(received).toHaveLength(1);
     const [{ raw, to }] = received as [(typeof received)[0]];
     expect(to).toEqual(['ada@example.com']);
@@ -132,7 +132,7 @@ describe('mail', () => {
   });
 
   it('reports that a server hangs up', async () => {
-    const rude: Server = createServer((socket: Socket) => socket.end('421 go away\r\n'));
+    const rude: Server = createServer((socket: Socket) => socket.end('421 try again later\r\n'));
     await new Promise<void>((resolve) => rude.listen(0, '127.0.0.1', resolve));
     const { isFinal } = await failure({ host: '127.0.0.1', port: (rude.address() as AddressInfo).port });
     expect(isFinal).toBe(false);

@@ -134,18 +134,18 @@ interface SmtpError {
 
 function failureOf(error: unknown, { host, password }: MailServer): MailFailure {
   const { code = '', responseCode = 0, response, message = '' } = error as SmtpError;
-  const said = wordsOf(withoutPlaces(response ?? message, [host, password ?? '']));
-  if (code === 'EAUTH') return new MailFailure(finding('email_sign_in', { detail: said }), false, { cause: error });
+  const detail = wordsOf(withoutAddresses(response ?? message, [host, password ?? '']));
+  if (code === 'EAUTH') return new MailFailure(finding('email_sign_in', { detail }), false, { cause: error });
   if (code === 'EENVELOPE' || code === 'EMESSAGE') {
     // A reply of 5yz is final (RFC 5321, section 4.2.1).
-    return new MailFailure(finding('email_rejected', { detail: said }), responseCode >= 500, { cause: error });
+    return new MailFailure(finding('email_rejected', { detail }), responseCode >= 500, { cause: error });
   }
-  if (code === 'ETLS') return new MailFailure(finding('email_not_encrypted', { detail: said }), false, { cause: error });
-  return new MailFailure(finding('email_unusable', { detail: said }), false, { cause: error });
+  if (code === 'ETLS') return new MailFailure(finding('email_not_encrypted', { detail }), false, { cause: error });
+  return new MailFailure(finding('email_unusable', { detail }), false, { cause: error });
 }
 
 /** Users read this message, so it must not show the address of the mail server. */
-function withoutPlaces(text: string, hidden: readonly string[]): string {
+function withoutAddresses(text: string, hidden: readonly string[]): string {
   const shown = hidden.reduce((rest, each) => (each === '' ? rest : rest.replaceAll(each, '…')), text).replace(/…:\d+/g, '…');
   return shown.replace(/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\[?[0-9a-f]*:[0-9a-f:]*:[0-9a-f:.]+\]?(?::\d+)?/gi, '…');
 }

@@ -29,7 +29,7 @@ export const mailSettings = {
 
 const { ca: _ca, ...serverSettings } = mailSettings;
 
-/** What is checked of them together. */
+/** Checks that the settings fit together. */
 export const mailCheck = checkTogether(serverSettings, (config) => void mailServerOf(config));
 
 /** The parsed settings. */

@@ -61,7 +61,7 @@ function blockList(subnets: readonly (readonly [string, number])[]): BlockList {
 export function addressFault(address: string, allowPrivateNetwork: boolean): string | undefined {
   const plain = embeddedIpv4(address) ?? address;
   const family = isIP(plain) === 6 ? 'ipv6' : 'ipv4';
-  if (never.check(plain, family)) return `${address} is link-local, multicast or reserved, and never to be connected to`;
+  if (never.check(plain, family)) return `${address} is link-local, multicast or reserved, and connections to it are never allowed`;
   if (!allowPrivateNetwork && privateOnly.check(plain, family)) return `${address} is private, and private addresses are not allowed`;
   return undefined;
 }

@@ -53,7 +53,7 @@ export class Shipper<T> {
       try {
         this.#isAwake = false;
         const shipped = await this.#shipBatch();
-        if (failures > 0) this.options.log.info(`${this.options.what} are shipped again`);
+        if (failures > 0) this.options.log.info(`${this.options.what} can be shipped again`);
         failures = 0;
         if (shipped < batchMax) await this.#pause(idleMs, () => this.#isAwake);
       } catch (error) {

@@ -48,7 +48,7 @@ export interface ProcessOptions<G extends SettingGroups> {
   name: string;
   /** Its settings, in groups that it names; it also has those of `commonSettings`. */
   settings: G;
-  /** What is checked of settings that depend on each other. */
+  /** Checks of settings that depend on each other. */
   checks?: readonly SettingsCheck[];
   /** Unknown settings with these prefixes are rejected; those of other processes are ignored. */
   ownPrefixes: readonly string[];
@@ -65,8 +65,8 @@ const stopMsExtraDefault = 10_000;
  * signal ends it immediately. An invalid configuration is printed and ends it with status 1, as does a part that cannot start or an uncaught error.
  */
 export async function runProcess<G extends SettingGroups>(options: ProcessOptions<G>, env: Environment = process.env): Promise<void> {
-  // Where most objects survived a few collections, V8 creates later ones in its old space. Ours survive only if their call is then in progress; in
-  // the old space, they keep what they lead to until V8 collects its whole heap: 14 kB of a call in place of 2.
+  // When most objects of an allocation site survive a few collections, V8 allocates later ones directly in the old space. Ours survive only while their
+  // call is in progress; in the old space, they retain everything they refer to until the next full collection: 14 kB per call in place of 2.
   setFlagsFromString('--no-allocation-site-pretenuring');
   const { common, groups, tls } = readConfig(options, env);
   // Only this user can read databases, sockets, logs and keys, from the moment they are created; SQLite would let every user read them.
@@ -85,7 +85,7 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
       log,
     });
   } catch (error) {
-    // It is raised only for the address at which metrics are served.
+    // The only AppError here is about the address at which metrics are served.
     const fix = error instanceof AppError ? ` Set ${commonSettings(options.name).metricsListen.env} to another address.` : '';
     reportFailedStart(error, log, fix);
     return process.exit(1);
@@ -118,11 +118,11 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
     await telemetry.stop();
     return process.exit(1);
   }
-  const leavers = parts.filter(({ leave }) => leave !== undefined);
+  const lameDucks = parts.filter(({ enterLameDuck }) => enterLameDuck !== undefined);
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
-    for (const part of leavers) part.leave!();
+    for (const part of lameDucks) part.enterLameDuck!();
     // Skipped for a user at a terminal, and for parts that are not behind a load balancer.
-    if (signal === 'SIGTERM' && leavers.length > 0) await sleep(common.lameDuckMs);
+    if (signal === 'SIGTERM' && lameDucks.length > 0) await sleep(common.lameDuckMs);
     await stopParts((name) => (stopping = name));
     for (const connection of connections) connection.close();
     await telemetry.stop();
@@ -158,7 +158,8 @@ function reportFailedStart(error: unknown, log: Logger, fix = ''): void {
     return;
   }
   log.fatal({ err: error }, 'could not start');
-  // In addition to the log line, for a user who started it by hand. The driver's message may be a whole statement, or "disk I/O error" if the disk is full.
+  // In addition to the log line, for a user who started the process by hand. The driver's message may be a whole statement, or "disk I/O error" if the
+  // disk is full.
   const why = isUnwritable(error)
     ? `A database cannot be written to (${(error as { code?: string }).code}); make room on its disk, and check that this user may write to its files.`
     : error instanceof Error

@@ -99,7 +99,7 @@ describe('a service process', () => {
   });
 
   it('is not healthy while its module is not ready', async () => {
-    let state: { ok: true } | { ok: false; why: string } = { ok: false, why: 'the database is away' };
+    let state: { ok: true } | { ok: false; why: string } = { ok: false, why: 'the database is unavailable' };
     await run({}, { ready: async () => state });
     await eventually(health, 'not serving');
     state = { ok: true };

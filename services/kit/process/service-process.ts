@@ -46,7 +46,7 @@ export interface ServiceProcessOptions<S extends Settings> {
   /** "ledger": the name of the process, and the prefix of its settings (TOLLGATE_LEDGER_…). */
   name: string;
   settings: S;
-  /** What is checked of settings that depend on each other. */
+  /** Checks of settings that depend on each other. */
   checks?: readonly SettingsCheck[];
   /** Where it listens unless TOLLGATE_<NAME>_LISTEN is set: "127.0.0.1:7103". */
   listen: string;
@@ -118,7 +118,7 @@ export function grpcPart(
   { log, common }: Pick<ProcessHost, 'log' | 'common'>,
 ): Part {
   let server: GrpcServer | undefined;
-  let isLeaving = false;
+  let isLameDuck = false;
   let stopPolling = (): void => {};
   return {
     name: 'grpc',
@@ -134,13 +134,13 @@ export function grpcPart(
         log,
       });
       server = running;
-      const follow = followReadiness(offers, (unready) => running.setServing(!isLeaving, unready), log);
+      const follow = followReadiness(offers, (unready) => running.setServing(!isLameDuck, unready), log);
       await follow();
       stopPolling = everyAbout(readyPollMs, () => void follow());
       log.info({ address: running.address, tls: tls !== undefined }, 'serving gRPC');
     },
-    leave() {
-      isLeaving = true;
+    enterLameDuck() {
+      isLameDuck = true;
       server?.setServing(false);
     },
     async stop() {

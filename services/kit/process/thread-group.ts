@@ -27,7 +27,7 @@ export interface ThreadSetup {
 }
 
 /** What the main thread sends to a thread. */
-export type ThreadOrder = { readonly kind: 'leave' | 'stop' | 'collect' };
+export type ThreadOrder = { readonly kind: 'enter-lame-duck' | 'stop' | 'collect' };
 
 /** What a thread reports. */
 export type ThreadReport =
@@ -189,8 +189,8 @@ export function threadGroup(options: ThreadGroupOptions): ThreadGroup {
         throw error;
       }
     },
-    leave() {
-      for (const { worker } of running.values()) order(worker, { kind: 'leave' });
+    enterLameDuck() {
+      for (const { worker } of running.values()) order(worker, { kind: 'enter-lame-duck' });
     },
     stop,
     // Several receivers may collect at the same time.

@@ -74,8 +74,8 @@ export async function runThread<Data>(build: (data: Data, host: ThreadHost) => T
     process.exit(0);
   };
   parentPort!.on('message', (order: ThreadOrder) => {
-    if (order.kind === 'leave') {
-      for (const part of parts) part.leave?.();
+    if (order.kind === 'enter-lame-duck') {
+      for (const part of parts) part.enterLameDuck?.();
     } else if (order.kind === 'stop') stop().catch((error: unknown) => log.error({ err: error }, 'failed to stop'));
     else void collectMetrics().then((metrics) => report({ kind: 'metrics', metrics }));
   });

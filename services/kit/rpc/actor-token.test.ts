@@ -32,7 +32,7 @@ describe('the verification of actor tokens', () => {
     });
   });
 
-  it('returns the management key by which the user acts', async () => {
+  it('returns the management key that the user acts with', async () => {
     const key = { id: 'mkey_1', name: 'CI' };
     expect(await verify(await token({ management_key: { ...key, scopes: ['keys:read'] } }))).toMatchObject({
       managementKey: { ...key, scopes: new Set(['keys:read']) },

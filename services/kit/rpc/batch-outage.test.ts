@@ -77,7 +77,7 @@ function load(client: BatchedLedger, callers: number): { end(): Promise<Map<stri
 }
 
 describe('a stream that breaks', () => {
-  it('fails every call on it immediately, its result unknown, and is opened again for the next', async () => {
+  it('fails every call on it immediately with an unknown result, and is opened again for the next call', async () => {
     let begun = 0;
     const first = await serve({
       release: () => {
@@ -96,7 +96,7 @@ describe('a stream that breaks', () => {
     await eventually(() => client.release({ holdId: 'again', accountId: '' }, context()).catch(() => undefined));
     expect((await client.release({ holdId: 'and again', accountId: '' }, context())).hold!.id).toBe('and again');
     expect(lines.map(({ msg }) => msg)).toEqual([
-      'the stream of operations broke; it is opened again',
+      'the stream of operations broke and will be opened again',
       'the stream of operations is open again',
     ]);
   });
@@ -118,7 +118,7 @@ describe('a stream that breaks', () => {
     expect((await call).hold!.id).toBe('again');
   });
 
-  it('does not keep callers past their deadlines while no server is there', async () => {
+  it('does not keep callers past their deadlines while no server is running', async () => {
     const { client } = dial(`127.0.0.1:${await freePort()}`);
     for (let call = 0; call < 20; call += 1) {
       const startMs = performance.now();
@@ -131,13 +131,13 @@ describe('a stream that breaks', () => {
 });
 
 describe('a client that was closed', () => {
-  it('fails batched calls immediately, as all others', async () => {
+  it('fails batched calls immediately, like all others', async () => {
     const server = await serve({ release: echoing });
     const tollgate = connect({ address: server.address, caller: 'gateway', batch: true });
     const call = () => tollgate.ledger.release({ holdId: '1' }, context(3000));
     await call();
     tollgate.close();
-    // At once, and after the stream has ended.
+    // Immediately, and after the stream has ended.
     expect(await failureOf(call())).toMatchObject({ reason: 'cancelled' });
     expect(await failureOf(call())).toMatchObject({ reason: 'cancelled' });
   });

@@ -45,12 +45,12 @@ export async function* answerBatches(
   const read = async (): Promise<void> => {
     for await (const { operations } of requests) {
       answers.begin(operations, context);
-      await answers.room();
-      if (answers.isLeft) return;
+      await answers.waitForRoom();
+      if (answers.isClosed) return;
     }
   };
-  const leave = (): void => answers.leave();
-  context.signal.addEventListener('abort', leave);
+  const close = (): void => answers.close();
+  context.signal.addEventListener('abort', close);
   try {
     const reading = read()
       .catch((error: unknown) => (failure = { error }))
@@ -59,22 +59,22 @@ export async function* answerBatches(
         answers.wake();
       });
     while (!context.signal.aborted) {
-      await answers.some();
+      await answers.waitForResults();
       if (context.signal.aborted) break;
       yield* answers.take();
       if (!isReading && answers.isIdle()) break;
     }
-    leave();
+    close();
     await reading;
   } finally {
-    context.signal.removeEventListener('abort', leave);
+    context.signal.removeEventListener('abort', close);
     // The caller may disconnect at any `yield`; after that nothing is consumed and the reader would wait for room forever.
-    leave();
+    close();
   }
   if (failure !== undefined) throw failure.error;
 }
 
-/** One result on its way back. */
+/** A result that waits to be sent. */
 interface Answer {
   readonly result: BatchResult;
   readonly bytes: Buffer;
@@ -95,7 +95,7 @@ class EncodedResponse extends EncodedMessage implements BatchResponse {
 /** Holds the operations of one stream that have no result yet. */
 class Answers {
   /** Whether the stream has stopped reading. */
-  isLeft = false;
+  isClosed = false;
   private ready: Answer[] = [];
   private inFlight = 0;
   private wakeWriter: (() => void) | undefined;
@@ -117,19 +117,19 @@ class Answers {
   }
 
   /** Stops reading, and resumes everything that waits for room or for a result. */
-  leave(): void {
-    this.isLeft = true;
+  close(): void {
+    this.isClosed = true;
     this.wakeReader?.();
     this.wake();
   }
 
-  /** Waits while even errors pile up, which happens when the sender does not read. */
-  async room(): Promise<void> {
-    while (!this.isLeft && this.inFlight >= 2 * inFlightMax) await new Promise<void>((resolve) => (this.wakeReader = resolve));
+  /** Waits until there is room for more results. Even errors pile up when the sender does not read them. */
+  async waitForRoom(): Promise<void> {
+    while (!this.isClosed && this.inFlight >= 2 * inFlightMax) await new Promise<void>((resolve) => (this.wakeReader = resolve));
   }
 
   /** Waits until a result is ready or `wake` is called, and then until the results of this turn of the event loop are ready. */
-  async some(): Promise<void> {
+  async waitForResults(): Promise<void> {
     if (this.ready.length === 0) await new Promise<void>((resolve) => (this.wakeWriter = resolve));
     // Outcomes of a transaction arrive in one promise callback after the other; a tick runs after all of them.
     await new Promise<void>((resolve) => process.nextTick(resolve));
@@ -149,14 +149,14 @@ class Answers {
     const ready = this.ready;
     this.ready = [];
     for (let next = 0; next < ready.length;) {
-      const some: Answer[] = [];
-      for (let bytes = 0; next < ready.length && some.length < operationsPerMessageMax && bytes < batchBytesWanted; next += 1) {
+      const batch: Answer[] = [];
+      for (let bytes = 0; next < ready.length && batch.length < operationsPerMessageMax && bytes < batchBytesWanted; next += 1) {
         const answer = ready[next]!;
-        some.push(answer);
+        batch.push(answer);
         bytes += answer.bytes.length;
         this.inFlight -= answer.weight;
       }
-      yield new EncodedResponse(some);
+      yield new EncodedResponse(batch);
       this.wakeReader?.();
     }
   }
@@ -167,7 +167,7 @@ class Answers {
   }
 
   private refusalOf(index: number, method: UnaryHandler | undefined, weight: number): AppError | undefined {
-    if (index >= operationsPerMessageMax) return invalid('operations', `at most ${operationsPerMessageMax} a message`);
+    if (index >= operationsPerMessageMax) return invalid('operations', `at most ${operationsPerMessageMax} per message`);
     if (method === undefined) return invalid('operation', `one of ${Object.keys(this.options.methods).join(', ')}`);
     if (this.inFlight + weight <= inFlightMax) return undefined;
     return new AppError('overloaded', 'Too many operations of this stream wait for their result; nothing was done.', {

@@ -168,14 +168,14 @@ describe.each(transports)('batched calls, %s', (_, connect) => {
     });
     // Opening a connection may take longer than the time of the call below.
     await client.release(release('first'), context());
-    const leave = new AbortController();
+    const caller = new AbortController();
     const startMs = Date.now();
     const late = client.release(release('stuck'), context({ timeoutMs: 500 }));
-    const left = client.release(release('stuck'), context({ signal: leave.signal }));
+    const cancelled = client.release(release('stuck'), context({ signal: caller.signal }));
     const fine = client.release(release('fine'), context());
     expect((await fine).hold!.id).toBe('fine');
-    leave.abort();
-    expect(await failureOf(left)).toMatchObject({ reason: 'cancelled' });
+    caller.abort();
+    expect(await failureOf(cancelled)).toMatchObject({ reason: 'cancelled' });
     expect(await failureOf(late)).toMatchObject({ reason: 'deadline_exceeded' });
     expect(Date.now() - startMs).toBeLessThan(10_000);
     // The service knows how long it has, less the time that the response needs for its way back.

@@ -200,11 +200,11 @@ describe('the wire', () => {
   it('rejects bytes that are not a message', async () => {
     const foreign = await foreignClient(LedgerServiceDefinition, ledgerFile, { hold: async () => HoldResponse.fromPartial({}) });
     const result = new Promise((resolve, reject) => {
-      const asTheyAre = (bytes: Buffer): Buffer => bytes;
+      const passThrough = (bytes: Buffer): Buffer => bytes;
       foreign.makeUnaryRequest(
         '/tollgate.ledger.v1.LedgerService/Hold',
-        asTheyAre,
-        asTheyAre,
+        passThrough,
+        passThrough,
         Buffer.from([0x0a, 0xff]),
         callerNamed(),
         (error, response) => (error === null ? resolve(response) : reject(error)),

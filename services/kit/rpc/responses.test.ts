@@ -20,7 +20,7 @@ class Numbers extends Responses {
     return { done: false, value: this.#last };
   }
 
-  protected leave(): undefined {
+  protected onDisconnect(): undefined {
     expect(this.#isReading).toBe(false);
     return undefined;
   }

@@ -19,7 +19,7 @@ export abstract class Responses implements AsyncIterableIterator<unknown, void, 
     if (this.#state === 'open') await this.#reading?.then(ignore, ignore);
     const wasOpen = this.#state === 'open';
     this.#state = 'over';
-    if (wasOpen) await this.leave();
+    if (wasOpen) await this.onDisconnect();
     return over;
   }
 
@@ -34,7 +34,7 @@ export abstract class Responses implements AsyncIterableIterator<unknown, void, 
   protected abstract read(): Promise<IteratorResult<unknown>>;
 
   /** Cleans up for a consumer that disconnects before the end. */
-  protected abstract leave(): Promise<void> | undefined;
+  protected abstract onDisconnect(): Promise<void> | undefined;
 
   async #after(former: Promise<unknown>): Promise<IteratorResult<unknown, void>> {
     this.#queued += 1;

@@ -187,9 +187,9 @@ describe.each(transports)('a service %s', (name, connect, aheadMax) => {
         }
       },
     });
-    const leave = new AbortController();
+    const caller = new AbortController();
     const read = async (): Promise<void> => {
-      for await (const _message of client.count(probe(''), context({ signal: leave.signal }))) leave.abort();
+      for await (const _message of client.count(probe(''), context({ signal: caller.signal }))) caller.abort();
     };
     expect(await failureOf(read())).toMatchObject({ reason: 'cancelled' });
     expect(await cleaned.promise).toBe(true);
@@ -202,11 +202,11 @@ describe.each(transports)('a service %s', (name, connect, aheadMax) => {
         for (; sent < 10; sent += 1) yield probe(String(sent));
       },
     });
-    const leave = new AbortController();
-    const messages = client.count(probe(''), context({ signal: leave.signal }))[Symbol.asyncIterator]();
+    const caller = new AbortController();
+    const messages = client.count(probe(''), context({ signal: caller.signal }))[Symbol.asyncIterator]();
     await messages.next();
     await untilStill(() => sent);
-    leave.abort();
+    caller.abort();
     expect(await failureOf(messages.next())).toMatchObject({ reason: 'cancelled' });
   });
 
@@ -264,7 +264,7 @@ describe.each(transports)('a service %s', (name, connect, aheadMax) => {
     expect(await attempt.late.promise).toMatchObject({ message: 'tollgate.test.v1.ProbeService/Echo did not finish in time.' });
   });
 
-  it('does not report the end of a stream that ended because its time was up', async () => {
+  it('does not report as complete a stream that ended because its deadline passed', async () => {
     const client = await clientOf({
       async *count(_, callee) {
         yield probe('one');
@@ -291,15 +291,15 @@ describe.each(transports)('a service %s', (name, connect, aheadMax) => {
 
   it('aborts a unary call that its caller cancels', async () => {
     const aborted = promised<boolean>();
-    const leave = new AbortController();
+    const caller = new AbortController();
     const client = await clientOf({
       echo: (__, callee) =>
         new Promise(() => {
           callee!.signal.addEventListener('abort', () => aborted.resolve(true));
-          leave.abort();
+          caller.abort();
         }),
     });
-    expect(await failureOf(client.echo(probe(''), context({ signal: leave.signal })))).toMatchObject({ reason: 'cancelled' });
+    expect(await failureOf(client.echo(probe(''), context({ signal: caller.signal })))).toMatchObject({ reason: 'cancelled' });
     expect(await aborted.promise).toBe(true);
   });
 
@@ -347,7 +347,7 @@ describe.each(transports)('a service %s', (name, connect, aheadMax) => {
     expect([echoed, await client.echo(probe(''), context())]).toEqual([probe('acme'), probe('none')]);
   });
 
-  it('does not trace what a process of the installation does by itself', async () => {
+  it('does not trace what a process of the installation does on its own initiative', async () => {
     const client = await clientOf({
       echo: async (request) => request,
       async *count() {
@@ -389,7 +389,7 @@ describe.each(encodingTransports)('the messages of a service %s', (_, connect) =
     return connection.client;
   }
 
-  it('are no objects that the two sides share', async () => {
+  it('are not shared between the two sides', async () => {
     const kept = probe('kept', ['service']);
     const client = await clientOf({
       echo: async (request) => {

@@ -46,7 +46,7 @@ describe('a followed stream', () => {
     expect(await eventually(() => texts[1])).toBe('first');
   });
 
-  it('has as long for its first message after an outage, however long that was', async () => {
+  it('has the same time for its first message after an outage, however long the outage was', async () => {
     const clock = new ManualClock();
     let opened = 0;
     const texts = follow(clock, async function* (context) {
@@ -54,7 +54,7 @@ describe('a followed stream', () => {
       if (opened > 1) await sleep(1500, undefined, { signal: context.signal });
       yield String(opened);
       clock.advance(60_000);
-      if (opened === 1) throw new AppError('service_unavailable', 'Away.');
+      if (opened === 1) throw new AppError('service_unavailable', 'Unavailable.');
       await over(context);
     });
     expect(await eventually(() => texts[1])).toBe('2');

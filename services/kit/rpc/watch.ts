@@ -51,11 +51,11 @@ export interface WatchOptions<Message> {
 export function watch<Message>(options: WatchOptions<Message>): Watch {
   const { name, clock, log } = options;
   const stopping = new AbortController();
-  let heardAtMs = Number.NEGATIVE_INFINITY;
+  let lastMessageAtMs = Number.NEGATIVE_INFINITY;
   let heartbeatMs = 0;
   let beganAtMs = 0;
   let connection = new AbortController();
-  const isLive = (): boolean => clock.monotonicMs() - heardAtMs <= 2 * heartbeatMs;
+  const isLive = (): boolean => clock.monotonicMs() - lastMessageAtMs <= 2 * heartbeatMs;
 
   async function follow(): Promise<void> {
     connection = new AbortController();
@@ -65,14 +65,14 @@ export function watch<Message>(options: WatchOptions<Message>): Watch {
       heartbeatMs = Math.max(1, options.heartbeatMsOf(message));
       options.onMessage(message, isFirst);
       // Only after the message was handled: a message that could not be processed does not count as received.
-      heardAtMs = clock.monotonicMs();
+      lastMessageAtMs = clock.monotonicMs();
       isFirst = false;
     }
   }
 
   // A connection can be lost without an error; one that stays silent for eight heartbeats is closed and opened again.
   const stopWatchdog = everyAbout(1000, () => {
-    if (heartbeatMs > 0 && clock.monotonicMs() - Math.max(beganAtMs, heardAtMs) > 8 * heartbeatMs) connection.abort();
+    if (heartbeatMs > 0 && clock.monotonicMs() - Math.max(beganAtMs, lastMessageAtMs) > 8 * heartbeatMs) connection.abort();
   });
 
   async function run(): Promise<void> {
@@ -87,7 +87,7 @@ export function watch<Message>(options: WatchOptions<Message>): Watch {
         if (!isReported) log.warn({ err: error, watch: name }, 'a watched stream broke; reconnecting');
         isReported = true;
       }
-      if (heardAtMs > beganAtMs) {
+      if (lastMessageAtMs > beganAtMs) {
         backoffMs = backoffMsMin;
         isReported = false;
       }
@@ -99,7 +99,7 @@ export function watch<Message>(options: WatchOptions<Message>): Watch {
   const ended = run();
   return {
     isLive,
-    silentMs: () => (heardAtMs === Number.NEGATIVE_INFINITY ? undefined : clock.monotonicMs() - heardAtMs),
+    silentMs: () => (lastMessageAtMs === Number.NEGATIVE_INFINITY ? undefined : clock.monotonicMs() - lastMessageAtMs),
     async stop() {
       stopWatchdog();
       stopping.abort();

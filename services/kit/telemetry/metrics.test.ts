@@ -17,7 +17,7 @@ function seriesOf(metrics: readonly MetricSnapshot[]): Record<string, unknown> {
   );
 }
 
-it('sums counters, histograms and gauges of threads, and takes the oldest age and the least that is left', async () => {
+it('sums counters, histograms and gauges of threads, and takes the highest age and the lowest remaining amount', async () => {
   for (const seconds of [0.5, 2]) {
     durations.of({ route: '/x' }).record(seconds);
     requests.count({ route: '/x', slow: String(seconds > 1) });

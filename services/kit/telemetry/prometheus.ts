@@ -49,7 +49,7 @@ export function prometheusName(definition: Definition, kind: Kind): string {
 export async function serveMetrics(listen: string, reader: PrometheusReader): Promise<MetricsServer> {
   const server = createServer({ requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs }, (request, response) => {
     if (request.method === 'GET' && request.url?.split('?')[0] === '/metrics') reader.getMetricsRequestHandler(request, response);
-    else response.writeHead(404).end('Only GET /metrics is here.\n');
+    else response.writeHead(404).end('Only GET /metrics is served here.\n');
   });
   server.maxConnections = connectionsMax;
   await listening(server, listen);
@@ -67,7 +67,7 @@ export async function serveMetrics(listen: string, reader: PrometheusReader): Pr
 function listening(server: Server, listen: string): Promise<void> {
   const [, host, port] = /^\[?(.*?)\]?:(\d{1,5})$/.exec(listen) ?? [];
   if (host === undefined || host === '')
-    throw new AppError('failed_precondition', `"${listen}" is no address to show metrics at; write host:port, such as 127.0.0.1:9464.`);
+    throw new AppError('failed_precondition', `"${listen}" is not a valid address for metrics; use host:port, such as 127.0.0.1:9464.`);
   return new Promise((resolve, reject) => {
     server.once('error', (error) =>
       reject(new AppError('failed_precondition', `Metrics cannot be served at ${listen}: ${error.message}.`)),

@@ -37,7 +37,7 @@ export function startTraces(options: Pick<TelemetryOptions, 'serviceName' | 'ins
 }
 
 /** Logs the SDK's own errors: without this an exporter that cannot reach its collector fails silently. */
-export function tellFaults(log: Logger): void {
+export function logFaults(log: Logger): void {
   diag.setLogger(
     {
       error: (message) => log.warn({ telemetry: message }, 'telemetry failed'),

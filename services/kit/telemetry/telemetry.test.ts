@@ -53,7 +53,7 @@ describe('telemetry', () => {
 
   it('serves metrics to Prometheus in its text format', async () => {
     const telemetry = await startTelemetry({ ...common, metricsListen: '127.0.0.1:0' });
-    const address = String(lines.findLast(({ msg }) => msg === 'showing metrics')!['address']);
+    const address = String(lines.findLast(({ msg }) => msg === 'serving metrics')!['address']);
     probes.of({ outcome: 'a "quoted" one' }).add(2);
     for (const seconds of [0.05, 0.5, 0.5, 7]) duration.of({ 'http.route': '/x' }).record(seconds);
     let reads = 0;

@@ -34,7 +34,7 @@ export async function startTelemetry(options: ProcessTelemetryOptions): Promise<
       { target, exportIntervalMs: metricsIntervalMs, listen: metricsListen, collect },
       resourceOf(options),
     );
-    if (exported.address !== undefined) log.info({ address: exported.address }, 'showing metrics');
+    if (exported.address !== undefined) log.info({ address: exported.address }, 'serving metrics');
     const endRuntime = observeRuntime('main', log);
     started.push({ stop: () => exported.stop().finally(endRuntime) });
   }
@@ -71,8 +71,8 @@ function isOff(options: ProcessTelemetryOptions): boolean {
 /** Starts traces and logs. */
 async function startSignals(options: ProcessTelemetryOptions): Promise<Telemetry[]> {
   const { otel, log } = options;
-  const { resourceOf, startTraces, tellFaults } = await import('./sdk.js');
-  tellFaults(log);
+  const { resourceOf, startTraces, logFaults } = await import('./sdk.js');
+  logFaults(log);
   const started: Telemetry[] = [startTraces(options)];
   const logs = otlpTargetOf('logs', otel);
   if (logs !== undefined) {

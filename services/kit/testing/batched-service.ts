@@ -7,7 +7,7 @@ import type { ServiceOf, UnaryHandler } from '#client/definition.js';
 import { decorateOperations, decorateService } from '../rpc/chain/standard-chain.js';
 import { type LogLine, recordingLogger } from './log.js';
 
-/** The service that represents all services with a batch method. */
+/** The service that stands for all services with a batch method. */
 export type BatchedLedger = ServiceOf<typeof LedgerServiceDefinition>;
 /** The methods that a test needs. */
 export type BatchedMethods = Partial<Pick<LedgerService, 'hold' | 'settle' | 'release'>>;

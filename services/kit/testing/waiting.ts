@@ -56,5 +56,5 @@ export async function eventually<T>(read: () => T | undefined | Promise<T | unde
     if (value !== undefined) return value;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  throw new Error('What was waited for did not happen.');
+  throw new Error('There was no value in time.');
 }

@@ -1,7 +1,7 @@
 // Where operations wait for their transaction: all that arrive while one runs share the next.
 import { BatchLane } from '#kit/batch-lane.js';
 import type { Clock } from '#kit/clock.js';
-import { isDatabaseAway, isRetryable } from '#kit/db/errors.js';
+import { isDatabaseUnavailable, isRetryable } from '#kit/db/errors.js';
 import type { Engine } from '#kit/db/open.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { LedgerConfig } from '../config.js';
@@ -55,5 +55,5 @@ export function createOperationLane(deps: {
 
 /** Reports whether one operation may have caused this error, rather than the database (unavailable or too busy) or the queue. */
 export function isOfOneOperation(error: unknown): boolean {
-  return !(error instanceof AppError) && !isDatabaseAway(error) && !isRetryable(error);
+  return !(error instanceof AppError) && !isDatabaseUnavailable(error) && !isRetryable(error);
 }

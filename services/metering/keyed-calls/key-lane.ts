@@ -1,7 +1,7 @@
 // Decides which call gets an idempotency key: concurrent ReserveIdempotencyKey calls share a transaction, in which each sees the effects of those before it.
 import { BatchLane } from '#kit/batch-lane.js';
 import type { Clock } from '#kit/clock.js';
-import { isDatabaseAway } from '#kit/db/errors.js';
+import { isDatabaseUnavailable } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
 import { AppError } from '#client/errors/app-error.js';
@@ -96,12 +96,12 @@ export function createKeyLane(deps: { config: MeteringConfig; db: Database; cloc
       try {
         return await db.plainTransaction((tx) => beginAll(tx, requests));
       } catch (error) {
-        if (isDatabaseAway(error)) grace.begin();
+        if (isDatabaseUnavailable(error)) grace.begin();
         throw error;
       }
     },
     turn: (waiting) => db.turn(waiting),
-    isOfOneItem: (error) => !isDatabaseAway(error),
+    isOfOneItem: (error) => !isDatabaseUnavailable(error),
     batchMax: keysPerTransactionMax,
     queueMax,
   });

@@ -1,6 +1,6 @@
 // Closes calls whose gateway vanished: a call in flight that is not checkpointed for the duration of its lease is recorded at its last checkpoint.
 import type { Clock } from '#kit/clock.js';
-import { isDatabaseAway, isDuplicate } from '#kit/db/errors.js';
+import { isDatabaseUnavailable, isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { repeat } from '#kit/repeat.js';
@@ -79,7 +79,7 @@ export class LeaseSweeper {
       } catch (error) {
         // The call's own record arrived after the row was read; that record stands, and the next sweep removes the rest.
         if (isDuplicate(error)) continue;
-        if (isDatabaseAway(error)) throw error;
+        if (isDatabaseUnavailable(error)) throw error;
         log.error({ err: error, call_id: lost.call.id }, 'a lost call could not be recorded; this will be retried');
       }
     }

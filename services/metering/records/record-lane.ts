@@ -1,7 +1,7 @@
 // Where records wait for their transaction: concurrent RecordUsage calls share one.
 import { BatchLane } from '#kit/batch-lane.js';
 import type { Clock } from '#kit/clock.js';
-import { isDatabaseAway } from '#kit/db/errors.js';
+import { isDatabaseUnavailable } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import type { MeteringConfig } from '../config.js';
 import type { Logger } from '#kit/log.js';
@@ -50,12 +50,12 @@ export function createRecordLane(deps: {
       try {
         return await insert(records);
       } catch (error) {
-        if (isDatabaseAway(error)) grace.begin();
+        if (isDatabaseUnavailable(error)) grace.begin();
         throw error;
       }
     },
     turn: (waiting) => db.turn(waiting),
-    isOfOneItem: (error) => !isDatabaseAway(error),
+    isOfOneItem: (error) => !isDatabaseUnavailable(error),
     batchMax: recordsPerTransactionMax,
     queueMax,
   });

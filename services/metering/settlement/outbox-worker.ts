@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Context, context as activeContext } from '@opentelemetry/api';
 import { BatchLane } from '#kit/batch-lane.js';
 import type { Clock } from '#kit/clock.js';
-import { isDatabaseAway } from '#kit/db/errors.js';
+import { isDatabaseUnavailable } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#client/call-context.js';
@@ -63,7 +63,7 @@ export class OutboxWorker {
         await storeOutcomes(deps.db, outcomes, deps.clock.nowMs());
         return outcomes.map(() => undefined);
       },
-      isOfOneItem: (error) => !isDatabaseAway(error),
+      isOfOneItem: (error) => !isDatabaseUnavailable(error),
       batchMax: outcomesPerTransactionMax,
       queueMax: inHandMax,
     });

@@ -1,5 +1,5 @@
 // Settles calls in the transaction that stores their records, where the ledger shares metering's database.
-import { isDatabaseAway, isRetryable } from '#kit/db/errors.js';
+import { isDatabaseUnavailable, isRetryable } from '#kit/db/errors.js';
 import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
 import type { SettleRequest } from '#proto/ledger/v1/ledger.js';
 import type { SettleRecords } from '../store/records/close-calls.js';
@@ -43,7 +43,7 @@ export function settleWith(settleInTransaction: SettleInTransaction): SettleReco
       );
       return { settlements, committed };
     } catch (error) {
-      throw isDatabaseAway(error) || isRetryable(error) ? error : new NotSettled(error);
+      throw isDatabaseUnavailable(error) || isRetryable(error) ? error : new NotSettled(error);
     }
   };
 }

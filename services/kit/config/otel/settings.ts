@@ -111,8 +111,8 @@ export function otlpTargetOf(
   return otelDisabled || exporterName === 'none' || url === undefined ? undefined : { url, protocol: ownProtocol ?? otlpProtocol };
 }
 
-function exporter(signal: string, description: string, standard: 'otlp' | 'none'): Setting<'otlp' | 'none'> {
-  return oneOf(`OTEL_${signal}_EXPORTER`, description, ['otlp', 'none'], { default: standard });
+function exporter(signal: string, description: string, byDefault: 'otlp' | 'none'): Setting<'otlp' | 'none'> {
+  return oneOf(`OTEL_${signal}_EXPORTER`, description, ['otlp', 'none'], { default: byDefault });
 }
 
 function address(env: string, description: string): Setting<string | undefined> {

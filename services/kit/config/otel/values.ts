@@ -7,16 +7,16 @@ const integerMax = 2 ** 31 - 1;
 export function parsed<T>(
   env: string,
   description: string,
-  standard: T,
+  byDefault: T,
   parse: (text: string) => T,
   options: { secret?: boolean; show?: (value: T) => string } = {},
 ): Setting<T> {
-  return { env, description, default: standard, parse, ...options };
+  return { env, description, default: byDefault, parse, ...options };
 }
 
 /** Returns a setting for an integer of at least `min`. */
-export function count(env: string, description: string, standard: number, min = 1): Setting<number> {
-  return integer(env, description, { min, max: integerMax, default: standard });
+export function count(env: string, description: string, byDefault: number, min = 1): Setting<number> {
+  return integer(env, description, { min, max: integerMax, default: byDefault });
 }
 
 /** Returns a setting for a non-negative integer that may be absent. */

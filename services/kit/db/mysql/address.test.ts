@@ -22,7 +22,7 @@ describe('the address of a MySQL database', () => {
     ]);
   });
 
-  it('has connections encrypted and the server verified, by host name unless it says otherwise', () => {
+  it('encrypts connections and verifies the server, including its host name by default', () => {
     const tlsOf = (query: string) => parseMysqlUrl(`mysql://me:x@a/s?${query}`).tls;
     expect(tlsOf('ssl-ca=/ca.pem')).toEqual({ verifiesHost: true, ca: '/ca.pem', client: undefined });
     expect(tlsOf('ssl-mode=VERIFY_IDENTITY')).toEqual({ verifiesHost: true, ca: undefined, client: undefined });

@@ -17,7 +17,7 @@ afterEach(() => test.drop());
 // The later row is locked first.
 const addToBoth = (knex: Knex) => knex('thing').whereIn('id', [1, 2]).orderBy('id', 'desc').increment('amount', 10);
 
-/** Locks the first row, waits until `other` has locked the second and waits for the first, and then asks for the second. */
+/** Locks the first row, waits until `other` has locked the second and waits for the first, and then requests the second. */
 async function deadlockWith(other: () => PromiseLike<unknown>): Promise<void> {
   let waiting: Promise<unknown> | undefined;
   await test.db.transaction(async (tx) => {
@@ -41,7 +41,7 @@ async function amounts(): Promise<number[]> {
   return rows.map(({ amount }) => asNumber(amount));
 }
 
-it('runs a statement outside of a transaction again', async () => {
+it('retries a statement outside a transaction', async () => {
   const errors: unknown[] = [];
   test.db.knex.on('query-error', (error: unknown) => errors.push(error));
   await deadlockWith(() => addToBoth(test.db.knex));
@@ -49,7 +49,7 @@ it('runs a statement outside of a transaction again', async () => {
   expect(await amounts()).toEqual([11, 11]);
 });
 
-it('runs a transaction again as a whole', async () => {
+it('retries a transaction as a whole', async () => {
   let runs = 0;
   await deadlockWith(() =>
     test.db.transaction(async (tx) => {

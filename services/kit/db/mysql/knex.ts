@@ -39,7 +39,7 @@ interface MysqlClient {
 /** The connections of one database. */
 export interface MysqlPools {
   readonly knex: Knex;
-  /** For plain transactions: without autocommit, so that the first statement begins the transaction and none is sent for that alone. */
+  /** For plain transactions: without autocommit, so that the first statement begins the transaction and no separate BEGIN is sent. */
   readonly transactions: Knex;
   close(): Promise<void>;
 }
@@ -108,8 +108,8 @@ export function openMysqlPools(url: string, { poolMax = poolMaxDefault, log }: M
     return knex;
   };
   const knex = openPool(database, []);
-  // A statement outside of a transaction is one by itself, which InnoDB may choose as the victim of a deadlock. The client of a transaction
-  // is another object (knex 3.3, lib/execution/transaction.js), so a statement within one is not run again by itself.
+  // A statement outside a transaction is a transaction of its own, which InnoDB may choose as the victim of a deadlock. Inside a transaction, knex uses
+  // another client object (knex 3.3, lib/execution/transaction.js), so a single statement of a transaction is not retried.
   const client = knex.client as MysqlClient;
   const query = client.query.bind(client);
   client.query = (connection, statement) => retriedStatement(() => query(connection, statement));

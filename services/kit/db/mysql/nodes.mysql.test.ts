@@ -167,7 +167,7 @@ for (const engine of testEngines.filter((each) => each === 'mysql'))
       await first.kill();
       second.isSilent = true;
       await expect(insert(1)).rejects.toThrow(
-        new RegExp(`:${first.port}: .*ECONNREFUSED.*127.0.0.1:${second.port}: (it does not answer|connect ETIMEDOUT)`),
+        new RegExp(`:${first.port}: .*ECONNREFUSED.*127.0.0.1:${second.port}: (it does not respond|connect ETIMEDOUT)`),
       );
       await first.open();
     }, 20_000);

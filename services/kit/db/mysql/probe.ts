@@ -10,7 +10,7 @@ export interface Login {
   readonly tls?: MysqlTls | undefined;
 }
 
-type Ask = (sql: string) => Promise<Map<string, string>>;
+type Query = (sql: string) => Promise<Map<string, string>>;
 
 /** wsrep_local_state of a Galera node that is in sync with its cluster. */
 const synced = '4';
@@ -52,8 +52,8 @@ export async function isDead(host: MysqlHost, login: Login, timeoutMs: number): 
  * restarted. Returns false without a response. Never raises.
  */
 export async function isStuckDonor(host: MysqlHost, login: Login, timeoutMs: number): Promise<boolean> {
-  return probe(host, login, timeoutMs, async (ask) => {
-    const status = await ask(galeraStatus);
+  return probe(host, login, timeoutMs, async (query) => {
+    const status = await query(galeraStatus);
     return (
       status.get('wsrep_cluster_status') === 'Primary' && status.get('wsrep_local_state') === donor && !isOn(status.get('wsrep_ready'))
     );
@@ -65,22 +65,22 @@ async function probe<T>(
   { host, port }: MysqlHost,
   { user, password, tls }: Login,
   timeoutMs: number,
-  question: (ask: Ask) => Promise<T>,
+  work: (query: Query) => Promise<T>,
 ): Promise<T> {
   const connection = createConnection({ host, port, user, password, connectTimeout: timeoutMs, ...tlsOptions(tls) });
   // The statements fail with the same errors.
   connection.on('error', () => undefined);
-  const ask: Ask = async (sql) => {
+  const query: Query = async (sql) => {
     const [rows] = await connection.promise().query(sql);
     const pairs = rows as { Variable_name: string; Value: string }[];
     return new Map(pairs.map((row) => [row.Variable_name.toLowerCase(), row.Value]));
   };
   let timer: NodeJS.Timeout | undefined;
   const overdue = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(Object.assign(new Error('it does not answer'), { code: 'ETIMEDOUT' })), timeoutMs);
+    timer = setTimeout(() => reject(Object.assign(new Error('it does not respond'), { code: 'ETIMEDOUT' })), timeoutMs);
   });
   try {
-    return await Promise.race([question(ask), overdue]);
+    return await Promise.race([work(query), overdue]);
   } finally {
     clearTimeout(timer);
     connection.destroy();
@@ -89,16 +89,16 @@ async function probe<T>(
 
 const galeraStatus = "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_ready', 'wsrep_cluster_status', 'wsrep_local_state')";
 
-async function stateFault(ask: Ask): Promise<string | undefined> {
-  const variables = await ask("SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on', 'read_only')");
+async function stateFault(query: Query): Promise<string | undefined> {
+  const variables = await query("SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on', 'read_only')");
   if (isOn(variables.get('read_only'))) return 'it is read-only';
   // A server outside a cluster has no such variable, or it is off.
   if (!isOn(variables.get('wsrep_on'))) return undefined;
-  const status = await ask(galeraStatus);
-  if (status.get('wsrep_cluster_status') !== 'Primary') return 'it is not in the primary part of its cluster';
+  const status = await query(galeraStatus);
+  if (status.get('wsrep_cluster_status') !== 'Primary') return "it is not in its cluster's primary component";
   return isOn(status.get('wsrep_ready')) && status.get('wsrep_local_state') === synced
     ? undefined
-    : 'it does not have all data of its cluster yet';
+    : 'it is not in sync with its cluster yet';
 }
 
 function isOn(value: string | undefined): boolean {

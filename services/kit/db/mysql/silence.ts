@@ -27,10 +27,10 @@ export class SilenceWatch {
   /** When each connection began to wait for the response to its statement. */
   private readonly waiting = new Map<WatchedConnection, number>();
   private readonly timer: NodeJS.Timeout;
-  private isAsking = false;
+  private isProbing = false;
 
   constructor(private readonly options: SilenceOptions) {
-    this.timer = setInterval(() => void this.askTheSilent(), options.silenceMs / 4).unref();
+    this.timer = setInterval(() => void this.probeSilentHosts(), options.silenceMs / 4).unref();
   }
 
   /** Watches the statements of a connection; `failed` is called with their errors before their callers are. */
@@ -57,14 +57,14 @@ export class SilenceWatch {
     clearInterval(this.timer);
   }
 
-  /** Probes each server on which a statement has waited for long, even one that gets no new connections. */
-  private async askTheSilent(): Promise<void> {
-    if (this.isAsking) return;
-    this.isAsking = true;
-    await Promise.all(this.silentHosts().map((host) => this.ask(host))).finally(() => (this.isAsking = false));
+  /** Probes each server that has not responded to a statement for long, even if no new connections are opened to it. */
+  private async probeSilentHosts(): Promise<void> {
+    if (this.isProbing) return;
+    this.isProbing = true;
+    await Promise.all(this.silentHosts().map((host) => this.probe(host))).finally(() => (this.isProbing = false));
   }
 
-  private async ask(host: MysqlHost): Promise<void> {
+  private async probe(host: MysqlHost): Promise<void> {
     const isDead = await this.options.isDead(host);
     if (!isDead || !this.silentHosts().some((each) => isSame(each, host))) return;
     this.options.onDead?.(host, silence());

@@ -78,7 +78,7 @@ export class MysqlTransaction implements PlainTransaction {
   private send(query: MysqlQuery): Promise<unknown> {
     if (this.firstError !== undefined) return Promise.reject(this.firstError);
     if (this.isWaiting) {
-      this.firstError = new Error('The statement before this one has not been answered: await each statement of a transaction.');
+      this.firstError = new Error('The previous statement has not returned yet: await each statement of a transaction.');
       return Promise.reject(this.firstError);
     }
     this.isWaiting = true;

@@ -12,9 +12,9 @@ async function runsOf(
   isRepeatable?: boolean,
 ): Promise<[number, unknown]> {
   let runs = 0;
-  const transaction = (noticed: <Tx, T>(work: (tx: Tx) => Promise<T>) => (tx: Tx) => Promise<T>): Promise<string> => {
+  const transaction = (trackCommit: <Tx, T>(work: (tx: Tx) => Promise<T>) => (tx: Tx) => Promise<T>): Promise<string> => {
     const error = fails((runs += 1));
-    const work = noticed(async () => {
+    const work = trackCommit(async () => {
       if (at === 'statement' && error !== undefined) throw error;
       return 'done';
     });
@@ -56,7 +56,7 @@ describe('a transaction that fails because of a conflict or a lost connection', 
   });
 });
 
-it('runs a statement outside of a transaction again after a conflict, but not after a lost connection, when it may have been committed', async () => {
+it('retries a statement outside a transaction after a conflict, but not after a lost connection, when it may have been committed', async () => {
   const runs = async (error: Error): Promise<[number, unknown]> => {
     let count = 0;
     const end = await retriedStatement(async () => {

@@ -25,24 +25,24 @@ const conflictsMax = 9;
 const lossesMax = 3;
 const backoffMs = 5;
 
-/** Returns work that also records when it has ended, because what follows is COMMIT. */
-type Noticed = <Tx, T>(work: (tx: Tx) => Promise<T>) => (tx: Tx) => Promise<T>;
+/** Wraps the work of a transaction to record when it has ended and COMMIT follows. */
+type TrackCommit = <Tx, T>(work: (tx: Tx) => Promise<T>) => (tx: Tx) => Promise<T>;
 
 /** Runs the transaction until it succeeds or must not be retried; raises its last error, and calls `onFailure` with it. */
 export async function retried<T>(
-  transaction: (noticed: Noticed) => Promise<T>,
+  transaction: (trackCommit: TrackCommit) => Promise<T>,
   { isRepeatable = false }: TransactionOptions = {},
   onFailure: (error: unknown) => void = () => undefined,
 ): Promise<T> {
   for (let conflicts = 0, losses = 0; ;) {
     let isCommitting = false;
-    const noticed: Noticed = (work) => async (tx) => {
+    const trackCommit: TrackCommit = (work) => async (tx) => {
       const result = await work(tx);
       isCommitting = true;
       return result;
     };
     try {
-      return await transaction(noticed);
+      return await transaction(trackCommit);
     } catch (error) {
       // A transaction that was lost before COMMIT was sent has been rolled back.
       const isLost = isConnectionLost(error) && !isUnreachable(error) && (!isCommitting || isRepeatable);
@@ -59,13 +59,13 @@ export async function retried<T>(
 }
 
 /**
- * Runs a statement that is a transaction by itself until it succeeds or fails otherwise than by a conflict; raises its last error. When the
+ * Runs a statement that is a transaction of its own, and retries it after conflicts; raises its last error. When the
  * connection is lost, the statement may have been committed.
  */
 export function retriedStatement<T>(statement: () => Promise<T>): Promise<T> {
-  return retried(async (noticed) => {
-    // Its COMMIT is a part of it.
-    await noticed(async () => undefined)(undefined);
+  return retried(async (trackCommit) => {
+    // The statement includes its own COMMIT.
+    await trackCommit(async () => undefined)(undefined);
     return statement();
   });
 }

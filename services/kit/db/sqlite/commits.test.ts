@@ -1,4 +1,4 @@
-// The commits of a SQLite file: shared by all that wait, reported when applied, and answered when they are on disk.
+// The commits of a SQLite file: shared by all waiting transactions, reported when applied, and resolved when they are on disk.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -48,7 +48,7 @@ describe('the commits of a SQLite file', () => {
     return isSettled;
   };
 
-  it('reports what is applied before the sync has ended, and answers after it', async () => {
+  it('reports what is applied before the sync has ended, and resolves after it', async () => {
     let isApplied = false;
     const answer = add(1, () => (isApplied = true));
     expect(await settled(answer)).toBe(false);
@@ -77,7 +77,7 @@ describe('the commits of a SQLite file', () => {
     expect(await ids()).toEqual([1, 2, 3]);
   });
 
-  it('begins no transaction before the previous one is on disk, so that nothing is answered that may be lost', async () => {
+  it('begins no transaction before the previous one is on disk, so that no response shows data that may be lost', async () => {
     const first = add(1);
     await turns();
     const repeat = db.plainTransaction((tx) => tx.query('SELECT id FROM thing', []));

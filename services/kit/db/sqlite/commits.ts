@@ -154,7 +154,7 @@ async function applyAll(connection: SqliteConnection, group: readonly Waiting[])
       try {
         if (!isAlone) await tx.control('SAVEPOINT one');
         await waiting.work(tx);
-        tx.assertUnharmed();
+        tx.assertNoFailure();
         if (!isAlone) await tx.control('RELEASE one');
         hasWritten ||= tx.hasWritten;
         done.push(waiting);

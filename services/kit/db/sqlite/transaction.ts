@@ -92,7 +92,7 @@ export class SqliteTransaction implements PlainTransaction {
   }
 
   /** Raises the error of the first statement that failed, even if its caller caught it. */
-  assertUnharmed(): void {
+  assertNoFailure(): void {
     if (this.firstError !== undefined) throw this.firstError;
   }
 
@@ -170,7 +170,7 @@ export class SqliteTransaction implements PlainTransaction {
   }
 
   private execute<T>(sql: string, statement: () => T, times = 1): T {
-    this.assertUnharmed();
+    this.assertNoFailure();
     const span = traceStatement('sqlite', sql, this.connection, times);
     const beganAtMs = performance.now();
     try {

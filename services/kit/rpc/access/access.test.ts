@@ -263,7 +263,7 @@ describe('a management key', () => {
     });
   });
 
-  it('needs a scope also where a registered caller acts by it', async () => {
+  it('needs a scope even when a registered caller uses it', async () => {
     const { access, call } = echoBehind(rule);
     know(access, registered('team', { grants: new Set(['test.write']) }));
     await call('team', request, key('keys:write'));

@@ -55,7 +55,7 @@ export class Access {
 
   /**
    * Raises peer_not_permitted unless the caller holds the RPC's grant for every account that the request names; role_not_permitted
-   * when the user on whose behalf it acts lacks the required role, or the management key by which the user acts lacks the scope;
+   * when the user on whose behalf it acts lacks the required role, or the user's management key lacks the scope;
    * actor_refused when the token of the user is invalid; and service_unavailable when this process cannot know whether a registered caller
    * may still call, or has no keys yet to verify the token. Throws for a method without a rule.
    */
@@ -89,19 +89,19 @@ export class Access {
   };
 
   /** Continues with the actor that the call's token proves; synchronously when there is no token, as in every call of the hot path. */
-  private withActor(context: CallContext, goOn: (proven: CallContext) => CallScope): CallScope | Promise<CallScope> {
+  private withActor(context: CallContext, next: (proven: CallContext) => CallScope): CallScope | Promise<CallScope> {
     const { actorToken, caller } = context;
-    if (actorToken === undefined) return goOn(context);
-    if (!this.actors.hasKeys()) return this.whenKeysArrive(context, goOn);
+    if (actorToken === undefined) return next(context);
+    if (!this.actors.hasKeys()) return this.whenKeysArrive(context, next);
     const actor = this.actors.verify(actorToken, caller);
     return actor instanceof Promise
-      ? actor.then((proven) => goOn(changedContext(context, { actor: proven })))
-      : goOn(changedContext(context, { actor }));
+      ? actor.then((proven) => next(changedContext(context, { actor: proven })))
+      : next(changedContext(context, { actor }));
   }
 
-  private async whenKeysArrive(context: CallContext, goOn: (proven: CallContext) => CallScope): Promise<CallScope> {
+  private async whenKeysArrive(context: CallContext, next: (proven: CallContext) => CallScope): Promise<CallScope> {
     await this.actors.keysOrTimeout(this.keysWaitMs);
-    if (this.actors.hasKeys()) return this.withActor(context, goOn);
+    if (this.actors.hasKeys()) return this.withActor(context, next);
     const message = 'The acting user cannot be verified at the moment; try again.';
     throw new AppError('service_unavailable', message, { retryAfterMs: 1000 });
   }

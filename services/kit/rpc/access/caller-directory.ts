@@ -24,7 +24,7 @@ const staleAfterMs = 1000;
 export class CallerDirectory {
   private byName = new Map<string, RegisteredCaller>();
   private byIdentity = new Map<string, RegisteredCaller>();
-  private heardAtMs: number | undefined;
+  private confirmedAtMs: number | undefined;
   private staleTimer: NodeJS.Timeout | undefined;
   private readonly listeners = new Set<() => void>();
   private readonly seenAtMs = new Map<string, number>();
@@ -53,7 +53,7 @@ export class CallerDirectory {
 
   /** Records that the copy is current now. */
   confirm(): void {
-    this.heardAtMs = performance.now();
+    this.confirmedAtMs = performance.now();
     clearTimeout(this.staleTimer);
     this.staleTimer = setTimeout(() => this.changed(), staleAfterMs + 1).unref();
   }
@@ -61,13 +61,13 @@ export class CallerDirectory {
   /** Records that the copy is no longer kept current. */
   lose(): void {
     clearTimeout(this.staleTimer);
-    this.heardAtMs = undefined;
+    this.confirmedAtMs = undefined;
     this.changed();
   }
 
   /** Reports whether the copy is at most a second old. */
   isCurrent(): boolean {
-    return this.heardAtMs !== undefined && performance.now() - this.heardAtMs <= staleAfterMs;
+    return this.confirmedAtMs !== undefined && performance.now() - this.confirmedAtMs <= staleAfterMs;
   }
 
   /** Returns the caller with this common name or SPIFFE ID, if it is known. */

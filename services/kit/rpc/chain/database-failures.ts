@@ -6,14 +6,14 @@ import type { Decorator } from './decorate.js';
 // An outage fails every call; an occasional log line is enough.
 const quietMs = 10_000;
 
-/** Replaces a driver's error with service_unavailable or overloaded where it means that, and logs the driver's error. */
+/** Replaces a driver's error with service_unavailable or overloaded where it indicates an outage or overload, and logs the driver's error. */
 export function databaseFailures(log: Logger): Decorator {
-  let toldAtMs = Number.NEGATIVE_INFINITY;
+  let loggedAtMs = Number.NEGATIVE_INFINITY;
   return (method) => {
     const end = (error: unknown): unknown => {
       const failure = error === undefined ? undefined : fromDatabase(error);
-      if (failure !== error && performance.now() - toldAtMs >= quietMs) {
-        toldAtMs = performance.now();
+      if (failure !== error && performance.now() - loggedAtMs >= quietMs) {
+        loggedAtMs = performance.now();
         log.warn({ err: error, rpc: method.fullName }, 'the database failed a call');
       }
       return failure;

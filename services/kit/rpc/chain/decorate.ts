@@ -134,7 +134,7 @@ function stream(handler: StreamHandler, begins: readonly ReturnType<Decorator>[]
   return (request, context) => new DecoratedStream(handler, begins, request, context);
 }
 
-/** The responses of one call. It does by hand what an async generator would do at several times the cost of a message. */
+/** The responses of one call. An async generator would do the same, but at several times the cost per message. */
 class DecoratedStream extends Responses {
   readonly #chain: Chain;
   #producer: AsyncIterator<unknown> | undefined;
@@ -170,20 +170,20 @@ class DecoratedStream extends Responses {
     }
     if (result.done !== true) return result;
     const { signal } = chain.context;
-    // A producer that ends because its time is up has not finished.
+    // A producer that ends because its deadline has passed has not finished.
     if (signal.aborted && hasReason(signal.reason, 'deadline_exceeded')) throw chain.end(signal.reason);
     chain.end(undefined);
     return result;
   }
 
   /** The consumer disconnected: the producer's own `finally` must run. */
-  protected async leave(): Promise<void> {
-    this.#chain.end(await this.#chain.within(() => left(this.#producer)));
+  protected async onDisconnect(): Promise<void> {
+    this.#chain.end(await this.#chain.within(() => closeProducer(this.#producer)));
   }
 }
 
 /** Lets the producer clean up. Returns the error that this raised, or else the consumer's disconnect. */
-async function left(iterator: AsyncIterator<unknown> | undefined): Promise<unknown> {
+async function closeProducer(iterator: AsyncIterator<unknown> | undefined): Promise<unknown> {
   try {
     await iterator?.return?.();
     return consumerDisconnected;

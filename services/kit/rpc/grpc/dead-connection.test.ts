@@ -1,4 +1,4 @@
-// A server that dies while the event loop of its client stands still: Node then does not notice the end of the connection.
+// A server that dies while the event loop of its client is blocked: Node then does not notice the end of the connection.
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ import { type GrpcServer, serveGrpc } from './grpc-server.js';
 const liveMs = 700;
 const stillFromMs = 300;
 const stillMs = 1500;
-/** The deadlines of these calls pass while the client stands still. */
+/** The deadlines of these calls pass while the client is blocked. */
 const timeouts = Array.from({ length: 100 }, (_, index) => 400 + index * 12);
 
 // Streams messages to one call, answers none of the others, and kills itself some time after the first one.
@@ -52,7 +52,7 @@ describe('a call that ends without a status', () => {
   });
 });
 
-describe('a client whose server died while it stood still', () => {
+describe('a client whose server died while its event loop was blocked', () => {
   const { log } = recordingLogger();
   let peer: ChildProcess | undefined;
   let connection: GrpcConnection | undefined;

@@ -250,7 +250,7 @@ describe('a connection that was being opened when the server began to stop', () 
 });
 
 describe('an address', () => {
-  it('that other machines reach is refused without certificates', async () => {
+  it('that other machines can reach is refused without certificates', async () => {
     await expect(serve({}, { address: '0.0.0.0:0' })).rejects.toThrow('TOLLGATE_TLS_CA');
     await expect(serve({}, { address: '0.0.0.0:0', trustNetwork: true })).resolves.toBeDefined();
   });
@@ -278,7 +278,7 @@ describe('an address', () => {
 });
 
 describe('a caller', () => {
-  it('whose certificate names nobody may check the health, and call nothing else', async () => {
+  it('whose certificate has no name may check the health, and call nothing else', async () => {
     const authority = createTestAuthority();
     closeAll.push(() => authority.drop());
     const server = await serve({ echo: async (request) => request }, { tls: authority.issue('server') });

@@ -103,7 +103,7 @@ export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> 
   const port = await bind(server, address, credentialsFor(tls), options.setting);
   if (options.healthAddress !== undefined)
     await bind(healthServer, options.healthAddress, ServerCredentials.createInsecure(), options.healthSetting);
-  // Only the operator can open the socket. Processes have an umask that creates it with this mode, so that it is never open to others.
+  // Only the operator can open the socket. The umask of our processes creates it with this mode, so that it is never open to others.
   if (socketPath !== undefined) chmodSync(socketPath, 0o600);
 
   return {
@@ -111,7 +111,7 @@ export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> 
     port: socketPath === undefined ? port : 0,
     setServing: (serving, unready) => health.setServing(serving && !stopping.signal.aborted, unready),
     async stop(graceMs) {
-      stopping.abort(new AppError('service_unavailable', 'This server is stopping; another one can be watched.'));
+      stopping.abort(new AppError('service_unavailable', 'This server is stopping; watch another one.'));
       health.setServing(false);
       for (const watch of watches) watch.abort(stopping.signal.reason);
       for (const requests of reading) requests.end();
@@ -130,7 +130,7 @@ export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> 
   };
 }
 
-// Without the line that grpc-js prints when it cannot listen: `bind` raises the same fault with its cause.
+// Drops the line that grpc-js prints when it cannot listen, because `bind` raises the same fault with its cause.
 setLogger({
   error(line: string) {
     if (!line.startsWith('No address added')) process.stderr.write(`${line}\n`);
@@ -176,7 +176,7 @@ type UnaryCall = ServerUnaryCall<Buffer, Buffer>;
 type StreamCall = ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;
 
 // Bytes in, bytes out: our codec runs inside the handlers, where its errors can be reported properly.
-const asTheyAre = (bytes: Buffer): Buffer => bytes;
+const passThrough = (bytes: Buffer): Buffer => bytes;
 
 function addService(server: Server, definition: ServiceDefinition, service: object, serving: Serving): void {
   const methods = methodsOf(definition).map((info) => {
@@ -186,10 +186,10 @@ function addService(server: Server, definition: ServiceDefinition, service: obje
       path: `/${info.fullName}`,
       requestStream: info.definition.requestStream,
       responseStream: info.definition.responseStream,
-      requestSerialize: asTheyAre,
-      requestDeserialize: asTheyAre,
-      responseSerialize: asTheyAre,
-      responseDeserialize: asTheyAre,
+      requestSerialize: passThrough,
+      requestDeserialize: passThrough,
+      responseSerialize: passThrough,
+      responseDeserialize: passThrough,
     };
     return { key: info.key, wire, implementation };
   });

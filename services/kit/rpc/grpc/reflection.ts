@@ -28,7 +28,7 @@ export function createReflection(serviceNames: readonly string[]): ServedService
     if (question.$case === 'listServices') {
       return { $case: 'listServicesResponse', value: { service: [...serviceNames, ...standardServices].map((name) => ({ name })) } };
     }
-    const errorMessage = 'Nothing of this name is served here.';
+    const errorMessage = 'This server has no service, type or file with this name.';
     return describe(question) ?? { $case: 'errorResponse', value: { errorCode: status.NOT_FOUND, errorMessage } };
   };
   const service: ServerReflection = {

@@ -65,13 +65,13 @@ describe('certificates in files', () => {
   it('are used by new connections once both sides have the new ones, even of another authority', async () => {
     const open = dial(ofClient);
     expect(await call(ofClient, open)).toBe('ok');
-    const former = new TlsFiles(await issue('first', 'gateway'));
+    const previous = new TlsFiles(await issue('first', 'gateway'));
     await install('second', 'ledger');
     await install('second', 'gateway');
     for (const files of [ofServer, ofClient]) files.refresh(log);
     expect(await call()).toBe('ok');
-    expect(await call(former)).not.toBe('ok');
-    // What is open stays open.
+    expect(await call(previous)).not.toBe('ok');
+    // An open connection stays open.
     expect(await call(ofClient, open)).toBe('ok');
     expect(lines.filter(({ msg }) => msg === 'certificates were read again')).toHaveLength(2);
   });

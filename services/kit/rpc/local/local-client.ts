@@ -108,7 +108,7 @@ class LocalStream extends Responses {
     }
   }
 
-  protected leave(): undefined {
+  protected onDisconnect(): undefined {
     this.#close(false);
   }
 

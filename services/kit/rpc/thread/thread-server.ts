@@ -146,7 +146,7 @@ export function serveThread(port: MessagePort, options: ServeThreadOptions): Thr
     async stop(graceMs) {
       isStopping = true;
       for (const { context, isWatch, requests } of calls.values()) {
-        if (isWatch) context.cancel(new AppError('service_unavailable', 'This server is stopping; another one can be watched.'));
+        if (isWatch) context.cancel(new AppError('service_unavailable', 'This server is stopping; watch another one.'));
         requests?.read.end();
       }
       for (let waitedMs = 0; calls.size > 0 && waitedMs < graceMs; waitedMs += stopPollMs) await sleep(stopPollMs);

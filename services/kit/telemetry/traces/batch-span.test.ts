@@ -59,11 +59,11 @@ describe('a batch', () => {
     const [one] = await Promise.all([call(subject, '1'), call(subject, '2', { isSampled: false })]);
     const batch = spanOf('batch things');
     expect(batch.parentSpanContext?.spanId).toBe(one.spanContext().spanId);
-    // A link as well would be a circle, which no tool can show.
+    // An additional link would form a cycle, which no tool can show.
     expect([batch.links, one.links]).toEqual([[], []]);
   });
 
-  it('is not traced for calls that are not recorded, even when it starts in the trace of a call before', async () => {
+  it('is not traced for calls that are not recorded, even when it starts in the trace of a previous call', async () => {
     const subject = lane(() => void (started ??= context.with(ROOT_CONTEXT, () => call(subject, '2', { isSampled: false }))));
     let started: Promise<unknown> | undefined;
     await call(subject, '1');
@@ -72,7 +72,7 @@ describe('a batch', () => {
     expect(traces.spans().map(({ name }) => name)).toEqual(['statement', 'batch things', '1']);
   });
 
-  it('that fails says why', async () => {
+  it('records its error when it fails', async () => {
     const subject = lane(() => {
       throw Object.assign(new Error("Duplicate entry 'a secret name'"), { code: 'ER_DUP_ENTRY' });
     });

@@ -1,7 +1,7 @@
-// Whether what happens now belongs to a trace that is recorded.
+// Whether the current work belongs to a recorded trace.
 import { INVALID_SPAN_CONTEXT, isSpanContextValid, type Span, trace, TraceFlags } from '@opentelemetry/api';
 
-/** Returns the active span if its trace is recorded. The span itself may have ended: what a request causes afterwards belongs to its trace too. */
+/** Returns the active span if its trace is recorded. The span itself may have ended: work that a request causes afterwards belongs to its trace too. */
 export function recordedSpan(): Span | undefined {
   const span = trace.getActiveSpan();
   return span !== undefined && (span.spanContext().traceFlags & TraceFlags.SAMPLED) !== 0 ? span : undefined;
