@@ -172,11 +172,11 @@ export const inferenceProcessSettings = {
 } satisfies Settings;
 
 /** The base URL of a vendor, which is checked even without a key, because the key may be added later. */
-function vendorUrl(env: string, upstreamId: string, standard: string): Setting<string> {
+function vendorUrl(env: string, upstreamId: string, byDefault: string): Setting<string> {
   return {
     env,
     description: `base URL of the managed upstream "${upstreamId}"`,
-    default: standard,
+    default: byDefault,
     parse(value) {
       try {
         parseBaseUrl(value, true);

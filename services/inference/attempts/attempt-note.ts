@@ -12,10 +12,10 @@ export class AttemptNote {
   readonly #beganAtMs: number;
   #head: ResponseHead | undefined;
 
-  /** `cameAtMs` is when the request arrived, on the monotonic clock. */
+  /** `arrivedAtMs` is when the request arrived, on the monotonic clock. */
   constructor(
     private readonly target: Target,
-    private readonly cameAtMs: number,
+    private readonly arrivedAtMs: number,
     private readonly clock: Clock,
   ) {
     this.#beganAtMs = clock.monotonicMs();
@@ -38,12 +38,12 @@ export class AttemptNote {
 
   /** When it started, relative to the arrival of the request. */
   get offsetMs(): number {
-    return Math.trunc(this.#beganAtMs - this.cameAtMs);
+    return Math.trunc(this.#beganAtMs - this.arrivedAtMs);
   }
 
   /**
-   * Returns the message that reports the failure and the target tried next, at `nextOffsetMs` if that was before the failure. Of the
-   * error it has only the reason, because callers may see it.
+   * Returns the message that reports the failure and the target tried next, at `nextOffsetMs` if that was before the failure. It contains only the
+   * reason of the error, because callers may see it.
    */
   failed(error: unknown, chosen: Chosen, next: Target | undefined, nextOffsetMs?: number): GenerateResponse {
     const failedAttempt = {

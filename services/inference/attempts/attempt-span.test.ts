@@ -40,13 +40,13 @@ async function start(changes: Partial<InferenceConfig> = {}, clock?: Clock): Pro
   await inference.service.putUpstream({ upstream, secret: stubApiKey }, callContext({ caller: 'operator' }));
 }
 
-const ask = (model: string) => textRequest('Hi', { targets: [{ upstreamId: 'mine', upstreamModel: model }] });
+const stubRequest = (model: string) => textRequest('Hi', { targets: [{ upstreamId: 'mine', upstreamModel: model }] });
 
 describe('the span of an attempt', () => {
   it('records the request, the answer and the usage', async () => {
     await start();
     stub.script('x', { usage: { input: 5, cacheRead: 3, cacheWrite5m: 2, output: 4, reasoning: 1 } });
-    await collect(inference.service, ask('x'));
+    await collect(inference.service, stubRequest('x'));
     const [span] = exporter.getFinishedSpans();
     expect(span).toMatchObject({
       name: 'chat x',
@@ -76,7 +76,7 @@ describe('the span of an attempt', () => {
     const clock = new ManualClock();
     await start({}, clock);
     stub.script('x', { blocks: [{ type: 'text', text: 'Hello.' }], edit: (events) => [': comment\n\n', ...events], frameDelayMs: 20 });
-    for await (const { accepted } of inference.service.generate(ask('x'), callContext({ caller: 'gateway' })))
+    for await (const { accepted } of inference.service.generate(stubRequest('x'), callContext({ caller: 'gateway' })))
       if (accepted !== undefined) clock.step(-3_600_000);
     expect(exporter.getFinishedSpans()[0]!.attributes['gen_ai.response.time_to_first_chunk']).toBe(0);
   });
@@ -103,7 +103,7 @@ describe('the span of an attempt', () => {
 
   it('ends when the consumer disconnects', async () => {
     await start();
-    for await (const _message of inference.service.generate(ask('stall'), callContext({ caller: 'gateway' }))) break;
+    for await (const _message of inference.service.generate(stubRequest('stall'), callContext({ caller: 'gateway' }))) break;
     expect(exporter.getFinishedSpans().map(({ attributes }) => attributes['error.type'])).toEqual(['cancelled']);
   });
 
@@ -111,10 +111,10 @@ describe('the span of an attempt', () => {
     ['private', true],
     ['always', true],
     ['never', false],
-  ] as const)('is propagated to a private upstream with the setting "%s": %s', async (propagateTrace, isTold) => {
+  ] as const)('is propagated to a private upstream with the setting "%s": %s', async (propagateTrace, isSent) => {
     await start({ propagateTrace });
-    await collect(inference.service, ask('text'));
+    await collect(inference.service, stubRequest('text'));
     const { traceId } = exporter.getFinishedSpans()[0]!.spanContext();
-    expect(String(stub.requests.at(-1)!.headers['traceparent']).includes(traceId)).toBe(isTold);
+    expect(String(stub.requests.at(-1)!.headers['traceparent']).includes(traceId)).toBe(isSent);
   });
 });

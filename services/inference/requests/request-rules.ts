@@ -38,7 +38,7 @@ export function checkGenerateRequest(request: GenerateRequest): void {
   check(
     stopSequences.every((sequence) => sequence !== '' && isName(sequence)),
     'stop_sequences',
-    `must hold texts of 1 to ${requestLimits.nameChars} characters`,
+    `must contain texts of 1 to ${requestLimits.nameChars} characters`,
   );
   checkSampling(sampling);
   checkReasoning(reasoning);
@@ -108,7 +108,7 @@ function checkMessage({ role, parts }: Message): void {
   const kinds = partsOfRole[role];
   check(kinds !== undefined, 'prompt.messages.role', 'must be user, assistant or system');
   for (const { part } of parts) {
-    check(part !== undefined && kinds.includes(part.$case), 'prompt.messages.parts', 'must hold only parts that the role allows');
+    check(part !== undefined && kinds.includes(part.$case), 'prompt.messages.parts', 'must contain only parts that the role allows');
     if (part.$case === 'toolCall')
       check(part.value.id !== '' && part.value.name !== '', 'prompt.messages.parts.tool_call', 'must have an id and a name');
     if (part.$case === 'toolResult') checkToolResult(part.value);
@@ -123,7 +123,7 @@ function checkToolResult({ toolCallId, content }: ToolResultPart): void {
     check(
       part !== undefined && partsOfResults.includes(part.$case),
       'prompt.messages.parts.tool_result.content',
-      'must hold only texts, images and documents',
+      'must contain only texts, images and documents',
     );
   }
 }

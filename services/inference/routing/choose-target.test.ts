@@ -78,7 +78,7 @@ describe('the next target', () => {
     expect(chooseTarget([due, fine], () => 0)).toBe(due);
   });
 
-  it('is, if none is usable, a cooling one before an ejected one, and then the one that is available first', () => {
+  it('is a cooling one rather than an ejected one if none is usable, and of those the one that is available first', () => {
     const [late, soon] = [candidate(0, 1, 'ejected', 20), candidate(9, 1, 'ejected', 10)];
     const cooling = candidate(5, 1, 'cooling', 99);
     expect(chooseTarget([late, soon, cooling], () => 0)).toBe(cooling);

@@ -1,4 +1,4 @@
-// The hash of the beginning of a prompt, by which calls find the target that has it cached. Pure.
+// The hash of the beginning of a prompt, which routes calls to the target that has it cached. Pure.
 import { subjectHash } from '#kit/limits/window-table.js';
 import type { Part, Prompt } from '#proto/inference/v1/inference.js';
 

@@ -335,14 +335,14 @@ describe('the pause before the only target is tried again', () => {
   const pause = (reason: Reason, hasStatus: boolean, retryAfterMs?: number) =>
     pauseBeforeRetry(new AppError(reason, 'No.', retryAfterMs === undefined ? {} : { retryAfterMs }), hasStatus, 100);
 
-  it('is what the vendor asks for, if that is short', () => {
+  it('is what the vendor requests, if that is short', () => {
     expect(pause('upstream_overloaded', true)).toBe(100);
     expect(pause('upstream_overloaded', true, 500)).toBe(500);
     expect(pause('upstream_overloaded', true, 2001)).toBeUndefined();
     expect(pause('upstream_rate_limited', true, 500)).toBe(500);
   });
 
-  it('is not made where a second attempt would fail as well or take as long again', () => {
+  it('is omitted where a second attempt would fail as well or take as long again', () => {
     expect(pause('upstream_rate_limited', true)).toBeUndefined();
     expect(pause('upstream_unavailable', true)).toBeUndefined();
     expect(pause('upstream_unavailable', false)).toBe(100);

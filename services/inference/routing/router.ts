@@ -67,7 +67,7 @@ export interface KnownTarget extends Judged {
   /** The retry budget of the models whose first target it is. */
   readonly budget: RetryBudget;
   /** The overrides that were read last, by credential id; that of the target itself has an empty id. Some of the credentials may not be known yet. */
-  readonly decided: Map<string, TargetOverride>;
+  readonly overrides: Map<string, TargetOverride>;
 }
 
 function hashOf(...names: readonly string[]): number {
@@ -85,8 +85,8 @@ const subjectOf = ({ credentialId }: Judged): string => (credentialId === '' ? '
  * Reports whether a target, or one of its credentials, gets no calls because an operator drained it. The overrides that were read last decide,
  * so that a process that missed a change does not stay with the previous state.
  */
-function hasDrain({ decided }: KnownTarget, credentialId: string): boolean {
-  return decided.get(credentialId)?.mode === OverrideMode.OVERRIDE_MODE_DRAIN;
+function hasDrain({ overrides }: KnownTarget, credentialId: string): boolean {
+  return overrides.get(credentialId)?.mode === OverrideMode.OVERRIDE_MODE_DRAIN;
 }
 
 /** Routes calls. */
@@ -154,7 +154,7 @@ export class Router {
               overriddenAtMs: known?.overriddenAtMs ?? 0n,
             };
           });
-    for (const override of target.decided.values()) this.#applyToCredential(target, override);
+    for (const override of target.overrides.values()) this.#applyToCredential(target, override);
     return target.credentials;
   }
 
@@ -172,11 +172,11 @@ export class Router {
 
   /** Applies the overrides that are new since the last time. `overrides` are all that there are. */
   apply(overrides: readonly TargetOverride[]): void {
-    for (const models of this.#targets.values()) for (const { decided } of models.values()) decided.clear();
+    for (const models of this.#targets.values()) for (const { overrides } of models.values()) overrides.clear();
     // Returning a target also returns its credentials, so overrides are applied in the order in which they were set.
     for (const override of overrides.toSorted((one, other) => Number(one.setAtMs - other.setAtMs))) {
       const target = this.find(override);
-      target.decided.set(override.credentialId, override);
+      target.overrides.set(override.credentialId, override);
       if (override.credentialId !== '') {
         this.#applyToCredential(target, override);
         continue;
@@ -318,7 +318,7 @@ export class Router {
       budget: new RetryBudget({ percent: config.retryPercent, perSecondMin: config.retriesPerSecondMin }, clock.monotonicMs()),
       lastReason: '',
       overriddenAtMs: 0n,
-      decided: new Map(),
+      overrides: new Map(),
     };
     const models = this.#targets.get(upstreamId) ?? new Map<string, KnownTarget>();
     this.#targets.set(upstreamId, models.set(upstreamModel, known));

@@ -114,7 +114,7 @@ describe('the health of a target', () => {
     expect([health.standing(120), health.recent(120)]).toEqual(['available', { calls: 0, bad: 0 }]);
   });
 
-  it('goes on with a trial when that of an earlier ejection ends without a verdict', () => {
+  it('continues a trial when the trial of an earlier ejection ends without a verdict', () => {
     const health = ejected();
     const before = health.begin(100);
     health.eject(110, 100, 'operator');

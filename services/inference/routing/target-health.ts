@@ -1,7 +1,7 @@
 // The health of one target, judged by its own calls, as Envoy's outlier detection does. Pure: every method takes the monotonic time.
 import { OutcomeWindow } from './outcome-window.js';
 
-/** The rules by which a target is ejected. */
+/** The rules for ejecting a target. */
 export interface HealthRules {
   /** Consecutive failures after which a target is ejected. */
   readonly failuresMax: number;

@@ -1,4 +1,4 @@
-// What the end of an attempt says about its target. Pure.
+// Derives the verdict on a target from the end of an attempt. Pure.
 import { hasReason } from '#client/errors/app-error.js';
 import { isUnconnected } from '../upstreams/http/transport-error.js';
 import { VendorRefusal } from '../upstreams/upstream-failure.js';

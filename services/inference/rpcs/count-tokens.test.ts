@@ -4,7 +4,7 @@ import { recordingLogger } from '#kit/testing/log.js';
 import { callContext } from '#client/call-context.js';
 import { ApiFormat, type CountTokensRequest, OverrideMode, Upstream } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
-import { ask, startStubbed } from '../testing/stubbed.js';
+import { stubRequest, startStubbed } from '../testing/stubbed.js';
 import { startInference, testConfig, type TestInference, textRequest } from '../testing/fixtures.js';
 import { type CallsInFlight, callsInFlightMemory, sharedCallsInFlight } from '../upstreams/calls-in-flight.js';
 import { createHttpUpstream } from '../upstreams/create-upstream.js';
@@ -119,7 +119,7 @@ describe('counting tokens', () => {
 
   it('is an estimate while the maximum number of calls is in flight', async () => {
     const busy = await startStubbed({ connectionsMax: 1 });
-    const call = busy.inference.service.generate(ask('stall', 'm'), operator)[Symbol.asyncIterator]();
+    const call = busy.inference.service.generate(stubRequest('stall', 'm'), operator)[Symbol.asyncIterator]();
     await call.next();
     expect(await busy.inference.service.countTokens(requestFor('m'), operator)).toEqual({ inputTokens: 6, estimated: true });
     await call.return?.(undefined);

@@ -25,7 +25,7 @@ describe('attempts', () => {
   };
 
   /** Returns what a call to these targets reports, in order: text of the answer between failures, and the reason of the error. */
-  async function told(
+  async function reported(
     request: Partial<GenerateRequest>,
     signal = new AbortController().signal,
   ): Promise<{ failed: FailedAttempt[]; words: string[]; error: string }> {
@@ -70,12 +70,12 @@ describe('attempts', () => {
 
   it('are reported as failed after they were accepted, and the next target is tried', async () => {
     stub.script('breaks', { fault: { kind: 'reset', afterBytes: 0 } });
-    const { words, error } = await told({ targets: [targetOf('breaks'), targetOf('text')] });
+    const { words, error } = await reported({ targets: [targetOf('breaks'), targetOf('text')] });
     expect([words[0], error]).toEqual(['failed breaks', '']);
   });
 
   it('that fail are reported before the one that answers', async () => {
-    const { failed, words, error } = await told({ targets: [targetOf('status-503'), targetOf('status-401', 'm'), targetOf('text')] });
+    const { failed, words, error } = await reported({ targets: [targetOf('status-503'), targetOf('status-401', 'm'), targetOf('text')] });
     expect(words.slice(0, 3)).toEqual(['failed status-503', 'failed status-401', 'started']);
     expect(error).toBe('');
     expect(failed).toEqual([
@@ -102,7 +102,7 @@ describe('attempts', () => {
   });
 
   it('that fail are all reported if none answers, and the last has no next', async () => {
-    const { failed, error } = await told({ targets: [targetOf('status-500'), targetOf('status-429', 'm')] });
+    const { failed, error } = await reported({ targets: [targetOf('status-500'), targetOf('status-429', 'm')] });
     expect(failed.map(({ reason, httpStatus, next }) => [reason, httpStatus, next?.upstreamModel])).toEqual([
       ['upstream_failed', 500, 'status-429'],
       ['upstream_rate_limited', 429, undefined],
@@ -111,7 +111,7 @@ describe('attempts', () => {
   });
 
   it('that end the call although there is another target are reported without a next', async () => {
-    const { failed, error } = await told({ targets: [targetOf('status-400'), targetOf('text')] });
+    const { failed, error } = await reported({ targets: [targetOf('status-400'), targetOf('text')] });
     expect(failed).toEqual([expect.objectContaining({ reason: 'upstream_rejected', httpStatus: 400 })]);
     expect(failed[0]!.next).toBeUndefined();
     expect(error).toBe('upstream_rejected');
@@ -127,7 +127,7 @@ describe('attempts', () => {
       refusedElsewhere: [{ field: 'container', text: 'is not known here' }],
       vendorTools: [],
     };
-    const { failed, words } = await told({ native, targets: [targetOf('text'), targetOf('text', 'm')] });
+    const { failed, words } = await reported({ native, targets: [targetOf('text'), targetOf('text', 'm')] });
     expect(failed).toEqual([
       expect.objectContaining({ target: targetOf('text'), reason: 'unsupported_field', httpStatus: 0, upstreamRequestId: '' }),
     ]);
@@ -146,7 +146,7 @@ describe('attempts', () => {
       enabled: true,
     });
     await inference.service.putUpstream({ upstream: nobody, secret: '' }, operator);
-    const { failed } = await told({ targets: [targetOf('x', 'nobody'), targetOf('slow-headers'), targetOf('text')] });
+    const { failed } = await reported({ targets: [targetOf('x', 'nobody'), targetOf('slow-headers'), targetOf('text')] });
     expect(failed.map(({ reason, httpStatus, upstreamRequestId }) => [reason, httpStatus, upstreamRequestId])).toEqual([
       ['upstream_unavailable', 0, ''],
       ['upstream_timeout', 0, ''],
@@ -155,22 +155,22 @@ describe('attempts', () => {
   });
 
   it('that begin and break off are reported only as the error if the client streams, because the next is not tried', async () => {
-    const { failed, words, error } = await told({ streaming: true, targets: [targetOf('reset'), targetOf('text')] });
+    const { failed, words, error } = await reported({ streaming: true, targets: [targetOf('reset'), targetOf('text')] });
     expect([failed, words[0], error]).toEqual([[], 'started', 'upstream_failed']);
   });
 
   it('that begin and break off are followed by the next if the client does not stream', async () => {
-    const { failed, words, error } = await told({ targets: [targetOf('reset'), targetOf('text', 'm')] });
+    const { failed, words, error } = await reported({ targets: [targetOf('reset'), targetOf('text', 'm')] });
     expect(failed).toEqual([expect.objectContaining({ reason: 'upstream_failed', httpStatus: 200, next: targetOf('text', 'm') })]);
     expect([words[0], words.slice(words.indexOf('failed reset'), 4), error]).toEqual(['started', ['failed reset', 'started'], '']);
   });
 
   it('that break off are repeated after a pause if there is only one target, once', async () => {
     stub.script('once', { fault: { kind: 'reset', afterBytes: 300 } }, { blocks: [{ type: 'text', text: 'Hello.' }] });
-    const { failed, words, error } = await told({ targets: [targetOf('once')] });
+    const { failed, words, error } = await reported({ targets: [targetOf('once')] });
     expect([failed.length, failed[0]!.next, error]).toEqual([1, targetOf('once'), '']);
     expect(words.slice(words.indexOf('failed once')).slice(0, 4)).toEqual(['failed once', 'waits', 'waited', 'started']);
-    expect((await told({ targets: [targetOf('reset')] })).error).toBe('upstream_failed');
+    expect((await reported({ targets: [targetOf('reset')] })).error).toBe('upstream_failed');
     expect(stub.requests).toHaveLength(4);
   });
 
@@ -178,7 +178,7 @@ describe('attempts', () => {
     const body = { error: { type: 'authentication_error', message: `Incorrect API key provided: ${stubApiKey}` } };
     stub.script('x', { fault: { kind: 'status', status: 401, body, headers: { 'x-request-id': `no such key: ${stubApiKey}` } } });
     stub.script('y', { fault: { kind: 'status', status: 401, body, headers: { 'x-request-id': stubApiKey } } });
-    const { failed } = await told({ targets: [targetOf('x'), targetOf('y'), targetOf('text')] });
+    const { failed } = await reported({ targets: [targetOf('x'), targetOf('y'), targetOf('text')] });
     expect(failed.map(({ upstreamRequestId }) => upstreamRequestId)).toEqual(['', '']);
     expect(JSON.stringify(failed)).not.toContain('ncorrect');
   });
@@ -186,7 +186,7 @@ describe('attempts', () => {
   it('are not reported after a disconnect', async () => {
     const left = new AbortController();
     setTimeout(() => left.abort(), 50);
-    const { failed, error } = await told({ targets: [targetOf('slow-headers'), targetOf('text')] }, left.signal);
+    const { failed, error } = await reported({ targets: [targetOf('slow-headers'), targetOf('text')] }, left.signal);
     expect([failed, error]).toEqual([[], 'cancelled']);
   });
 });

@@ -6,7 +6,7 @@ import { callContext } from '#client/call-context.js';
 import { type FailedAttempt, type Started, TargetChoice } from '#proto/inference/v1/inference.js';
 import type { StubUpstream } from '../../../tests/upstream/stub-upstream.js';
 import { collect, eventsOf, finishedOf, type TestInference, textRequest } from '../testing/fixtures.js';
-import { ask, operator, startStubbed } from '../testing/stubbed.js';
+import { stubRequest, operator, startStubbed } from '../testing/stubbed.js';
 
 let stub: StubUpstream;
 let inference: TestInference;
@@ -144,7 +144,7 @@ describe('the attempts of a hedged call', () => {
 
   /** Another call to each upstream is refused if an attempt still counts as in flight. */
   afterEach(async () => {
-    for (const id of ['cc', 'm']) finishedOf(await collect(inference.service, ask('text', id)));
+    for (const id of ['cc', 'm']) finishedOf(await collect(inference.service, stubRequest('text', id)));
   });
 
   it('end if they lose, even if their first event has arrived', async () => {

@@ -5,7 +5,7 @@ import { ApiFormat, NativeRequest, Upstream } from '#proto/inference/v1/inferenc
 import { type StubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from '../config.js';
 import { collect, eventsOf, finishedOf, summary, type TestInference, textRequest } from '../testing/fixtures.js';
-import { ask, operator, startStubbed } from '../testing/stubbed.js';
+import { stubRequest, operator, startStubbed } from '../testing/stubbed.js';
 
 let stub: StubUpstream;
 let inference: TestInference;
@@ -20,20 +20,20 @@ afterEach(() => stop());
 describe('a call that takes too long', () => {
   it('ends if no first event arrives', async () => {
     await start({ firstTokenTimeoutMs: 400 });
-    await expect(collect(inference.service, ask('slow-headers'))).rejects.toMatchObject({ reason: 'upstream_timeout' });
+    await expect(collect(inference.service, stubRequest('slow-headers'))).rejects.toMatchObject({ reason: 'upstream_timeout' });
     expect(await stub.requests[0]!.clientLeft).toBe(true);
   });
 
   it('ends when the upstream falls silent in the middle', async () => {
     await start({ idleTimeoutMs: 400 });
-    await expect(collect(inference.service, ask('stall'))).rejects.toMatchObject({ reason: 'upstream_timeout' });
+    await expect(collect(inference.service, stubRequest('stall'))).rejects.toMatchObject({ reason: 'upstream_timeout' });
     expect(await stub.requests[0]!.clientLeft).toBe(true);
   });
 
   it('ends after its total time, however active the upstream is', async () => {
     await start({ totalTimeoutMs: 600 });
     stub.script('x', { blocks: [{ type: 'text', text: 'x'.repeat(4000) }], deltaChars: 1, frameDelayMs: 5 });
-    await expect(collect(inference.service, ask('x'))).rejects.toMatchObject({ reason: 'upstream_timeout' });
+    await expect(collect(inference.service, stubRequest('x'))).rejects.toMatchObject({ reason: 'upstream_timeout' });
     expect(await stub.requests[0]!.clientLeft).toBe(true);
   });
 
@@ -41,7 +41,7 @@ describe('a call that takes too long', () => {
     await start({ idleTimeoutMs: 1500 });
     stub.script('x', { blocks: [{ type: 'text', text: 'x'.repeat(60) }], deltaChars: 1, frameDelayMs: 5 });
     const words: string[] = [];
-    for await (const message of inference.service.generate(ask('x'), operator)) {
+    for await (const message of inference.service.generate(stubRequest('x'), operator)) {
       words.push(...summary(eventsOf([message])));
       await new Promise((resolve) => setTimeout(resolve, 2000));
     }
@@ -69,7 +69,9 @@ describe('an upstream with limits of its own', () => {
   ])('ends a call that takes too long: %s, %p', async (model, limits) => {
     await start();
     await inference.service.putUpstream(limited(limits), operator);
-    await expect(collect(inference.service, ask(model, 'own', { streaming: true }))).rejects.toMatchObject({ reason: 'upstream_timeout' });
+    await expect(collect(inference.service, stubRequest(model, 'own', { streaming: true }))).rejects.toMatchObject({
+      reason: 'upstream_timeout',
+    });
     expect(await stub.requests[0]!.clientLeft).toBe(true);
   });
 
@@ -77,28 +79,28 @@ describe('an upstream with limits of its own', () => {
     await start({ firstTokenTimeoutMs: 100 });
     await inference.service.putUpstream(limited({ firstTokenTimeoutMs: 20_000 }), operator);
     stub.script('late', { blocks: [{ type: 'text', text: 'Hello.' }], fault: { kind: 'slow-headers', delayMs: 300 } });
-    expect(finishedOf(await collect(inference.service, ask('late', 'own'))).usageReported).toBe(true);
-    await expect(collect(inference.service, ask('late'))).rejects.toMatchObject({ reason: 'upstream_timeout' });
+    expect(finishedOf(await collect(inference.service, stubRequest('late', 'own'))).usageReported).toBe(true);
+    await expect(collect(inference.service, stubRequest('late'))).rejects.toMatchObject({ reason: 'upstream_timeout' });
   });
 
   it('refuses calls beyond its number, and the change takes effect at once', async () => {
     await start();
     await inference.service.putUpstream(limited({ callsMax: 1 }), operator);
     const over = new AbortController();
-    const first = collect(inference.service, ask('slow-headers', 'own'), over.signal).catch(() => undefined);
+    const first = collect(inference.service, stubRequest('slow-headers', 'own'), over.signal).catch(() => undefined);
     await stub.nextRequest();
-    await expect(collect(inference.service, ask('text', 'own'))).rejects.toMatchObject({ reason: 'overloaded' });
+    await expect(collect(inference.service, stubRequest('text', 'own'))).rejects.toMatchObject({ reason: 'overloaded' });
     const { upstream } = await inference.service.putUpstream(limited({ callsMax: 2 }), operator);
     expect(upstream?.limits).toEqual({ callsMax: 2 });
-    expect(finishedOf(await collect(inference.service, ask('text', 'own'))).usageReported).toBe(true);
+    expect(finishedOf(await collect(inference.service, stubRequest('text', 'own'))).usageReported).toBe(true);
     over.abort();
     await first;
   });
 
   it('is passed over before its vendor refuses, by requests and by the tokens that were used', async () => {
     await start({ paceWaitMs: 0 });
-    const usedOf = async (upstreamId: string, rest: Parameters<typeof ask>[2] = {}): Promise<string | undefined> => {
-      const events = eventsOf(await collect(inference.service, ask('text', upstreamId, rest)));
+    const usedOf = async (upstreamId: string, rest: Parameters<typeof stubRequest>[2] = {}): Promise<string | undefined> => {
+      const events = eventsOf(await collect(inference.service, stubRequest('text', upstreamId, rest)));
       return events.map((event) => (event.$case === 'started' ? event.value.target?.upstreamId : undefined)).find((id) => id !== undefined);
     };
     const either = { targets: ['own', 'cc'].map((upstreamId) => ({ upstreamId, upstreamModel: 'text' })) };
@@ -118,7 +120,8 @@ describe('an upstream with limits of its own', () => {
   it('keeps its requests and tokens for the calls that are sent: those beyond its number use none', async () => {
     await start({ paceWaitMs: 0 });
     await inference.service.putUpstream(limited({ callsMax: 1, requestsPerMinute: 2, tokensPerMinute: 300 }), operator);
-    const call = (model: string, signal?: AbortSignal) => collect(inference.service, ask(model, 'own', { inputTokensMax: 400 }), signal);
+    const call = (model: string, signal?: AbortSignal) =>
+      collect(inference.service, stubRequest(model, 'own', { inputTokensMax: 400 }), signal);
     const over = new AbortController();
     const first = call('slow-headers', over.signal).catch(() => undefined);
     await stub.nextRequest();
@@ -132,7 +135,7 @@ describe('an upstream with limits of its own', () => {
     await start({ paceWaitMs: 0, retryPauseMs: 1 });
     const { upstream, secret } = limited({ requestsPerMinute: 1 });
     await inference.service.putUpstream({ upstream: { ...upstream, baseUrl: 'http://127.0.0.1:1/v1' }, secret }, operator);
-    const call = () => collect(inference.service, ask('text', 'own'));
+    const call = () => collect(inference.service, stubRequest('text', 'own'));
     for (let count = 0; count < 2; count += 1) await expect(call()).rejects.toMatchObject({ reason: 'upstream_unavailable' });
     await inference.service.putUpstream({ upstream, secret }, operator);
     expect(finishedOf(await call()).usageReported).toBe(true);
@@ -143,10 +146,10 @@ describe('an upstream with limits of its own', () => {
     const clock = new ManualClock();
     await start({}, clock);
     await inference.service.putUpstream(limited({ requestsPerMinute: 1 }), operator);
-    await collect(inference.service, ask('text', 'own'));
-    await expect(collect(inference.service, ask('text', 'own'))).rejects.toMatchObject({ reason: 'upstream_rate_limited' });
+    await collect(inference.service, stubRequest('text', 'own'));
+    await expect(collect(inference.service, stubRequest('text', 'own'))).rejects.toMatchObject({ reason: 'upstream_rate_limited' });
     clock.advance(60_000);
-    const waiting = collect(inference.service, ask('text', 'own'));
+    const waiting = collect(inference.service, stubRequest('text', 'own'));
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(stub.requests).toHaveLength(1);
     clock.advance(1000);
@@ -159,11 +162,12 @@ describe('an upstream with limits of its own', () => {
     const clock = new ManualClock();
     await start({ paceWaitMs: 0 }, clock);
     await inference.service.putUpstream(limited({ requestsPerMinute: 1 }), operator);
-    await collect(inference.service, ask('text', 'own'));
+    await collect(inference.service, stubRequest('text', 'own'));
     clock.advance(60_000);
     const failed: unknown[] = [];
     const call = async (): Promise<void> => {
-      for await (const { failedAttempt } of inference.service.generate(ask('text', 'own'), operator)) failed.push(failedAttempt?.reason);
+      for await (const { failedAttempt } of inference.service.generate(stubRequest('text', 'own'), operator))
+        failed.push(failedAttempt?.reason);
     };
     await expect(call()).rejects.toMatchObject({ reason: 'upstream_rate_limited', retryAfterMs: 500 });
     expect(failed).toEqual(['upstream_rate_limited']);
@@ -182,7 +186,7 @@ describe('a consumer that disconnects', () => {
   beforeEach(() => start());
 
   it.each(['cc', 'm'])('between messages closes the connection to upstream %s', async (upstreamId) => {
-    for await (const message of inference.service.generate(ask('stall', upstreamId), operator)) {
+    for await (const message of inference.service.generate(stubRequest('stall', upstreamId), operator)) {
       if (message.accepted !== undefined) continue;
       expect(message.events.length).toBeGreaterThan(0);
       break;
@@ -192,7 +196,7 @@ describe('a consumer that disconnects', () => {
 
   it('while we wait for the upstream closes the connection too', async () => {
     const leaving = new AbortController();
-    const reading = collect(inference.service, ask('stall'), leaving.signal);
+    const reading = collect(inference.service, stubRequest('stall'), leaving.signal);
     await untilTrue(() => stub.requests.length > 0);
     setTimeout(() => leaving.abort(), 50);
     await expect(reading).rejects.toMatchObject({ reason: 'cancelled' });
@@ -201,7 +205,7 @@ describe('a consumer that disconnects', () => {
 
   it('before the upstream has answered closes the connection too', async () => {
     const leaving = new AbortController();
-    const reading = collect(inference.service, ask('slow-headers'), leaving.signal);
+    const reading = collect(inference.service, stubRequest('slow-headers'), leaving.signal);
     await untilTrue(() => stub.requests.length > 0);
     setTimeout(() => leaving.abort(), 50);
     await expect(reading).rejects.toMatchObject({ reason: 'cancelled' });
@@ -213,7 +217,7 @@ describe('a consumer that is slow', () => {
   it('makes us stop reading, so that the upstream cannot run ahead', async () => {
     await start();
     stub.script('x', { blocks: [{ type: 'text', text: 'x'.repeat(24 << 20) }], deltaChars: 1 << 16 });
-    const stream = inference.service.generate(ask('x', 'cc', { maxOutputTokens: 10_000_000 }), operator)[Symbol.asyncIterator]();
+    const stream = inference.service.generate(stubRequest('x', 'cc', { maxOutputTokens: 10_000_000 }), operator)[Symbol.asyncIterator]();
     await stream.next();
     await new Promise((resolve) => setTimeout(resolve, 200));
     const left = await Promise.race([
@@ -290,18 +294,18 @@ describe('several targets', () => {
 describe('limits', () => {
   it('on calls in flight with one upstream refuse the next call', async () => {
     await start({ connectionsMax: 1 });
-    const first = inference.service.generate(ask('stall'), operator)[Symbol.asyncIterator]();
+    const first = inference.service.generate(stubRequest('stall'), operator)[Symbol.asyncIterator]();
     await first.next();
-    await expect(collect(inference.service, ask('text'))).rejects.toMatchObject({ reason: 'overloaded' });
+    await expect(collect(inference.service, stubRequest('text'))).rejects.toMatchObject({ reason: 'overloaded' });
     await first.return?.();
-    expect(finishedOf(await collect(inference.service, ask('text'))).usageReported).toBe(true);
+    expect(finishedOf(await collect(inference.service, stubRequest('text'))).usageReported).toBe(true);
   });
 
   it('on the whole answer and the header end the call', async () => {
     await start({ responseBytesMax: 2000, headerBytesMax: 2000 });
     stub.script('x', { blocks: [{ type: 'text', text: 'x'.repeat(5000) }] });
-    await expect(collect(inference.service, ask('x'))).rejects.toThrow('beyond the size limit');
+    await expect(collect(inference.service, stubRequest('x'))).rejects.toThrow('beyond the size limit');
     stub.script('y', { fault: { kind: 'huge-header', bytes: 4000 } });
-    await expect(collect(inference.service, ask('y'))).rejects.toThrow('header beyond the size limit');
+    await expect(collect(inference.service, stubRequest('y'))).rejects.toThrow('header beyond the size limit');
   });
 });

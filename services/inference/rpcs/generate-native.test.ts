@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Event, type GenerateRequest, Role, ApiFormat } from '#proto/inference/v1/inference.js';
 import { collect, finishedOf } from '../testing/fixtures.js';
-import { ask, type Stubbed, startStubbed } from '../testing/stubbed.js';
+import { stubRequest, type Stubbed, startStubbed } from '../testing/stubbed.js';
 
 const question = { role: 'user', content: 'Say hello.' };
 
 /** A chat-completions caller's request with these fields of its own. */
-function native(model: string, fields: object, rest: Parameters<typeof ask>[2] = {}): GenerateRequest {
+function native(model: string, fields: object, rest: Parameters<typeof stubRequest>[2] = {}): GenerateRequest {
   const fieldsJson = JSON.stringify({ messages: [question], ...fields });
-  return ask(model, 'cc', { native: { format: ApiFormat.API_FORMAT_CHAT_COMPLETIONS, fieldsJson }, endUser: 'hashed', ...rest });
+  return stubRequest(model, 'cc', { native: { format: ApiFormat.API_FORMAT_CHAT_COMPLETIONS, fieldsJson }, endUser: 'hashed', ...rest });
 }
 
 describe('a call of a chat-completions caller to an upstream of that format', () => {
@@ -79,7 +79,7 @@ describe('a call of a chat-completions caller to an upstream of that format', ()
     const messages = { format: ApiFormat.API_FORMAT_MESSAGES, fieldsJson: '{}', droppedElsewhere: ['context_management'] };
     const prompt = { messages: [{ role: Role.ROLE_USER, parts: [{ part: { $case: 'text' as const, value: { text: 'Hi' } } }] }] };
     const { events, rests } = await answer(
-      ask('unknown-fields', 'cc', { native: messages, prompt, sampling: { topK: 3 }, reasoning: { disabled: true } }),
+      stubRequest('unknown-fields', 'cc', { native: messages, prompt, sampling: { topK: 3 }, reasoning: { disabled: true } }),
     );
     expect(rests).toEqual([]);
     expect(events[0]?.event).toMatchObject({ value: { droppedFields: ['context_management', 'thinking', 'top_k'] } });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ApiFormat, StopReason, Upstream } from '#proto/inference/v1/inference.js';
 import { startStubUpstream, type StubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import { collect, eventsOf, finishedOf, summary, type TestInference } from '../testing/fixtures.js';
-import { ask, operator, startStubbed } from '../testing/stubbed.js';
+import { stubRequest, operator, startStubbed } from '../testing/stubbed.js';
 
 let stub: StubUpstream;
 let inference: TestInference;
@@ -22,7 +22,7 @@ describe.each(['cc', 'm'])('an answer of upstream %s', (upstreamId) => {
       blocks: [{ type: 'text', text: 'Hello there.' }],
       usage: { input: 7, cacheRead: 3, cacheWrite5m: 2, output: 4, reasoning: 1 },
     });
-    const messages = await collect(inference.service, ask('x', upstreamId));
+    const messages = await collect(inference.service, stubRequest('x', upstreamId));
     expect(summary(eventsOf(messages))).toEqual(['started', '0:text', 'Hello there.', '0.', `finished ${StopReason.STOP_REASON_END}`]);
     expect(finishedOf(messages)).toMatchObject({
       usage: { inputTokens: 7, cacheReadTokens: 3, cacheWrite5mTokens: 2, cacheWrite1hTokens: 0, outputTokens: 4, reasoningTokens: 1 },
@@ -43,7 +43,7 @@ describe.each(['cc', 'm'])('an answer of upstream %s', (upstreamId) => {
         { type: 'tool_call', id: 'b', name: 'g', arguments: '' },
       ],
     });
-    const words = summary(eventsOf(await collect(inference.service, ask('x', upstreamId))));
+    const words = summary(eventsOf(await collect(inference.service, stubRequest('x', upstreamId))));
     expect(words.filter((word) => !word.startsWith('signature='))).toEqual([
       'started',
       '0:reasoning',
@@ -62,7 +62,7 @@ describe.each(['cc', 'm'])('an answer of upstream %s', (upstreamId) => {
 
   it('is counted by us if the upstream reports no usage', async () => {
     stub.script('x', { blocks: [{ type: 'text', text: 'one two three four five' }], usage: 'none', rawUsage: undefined });
-    const { usage, usageReported, usageFault } = finishedOf(await collect(inference.service, ask('x', upstreamId)));
+    const { usage, usageReported, usageFault } = finishedOf(await collect(inference.service, stubRequest('x', upstreamId)));
     expect({ usageReported, usageFault, output: usage?.outputTokens }).toEqual({
       usageReported: false,
       usageFault: upstreamId === 'm' ? 'input_zero' : '',
@@ -81,7 +81,7 @@ describe.each(['cc', 'm'])('an answer of upstream %s', (upstreamId) => {
     ['html-502', 'upstream_failed'],
     ['json-page', 'upstream_failed'],
   ])('fails before it begins: %s', async (model, reason) => {
-    await expect(collect(inference.service, ask(model, upstreamId))).rejects.toMatchObject({ reason });
+    await expect(collect(inference.service, stubRequest(model, upstreamId))).rejects.toMatchObject({ reason });
   });
 
   it.each([
@@ -93,7 +93,7 @@ describe.each(['cc', 'm'])('an answer of upstream %s', (upstreamId) => {
   ])('delivers what arrived before it broke off: %s', async (model, reason) => {
     const delivered: string[] = [];
     const reading = (async () => {
-      for await (const message of inference.service.generate(ask(model, upstreamId), operator))
+      for await (const message of inference.service.generate(stubRequest(model, upstreamId), operator))
         delivered.push(...summary(eventsOf([message])));
     })();
     await expect(reading).rejects.toMatchObject({ reason });
@@ -102,13 +102,13 @@ describe.each(['cc', 'm'])('an answer of upstream %s', (upstreamId) => {
   });
 
   it('is complete if it arrives byte by byte', async () => {
-    expect(summary(eventsOf(await collect(inference.service, ask('drip', upstreamId))))).toContain('Hello from the stub upstream.');
+    expect(summary(eventsOf(await collect(inference.service, stubRequest('drip', upstreamId))))).toContain('Hello from the stub upstream.');
   });
 
   it('leaves its connection open for the next call', async () => {
     stub.script('x', { frameDelayMs: 5 });
     for (let calls = 1; ; calls += 1) {
-      await collect(inference.service, ask('x', upstreamId));
+      await collect(inference.service, stubRequest('x', upstreamId));
       if (stub.connectionsMade() < calls) break;
       expect(calls).toBeLessThan(10);
       // The end of the body arrives a moment after the last event, later on a busy machine.
@@ -122,24 +122,24 @@ describe('what callers see of a failure', () => {
 
   it('is the retry time, bounded', async () => {
     stub.script('x', { fault: { kind: 'status', status: 429, body: { error: { message: 'no' } }, headers: { 'retry-after': '7200' } } });
-    await expect(collect(inference.service, ask('x'))).rejects.toMatchObject({ retryAfterMs: 60_000 });
+    await expect(collect(inference.service, stubRequest('x'))).rejects.toMatchObject({ retryAfterMs: 60_000 });
   });
 
   it("is the vendor's reason for refusing the request", async () => {
-    await expect(collect(inference.service, ask('status-400'))).rejects.toThrow('temperature: this model refuses it');
+    await expect(collect(inference.service, stubRequest('status-400'))).rejects.toThrow('temperature: this model refuses it');
   });
 
   it('is neither a page of a proxy nor the state of our account', async () => {
-    await expect(collect(inference.service, ask('html-502'))).rejects.toThrow(/^The upstream failed to answer\.$/);
-    await expect(collect(inference.service, ask('status-401'))).rejects.toThrow(/^The upstream is not available at the moment\.$/);
+    await expect(collect(inference.service, stubRequest('html-502'))).rejects.toThrow(/^The upstream failed to answer\.$/);
+    await expect(collect(inference.service, stubRequest('status-401'))).rejects.toThrow(/^The upstream is not available at the moment\.$/);
   });
 
   it('goes to the log in full, but never with the secret', async () => {
     const leaky = { error: { type: 'authentication_error', message: `Incorrect API key provided: ${stubApiKey}` } };
     stub.script('x', { fault: { kind: 'status', status: 401, body: leaky } });
     stub.script('y', { fault: { kind: 'status', status: 400, body: leaky } });
-    const rejected = await collect(inference.service, ask('y')).catch((error: unknown) => String(error));
-    await expect(collect(inference.service, ask('x'))).rejects.toThrow();
+    const rejected = await collect(inference.service, stubRequest('y')).catch((error: unknown) => String(error));
+    await expect(collect(inference.service, stubRequest('x'))).rejects.toThrow();
     const printed = JSON.stringify(inference.lines);
     expect(printed).toContain('Incorrect API key provided');
     expect(printed).toContain('req_test');
@@ -155,7 +155,7 @@ describe('what callers see of a failure', () => {
       const message = `LiteLLM Virtual Key expected. Received=${apiKey}, expected to start with 'sk-'.`;
       for (const status of [400, 401]) other.script(`x${status}`, { fault: { kind: 'status', status, body: { error: { message } } } });
       const shown = await Promise.all(
-        [400, 401].map((status) => collect(inference.service, ask(`x${status}`, 'proxy')).catch((error: unknown) => String(error))),
+        [400, 401].map((status) => collect(inference.service, stubRequest(`x${status}`, 'proxy')).catch((error: unknown) => String(error))),
       );
       const printed = JSON.stringify(inference.lines);
       expect(printed).toContain('LiteLLM Virtual Key expected. Received=[redacted], expected');
@@ -181,7 +181,7 @@ describe('implausible usage', () => {
     [{ prompt_tokens: 5, completion_tokens: 5, completion_tokens_details: { reasoning_tokens: 6 } }, 'reasoning_above_output'],
   ])('is replaced by our own count and named: %j', async (rawUsage, fault) => {
     stub.script('x', { blocks: [{ type: 'text', text: 'one two three four five' }], rawUsage });
-    const { usage, usageReported, usageFault } = finishedOf(await collect(inference.service, ask('x')));
+    const { usage, usageReported, usageFault } = finishedOf(await collect(inference.service, stubRequest('x')));
     expect({ usageReported, usageFault }).toEqual({ usageReported: false, usageFault: fault });
     expect(usage!.outputTokens).toBe(5);
     expect(usage!.inputTokens).toBeGreaterThan(0);

@@ -22,10 +22,10 @@ export async function* generate(
 ): AsyncGenerator<GenerateResponse, void, undefined> {
   checkGenerateRequest(request);
   const first = new CallRoute(deps.router, await deps.registry.resolve(request.targets), request);
-  const cameAtMs = deps.clock.monotonicMs();
+  const arrivedAtMs = deps.clock.monotonicMs();
   const watchdog = new Watchdog(context.signal);
   watchdog.expect('finish its answer', deps.config.totalTimeoutMs);
-  const call: RunningCall = { request, cameAtMs, watchdog, deps, attempts: 0 };
+  const call: RunningCall = { request, arrivedAtMs, watchdog, deps, attempts: 0 };
   first.first();
   let route = first;
   let failure: unknown;
@@ -61,7 +61,7 @@ export async function* generate(
         return;
       } catch (error) {
         run.fail(error);
-        // That a target cannot honour the request does not hide the failure of one that can.
+        // The error of a target that cannot honour the request does not hide the failure of one that can.
         if (failure === undefined || !hasReason(error, 'unsupported_field')) failure = error;
         // The client of a whole answer has received nothing yet.
         const isOver = (hasBegun && request.streaming) || watchdog.hasEnded;
@@ -78,9 +78,9 @@ export async function* generate(
   }
 }
 
-/** Waits, and tells the consumer that no upstream is at work until then. */
+/** Waits, and first reports to the consumer that no upstream is working. */
 async function* waitingFor(wait: Promise<void>): AsyncGenerator<GenerateResponse, void, undefined> {
-  // Its failure is raised below, if the consumer reads on.
+  // Its failure is raised below, if the consumer continues to read.
   wait.catch(() => undefined);
   yield { events: [], usageSoFar: undefined, waits: true };
   await wait;
@@ -90,7 +90,7 @@ async function* waitingFor(wait: Promise<void>): AsyncGenerator<GenerateResponse
 /** What all attempts of a call share. */
 interface RunningCall {
   readonly request: GenerateRequest;
-  readonly cameAtMs: number;
+  readonly arrivedAtMs: number;
   readonly watchdog: Watchdog;
   readonly deps: RpcDeps;
   /** Number of attempts so far. */
@@ -110,9 +110,9 @@ class AttemptRun implements Run {
     readonly route: CallRoute,
     private readonly call: RunningCall,
   ) {
-    const { request, cameAtMs, watchdog, deps } = call;
+    const { request, arrivedAtMs, watchdog, deps } = call;
     this.target = route.target;
-    this.note = new AttemptNote(this.target.target, cameAtMs, deps.clock);
+    this.note = new AttemptNote(this.target.target, arrivedAtMs, deps.clock);
     this.chosen = { choice: route.choice, credentialId: route.credential?.id };
     this.#own = request.hedgeAfterMs === undefined ? undefined : new Watchdog(watchdog.signal);
     call.attempts += 1;

@@ -105,7 +105,7 @@ describe('the health of targets', () => {
   it('follows the operator for a single credential, also for one that no call has used yet', async () => {
     stub.script('sick', { blocks: [{ type: 'text', text: 'Hello.' }] });
     await inference.service.putCredential({ upstreamId: 'cc', credentialId: 'second', secret: stubApiKey }, operator);
-    const decide = (credentialId: string, mode: OverrideMode, ejectForMs = 0) =>
+    const override = (credentialId: string, mode: OverrideMode, ejectForMs = 0) =>
       inference.service.overrideTarget({ ...sick, credentialId, mode, ejectForMs }, operator);
     const used = async (): Promise<string[]> => {
       const names = new Set<string>();
@@ -116,23 +116,23 @@ describe('the health of targets', () => {
       }
       return [...names].toSorted();
     };
-    await decide('second', OverrideMode.OVERRIDE_MODE_DRAIN);
+    await override('second', OverrideMode.OVERRIDE_MODE_DRAIN);
     expect(await used()).toEqual(['default']);
     expect((await health()).overrides).toMatchObject([{ credentialId: 'second', mode: OverrideMode.OVERRIDE_MODE_DRAIN }]);
-    await decide('default', OverrideMode.OVERRIDE_MODE_EJECT, 60_000);
+    await override('default', OverrideMode.OVERRIDE_MODE_EJECT, 60_000);
     // The drained one gets no calls, and the ejected one only if nothing else is left.
     expect(await used()).toEqual(['the other target']);
-    await decide('default', OverrideMode.OVERRIDE_MODE_DRAIN);
+    await override('default', OverrideMode.OVERRIDE_MODE_DRAIN);
     expect(await used()).toEqual(['the other target']);
-    await decide('default', OverrideMode.OVERRIDE_MODE_RETURN);
+    await override('default', OverrideMode.OVERRIDE_MODE_RETURN);
     expect(await used()).toEqual(['default']);
     // A new secret does not return it to service, and returning the target does.
     await inference.service.putCredential({ upstreamId: 'cc', credentialId: 'second', secret: stubApiKey }, operator);
     expect(await used()).toEqual(['default']);
-    await decide('', OverrideMode.OVERRIDE_MODE_RETURN);
+    await override('', OverrideMode.OVERRIDE_MODE_RETURN);
     expect(await used()).toEqual(['default', 'second']);
     expect((await health()).overrides.filter(({ mode }) => mode === OverrideMode.OVERRIDE_MODE_DRAIN)).toEqual([]);
-    await expect(decide('third', OverrideMode.OVERRIDE_MODE_DRAIN)).rejects.toMatchObject({ reason: 'not_found' });
+    await expect(override('third', OverrideMode.OVERRIDE_MODE_DRAIN)).rejects.toMatchObject({ reason: 'not_found' });
     await expect(
       inference.service.overrideTarget(
         { upstreamId: 'm', upstreamModel: 'text', credentialId: 'default', mode: OverrideMode.OVERRIDE_MODE_DRAIN, ejectForMs: 0 },
@@ -145,12 +145,12 @@ describe('the health of targets', () => {
     stub.script('sick', { blocks: [{ type: 'text', text: 'Hello.' }] });
     const second = { upstreamId: 'cc', credentialId: 'second' };
     await inference.service.putCredential({ ...second, secret: stubApiKey }, operator);
-    const decide = (mode: OverrideMode) => inference.service.overrideTarget({ ...sick, credentialId: 'default', mode }, operator);
-    await decide(OverrideMode.OVERRIDE_MODE_DRAIN);
+    const override = (mode: OverrideMode) => inference.service.overrideTarget({ ...sick, credentialId: 'default', mode }, operator);
+    await override(OverrideMode.OVERRIDE_MODE_DRAIN);
     await inference.service.deleteCredential(second, operator);
     expect(await call()).toEqual(['text']);
-    await expect(decide(OverrideMode.OVERRIDE_MODE_DRAIN)).rejects.toMatchObject({ details: { field: 'credential_id' } });
-    await decide(OverrideMode.OVERRIDE_MODE_RETURN);
+    await expect(override(OverrideMode.OVERRIDE_MODE_DRAIN)).rejects.toMatchObject({ details: { field: 'credential_id' } });
+    await override(OverrideMode.OVERRIDE_MODE_RETURN);
     expect(await call()).toEqual(['sick']);
   });
 

@@ -192,7 +192,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     });
   });
 
-  it('add a credential only if they have none of its name when the caller wants that, also when two replicas add one at once', async () => {
+  it('add a credential only if they have none of its name, when the caller requests that, even if two replicas add one at once', async () => {
     await put();
     const replicaDb = openDatabase(database.url);
     const replica = await start(replicaDb);
@@ -373,7 +373,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     expect((await service.listUpstreams({}, operator)).upstreams).toHaveLength(2);
   });
 
-  it('are created only if there is none with their id when the caller wants that, also when two replicas create one at once', async () => {
+  it('are created only if no other has their id, when the caller requests that, even if two replicas create one at once', async () => {
     const replicaDb = openDatabase(database.url);
     const replica = await start(replicaDb);
     const create = (from: InferenceService, secret: string, id = 'mine') =>

@@ -47,6 +47,6 @@ export async function startStubbed(changes: Partial<InferenceConfig> = {}, clock
 }
 
 /** Returns a request for a model of the stub. */
-export function ask(model: string, upstreamId = 'cc', rest: Parameters<typeof textRequest>[1] = {}): GenerateRequest {
+export function stubRequest(model: string, upstreamId = 'cc', rest: Parameters<typeof textRequest>[1] = {}): GenerateRequest {
   return textRequest('Say hello.', { targets: [{ upstreamId, upstreamModel: model }], ...rest });
 }

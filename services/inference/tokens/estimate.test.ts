@@ -73,7 +73,7 @@ describe('the estimate of a text prompt', () => {
     expect(await estimateInput({ prompt, responseFormat }, 'gpt-5')).toBeGreaterThan(plain + 8);
   });
 
-  it('is never above the bound that money is held by', async () => {
+  it('is never above the bound that the hold is based on', async () => {
     for (const text of ['\u0000\u0001'.repeat(300), '🧪'.repeat(300), '⟦⟧'.repeat(300)]) {
       for (const model of ['gpt-5', 'claude-opus-5-5']) {
         const prompt = Prompt.fromPartial({

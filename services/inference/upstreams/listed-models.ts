@@ -1,4 +1,4 @@
-// What servers say about their models in GET {base}/models. Pure.
+// Reads the models that servers list in GET {base}/models. Pure.
 import type { UpstreamModel } from '#proto/inference/v1/inference.js';
 import { isObject, type JsonObject } from './answers/stream-decoder.js';
 

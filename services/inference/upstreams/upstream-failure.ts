@@ -64,7 +64,7 @@ const filterText = /your input was flagged/i;
 
 const neutral: Partial<Record<Reason, string>> = {
   upstream_unavailable: 'The upstream is not available at the moment.',
-  upstream_rate_limited: 'The upstream limits the rate of calls; try again later.',
+  upstream_rate_limited: 'The upstream is rate-limiting calls; try again later.',
   upstream_overloaded: 'The upstream is overloaded; try again later.',
   upstream_failed: 'The upstream failed to answer.',
   upstream_timeout: 'The upstream did not answer in time.',
@@ -117,7 +117,7 @@ function refusalReason(refusal: Refusal): Reason {
   const isTooLong = labels.some((label) => contextLabels.test(label)) || (status !== 429 && isTooLongText(text));
   // Some servers report this with status 500.
   if (isTooLong) return 'context_length_exceeded';
-  // Groq answers so if a request alone has more tokens than our account may send in a minute.
+  // Groq responds like this if a single request has more tokens than our account may send in a minute.
   if (status === 413) return labels.includes('rate_limit_exceeded') ? 'upstream_rate_limited' : 'body_too_large';
   if (status === 400 || status === 422 || status === 429) {
     const isAccount = labels.some((label) => accountLabels.test(label)) || (accountText.test(text) && !shortWaitText.test(text));

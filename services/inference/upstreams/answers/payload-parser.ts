@@ -21,7 +21,7 @@ const repeatedCharsMax = 4096;
 /** In a stream that repeats nothing (each payload has its own id, for example), looking for repetitions ends after this many attempts. */
 const unusedRepetitionsMax = 4;
 
-/** The piece of text by which a payload differs from an earlier one. */
+/** The piece of text in which a payload differs from an earlier one. */
 export interface Repeated {
   /** The object that has it in a field. */
   readonly holder: JsonObject;

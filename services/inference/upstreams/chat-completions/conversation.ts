@@ -30,42 +30,42 @@ export function conversation(prompt: Prompt, translation: Translation): JsonObje
 /** Holds what comes between two assistant turns. Tool results come first, each as its own message, because nothing may separate them from their calls. */
 interface Between {
   readonly results: JsonObject[];
-  readonly said: Said[];
+  readonly inputs: InputMessage[];
 }
 
-interface Said {
+interface InputMessage {
   readonly role: 'user' | 'system';
   readonly parts: JsonObject[];
-  /** Whether it is the user's in form only. */
+  /** Whether it is an instruction in the form of user text. */
   isReminder: boolean;
 }
 
 function newBetween(): Between {
-  return { results: [], said: [] };
+  return { results: [], inputs: [] };
 }
 
-function inOrder({ results, said }: Between, translation: Translation): JsonObject[] {
-  return [...results, ...said.map(({ role, parts }) => ({ role, content: contentOf(parts, translation) }))];
+function inOrder({ results, inputs }: Between, translation: Translation): JsonObject[] {
+  return [...results, ...inputs.map(({ role, parts }) => ({ role, content: contentOf(parts, translation) }))];
 }
 
 /**
  * Adds an instruction. The templates of many models fail unless their only instructions are the first message (Qwen: "System message must be at the
- * beginning"), so for servers other than OpenAI's it becomes text of the user.
+ * beginning"), so for servers other than OpenAI's it becomes user text.
  */
-function addInstruction({ said }: Between, parts: JsonObject[], { isOpenAi }: Translation): void {
-  if (isOpenAi) said.push({ role: 'system', parts, isReminder: false });
+function addInstruction({ inputs }: Between, parts: JsonObject[], { isOpenAi }: Translation): void {
+  if (isOpenAi) inputs.push({ role: 'system', parts, isReminder: false });
   else
-    say(
-      said,
+    addUserText(
+      inputs,
       parts.map((part) => ({ ...part, text: reminder(String(part['text'])) })),
       true,
     );
 }
 
-/** Adds text of the user. A reminder shares a message with what is next to it, because some templates reject two in a row. */
-function say(said: Said[], parts: JsonObject[], isReminder: boolean): void {
-  const last = said.at(-1);
-  if (last === undefined || !(isReminder || last.isReminder)) return void said.push({ role: 'user', parts, isReminder });
+/** Adds user text. A reminder shares a message with what is next to it, because some templates reject two in a row. */
+function addUserText(inputs: InputMessage[], parts: JsonObject[], isReminder: boolean): void {
+  const last = inputs.at(-1);
+  if (last === undefined || !(isReminder || last.isReminder)) return void inputs.push({ role: 'user', parts, isReminder });
   for (const part of parts) last.parts.push(part);
   last.isReminder &&= isReminder;
 }
@@ -85,7 +85,7 @@ function systemMessages(prompt: Prompt, translation: Translation): JsonObject[] 
   return parts.length === 0 ? [] : [{ role: 'system', content: contentOf(parts, translation) }];
 }
 
-function addUser({ results, said }: Between, message: Message, field: string, translation: Translation): void {
+function addUser({ results, inputs }: Between, message: Message, field: string, translation: Translation): void {
   const shown: JsonObject[] = [];
   for (const { part, cacheTtl } of message.parts) {
     if (part?.$case !== 'toolResult') continue;
@@ -95,7 +95,7 @@ function addUser({ results, said }: Between, message: Message, field: string, tr
     for (const each of attached) shown.push(each);
   }
   const content = [...shown, ...contentParts(message.parts, field, translation)];
-  if (content.length > 0 || !message.parts.some(({ part }) => part?.$case === 'toolResult')) say(said, content, false);
+  if (content.length > 0 || !message.parts.some(({ part }) => part?.$case === 'toolResult')) addUserText(inputs, content, false);
 }
 
 /** Returns the text of a result, and the parts that a tool message cannot hold, which go into the user's next message. */

@@ -22,7 +22,7 @@ const usage = { prompt_tokens: 3, total_tokens: 3 };
 const tokens = { inputTokens: 3, cacheReadTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 };
 
 describe('a request for vectors', () => {
-  it('asks OpenAI for base64, and other servers for numbers, which all of them can send', () => {
+  it('requests base64 from OpenAI, and numbers from other servers, all of which can send them', () => {
     const encodingOf = (isOpenAi: boolean): unknown => JSON.parse(embeddingsBody(asking(['a']), 'm', { isOpenAi }).json);
     expect(encodingOf(true)).toEqual({ model: 'm', input: ['a'], encoding_format: 'base64' });
     expect(encodingOf(false)).toEqual({ model: 'm', input: ['a'], encoding_format: 'float' });

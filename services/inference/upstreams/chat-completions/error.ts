@@ -14,12 +14,12 @@ export function responseError(
   const parsed = parsedJson(body);
   // Google's servers put the error into a list.
   const [payload] = Array.isArray(parsed) ? (parsed as unknown[]) : [parsed];
-  return refusalError({ status, ...particulars(errorOf(payload)), retryAfterMs: retryAfter(headers, nowMs), model });
+  return refusalError({ status, ...detailsOf(errorOf(payload)), retryAfterMs: retryAfter(headers, nowMs), model });
 }
 
 /** Returns the error for an `error` frame in the middle of a stream, or for an error that came with status 200. */
 export function frameError(error: unknown, model: string): AppError {
-  const found = particulars(error);
+  const found = detailsOf(error);
   return refusalError({ status: frameStatus(error, found), ...found, model });
 }
 
@@ -40,7 +40,7 @@ export function errorOf(payload: unknown): unknown {
   return isBare && payload['choices'] === undefined ? payload : undefined;
 }
 
-function particulars(error: unknown): Pick<Refusal, 'labels' | 'text' | 'code' | 'param'> {
+function detailsOf(error: unknown): Pick<Refusal, 'labels' | 'text' | 'code' | 'param'> {
   if (!isObject(error)) return { labels: [], text: typeof error === 'string' ? error : '' };
   const inner = isObject(error['innererror']) ? error['innererror']['code'] : undefined;
   const labels = [error['type'], error['code'], inner].filter((label) => typeof label === 'string').map((label) => label.toLowerCase());

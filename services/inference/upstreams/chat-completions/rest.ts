@@ -36,7 +36,7 @@ const completionMeaning = new Set(['reasoning_tokens', '__proto__']);
 /** Collects the rest of one answer. It leaves out what the events carry, and null, which means the same as absent. */
 export class Rest {
   // The last value of each field that was passed on: texts and numbers unchanged, anything else as JSON.
-  readonly #told = new Map<string, unknown>();
+  readonly #passedOn = new Map<string, unknown>();
   readonly #end: { top: Fields; choice: Fields | undefined } = { top: {}, choice: undefined };
   #choice: Fields | undefined;
   #toolCalls: Fields[] | undefined;
@@ -67,7 +67,7 @@ export class Rest {
 
   /** Passes on the rest of a chunk whose events, if any, wait in the writer. */
   flush(chunk: JsonObject, writer: BlockWriter, { isFirst, hasEnded }: { readonly isFirst: boolean; readonly hasEnded: boolean }): void {
-    let top = this.#news(chunk);
+    let top = this.#changedFields(chunk);
     let choice = this.#takeChoice();
     const others = this.#others;
     if (top === undefined && choice === undefined && others === undefined) return;
@@ -116,17 +116,17 @@ export class Rest {
   }
 
   /** Returns the fields of the chunk itself that are new or differ from earlier chunks. */
-  #news(chunk: JsonObject): Fields | undefined {
-    let news: Fields | undefined;
+  #changedFields(chunk: JsonObject): Fields | undefined {
+    let changed: Fields | undefined;
     for (const name in chunk) {
       const value = chunk[name];
       if (chunkMeaning.has(name) || value === null) continue;
-      const told = typeof value === 'object' ? JSON.stringify(value) : value;
-      if (this.#told.get(name) === told || accountName.test(name)) continue;
-      this.#told.set(name, told);
-      (news ??= {})[name] = value;
+      const passedOn = typeof value === 'object' ? JSON.stringify(value) : value;
+      if (this.#passedOn.get(name) === passedOn || accountName.test(name)) continue;
+      this.#passedOn.set(name, passedOn);
+      (changed ??= {})[name] = value;
     }
-    return news;
+    return changed;
   }
 }
 
@@ -173,10 +173,10 @@ function detailsLeft(details: unknown, meaning: ReadonlySet<string>): Fields | u
 
 /** Returns what the model wrote in a choice, so that it can be counted if the upstream reports no usage. */
 function modelText(choice: JsonObject): string {
-  const said = choice['delta'] ?? choice['message'];
-  if (!isObject(said)) return '';
-  const texts = [said['content'], said['reasoning_content'] ?? said['reasoning'], said['refusal']];
-  const calls = Array.isArray(said['tool_calls']) ? said['tool_calls'] : [];
+  const message = choice['delta'] ?? choice['message'];
+  if (!isObject(message)) return '';
+  const texts = [message['content'], message['reasoning_content'] ?? message['reasoning'], message['refusal']];
+  const calls = Array.isArray(message['tool_calls']) ? message['tool_calls'] : [];
   for (const call of calls) {
     const fn: unknown = isObject(call) ? (call['function'] ?? call['custom']) : undefined;
     if (isObject(fn)) texts.push(fn['name'], fn['arguments'] ?? fn['input']);

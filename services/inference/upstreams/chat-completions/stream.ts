@@ -157,8 +157,8 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     if (failure !== undefined) throw frameError(failure, this.options.target.upstreamModel);
     this.#finishReason = label;
     // vLLM and SGLang report which stop sequence was matched.
-    const met = textOrEmpty(choice['stop_reason']) || textOrEmpty(choice['matched_stop']);
-    if (met !== '' && this.options.stopSequences.includes(met)) this.#stopSequence = met;
+    const matched = textOrEmpty(choice['stop_reason']) || textOrEmpty(choice['matched_stop']);
+    if (matched !== '' && this.options.stopSequences.includes(matched)) this.#stopSequence = matched;
     // Moonshot reports its usage here.
     if (isObject(choice['usage']) && this.#takeUsage(choice['usage'])) this.#hasFinalUsage = this.#haveEnded;
   }
@@ -196,7 +196,7 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     if (toolCalls === undefined || toolCalls === null) return;
     if (!Array.isArray(toolCalls)) throw malformed('tool calls that are not a list');
     for (const entry of toolCalls) this.#toolCalls.push(entry);
-    if (this.#held.length > 0 && !this.#toolCalls.isAmidst) this.#release();
+    if (this.#held.length > 0 && !this.#toolCalls.hasOpenArguments) this.#release();
   }
 
   /** Mistral's reasoning models send lists of parts. */
@@ -213,7 +213,7 @@ export class ChatCompletionsDecoder implements StreamDecoder {
   #text(kind: TextKind, text: string): void {
     if (text === '') return;
     if (this.#writer.openKind !== kind) {
-      if (this.#toolCalls.isAmidst) return void this.#held.push([kind, text]);
+      if (this.#toolCalls.hasOpenArguments) return void this.#held.push([kind, text]);
       this.#toolCalls.finish();
       this.#writer.open(kind === 'reasoning' ? { $case: kind, value: { redactedData: '' } } : { $case: kind, value: {} });
     }

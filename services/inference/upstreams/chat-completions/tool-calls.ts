@@ -73,7 +73,7 @@ export class ToolCalls {
   }
 
   /** Reports whether arguments have begun and are not complete, so that ending their block would lose what follows. */
-  get isAmidst(): boolean {
+  get hasOpenArguments(): boolean {
     return this.#calls.some((call) => call.state !== 'closed' && call.hasArguments && !call.isCustom && !call.boundary.isComplete);
   }
 
@@ -88,7 +88,7 @@ export class ToolCalls {
 
   #find(fragment: Fragment): Call {
     const call = this.#candidate(fragment);
-    return call === undefined || beginsAnew(call, fragment) ? this.#add(fragment.index) : call;
+    return call === undefined || isNewCall(call, fragment) ? this.#add(fragment.index) : call;
   }
 
   /** Returns the call that the id or the index refers to; without either, the last one. */
@@ -183,7 +183,7 @@ export class ToolCalls {
 }
 
 /** Reports whether a fragment for a call that is complete begins another one: nothing can follow complete arguments. */
-function beginsAnew(call: Call, { index, id, name, fragment }: Fragment): boolean {
+function isNewCall(call: Call, { index, id, name, fragment }: Fragment): boolean {
   if (name === '' || call.name === '' || !call.boundary.isComplete) return false;
   return (index === undefined && id === '') || name !== call.name || fragment.trim() !== '';
 }

@@ -13,7 +13,7 @@ import type { KnownUpstream, RemoteUpstream } from '../managed.js';
 import type { Upstream } from '../upstream.js';
 import { callOver, Watchdog } from '../watchdog.js';
 import { connectTcp, lookUp, secure } from './dial.js';
-import { authenticate, clientOver, type ListAnswer, type ListQuestion, readModels, testBodyBytesMax } from './model-list.js';
+import { authenticate, clientOver, type ListResponse, type ListRequest, readModels, testBodyBytesMax } from './model-list.js';
 import { probeSteps } from './probes.js';
 import { operatorText } from './operator-text.js';
 import { type Found, StepLog, stepNames, TestOver, withEach } from './step-log.js';
@@ -51,8 +51,8 @@ export async function testConnection(
   const secrets = (remote?.settings.credentials ?? []).map(({ secret }) => secret);
   const log = new StepLog(deps.clock, signal, (text) => operatorText(text, secrets));
   try {
-    if (remote === undefined) await tryBuiltIn(log);
-    else await tryRemote(remote, upstreamModel, { log, signal, deps });
+    if (remote === undefined) await testBuiltIn(log);
+    else await testRemote(remote, upstreamModel, { log, signal, deps });
     if (request !== undefined)
       await log.run('call', () => callOnce(known, (upstream) => trialCalls(upstream, request, deps.clock, signal), deps, embeds));
     for (const { step, run } of capabilities) {
@@ -76,22 +76,22 @@ function unlessOver(error: unknown): void {
   if (!(error instanceof TestOver)) throw error;
 }
 
-async function tryBuiltIn(log: StepLog): Promise<void> {
+async function testBuiltIn(log: StepLog): Promise<void> {
   await log.run('address', () => ({ what: finding('built_in', {}), value: undefined }));
   for (const name of ['dns', 'connect', 'tls', 'authentication', 'models'] as const)
     await log.run(name, () => ({ what: finding('built_in', {}), isSkipped: true, value: undefined }));
 }
 
-interface Circumstances {
+interface TestContext {
   readonly log: StepLog;
   readonly signal: AbortSignal;
   readonly deps: TestDeps;
 }
 
-async function tryRemote(
+async function testRemote(
   { format, settings }: RemoteUpstream,
   wanted: string | undefined,
-  { log, signal, deps }: Circumstances,
+  { log, signal, deps }: TestContext,
 ): Promise<void> {
   const { config, clock } = deps;
   const { allowPrivateNetwork } = settings;
@@ -106,13 +106,13 @@ async function tryRemote(
     const socket = await log.run('tls', () => secure(url, plain, connect, clock.nowMs(), signal));
     const client = clientOver(socket, url, config);
     try {
-      const question: ListQuestion = { settings, wire: wireOf(format, settings), config, signal };
+      const request: ListRequest = { settings, wire: wireOf(format, settings), config, signal };
       const open = async (): Promise<Client> => {
         const another = (await connectTcp(url, connect, signal)).value;
         return clientOver((await secure(url, another, connect, clock.nowMs(), signal)).value, url, config);
       };
-      const answer = await log.run('authentication', () => authenticateAll(client, open, question, clock));
-      await log.run('models', () => readModels(answer, question, clock.nowMs(), wanted));
+      const answer = await log.run('authentication', () => authenticateAll(client, open, request, clock));
+      await log.run('models', () => readModels(answer, request, clock.nowMs(), wanted));
     } finally {
       await client.destroy();
     }
@@ -122,13 +122,13 @@ async function tryRemote(
 }
 
 /** Tries every credential: the first over `client`, the others over connections of their own, because a server may close one after each answer. */
-function authenticateAll(client: Client, open: () => Promise<Client>, question: ListQuestion, clock: Clock): Promise<Found<ListAnswer>> {
-  const { credentials } = question.settings;
-  return withEach(credentials, question.signal, async (credential) => {
-    if (credential === credentials[0]) return authenticate(client, question, credential?.secret, clock.nowMs());
+function authenticateAll(client: Client, open: () => Promise<Client>, request: ListRequest, clock: Clock): Promise<Found<ListResponse>> {
+  const { credentials } = request.settings;
+  return withEach(credentials, request.signal, async (credential) => {
+    if (credential === credentials[0]) return authenticate(client, request, credential?.secret, clock.nowMs());
     const another = await open();
     try {
-      const found = await authenticate(another, question, credential?.secret, clock.nowMs());
+      const found = await authenticate(another, request, credential?.secret, clock.nowMs());
       await found.value.body.dump();
       return found;
     } finally {

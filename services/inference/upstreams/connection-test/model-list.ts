@@ -14,16 +14,16 @@ import { type Found, StepFault } from './step-log.js';
 /** Maximum bytes of a body that a test reads. */
 export const testBodyBytesMax = 65_536;
 
-/** Holds what a request for the list needs. */
-export interface ListQuestion {
+/** The dependencies of a request for the list. */
+export interface ListRequest {
   readonly settings: HttpUpstreamSettings;
   readonly wire: Wire;
   readonly config: Pick<InferenceConfig, 'headerBytesMax'>;
   readonly signal: AbortSignal;
 }
 
-/** Holds the head of a response, and its body. */
-export interface ListAnswer {
+/** The head of a response, and its body. */
+export interface ListResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Dispatcher.ResponseData['body'];
@@ -49,10 +49,10 @@ export function clientOver(socket: Socket, url: URL, { headerBytesMax }: Pick<In
 /** Sends the request with a secret and evaluates the status. Raises StepFault if access is refused. */
 export async function authenticate(
   client: Client,
-  { settings, wire, signal }: ListQuestion,
+  { settings, wire, signal }: ListRequest,
   secret: string | undefined,
   nowMs: number,
-): Promise<Found<ListAnswer>> {
+): Promise<Found<ListResponse>> {
   const { pathname } = new URL(settings.baseUrl);
   const response = await client.request({
     method: 'GET',
@@ -66,7 +66,7 @@ export async function authenticate(
     signal,
   });
   response.body.on('error', () => {});
-  const answer: ListAnswer = { status: response.statusCode, headers: response.headers as Headers, body: response.body };
+  const answer: ListResponse = { status: response.statusCode, headers: response.headers as Headers, body: response.body };
   const { status, headers } = answer;
   if (status >= 300 && status < 400) {
     throw new StepFault(finding('redirect', { status, location: String(headers['location'] ?? 'nowhere') }));
@@ -82,8 +82,8 @@ export async function authenticate(
 
 /** Reads the list. A server without a list passes; raises StepFault if it answers with something else. */
 export async function readModels(
-  answer: ListAnswer,
-  { wire }: ListQuestion,
+  answer: ListResponse,
+  { wire }: ListRequest,
   nowMs: number,
   wanted: string | undefined,
 ): Promise<Found<void>> {
@@ -123,10 +123,10 @@ function listWords(list: unknown, wanted: string | undefined): string {
 }
 
 /** Returns the vendor's text of a refusal, as real calls read it. */
-async function refusalWords(answer: ListAnswer, wire: Wire, nowMs: number): Promise<string> {
+async function refusalWords(answer: ListResponse, wire: Wire, nowMs: number): Promise<string> {
   return faultWords(wire.responseError(answer.status, answer.headers, await textOf(answer), nowMs, ''));
 }
 
-function textOf({ headers, body }: ListAnswer): Promise<string> {
+function textOf({ headers, body }: ListResponse): Promise<string> {
   return readText(decodedBody(body, headers['content-encoding']), testBodyBytesMax);
 }

@@ -39,8 +39,8 @@ export function faultWords(error: unknown): string {
   // When several addresses of a name were tried, the first failure is reported for all of them.
   if (errors.length > 0) return faultWords(errors[0]);
   if (cause instanceof VendorRefusal) return cause.message;
-  const told = code === '' || message.includes(code) ? message : `${message} (${code})`;
-  return cause === undefined ? told : `${told}: ${faultWords(cause)}`;
+  const text = code === '' || message.includes(code) ? message : `${message} (${code})`;
+  return cause === undefined ? text : `${text}: ${faultWords(cause)}`;
 }
 
 /** Returns the parts of an error of any origin; empty where it has none. */

@@ -12,7 +12,7 @@ import { type Found, StepFault, type StepName } from './step-log.js';
 const redPng =
   'iVBORw0KGgoAAAANSUhEUgAAACAAAAAgCAIAAAD8GO2jAAAAJ0lEQVR42u3NsQkAAAjAsP7/tF7hIASyp6lTCQQCgUAgEAgEgi/BAjLD/C5w/SM9AAAAAElFTkSuQmCC';
 
-/** What a model answered. */
+/** The answer of a model. */
 interface Answer {
   readonly text: string;
   readonly calls: readonly { readonly name: string; readonly argumentsJson: string }[];
@@ -63,7 +63,7 @@ const probes: Partial<Record<CapabilityProbe, Probe>> = {
   [CapabilityProbe.CAPABILITY_PROBE_STRUCTURED_OUTPUT]: {
     step: 'structured_output',
     fields: {
-      prompt: asking('It has 21 degrees in Paris. Return the city and the degrees.'),
+      prompt: asking('It is 21 degrees in Paris. Return the city and the degrees.'),
       responseFormat: {
         format: {
           $case: 'jsonSchema',

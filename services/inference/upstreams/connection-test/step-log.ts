@@ -23,7 +23,7 @@ export const stepNames = [
 /** The name of a step. */
 export type StepName = (typeof stepNames)[number];
 
-/** What a step found. */
+/** The result of a step. */
 export interface Found<T> {
   readonly what: string;
   /** The step does not apply, or its result is inconclusive. */

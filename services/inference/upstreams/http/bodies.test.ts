@@ -85,10 +85,11 @@ describe('what an upstream may send in place of a stream', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  const ask = (upstreamModel: string) => collect(inference.service, textRequest('Hi', { targets: [{ upstreamId: 'cc', upstreamModel }] }));
+  const stubRequest = (upstreamModel: string) =>
+    collect(inference.service, textRequest('Hi', { targets: [{ upstreamId: 'cc', upstreamModel }] }));
 
   it.each(['gzip', 'gzip-flushed', 'whole', 'whole-gzip', 'untyped'])('%s is an answer', async (model) => {
-    const messages = await ask(model);
+    const messages = await stubRequest(model);
     expect(summary(eventsOf(messages)).slice(0, -1)).toEqual(['started', '0:text', 'Grüße', '0.']);
     expect(finishedOf(messages)).toMatchObject({ usage: { inputTokens: 3, outputTokens: 2 }, usageReported: true });
   });
@@ -99,7 +100,7 @@ describe('what an upstream may send in place of a stream', () => {
   });
 
   it('a compressed stream is passed on as it arrives', async () => {
-    expect((await ask('gzip-flushed')).length).toBeGreaterThan(1);
+    expect((await stubRequest('gzip-flushed')).length).toBeGreaterThan(1);
   });
 
   it.each([
@@ -113,6 +114,6 @@ describe('what an upstream may send in place of a stream', () => {
     ['page-200', 'upstream_failed'],
     ['bomb', 'upstream_failed'],
   ])('%s is a failure: %s', async (model, reason) => {
-    await expect(ask(model)).rejects.toMatchObject({ reason });
+    await expect(stubRequest(model)).rejects.toMatchObject({ reason });
   });
 });

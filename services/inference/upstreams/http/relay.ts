@@ -53,7 +53,7 @@ export async function* relay(options: RelayOptions): AsyncGenerator<GenerateResp
       }
       if (failure !== undefined) throw failure.error;
       // Bytes without events (pings, comments) are a sign of life, but not an answer.
-      if (hasBegun && decoder.outcome === undefined) watchdog.expect('go on with its answer', limits.idleTimeoutMs);
+      if (hasBegun && decoder.outcome === undefined) watchdog.expect('continue its answer', limits.idleTimeoutMs);
     }
   } catch (error) {
     const isWanted = !hasReason(watchdog.reason, 'cancelled');

@@ -21,7 +21,7 @@ export interface Conversation {
 const opening = { type: 'text', text: '(The conversation begins.)' };
 
 /**
- * Converts a prompt. A later instruction becomes its own turn if the model accepts such turns, otherwise text of the user. Raises invalid_request if
+ * Converts a prompt. A later instruction becomes its own turn if the model accepts such turns, otherwise user text. Raises invalid_request if
  * there is nothing left to answer.
  */
 export function toConversation(prompt: Prompt, { takesSystemTurns }: Pick<ModelTraits, 'takesSystemTurns'>): Conversation {
@@ -46,20 +46,20 @@ export function isTurnWithoutThoughts({ turns }: Conversation): boolean {
 }
 
 /**
- * Joins what comes between two answers into one user turn, since all results of parallel tool calls belong in one message, before
+ * Joins everything between two answers into one user turn, since all results of parallel tool calls belong in one message, before
  * its text. An instruction may come only after that (the vendor: it "must precede an 'assistant' message or end the array", and user,
  * system, user is rejected), and before it only at the top, in `system`.
  */
 function toTurns(messages: readonly Message[], system: Block[], takesSystemTurns: boolean): Turn[] {
   const turns: Turn[] = [];
-  let said: Block[] = [];
+  let userBlocks: Block[] = [];
   let instructions: Block[] = [];
   const endRun = (): void => {
     // An instruction without user text before it cannot be its own turn.
-    const content = said.length > 0 ? inOrder(said, isResult) : instructions.map(asReminder);
+    const content = userBlocks.length > 0 ? inOrder(userBlocks, isResult) : instructions.map(asReminder);
     if (content.length > 0) turns.push({ role: 'user', content });
-    if (said.length > 0 && instructions.length > 0) turns.push({ role: 'system', content: instructions });
-    [said, instructions] = [[], []];
+    if (userBlocks.length > 0 && instructions.length > 0) turns.push({ role: 'system', content: instructions });
+    [userBlocks, instructions] = [[], []];
   };
   for (const { role, parts } of messages) {
     const blocks = inOrder(parts.flatMap(toBlocks), isThought);
@@ -69,10 +69,10 @@ function toTurns(messages: readonly Message[], system: Block[], takesSystemTurns
       const last = turns.at(-1);
       if (last?.role === 'assistant') append(last.content, blocks);
       else turns.push({ role: 'assistant', content: blocks });
-    } else if (role !== Role.ROLE_SYSTEM) append(said, blocks);
-    else if (turns.length === 0 && said.length === 0) append(system, blocks);
+    } else if (role !== Role.ROLE_SYSTEM) append(userBlocks, blocks);
+    else if (turns.length === 0 && userBlocks.length === 0) append(system, blocks);
     else if (takesSystemTurns) append(instructions, blocks);
-    else append(said, blocks.map(asReminder));
+    else append(userBlocks, blocks.map(asReminder));
   }
   endRun();
   return turns;

@@ -13,7 +13,7 @@ export function responseError(
 ): AppError {
   const parsed = parsedJson(body);
   const error = isObject(parsed) ? parsed['error'] : undefined;
-  return refusalError({ status, ...particulars(error), retryAfterMs: retryAfter(headers, nowMs), model });
+  return refusalError({ status, ...detailsOf(error), retryAfterMs: retryAfter(headers, nowMs), model });
 }
 
 const statusByType: Readonly<Record<string, number>> = {
@@ -33,13 +33,13 @@ const statusByType: Readonly<Record<string, number>> = {
 export function eventError(error: unknown, model: string): AppError {
   const type = isObject(error) && typeof error['type'] === 'string' ? error['type'] : '';
   const status = Object.hasOwn(statusByType, type) ? statusByType[type]! : 500;
-  return refusalError({ status, ...particulars(error), model });
+  return refusalError({ status, ...detailsOf(error), model });
 }
 
 // The format has no code for content that a filter withheld; callers of OpenAI's formats know this one.
 const filterText = /blocked by content filter/i;
 
-function particulars(error: unknown): Pick<Refusal, 'labels' | 'text' | 'code'> {
+function detailsOf(error: unknown): Pick<Refusal, 'labels' | 'text' | 'code'> {
   if (!isObject(error)) return { labels: [], text: typeof error === 'string' ? error : '' };
   const details = isObject(error['details']) ? error['details'] : {};
   const labels = [error['type'], details['error_code']].filter((label) => typeof label === 'string').map((label) => label.toLowerCase());

@@ -36,7 +36,7 @@ describe('reasoning', () => {
     ['claude-sonnet-5-5', { disabled: true, effort: 'high' }, { thinking: { type: 'disabled' } }],
     ['claude-opus-4-20250514', { effort: 'low' }, { thinking: { type: 'enabled', budget_tokens: 1024 } }],
     ['deepseek-reasoner', { effort: 'max' }, { output_config: { effort: 'max' } }],
-  ])('of %s, asked for as %j', (model, reasoning, expected) => {
+  ])('of %s, requested as %j', (model, reasoning, expected) => {
     expect(plan(model, reasoning)).toEqual({ ...nothing, ...expected });
   });
 
@@ -100,7 +100,7 @@ describe('sampling', () => {
     ['claude-opus-5-5', { temperature: 1, topP: 1 }, {}],
     ['claude-sonnet-4-5', { temperature: 0.2, topK: 5 }, { dropped: ['temperature', 'top_k'] }, { reasoning: { effort: 'high' } }],
     ['m', { seed: 7n, frequencyPenalty: 0, presencePenalty: 1 }, { dropped: ['seed', 'presence_penalty'] }],
-  ])('of %s, asked for as %j', (model, sampling, expected, rest = {}) => {
+  ])('of %s, requested as %j', (model, sampling, expected, rest = {}) => {
     expect(sampled(model, sampling, rest)).toEqual({ ...none, ...expected });
   });
 });

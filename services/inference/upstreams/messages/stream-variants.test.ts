@@ -20,7 +20,7 @@ const outcome = (stop_reason: string | null, usage?: unknown) => ({
   usage,
 });
 const stop = { type: 'message_stop' };
-const said = (index: number | undefined, text: string) => [
+const textBlock = (index: number | undefined, text: string) => [
   open(index, { type: 'text', text: '' }),
   delta(index, { type: 'text_delta', text }),
   close(index),
@@ -28,20 +28,20 @@ const said = (index: number | undefined, text: string) => [
 
 describe('a messages stream that differs from the vendor’s', () => {
   it.each<[string, unknown[], string[]]>([
-    ['two message_start', [start(), start(), ...said(0, 'Hi'), outcome('end_turn'), stop], ['started', '0:text', 'Hi', '0.']],
+    ['two message_start', [start(), start(), ...textBlock(0, 'Hi'), outcome('end_turn'), stop], ['started', '0:text', 'Hi', '0.']],
     [
       'gaps between indexes',
-      [start(), ...said(0, 'a'), ...said(2, 'b'), outcome('end_turn'), stop],
+      [start(), ...textBlock(0, 'a'), ...textBlock(2, 'b'), outcome('end_turn'), stop],
       ['started', '0:text', 'a', '0.', '1:text', 'b', '1.'],
     ],
     [
       'no indexes at all',
-      [start(), ...said(undefined, 'a'), ...said(undefined, 'b'), outcome('end_turn'), stop],
+      [start(), ...textBlock(undefined, 'a'), ...textBlock(undefined, 'b'), outcome('end_turn'), stop],
       ['started', '0:text', 'a', '0.', '1:text', 'b', '1.'],
     ],
     [
       'the same index twice',
-      [start(), ...said(0, 'a'), ...said(0, 'b'), outcome('end_turn'), stop],
+      [start(), ...textBlock(0, 'a'), ...textBlock(0, 'b'), outcome('end_turn'), stop],
       ['started', '0:text', 'a', '0.', '1:text', 'b', '1.'],
     ],
     [
@@ -95,10 +95,10 @@ describe('a messages stream that differs from the vendor’s', () => {
       ],
       ['started', '0:toolCall(a,f)', '{"x":', '0.'],
     ],
-    ['a stop of nothing', [start(), ...said(0, 'Hi'), close(0), outcome('end_turn'), stop], ['started', '0:text', 'Hi', '0.']],
+    ['a stop without a block', [start(), ...textBlock(0, 'Hi'), close(0), outcome('end_turn'), stop], ['started', '0:text', 'Hi', '0.']],
     [
       'a stop reason only in a second message_delta',
-      [start(), ...said(0, 'Hi'), outcome(null, { output_tokens: 1 }), outcome('end_turn'), stop],
+      [start(), ...textBlock(0, 'Hi'), outcome(null, { output_tokens: 1 }), outcome('end_turn'), stop],
       ['started', '0:text', 'Hi', '0.'],
     ],
     [
@@ -127,7 +127,7 @@ describe('a messages stream that differs from the vendor’s', () => {
     ['before message_stop', [outcome('end_turn', { output_tokens: 5 })], {}, StopReason.STOP_REASON_END, [stop]],
   ])('may end with the whole message %s, which is not repeated', (_where, before, fields, stopReason, after: unknown[] = []) => {
     const whole = { type: 'message', role: 'assistant', content: [{ type: 'text', text: 'Hi' }], ...fields };
-    const { words, decoder } = decode([start(), ...said(0, 'Hi'), ...before, whole, ...after]);
+    const { words, decoder } = decode([start(), ...textBlock(0, 'Hi'), ...before, whole, ...after]);
     expect(words).toEqual(['started', '0:text', 'Hi', '0.']);
     expect(decoder.outcome?.stopReason).toBe(stopReason);
     expect(decoder.report.output).toMatchObject({ outputTokens: 5 });
@@ -168,7 +168,7 @@ describe('usage of a messages stream that differs from the vendor’s', () => {
   it('is not erased by a message_delta full of zeros', () => {
     const real = { input_tokens: 9, cache_read_input_tokens: 4, cache_creation_input_tokens: 2, output_tokens: 1 };
     const zeros = { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0, output_tokens: 0 };
-    const { decoder } = decode([start(real), ...said(0, 'Hi'), outcome(null, { output_tokens: 7 }), outcome('end_turn', zeros), stop]);
+    const { decoder } = decode([start(real), ...textBlock(0, 'Hi'), outcome(null, { output_tokens: 7 }), outcome('end_turn', zeros), stop]);
     expect(decoder.report).toEqual({
       input: { inputTokens: 9, cacheReadTokens: 4, cacheWrite5mTokens: 2, cacheWrite1hTokens: 0 },
       output: { outputTokens: 7, reasoningTokens: 0 },
@@ -185,7 +185,7 @@ describe('usage of a messages stream that differs from the vendor’s', () => {
     };
     const { decoder } = decode([
       start({ input_tokens: 5, cache_read_input_tokens: 4, output_tokens: 1 }),
-      ...said(0, 'Hi'),
+      ...textBlock(0, 'Hi'),
       outcome('end_turn', later),
       stop,
     ]);

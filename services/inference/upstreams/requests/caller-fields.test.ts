@@ -71,7 +71,7 @@ describe('tools that a vendor runs', () => {
     expect(wires.anthropic.count!.body(textRequest('Hi', { native }), 'm')).toContain('web_search_20250305');
   });
 
-  it('leave no trace in the output: what the total has beyond the output may be what they found', () => {
+  it('are not counted as output: the part of the total beyond the output may be their results', () => {
     const wire = chatCompletionsWire('u', 'https://u.example/v1', ['tools.google_search']);
     const vendorTools = [{ field: 'tools[0].type', type: 'google_search' }];
     const answer = { target: { upstreamId: 'u', upstreamModel: 'm' }, requestId: '', droppedFields: [], isNative: true };
@@ -84,7 +84,7 @@ describe('tools that a vendor runs', () => {
     expect(outputOf(vendorTools)).toEqual({ outputTokens: 1, reasoningTokens: 0 });
   });
 
-  it('are a matter of their own format: another one is sent no such tool', () => {
+  it('are only sent in their own format', () => {
     const native = { format: chat, fieldsJson: '{}', vendorTools: [{ field: 'tools[0].type', type: 'web_search' }] };
     expect(() => wires.anthropic.generateBody(textRequest('Hi', { native }), 'm', true)).not.toThrow();
   });

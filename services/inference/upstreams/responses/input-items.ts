@@ -71,28 +71,28 @@ function outputOf(
   translation: Translation,
 ): string | JsonObject[] {
   // The format has no flag for a failed tool.
-  const said = `${isError ? 'Error: ' : ''}${text}`;
+  const output = `${isError ? 'Error: ' : ''}${text}`;
   const mark = (of: string): JsonObject => marked(textContent(of), cacheTtl, translation);
-  const parts = [...(said === '' ? [] : [inputPart(mark(said))]), ...inputParts(content, field, translation)];
+  const parts = [...(output === '' ? [] : [inputPart(mark(output))]), ...inputParts(content, field, translation)];
   const isPlain = parts.every(({ type, prompt_cache_breakpoint: breakpoint }) => type === 'input_text' && breakpoint === undefined);
   return isPlain ? parts.map((part) => part['text']).join('\n') : parts;
 }
 
 function assistantItems(message: Message, field: string, translation: Translation): JsonObject[] {
   const items: JsonObject[] = [];
-  let said = '';
+  let answer = '';
   const endText = (): void => {
-    if (said !== '') items.push(messageItem('assistant', [{ type: 'output_text', text: said }]));
-    said = '';
+    if (answer !== '') items.push(messageItem('assistant', [{ type: 'output_text', text: answer }]));
+    answer = '';
   };
   for (const { part, cacheTtl } of message.parts) {
     // A mark cannot be expressed here: the parts of an answer have none.
     if (cacheTtl !== undefined) translation.dropped.add('cache_control');
-    if (part?.$case === 'text') said += part.value.text;
+    if (part?.$case === 'text') answer += part.value.text;
     else if (part?.$case === 'document') {
       const text = documentText(part.value);
       if (text === undefined) translation.dropped.add(`${field}.content (document)`);
-      said += text ?? '';
+      answer += text ?? '';
     } else if (part?.$case === 'toolCall') {
       endText();
       items.push(callItem(part.value, translation));

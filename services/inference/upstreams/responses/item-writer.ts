@@ -89,7 +89,7 @@ export class ItemWriter {
       if (isDelta) this.#writeText(item, piece, index, optionalTextField(event, 'delta'), event);
       else this.#complete(item, piece, index, event[piece.kind === 'refusal' ? 'refusal' : 'text']);
     } else if (callField !== undefined) {
-      if (!isCall(item)) throw malformed('the arguments of a call that is none');
+      if (!isCall(item)) throw malformed('arguments for an item that is not a call');
       // A call whose name is still unknown waits for its end, which has everything.
       if (this.writer.openKind === undefined) return;
       if (isDelta) this.#writeArguments(item, optionalTextField(event, 'delta'), event);

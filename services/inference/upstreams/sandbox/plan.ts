@@ -141,6 +141,6 @@ function limit(answer: readonly Draft[], request: GenerateRequest): Pick<Plan, '
 }
 
 function firstStop(text: string, sequences: readonly string[]): { at: number; sequence: string } | undefined {
-  const met = sequences.map((sequence) => ({ at: text.indexOf(sequence), sequence })).filter(({ at }) => at >= 0);
-  return met.sort((one, other) => one.at - other.at)[0];
+  const matches = sequences.map((sequence) => ({ at: text.indexOf(sequence), sequence })).filter(({ at }) => at >= 0);
+  return matches.sort((one, other) => one.at - other.at)[0];
 }

@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 afterAll(() => inference.stop());
 
-const ask = (model: string, text: string, rest: Parameters<typeof textRequest>[1] = {}) =>
+const stubRequest = (model: string, text: string, rest: Parameters<typeof textRequest>[1] = {}) =>
   textRequest(text, { targets: [{ upstreamId: 'sandbox', upstreamModel: model }], ...rest });
 const answer = (request: GenerateRequest) => collect(inference.service, request);
 const wordsOf = async (request: GenerateRequest) => summary(eventsOf(await answer(request)));
@@ -48,12 +48,15 @@ describe('sandbox tokens', () => {
     );
   });
 
-  it('of a prompt stay below the bound that money is held by', async () => {
+  it('of a prompt stay below the bound that the hold is based on', async () => {
     expect(sandboxOverhead.message).toBeLessThanOrEqual(overheadTokensMax.message);
     const texts = fc.array(fc.string({ unit: 'binary', maxLength: 40 }), { maxLength: 4 });
     await fc.assert(
-      fc.asyncProperty(texts, texts, texts, async (system, said, toolNames) => {
-        const messages = said.map((text) => ({ role: Role.ROLE_USER, parts: [{ part: { $case: 'text' as const, value: { text } } }] }));
+      fc.asyncProperty(texts, texts, texts, async (system, userTexts, toolNames) => {
+        const messages = userTexts.map((text) => ({
+          role: Role.ROLE_USER,
+          parts: [{ part: { $case: 'text' as const, value: { text } } }],
+        }));
         const prompt = Prompt.fromPartial({
           system,
           messages,
@@ -67,13 +70,15 @@ describe('sandbox tokens', () => {
 
 describe('echo', () => {
   it('answers with the text of the last user message, one token per event', async () => {
-    const messages = await answer(ask('echo', 'Tell me, please.'));
+    const messages = await answer(stubRequest('echo', 'Tell me, please.'));
     expect(summary(eventsOf(messages))).toEqual(['started', '0:text', 'Tell me, please.', '0.', `finished ${StopReason.STOP_REASON_END}`]);
     expect(eventsOf(messages).filter(({ $case }) => $case === 'blockDelta')).toHaveLength(5);
   });
 
   it('is billed exactly: what CountTokens returns, and one token per event', async () => {
-    const request = ask('echo', 'Tell me, please.', { prompt: { ...ask('echo', 'Tell me, please.').prompt, system: ['Be brief.'] } });
+    const request = stubRequest('echo', 'Tell me, please.', {
+      prompt: { ...stubRequest('echo', 'Tell me, please.').prompt, system: ['Be brief.'] },
+    });
     const { inputTokens, estimated } = await inference.service.countTokens(
       {
         targets: request.targets,
@@ -90,43 +95,46 @@ describe('echo', () => {
   });
 
   it('ends at the cap and before a stop sequence, and bills what it sent', async () => {
-    const capped = await answer(ask('echo', 'one two three four', { maxOutputTokens: 2 }));
+    const capped = await answer(stubRequest('echo', 'one two three four', { maxOutputTokens: 2 }));
     expect(summary(eventsOf(capped)).slice(2)).toEqual(['one two', '0.', `finished ${StopReason.STOP_REASON_MAX_TOKENS}`]);
-    const stopped = await answer(ask('echo', 'one two three four', { stopSequences: ['four', 'ree'] }));
+    const stopped = await answer(stubRequest('echo', 'one two three four', { stopSequences: ['four', 'ree'] }));
     expect(summary(eventsOf(stopped)).slice(2)).toEqual(['one two th', '0.', `finished ${StopReason.STOP_REASON_STOP_SEQUENCE}ree`]);
     expect([capped, stopped].map((messages) => finishedOf(messages).usage!.outputTokens)).toEqual([2, 3]);
   });
 
   it('refuses a prompt beyond its context', async () => {
-    expect(finishedOf(await answer(ask('echo', '!'.repeat(32_764)))).usage!.inputTokens).toBe(32_768);
-    await expect(answer(ask('echo', '!'.repeat(32_765)))).rejects.toMatchObject({ reason: 'context_length_exceeded' });
+    expect(finishedOf(await answer(stubRequest('echo', '!'.repeat(32_764)))).usage!.inputTokens).toBe(32_768);
+    await expect(answer(stubRequest('echo', '!'.repeat(32_765)))).rejects.toMatchObject({ reason: 'context_length_exceeded' });
   });
 
   it('sends nothing if no output is requested', async () => {
-    expect(await wordsOf(ask('echo', 'Hi', { maxOutputTokens: 0 }))).toEqual(['started', `finished ${StopReason.STOP_REASON_MAX_TOKENS}`]);
+    expect(await wordsOf(stubRequest('echo', 'Hi', { maxOutputTokens: 0 }))).toEqual([
+      'started',
+      `finished ${StopReason.STOP_REASON_MAX_TOKENS}`,
+    ]);
   });
 });
 
 describe('story', () => {
   it('is always the same, with the requested length', async () => {
-    const [once, again] = [await answer(ask('story', 'tokens=500')), await answer(ask('story', 'tokens=500'))];
+    const [once, again] = [await answer(stubRequest('story', 'tokens=500')), await answer(stubRequest('story', 'tokens=500'))];
     expect(eventsOf(once)).toEqual(eventsOf(again));
     expect(finishedOf(once)).toMatchObject({ stopReason: StopReason.STOP_REASON_END, usage: { outputTokens: 500 } });
   });
 
   it('is as long as the cap allows, up to 2000 tokens', async () => {
-    expect(finishedOf(await answer(ask('story', 'Go', { maxOutputTokens: 70 })))).toMatchObject({
+    expect(finishedOf(await answer(stubRequest('story', 'Go', { maxOutputTokens: 70 })))).toMatchObject({
       stopReason: StopReason.STOP_REASON_MAX_TOKENS,
       usage: { outputTokens: 70 },
     });
-    expect(finishedOf(await answer(ask('story', 'Go', { maxOutputTokens: 9000 })))).toMatchObject({
+    expect(finishedOf(await answer(stubRequest('story', 'Go', { maxOutputTokens: 9000 })))).toMatchObject({
       stopReason: StopReason.STOP_REASON_END,
       usage: { outputTokens: 2000 },
     });
   });
 
   it('reports its running usage, in messages between which a consumer can disconnect', async () => {
-    const messages = await answer(ask('story', 'tokens=100'));
+    const messages = await answer(stubRequest('story', 'tokens=100'));
     expect(messages.length).toBeGreaterThan(5);
     const counted = messages.map((_, index) =>
       tokensOf(
@@ -140,7 +148,7 @@ describe('story', () => {
 
   it('takes its time on request, one token per message', async () => {
     const startedAt = performance.now();
-    const messages = await answer(ask('story', 'delay=5ms tokens=10'));
+    const messages = await answer(stubRequest('story', 'delay=5ms tokens=10'));
     expect(performance.now() - startedAt).toBeGreaterThan(45);
     expect(messages.length).toBeGreaterThanOrEqual(11);
   });
@@ -155,7 +163,9 @@ describe('tool', () => {
     }),
   };
   const withTools = (rest: Record<string, unknown> = {}) =>
-    ask('tool', 'Find 3 cats', { prompt: { ...ask('tool', 'Find 3 cats').prompt, tools: [tool, { name: 'other' }], ...rest } });
+    stubRequest('tool', 'Find 3 cats', {
+      prompt: { ...stubRequest('tool', 'Find 3 cats').prompt, tools: [tool, { name: 'other' }], ...rest },
+    });
   const callOf = async (request: GenerateRequest) => (await wordsOf(request)).slice(1, 3).map((word) => word.replace(/call_\w+/, 'id'));
 
   it('calls the first tool offered, with arguments that fit its schema', async () => {
@@ -172,7 +182,7 @@ describe('tool', () => {
   });
 
   it('calls get_weather if no tool is offered', async () => {
-    expect(await callOf(ask('tool', 'Paris'))).toEqual(['0:toolCall(id,get_weather)', '{"city":"Paris"}']);
+    expect(await callOf(stubRequest('tool', 'Paris'))).toEqual(['0:toolCall(id,get_weather)', '{"city":"Paris"}']);
   });
 
   it('answers with text after a tool result', async () => {
@@ -187,13 +197,13 @@ describe('tool', () => {
   });
 
   it('bills its name as one token', async () => {
-    expect(finishedOf(await answer(ask('tool', 'Paris'))).usage!.outputTokens).toBe(1 + tokensOf('{"city":"Paris"}'));
+    expect(finishedOf(await answer(stubRequest('tool', 'Paris'))).usage!.outputTokens).toBe(1 + tokensOf('{"city":"Paris"}'));
   });
 });
 
 describe('reason', () => {
   it('reasons first, signed, and counts it separately', async () => {
-    const messages = await answer(ask('reason', 'Why?'));
+    const messages = await answer(stubRequest('reason', 'Why?'));
     const words = summary(eventsOf(messages));
     expect(words[1]).toBe('0:reasoning');
     expect(words[3]).toMatch(/^signature=.{20}/);
@@ -203,8 +213,8 @@ describe('reason', () => {
   });
 
   it('does not reason if it is disabled', async () => {
-    expect((await wordsOf(ask('reason', 'Why?', { reasoning: { disabled: true } })))[1]).toBe('0:text');
-    expect((await wordsOf(ask('reason', 'Why?', { reasoning: { effort: 'none' } })))[1]).toBe('0:text');
+    expect((await wordsOf(stubRequest('reason', 'Why?', { reasoning: { disabled: true } })))[1]).toBe('0:text');
+    expect((await wordsOf(stubRequest('reason', 'Why?', { reasoning: { effort: 'none' } })))[1]).toBe('0:text');
   });
 });
 
@@ -214,7 +224,7 @@ describe('models that fail', () => {
     ['fail-500', 'upstream_failed'],
     ['no-such-model', 'upstream_unavailable'],
   ])('%s does so before the first token', async (model, reason) => {
-    await expect(answer(ask(model, 'Hi'))).rejects.toMatchObject({ reason });
+    await expect(answer(stubRequest(model, 'Hi'))).rejects.toMatchObject({ reason });
   });
 
   it.each([
@@ -223,7 +233,7 @@ describe('models that fail', () => {
   ])('%s does so after some tokens', async (model, reason) => {
     let outputTokens = 0;
     const reading = (async () => {
-      for await (const { usageSoFar } of inference.service.generate(ask(model, 'tokens=7'), gateway))
+      for await (const { usageSoFar } of inference.service.generate(stubRequest(model, 'tokens=7'), gateway))
         outputTokens = usageSoFar!.outputTokens;
     })();
     await expect(reading).rejects.toMatchObject({ reason });
@@ -234,7 +244,7 @@ describe('models that fail', () => {
     const patient = await startInference({ idleTimeoutMs: 60_000 });
     const leaving = new AbortController();
     setTimeout(() => leaving.abort(), 30);
-    await expect(collect(patient.service, ask('stall', 'Hi'), leaving.signal)).rejects.toMatchObject({ reason: 'cancelled' });
+    await expect(collect(patient.service, stubRequest('stall', 'Hi'), leaving.signal)).rejects.toMatchObject({ reason: 'cancelled' });
     await patient.stop();
   });
 });
@@ -242,7 +252,7 @@ describe('models that fail', () => {
 describe('embed', () => {
   const embed = async (texts: readonly string[], embedding = {}): Promise<{ vectors: Float32Array[]; input: number }> => {
     const messages = texts.map((text) => ({ role: Role.ROLE_USER, parts: [{ part: { $case: 'text' as const, value: { text } } }] }));
-    const request = GenerateRequest.fromPartial({ ...ask('embed', ''), maxOutputTokens: 0, prompt: { messages }, embedding });
+    const request = GenerateRequest.fromPartial({ ...stubRequest('embed', ''), maxOutputTokens: 0, prompt: { messages }, embedding });
     const answered = await answer(request);
     const vectors = eventsOf(answered).flatMap((event) =>
       event?.$case === 'embedding' ? [new Float32Array(Uint8Array.from(event.value.vector).buffer)] : [],

@@ -81,7 +81,7 @@ describe('an answer of the sandbox', () => {
     responseFormat: { format: { $case: 'jsonSchema', value: { schemaJson: JSON.stringify(person) } } },
   }).responseFormat;
 
-  it('is JSON where that was asked for, of the schema where there is one', () => {
+  it('is JSON if requested, and follows the schema if there is one', () => {
     expect(answered('echo', { responseFormat: schema }).texts).toEqual(['{"name":"Ada is 36 years old.","age":36}']);
     expect(answered('echo', { responseFormat: { format: { $case: 'jsonObject', value: {} } } }).texts).toEqual([
       '{"text":"Ada is 36 years old."}',
