@@ -108,7 +108,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
 
   it('keeps a record until its refund is booked, and then removes both', async () => {
     const id = await settled();
-    harness.ledger.away = true;
+    harness.ledger.isUnavailable = true;
     await enqueueRefund(
       harness.db,
       { callId: id, accountId: (await find(service, id))!.call!.accountId, keyHash: Buffer.alloc(0) },
@@ -116,7 +116,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     );
     harness.clock.advance(36 * dayMs);
     expect(await archiver.archive(folder)).toBe(0);
-    harness.ledger.away = false;
+    harness.ledger.isUnavailable = false;
     harness.clock.advance(60_000);
     await until(async () => !(await hasUnsentRefunds(harness.db)));
     expect(await archiver.archive(folder)).toBe(1);

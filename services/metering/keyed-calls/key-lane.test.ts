@@ -32,27 +32,27 @@ describe.each(testEngines)('reserved keys on %s', (engine) => {
   afterEach(() => harness.close());
 
   const key = { accountId: randomBytes(16), keyHash: randomBytes(32), fingerprint: randomBytes(32) };
-  const ask = (): KeyRequest => ({ ...key, callId: randomBytes(16) });
+  const request = (): KeyRequest => ({ ...key, callId: randomBytes(16) });
   const failWith = async (error: Error): Promise<void> => {
     fault = error;
-    await expect(lane.add(ask())).rejects.toBe(error);
+    await expect(lane.add(request())).rejects.toBe(error);
     fault = undefined;
   };
 
   it('stay with their calls for one lease after a database outage', async () => {
-    await lane.add(ask());
+    await lane.add(request());
     harness.clock.advance(2 * leaseMs);
     await failWith(Object.assign(new Error('Connection refused.'), { code: 'ECONNREFUSED' }));
     harness.clock.advance(leaseMs - 1);
-    expect((await lane.add(ask())).kind).toBe('taken');
+    expect((await lane.add(request())).kind).toBe('taken');
     harness.clock.advance(1);
-    expect((await lane.add(ask())).kind).toBe('begun');
+    expect((await lane.add(request())).kind).toBe('begun');
   });
 
   it('do not stay because another request failed for its own reasons', async () => {
-    await lane.add(ask());
+    await lane.add(request());
     harness.clock.advance(leaseMs);
     await failWith(new Error('Not a row.'));
-    expect((await lane.add(ask())).kind).toBe('begun');
+    expect((await lane.add(request())).kind).toBe('begun');
   });
 });

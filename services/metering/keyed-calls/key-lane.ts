@@ -10,7 +10,7 @@ import type { LeaseGrace } from '../leases/lease-grace.js';
 import { isRunning } from '../store/keyed-calls/expired-keys.js';
 import { deleteKey, insertKeptKeys, insertKey, type KeyRow, KeyState, lockKey } from '../store/keyed-calls/keyed-calls.js';
 import { rowBytes } from '../store/keyed-calls/stored-answers.js';
-import { KeptRoom } from './kept-room.js';
+import { AnswerQuota } from './answer-quota.js';
 
 const keysPerTransactionMax = 50;
 const queueMax = 10_000;
@@ -37,7 +37,7 @@ export type KeyLane = BatchLane<KeyRequest, KeyOutcome>;
 /** Creates the lane of this replica. */
 export function createKeyLane(deps: { config: MeteringConfig; db: Database; clock: Clock; grace: LeaseGrace }): KeyLane {
   const { config, db, clock, grace } = deps;
-  const room = new KeptRoom(deps);
+  const quota = new AnswerQuota(deps);
 
   async function begin(tx: PlainTransaction, request: KeyRequest, nowMs: number): Promise<KeyOutcome> {
     const { accountId, keyHash, callId, offer, ...rest } = request;
@@ -48,9 +48,9 @@ export function createKeyLane(deps: { config: MeteringConfig; db: Database; cloc
       const isReplaced = offer !== undefined && key.state !== KeyState.running;
       if (!isReplaced && (await isTaken(tx, key, nowMs))) return { kind: 'taken', by: key };
     }
-    // A key that is replaced makes room.
-    const lack = await room.lack(tx, accountId, 1 - (key?.keptBytes ?? 0));
-    if (lack !== undefined) return { kind: 'full', error: full(lack === 'account' ? 'Your account keeps' : 'This gateway keeps') };
+    // Replacing a key frees its space.
+    const full = await quota.exceeded(tx, accountId, 1 - (key?.keptBytes ?? 0));
+    if (full !== undefined) return { kind: 'full', error: quotaExceeded(full === 'account' ? 'Your account' : 'This gateway') };
     // From here on the call that had the key can be neither checkpointed nor recorded, so this call must be able to have it.
     if (key !== undefined) await deleteKey(tx, key);
     const keptMs = offer?.keptMs ?? config.keptAnswerTtlMs;
@@ -111,10 +111,10 @@ function compare(a: KeyRequest, b: KeyRequest): number {
   return a.accountId.compare(b.accountId) || a.keyHash.compare(b.keyHash);
 }
 
-function full(whoKeeps: string): AppError {
+function quotaExceeded(owner: string): AppError {
   return new AppError(
     'overloaded',
-    `${whoKeeps} as many answers as it may. Try again when some have expired, or send the call without the header.`,
+    `${owner} cannot store more answers. Try again when some have expired, or send the call without the header.`,
     {
       details: { field: 'idempotency-key' },
       retryAfterMs: 60_000,

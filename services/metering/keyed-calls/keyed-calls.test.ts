@@ -32,7 +32,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
 
   const keyedCall = (changes: Partial<Call> = {}): Call => call({ idempotencyKeyHash: randomBytes(32), ...changes });
   const repeatOf = (first: Call): Call => call({ accountId: first.accountId, idempotencyKeyHash: first.idempotencyKeyHash });
-  const ask = (asked: Call, changes: Partial<ReserveIdempotencyKeyRequest> = {}): ReserveIdempotencyKeyRequest =>
+  const request = (asked: Call, changes: Partial<ReserveIdempotencyKeyRequest> = {}): ReserveIdempotencyKeyRequest =>
     ReserveIdempotencyKeyRequest.fromPartial({
       accountId: asked.accountId,
       keyHash: asked.idempotencyKeyHash,
@@ -41,7 +41,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
       ...changes,
     });
   const begin = async (asked: Call, changes: Partial<ReserveIdempotencyKeyRequest> = {}, replica = service) =>
-    (await replica.reserveIdempotencyKey(ask(asked, changes))).result!;
+    (await replica.reserveIdempotencyKey(request(asked, changes))).result!;
   const ended = (of: Call, changes: Partial<RecordUsageRequest> = {}): RecordUsageRequest =>
     report({ call: of, tokens: used, storedAnswer: answer, ...changes });
   const countOf = async (table: string): Promise<number> => Number((await harness.db.knex(table).count({ rows: '*' }))[0]!['rows']);
@@ -273,7 +273,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     }
   });
 
-  it('that were lost with nothing delivered keep no repeat waiting, although metering restarts or their gateway goes on', async () => {
+  it('that were lost with nothing delivered keep no repeat waiting, even if metering restarts or their gateway continues', async () => {
     const first = keyedCall({ streaming: false });
     await begin(first);
     await checkpoint(service, { call: first, tokens: used });

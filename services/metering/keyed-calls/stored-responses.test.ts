@@ -43,7 +43,7 @@ describe.each(testEngines)('stored responses on %s', (engine) => {
     expect(await totals()).toEqual([2, 2 * rowBytes + 'the responsean item'.length]);
   });
 
-  it('are not stored for calls that are free, or do not ask for it', async () => {
+  it('are not stored for calls that are free, or do not request it', async () => {
     const part = partOf('a');
     const { responseStorage } = await service.recordUsage(ended([part], { free: true }));
     expect(responseStorage).toBe(Storage.RESPONSE_STORAGE_GONE);
@@ -51,7 +51,7 @@ describe.each(testEngines)('stored responses on %s', (engine) => {
     expect([await read([part]), await totals()]).toEqual([[], []]);
   });
 
-  it('are stored once when the report is repeated, and whether they still are is said', async () => {
+  it('are stored once when the report is repeated, and a repeat returns whether they are still stored', async () => {
     const part = partOf('a');
     const sent = ended([part]);
     await service.recordUsage(sent);
@@ -73,7 +73,7 @@ describe.each(testEngines)('stored responses on %s', (engine) => {
     expect(await totals()).toEqual([3, 3 * rowBytes + content!.length + 8]);
   });
 
-  it('take at most half of the room of an account and of all accounts; calls are recorded without them', async () => {
+  it('take at most half of the quota of an account and of all accounts; beyond that, calls are recorded without them', async () => {
     const small = await harness.replica({ keptBytesPerAccountMax: 4 * rowBytes, keptBytesMax: 8 * rowBytes });
     const keep = async (of: string): Promise<Storage> => {
       const sent = ended([partOf('x'.repeat(100))], { call: call({ accountId: of }) });

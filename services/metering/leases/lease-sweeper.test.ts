@@ -73,15 +73,15 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
   it('that are lost are charged the request only if something had been delivered', async () => {
     const { service } = await harness.replica();
     const requests = price({ units: [{ unit: 'request', nanoUsd: 7_000_000n, maxPerCall: 1 }] });
-    const [silent, heard] = [call({ price: requests }), call({ price: requests })];
+    const [silent, delivering] = [call({ price: requests }), call({ price: requests })];
     harness.clock.advance(leaseMs);
     const delivered = tokens({ inputTokens: 1, units: { counts: [{ unit: 'request', count: 1 }] } });
-    await checkpoint(service, { call: silent, tokens: tokens() }, { call: heard, tokens: delivered });
+    await checkpoint(service, { call: silent, tokens: tokens() }, { call: delivering, tokens: delivered });
     expect(harness.ledger.checkpoints.at(-1)!.items.map(({ costSoFarNanoUsd }) => costSoFarNanoUsd)).toEqual([0n, 7_001_000n]);
     harness.clock.advance(leaseMs + 1);
     await until(async () => (await outboxOf(service)).openCalls === 0n);
     expect((await find(service, silent.id))?.chargeNanoUsd).toBe(0n);
-    expect((await find(service, heard.id))?.chargeNanoUsd).toBe(7_001_000n);
+    expect((await find(service, delivering.id))?.chargeNanoUsd).toBe(7_001_000n);
   });
 
   it('that are lost keep the attempts known at the last checkpoint', async () => {
@@ -406,7 +406,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     expect(await find(service, ended.call!.id)).toMatchObject({ outcome: Outcome.OUTCOME_COMPLETED, chargeNanoUsd: 200_000n });
   });
 
-  it('are closed although one that was lost earlier can never be recorded', async () => {
+  it('are closed even if a call lost earlier cannot be recorded', async () => {
     const { service } = await harness.replica();
     const [unrecordable, lost] = [call(), call()];
     await checkpoint(service, { call: unrecordable, tokens: tokens() });
@@ -428,13 +428,13 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
 
   it('continue and keep their checkpoints while the ledger is unavailable', async () => {
     const { service } = await harness.replica();
-    harness.ledger.away = true;
+    harness.ledger.isUnavailable = true;
     const running = call();
     for (let second = 1; second <= 3; second += 1) {
       expect(await checkpoint(service, { call: running, tokens: tokens({ inputTokens: 100, outputTokens: second }) })).toEqual([true]);
     }
     expect(harness.lines.filter((line) => line.msg.includes('the ledger is unavailable'))).toHaveLength(1);
-    harness.ledger.away = false;
+    harness.ledger.isUnavailable = false;
     harness.clock.advance(leaseMs + 1);
     await until(() => harness.ledger.settled.has(running.id));
     expect(harness.ledger.settled.get(running.id)?.costNanoUsd).toBe(106_000n);

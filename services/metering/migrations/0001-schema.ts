@@ -113,7 +113,7 @@ export const schema: Migration = {
       progress ${sql.longBytes} NOT NULL,
       result ${sql.longBytes} NOT NULL
     ) ${sql.tableOptions}`,
-    // The parts of stored responses are rows in it too: they expire, count and are deleted as the responses under keys are.
+    // The parts of stored responses are rows in it too: they expire, count and are deleted like the responses under keys.
     `CREATE TABLE idempotency_key (
       account_id ${sql.bytes(16)} NOT NULL,
       key_hash ${sql.bytes(32)} NOT NULL,

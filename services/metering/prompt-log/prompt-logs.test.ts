@@ -129,7 +129,7 @@ describe.each(testEngines)('logged prompts on %s', (engine) => {
     await own.close();
   });
 
-  it('are not there for calls of other projects', async () => {
+  it('do not exist for calls of other projects', async () => {
     const other = call();
     await ended(other);
     expect(await stateOf(other)).toBe(State.PROMPT_LOG_STATE_UNSPECIFIED);

@@ -128,14 +128,14 @@ async function readSealedSecrets({ knex }: Database): Promise<SealedSecret[]> {
   return rows.map((row) => {
     const account = asBytes(row['account_id']);
     const sealed = asText(row['sealed_key']);
-    const isIt = { account_id: account, sealed_key: sealed };
+    const key = { account_id: account, sealed_key: sealed };
     return {
       sealed,
       purpose: keyPurpose(idFromBytes('acct', account)),
       async replace(by) {
-        if (by !== undefined) return void (await knex('prompt_log_account').where(isIt).update({ sealed_key: by }));
+        if (by !== undefined) return void (await knex('prompt_log_account').where(key).update({ sealed_key: by }));
         for (const table of ['prompt_log_body', 'prompt_log']) await knex(table).where({ account_id: account }).delete();
-        await knex('prompt_log_account').where(isIt).delete();
+        await knex('prompt_log_account').where(key).delete();
       },
     };
   });

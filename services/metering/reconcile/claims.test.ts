@@ -79,7 +79,7 @@ describe.each(testEngines)('a reconcile run on %s', (engine) => {
     expect(Reconciliation.decode((await fullRun()).result)).toMatchObject({ accountsChecked: 7n });
   });
 
-  it('that another replica took over does not change when its first replica is heard of again', async () => {
+  it('that another replica took over does not change when its first replica comes back', async () => {
     const [begun, lost] = [promised<void>(), promised<void>()];
     const stalled = replica(60 * minuteMs, async () => {
       begun.resolve();

@@ -13,7 +13,7 @@ import { type CallName, distinct, type Evidence, identityOf, judge, type Judgeme
 import type { PriceBook } from './price-book.js';
 
 /** Maximum number of ids queried in one statement; MariaDB's plan changes for much longer lists. */
-export const callsPerLook = 200;
+export const callsPerQuery = 200;
 
 const ledgerTimeoutMs = 30_000;
 
@@ -37,8 +37,8 @@ export interface Findings {
 /** Judges these calls. Raises what the databases and the services raise. */
 export async function examine(calls: readonly CallName[], deps: ReconcileDeps): Promise<Findings> {
   const findings: Findings = { drifts: [], unfinished: [] };
-  for (let start = 0; start < calls.length; start += callsPerLook) {
-    for (const { call, judgement } of await look(calls.slice(start, start + callsPerLook), deps)) {
+  for (let start = 0; start < calls.length; start += callsPerQuery) {
+    for (const { call, judgement } of await look(calls.slice(start, start + callsPerQuery), deps)) {
       findings.drifts.push(...judgement.drifts);
       if (!judgement.isFinished) findings.unfinished.push(call);
     }
@@ -50,7 +50,7 @@ export async function examine(calls: readonly CallName[], deps: ReconcileDeps): 
  * Returns the drifts that are still there after a pause; all others resulted from reading one side before a write and the other after
  * it. Drifts that concern no call are kept.
  */
-export async function secondLook(suspects: readonly Drift[], deps: ReconcileDeps): Promise<Drift[]> {
+export async function recheck(suspects: readonly Drift[], deps: ReconcileDeps): Promise<Drift[]> {
   if (suspects.length === 0) return [];
   await pause(deps.config.reconcilePatienceMs);
   const calls = new Map(

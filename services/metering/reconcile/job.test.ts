@@ -30,7 +30,7 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
   afterEach(() => money.stop());
 
   const state = (): Promise<GetReconciliationResponse> => money.metering.getReconciliation({});
-  const told = (text: string) => money.lines.filter(({ msg }) => msg === text);
+  const logged = (text: string) => money.lines.filter(({ msg }) => msg === text);
 
   /** Advances the clock by this much, and waits for a recent run that began after that. */
   async function nextRun(ms: number): Promise<GetReconciliationResponse> {
@@ -42,7 +42,7 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
     return ended.recent!.startedAtMs >= nowMs ? ended : nextRun(1000);
   }
 
-  it('checks everything at times, otherwise what is new, and finds nothing wrong', async () => {
+  it('checks everything periodically and recent calls in between, and finds nothing wrong', async () => {
     await money.makeCall(customer);
     // The full run that begins with the process may have checked the account before the call.
     money.clock.advance(3_600_000);
@@ -90,9 +90,9 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
     await money.meteringDb.knex('usage_sum').where('part', blocksOf(Shape.key)).decrement('calls', 1);
     expect(await callsOf()).toBe(1n);
     // Found by the next recent run, or by the full one if that is in progress.
-    for (let again = 0; again < 5 && told('the books disagree').length === 0; again += 1) await nextRun(2000);
+    for (let again = 0; again < 5 && logged('the books disagree').length === 0; again += 1) await nextRun(2000);
     const drift = { check: 'DRIFT_CHECK_TOTALS', account_id: customer.accountId, call_id: '', stored: '1', expected: '2' };
-    expect(told('the books disagree')).toMatchObject([
+    expect(logged('the books disagree')).toMatchObject([
       { ...drift, subject: expect.stringMatching(/^sum of calls by key in the quarter from \d{4}-/) },
       { ...drift, subject: expect.stringMatching(/^sum of calls by key in the block from \d{4}-/) },
     ]);
@@ -110,13 +110,13 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
     expect((await nextRun(2000)).drifts).toMatchObject([
       { check: DriftCheck.DRIFT_CHECK_CHARGE, callId: id, accountId: customer.accountId },
     ]);
-    expect(told('the books disagree')).toMatchObject([
+    expect(logged('the books disagree')).toMatchObject([
       { level: 'error', check: 'DRIFT_CHECK_CHARGE', call_id: id, stored: '200000', expected: '220000' },
     ]);
     // Long after its call has left the window of the recent runs.
     money.clock.advance(1_000_000);
     expect((await nextRun(2000)).drifts).toHaveLength(1);
-    expect(told('the books disagree')).toHaveLength(1);
+    expect(logged('the books disagree')).toHaveLength(1);
     await record.clone().update({ output_tokens: 50 });
     expect((await nextRun(2000)).drifts).toEqual([]);
   });

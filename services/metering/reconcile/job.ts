@@ -11,7 +11,7 @@ import { ensureRuns, readRuns, type RunState } from '../store/reconcile-state.js
 import { rebuildRollups } from '../store/sums/rollup-steps.js';
 import type { Extent } from '../store/reconcile.js';
 import { type ClaimTimes, type RunClaim, takeRun } from './claim.js';
-import { examine, type Findings, type ReconcileDeps, secondLook } from './examine.js';
+import { examine, type Findings, type ReconcileDeps, recheck } from './examine.js';
 import { type CallName, distinct, identityOf } from './judge.js';
 import { examinePage } from './pages.js';
 import { examineSums, type QuartersSeen } from './sums.js';
@@ -99,7 +99,7 @@ export class ReconcileJob {
     const found = await examine(distinctCalls(again), this.deps);
     const tally = tallyFrom(startedAtMs, found);
     await this.walk({ accountId: '', fromMs: Math.max(0, run.watermarkMs - overlapMs), untilMs }, '', tally, Number.POSITIVE_INFINITY);
-    const drifts = await secondLook(distinct(tally.drifts), this.deps);
+    const drifts = await recheck(distinct(tally.drifts), this.deps);
     drifts.push(...(await this.examineSums(tally, drifts)));
     const accounts = wrongBooks(this.results);
     if (accounts.length <= wrongBooksMax) for (const accountId of accounts) drifts.push(...(await this.verify(accountId, tally)));
@@ -123,7 +123,7 @@ export class ReconcileJob {
     const tally = run.progress.length === 0 ? tallyFrom(clock.nowMs()) : tallyOf(Reconciliation.decode(run.progress));
     const known = tally.drifts.splice(0);
     const pageToken = await this.walk({ accountId: '', fromMs: 0, untilMs: 0 }, run.pageToken, tally, config.reconcileSliceMs);
-    const found = await secondLook(distinct(tally.drifts), this.deps);
+    const found = await recheck(distinct(tally.drifts), this.deps);
     const drifts = distinct([...known, ...found, ...(await this.examineSums(tally, found))]);
     if (pageToken !== '') {
       const progress = Reconciliation.encode({ ...tally.sums, drifts: drifts.slice(0, driftsMax) }).finish();

@@ -204,7 +204,7 @@ function wordOf(state: HoldState): string {
   return (HoldState[state] ?? String(state)).replace('HOLD_STATE_', '').toLowerCase();
 }
 
-/** Returns what makes two drifts the same. */
+/** Returns the key under which a drift is known; two drifts with the same key are the same. */
 export function identityOf({ check, accountId, callId, subject: what }: Drift): string {
   return `${check} ${accountId} ${callId} ${what}`;
 }

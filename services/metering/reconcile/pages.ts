@@ -5,7 +5,7 @@ import { isId } from '#kit/id.js';
 import { quarterMs } from '../rollups/shapes.js';
 import type { Quarter } from '../store/sums/compare-sums.js';
 import { type Extent, queuedCallsAfter, type RecordedCall, recordedCallsAfter, recordedNames } from '../store/reconcile.js';
-import { callsPerLook, examine, type Findings, type ReconcileDeps } from './examine.js';
+import { callsPerQuery, examine, type Findings, type ReconcileDeps } from './examine.js';
 import type { CallName } from './judge.js';
 
 const ledgerTimeoutMs = 30_000;
@@ -32,10 +32,10 @@ export async function examinePage(extent: Extent, pageToken: string, deps: Recon
   const place = placeOf(pageToken);
   switch (place.stage) {
     case 'records': {
-      const calls = await recordedCallsAfter(deps.db, extent, positionOf(place.after), callsPerLook);
+      const calls = await recordedCallsAfter(deps.db, extent, positionOf(place.after), callsPerQuery);
       const last = calls.at(-1)?.position;
       const next: Place =
-        last === undefined || calls.length < callsPerLook
+        last === undefined || calls.length < callsPerQuery
           ? { stage: 'holds', after: '' }
           : { stage: 'records', after: `${last.startedAtMs} ${last.callId}` };
       return {
@@ -52,7 +52,7 @@ export async function examinePage(extent: Extent, pageToken: string, deps: Recon
           accountId: extent.accountId,
           fromMs: BigInt(extent.fromMs),
           untilMs: BigInt(extent.untilMs),
-          pageSize: callsPerLook,
+          pageSize: callsPerQuery,
           pageToken: place.after,
         },
         callContext({ caller: 'metering', timeoutMs: ledgerTimeoutMs }),
@@ -69,8 +69,8 @@ export async function examinePage(extent: Extent, pageToken: string, deps: Recon
       return { ...nothing, ...(await examine(calls, deps)), holdsChecked: holds.length, nextPageToken: tokenOf(next) };
     }
     case 'settlements': {
-      const calls = await queuedCallsAfter(deps.db, extent.accountId, place.after, callsPerLook);
-      const nextPageToken = calls.length < callsPerLook ? '' : tokenOf({ stage: 'settlements', after: calls.at(-1)!.callId });
+      const calls = await queuedCallsAfter(deps.db, extent.accountId, place.after, callsPerQuery);
+      const nextPageToken = calls.length < callsPerQuery ? '' : tokenOf({ stage: 'settlements', after: calls.at(-1)!.callId });
       return { ...nothing, ...(await examine(calls, deps)), settlementsChecked: calls.length, nextPageToken };
     }
   }

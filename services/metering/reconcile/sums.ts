@@ -4,7 +4,7 @@ import { quarterMs } from '../rollups/shapes.js';
 import { compareSums, type Quarter } from '../store/sums/compare-sums.js';
 import { compareUnitSums } from '../store/sums/compare-unit-sums.js';
 import { recordedCallsAfter } from '../store/reconcile.js';
-import { callsPerLook, examine, type ReconcileDeps } from './examine.js';
+import { callsPerQuery, examine, type ReconcileDeps } from './examine.js';
 
 /** Maximum number of quarter hours compared per run, or part of one; from more, a random selection is compared, so that each is checked sooner or later. */
 const quartersMax = 500;
@@ -32,7 +32,7 @@ export async function examineSums(seen: QuartersSeen, found: readonly Drift[], d
 
 /** Reports whether one of the quarter's first records has a drift of its own, for example because it was changed since the run examined it. */
 async function areRecordsWrong({ accountId, startMs }: Quarter, deps: ReconcileDeps): Promise<boolean> {
-  const calls = await recordedCallsAfter(deps.db, { accountId, fromMs: startMs, untilMs: startMs + quarterMs }, undefined, callsPerLook);
+  const calls = await recordedCallsAfter(deps.db, { accountId, fromMs: startMs, untilMs: startMs + quarterMs }, undefined, callsPerQuery);
   return (await examine(calls, deps)).drifts.length > 0;
 }
 

@@ -6,7 +6,7 @@ import type { Database } from '#kit/db/open.js';
 import type { MeteringConfig } from '../config.js';
 import type { Logger } from '#kit/log.js';
 import type { LeaseGrace } from '../leases/lease-grace.js';
-import { KeptRoom } from '../keyed-calls/kept-room.js';
+import { AnswerQuota } from '../keyed-calls/answer-quota.js';
 import { insertRecords, type RecordEffects, type RecordInstants } from '../store/records/close-calls.js';
 import { NotSettled, type SettleInTransaction, settleWith } from '../settlement/settle-with-record.js';
 import type { PricedRecord } from './usage-record.js';
@@ -30,17 +30,17 @@ export function createRecordLane(deps: {
   settleInTransaction?: SettleInTransaction;
 }): RecordLane {
   const { config, db, clock, log, grace, settleInTransaction } = deps;
-  const room = new KeptRoom(deps);
+  const quota = new AnswerQuota(deps);
 
   async function insert(records: readonly PricedRecord[]): Promise<readonly RecordEffects[]> {
     const instants = recordInstants(config, clock.nowMs());
-    if (settleInTransaction === undefined) return insertRecords(db, records, instants, room);
+    if (settleInTransaction === undefined) return insertRecords(db, records, instants, quota);
     try {
-      return await insertRecords(db, records, instants, room, settleWith(settleInTransaction));
+      return await insertRecords(db, records, instants, quota, settleWith(settleInTransaction));
     } catch (error) {
       if (!(error instanceof NotSettled)) throw error;
       log.warn({ err: error.cause, records: records.length }, 'the ledger could not settle calls with their records; the outbox retries');
-      return insertRecords(db, records, instants, room);
+      return insertRecords(db, records, instants, quota);
     }
   }
 

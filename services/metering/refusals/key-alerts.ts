@@ -41,7 +41,7 @@ export class KeyAlerts {
 
   /** Sends the due alerts in the background. */
   wake(): void {
-    // What is due now may not have been read by a sending in progress, which reports its own failure.
+    // A send in progress may not have read what is due now; it reports its own failure.
     if (this.sending !== undefined) this.isWanted = true;
     else
       this.sendAll().catch((error: unknown) =>
@@ -49,7 +49,7 @@ export class KeyAlerts {
       );
   }
 
-  /** Sends all that is due. Two sendings at the same time would send each alert twice. */
+  /** Sends all that is due. Two sends at the same time would send each alert twice. */
   private sendAll(): Promise<void> {
     this.isWanted = true;
     return (this.sending ??= this.sendWanted());

@@ -7,7 +7,10 @@ import type { Position } from '../store/records/queries.js';
 
 const bytesLength = 25;
 
-/** What a token is of, in its first byte: refused calls, or usage records in this order, newest first if 0. Only the same list accepts it. */
+/**
+ * The list that a token belongs to, stored in its first byte: refused calls, or usage records in this order (0: newest first). Other lists reject the
+ * token.
+ */
 export type TokenKind = RecordOrder | typeof ofRefusals;
 export const ofRefusals = 255;
 

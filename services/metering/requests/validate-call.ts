@@ -62,7 +62,7 @@ export function validateCall(call: Call | undefined, field = 'call'): PricedCall
   requireThat(call.heldNanoUsd >= 0n, `${field}.held_nano_usd`, 'must be zero or more');
   requireThat(isUint32(call.outputCapTokens), `${field}.output_cap_tokens`, 'must be the cap that was sent upstream');
   requireUnits(call.unitCaps, `${field}.unit_caps`);
-  requireThat(isInstant(call.startedAtMs) && call.startedAtMs > 0n, `${field}.started_at_ms`, 'must be an instant in epoch milliseconds');
+  requireThat(isInstant(call.startedAtMs) && call.startedAtMs > 0n, `${field}.started_at_ms`, 'must be a timestamp in epoch milliseconds');
   requireThat(call.traceId === '' || /^[0-9a-f]{32}$/.test(call.traceId), `${field}.trace_id`, 'must be empty or 32 hexadecimal digits');
   requireThat(
     call.idempotencyKeyHash.length === 0 || call.idempotencyKeyHash.length === hashBytes,
@@ -101,8 +101,8 @@ function validatePrice(price: PriceVersion | undefined, field: string): PriceVer
   requireThat(price !== undefined, field, 'is required: an unpriced call is refused, never free');
   requireId('price', price.id, `${field}.id`);
   requireThat(price.modelId.length <= nameCharsMax, `${field}.model_id`, `must have at most ${nameCharsMax} characters`);
-  requireThat(isInstant(price.effectiveFromMs), `${field}.effective_from_ms`, 'must be an instant in epoch milliseconds');
-  requireThat(isInstant(price.createdAtMs), `${field}.created_at_ms`, 'must be an instant in epoch milliseconds');
+  requireThat(isInstant(price.effectiveFromMs), `${field}.effective_from_ms`, 'must be a timestamp in epoch milliseconds');
+  requireThat(isInstant(price.createdAtMs), `${field}.created_at_ms`, 'must be a timestamp in epoch milliseconds');
   const [outOfBounds] = pricesOutOfBounds(price);
   requireThat(outOfBounds === undefined, `${field}.${outOfBounds}`, `must be from 0 to ${unitPriceNanoUsdMax}`);
   requireThat(price.units.length <= unitsMax, `${field}.units`, `must have at most ${unitsMax} entries`);

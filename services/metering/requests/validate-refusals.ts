@@ -42,7 +42,7 @@ export function validateRefusals({ batchId, series }: RecordRefusalsRequest): Re
 
 function exampleToStore(example: Refusal, field: string): Refusal {
   requireId('req', example.requestId, `${field}.request_id`);
-  requireThat(isInstant(example.refusedAtMs), `${field}.refused_at_ms`, 'must be an instant in epoch milliseconds');
+  requireThat(isInstant(example.refusedAtMs), `${field}.refused_at_ms`, 'must be a timestamp in epoch milliseconds');
   requireThat(endpointForm.test(example.endpoint), `${field}.endpoint`, 'must be a word');
   requireUint32(example.httpStatus, `${field}.http_status`);
   const details = Object.entries(example.details).filter(([name]) => detailNameForm.test(name));

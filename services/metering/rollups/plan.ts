@@ -30,7 +30,7 @@ interface Piece extends Stretch {
   /** Time of day, in UTC, of the block that begins on one day of the zone and ends on the next: it is not read. */
   readonly exceptAtMs?: number;
   /** Whether each series has one row per time group of the response. */
-  readonly isOneRowAGroup?: boolean;
+  readonly isOneRowPerGroup?: boolean;
 }
 
 /** Holds what to read. */
@@ -65,7 +65,7 @@ function piecesOf(shape: Shape, summed: Stretch, grain: TimeGrain, offsetMinutes
   if (grain === 'hour') {
     const [hours, aroundHours] = areHoursWhole ? within(summed, hourMs) : [undefined, [summed]];
     const pieces: Piece[] = aroundHours.map((stretch) => ({ ...stretch, parts: quarters }));
-    if (hours !== undefined) pieces.push({ ...hours, parts: allHoursOf(shape), isOneRowAGroup: true });
+    if (hours !== undefined) pieces.push({ ...hours, parts: allHoursOf(shape), isOneRowPerGroup: true });
     return pieces;
   }
   const [blocks, aroundBlocks] = within(summed, blockMs);

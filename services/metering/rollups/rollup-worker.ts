@@ -70,10 +70,10 @@ export class RollupWorker {
     const { phase, isWaiting } = await readRollupState(db);
     // Nothing is written while there is nothing to do.
     if (phase === Phase.complete && !isWaiting) return;
-    if (phase === Phase.clearing) await this.goThrough(() => clearRollups(db));
+    if (phase === Phase.clearing) await this.runSteps(() => clearRollups(db));
     // Recent records first, since queries must add those up themselves.
-    if (isWaiting) await this.goThrough(this.throughPending());
-    if (phase !== Phase.complete) await this.goThrough(() => backfill(db, this.numbers, this.stepSize));
+    if (isWaiting) await this.runSteps(this.throughPending());
+    if (phase !== Phase.complete) await this.runSteps(() => backfill(db, this.numbers, this.stepSize));
   }
 
   /** Returns a step that adds waiting records page by page, by account. */
@@ -88,7 +88,7 @@ export class RollupWorker {
   }
 
   /** Runs step by step; after each step it pauses as long as the step took, so that calls get their turn. */
-  private async goThrough(step: () => Promise<RollupStep>): Promise<void> {
+  private async runSteps(step: () => Promise<RollupStep>): Promise<void> {
     while (await this.isOurs()) {
       const startMs = performance.now();
       const { added, next } = await step();

@@ -10,7 +10,7 @@ import {
 } from '#proto/metering/v1/metering.js';
 import { chargeFor } from '#rules/pricing.js';
 import type { RpcDeps } from '../deps.js';
-import { isLedgerAway } from '../settlement/ledger-outage.js';
+import { isLedgerUnavailable } from '../settlement/ledger-outage.js';
 import { type OpenCall, putOpenCalls } from '../store/records/open-calls.js';
 import { isFreeIfLost } from '#rules/outcomes.js';
 import { requireThat, requireTokens, validateCall } from '../requests/validate-call.js';
@@ -49,7 +49,7 @@ async function renewHolds(calls: readonly OpenCall[], { config, ledger, log, out
     outage.ended();
     return new Set(calls.filter((_, index) => renewed[index] === false).map(({ call }) => call.id));
   } catch (error) {
-    if (isLedgerAway(error)) outage.began(error);
+    if (isLedgerUnavailable(error)) outage.began(error);
     else log.error({ err: error, calls: calls.length }, 'the ledger could not record checkpoints');
     return new Set();
   }

@@ -1,4 +1,4 @@
-// EstimateCharges: what calls would be charged, for comparing prices. Nothing is stored.
+// EstimateCharges: estimates the charges of calls, for comparing prices. Nothing is stored.
 import { fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';

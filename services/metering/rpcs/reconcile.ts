@@ -2,7 +2,7 @@
 import type { CallContext } from '#client/call-context.js';
 import type { ReconcileRequest, ReconcileResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
-import { secondLook } from '../reconcile/examine.js';
+import { recheck } from '../reconcile/examine.js';
 import { distinct } from '../reconcile/judge.js';
 import { examinePage } from '../reconcile/pages.js';
 import { requireId, requireThat } from '../requests/validate-call.js';
@@ -36,5 +36,5 @@ export async function reconcile(request: ReconcileRequest, context: CallContext,
     response.drifts.push(...page.drifts);
     response.nextPageToken = page.nextPageToken;
   } while (response.nextPageToken !== '' && response.drifts.length < suspectsMax && performance.now() < endMs);
-  return { ...response, drifts: await secondLook(distinct(response.drifts), deps) };
+  return { ...response, drifts: await recheck(distinct(response.drifts), deps) };
 }

@@ -15,7 +15,7 @@ import {
 } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { countRecord } from '../metering-metrics.js';
-import { KeptRoom } from '../keyed-calls/kept-room.js';
+import { AnswerQuota } from '../keyed-calls/answer-quota.js';
 import { recordInstants } from '../records/record-lane.js';
 import { type RecordEffects, replaceLostRecord } from '../store/records/close-calls.js';
 import { settlementOf } from '../store/settlement/outbox.js';
@@ -117,7 +117,7 @@ async function replay(priced: PricedRecord, deps: RpcDeps, cause: unknown): Prom
   }
   if (first.outcome !== Outcome.OUTCOME_GATEWAY_LOST)
     return { record: first, replayed: true, responseStorage: await storageOf(priced, deps) };
-  if (await replaceLostRecord(db, priced, recordInstants(config, clock.nowMs()), new KeptRoom(deps))) return undefined;
+  if (await replaceLostRecord(db, priced, recordInstants(config, clock.nowMs()), new AnswerQuota(deps))) return undefined;
   // Either another repeat of the report was faster, which the next read shows, or the charge of the lost call is settled.
   const now = await findRecord(db, id);
   if (now === undefined || now.outcome === Outcome.OUTCOME_GATEWAY_LOST) {

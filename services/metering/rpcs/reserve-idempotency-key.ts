@@ -30,16 +30,16 @@ export async function reserveIdempotencyKey(
   requireHash(request.keyHash, 'key_hash');
   requireHash(request.fingerprint, 'fingerprint');
   for (let attempt = 1; ; attempt += 1) {
-    const outcome = await ask(request, context, deps, attempt);
+    const outcome = await reserve(request, context, deps, attempt);
     if (outcome?.kind === 'full') throw outcome.error;
     if (outcome?.kind === 'begun') return { result: { $case: 'reserved', value: {} } };
-    const told = outcome === undefined ? undefined : await tell(outcome.by, request, deps);
-    if (told !== undefined) return { result: told };
+    const result = outcome === undefined ? undefined : await resultOf(outcome.by, request, deps);
+    if (result !== undefined) return { result };
   }
 }
 
 /** Returns undefined when another replica was faster; the next attempt sees the key that it reserved. */
-async function ask(
+async function reserve(
   request: ReserveIdempotencyKeyRequest,
   context: CallContext,
   { keys }: RpcDeps,
@@ -58,7 +58,7 @@ async function ask(
 }
 
 /** Returns the state of the call that has the key; undefined when the key has just expired. */
-async function tell(key: KeyRow, request: ReserveIdempotencyKeyRequest, { db }: RpcDeps): Promise<Result | undefined> {
+async function resultOf(key: KeyRow, request: ReserveIdempotencyKeyRequest, { db }: RpcDeps): Promise<Result | undefined> {
   const callId = idFromBytes('req', key.callId);
   if (!key.fingerprint.equals(request.fingerprint)) return { $case: 'mismatch', value: { callId } };
   switch (key.state) {

@@ -23,7 +23,7 @@ export async function storePromptLogs(
     const projectId = entry.projectId || defaultProjectId(accountId);
     requireId('proj', projectId, `${field}.project_id`);
     requireThat(days >= 1 && days <= promptLogDaysMax, `${field}.days`, `must be from 1 to ${promptLogDaysMax}`);
-    requireThat(startedAtMs > 0n && startedAtMs < 2n ** 52n, `${field}.started_at_ms`, 'must be an instant in epoch milliseconds');
+    requireThat(startedAtMs > 0n && startedAtMs < 2n ** 52n, `${field}.started_at_ms`, 'must be a timestamp in epoch milliseconds');
     for (const [name, body] of Object.entries({ request_body: log?.requestBody, answer_body: log?.answerBody }))
       requireThat(Buffer.byteLength(body ?? '') <= bodyBytesMax, `${field}.log.${name}`, `must have at most ${bodyBytesMax} bytes`);
     return { ...entry, projectId };

@@ -4,7 +4,7 @@ import { type AppError, hasReason } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 
 /** Reports whether the error means that the ledger did not respond, rather than that it refused. */
-export function isLedgerAway(error: unknown): boolean {
+export function isLedgerUnavailable(error: unknown): boolean {
   return hasReason(error, 'service_unavailable', 'deadline_exceeded', 'overloaded', 'cancelled');
 }
 

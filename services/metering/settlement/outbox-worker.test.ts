@@ -23,7 +23,7 @@ describe.each(testEngines)('settlements on %s', (engine) => {
 
   it('wait while the ledger is unavailable and are delivered once each when it is back', async () => {
     const { service } = await harness.replica();
-    harness.ledger.away = true;
+    harness.ledger.isUnavailable = true;
     const startMs = harness.clock.nowMs();
     const requests = Array.from({ length: 20 }, () => report());
     await Promise.all(requests.map((request) => record(service, request)));
@@ -31,7 +31,7 @@ describe.each(testEngines)('settlements on %s', (engine) => {
     expect(await outboxOf(service)).toMatchObject({ pending: 20n, oldestPendingAtMs: BigInt(startMs), failed: 0n });
     expect((await find(service, requests[0]!.call!.id))?.settlement).toBeUndefined();
 
-    harness.ledger.away = false;
+    harness.ledger.isUnavailable = false;
     await settle(service);
     expect([...harness.ledger.settled.keys()].sort()).toEqual(requests.map((request) => request.call!.id).sort());
     expect(harness.lines.filter((line) => line.msg.includes('the ledger is unavailable'))).toHaveLength(1);
@@ -90,7 +90,7 @@ describe.each(testEngines)('settlements on %s', (engine) => {
   });
 
   it('left by a crashed process are delivered by the next one at once', async () => {
-    harness.ledger.away = true;
+    harness.ledger.isUnavailable = true;
     const crashed = await harness.replica();
     const requests = Array.from({ length: 5 }, () => report());
     for (const request of requests) await record(crashed.service, request);
@@ -98,7 +98,7 @@ describe.each(testEngines)('settlements on %s', (engine) => {
     await crashed.stop();
     expect(harness.ledger.settled.size).toBe(0);
 
-    harness.ledger.away = false;
+    harness.ledger.isUnavailable = false;
     const { service } = await harness.replica();
     await until(async () => (await outboxOf(service)).pending === 0n);
     expect(harness.ledger.settled.size).toBe(5);

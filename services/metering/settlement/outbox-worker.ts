@@ -9,7 +9,7 @@ import type { Logger } from '#kit/log.js';
 import { callContext } from '#client/call-context.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringConfig } from '../config.js';
-import { isLedgerAway, isRefusal, type LedgerOutage } from './ledger-outage.js';
+import { isLedgerUnavailable, isRefusal, type LedgerOutage } from './ledger-outage.js';
 import { repeat } from '#kit/repeat.js';
 import { inChildSpan } from '#kit/telemetry/traces/batch-span.js';
 import { nextTurn } from '#kit/turn.js';
@@ -178,7 +178,7 @@ export class OutboxWorker {
         );
         return { kind: 'failed', item, error: textOf(error) };
       }
-      if (isLedgerAway(error)) outage.began(error);
+      if (isLedgerUnavailable(error)) outage.began(error);
       else log.error({ err: error, call_id: item.callId, attempts: item.attempts + 1 }, 'a settlement failed; it will be retried');
       return { kind: 'postponed', item, nextAttemptAtMs: this.nextAttemptAtMs(item), error: textOf(error) };
     }

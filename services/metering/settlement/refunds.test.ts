@@ -77,31 +77,31 @@ describe.each(testEngines)('the refund of an undelivered answer on %s', (engine)
   });
 
   it('waits for the settlement, and survives a restart', async () => {
-    harness.ledger.away = true;
+    harness.ledger.isUnavailable = true;
     const crashed = await harness.replica();
     const request = whole();
     await record(crashed.service, request);
     await refund(crashed.service, request);
     await crashed.stop();
-    harness.ledger.away = false;
+    harness.ledger.isUnavailable = false;
     await harness.replica();
     await until(isDelivered);
     expect([...harness.ledger.settled.keys()]).toEqual([request.call!.id]);
     expect(harness.ledger.refunds.size).toBe(1);
   });
 
-  it('is sent by a process that starts, whenever its next attempt was to be', async () => {
+  it('is sent when a process starts, even if its next attempt was scheduled for later', async () => {
     const stopped = await harness.replica();
     const request = whole();
     await record(stopped.service, request);
     await until(async () => (await find(stopped.service, request.call!.id))?.settlement !== undefined);
-    harness.ledger.away = true;
+    harness.ledger.isUnavailable = true;
     // The clock is ahead.
     harness.clock.step(3_600_000);
     await refund(stopped.service, request);
     await stopped.stop();
     harness.clock.step(-3_600_000);
-    harness.ledger.away = false;
+    harness.ledger.isUnavailable = false;
     await harness.replica();
     await until(async () => harness.ledger.refunds.size === 1);
   });
@@ -296,7 +296,7 @@ describe.each(testEngines)('the books after a refund of an undelivered answer on
     }
   });
 
-  it('agree also where an operator was faster', async () => {
+  it('agree even if an operator refunded it first', async () => {
     const money = await startMoney(engine);
     try {
       const customer = await money.customer();

@@ -8,7 +8,7 @@ import { hasReason } from '#client/errors/app-error.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringConfig } from '../config.js';
 import { dueRefunds, endRefund, type PendingRefund, postponeRefund, RefundState } from '../store/settlement/refund-outbox.js';
-import { isLedgerAway, isRefusal, type LedgerOutage } from './ledger-outage.js';
+import { isLedgerUnavailable, isRefusal, type LedgerOutage } from './ledger-outage.js';
 
 const perPollMax = 50;
 const backoffMinMs = 500;
@@ -78,7 +78,7 @@ async function attempt(
       log.error({ err: error, ...names }, 'the ledger refused a refund permanently; it is kept for operators');
       return { state: RefundState.refused, error: error.message };
     }
-    if (isLedgerAway(error)) outage.began(error);
+    if (isLedgerUnavailable(error)) outage.began(error);
     else log.error({ err: error, ...names }, 'a refund failed; it will be retried');
     return pending;
   }

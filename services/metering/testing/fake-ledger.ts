@@ -25,7 +25,7 @@ export class FakeLedger {
   deliveries = 0;
   readonly checkpoints: CheckpointRequest[] = [];
   /** Every call fails as if the process were down. */
-  away = false;
+  isUnavailable = false;
   /** Settlements are executed but their responses are lost. */
   losesAnswers = false;
   /** Holds whose settlement or refund is refused permanently. */
@@ -55,7 +55,7 @@ export class FakeLedger {
   }
 
   private settle(request: SettleRequest): SettleResponse {
-    if (this.away) throw new AppError('service_unavailable', 'The ledger cannot be reached.');
+    if (this.isUnavailable) throw new AppError('service_unavailable', 'The ledger cannot be reached.');
     this.deliveries += 1;
     if (this.refused.has(request.holdId)) throw new AppError('hold_closed', 'The hold was released.');
     const first = this.settled.get(request.holdId);
@@ -72,7 +72,7 @@ export class FakeLedger {
   }
 
   private refund(request: RefundRequest): RefundResponse {
-    if (this.away) throw new AppError('service_unavailable', 'The ledger cannot be reached.');
+    if (this.isUnavailable) throw new AppError('service_unavailable', 'The ledger cannot be reached.');
     this.refundDeliveries += 1;
     if (this.refused.has(request.holdId)) throw new AppError('not_found', 'No charge of this call.');
     this.refunds.set(request.idempotencyKey, request);
@@ -81,7 +81,7 @@ export class FakeLedger {
   }
 
   private checkpoint(request: CheckpointRequest): CheckpointResponse {
-    if (this.away) throw new AppError('service_unavailable', 'The ledger cannot be reached.');
+    if (this.isUnavailable) throw new AppError('service_unavailable', 'The ledger cannot be reached.');
     this.checkpoints.push(request);
     return { renewed: request.items.map((item) => !this.closedHolds.has(item.holdId)) };
   }

@@ -18,7 +18,7 @@ import type {
   RecordUsageRequest,
   UsageRecord,
 } from '#proto/metering/v1/metering.js';
-import { KeptRoom } from '../keyed-calls/kept-room.js';
+import { AnswerQuota } from '../keyed-calls/answer-quota.js';
 import { createMetering, type MeteringConfig, meteringSettings } from '../index.js';
 import { startedAtMs } from './calls.js';
 import { FakeLedger } from './fake-ledger.js';
@@ -43,8 +43,8 @@ export class Harness {
   secretKeys = fixedSecretKeys(randomBytes(32));
   /** For how many days projects log prompts; those that are not in it do not. */
   readonly promptLogDays = new Map<string, number>();
-  /** The room for stored responses, by the default limits. */
-  readonly room = new KeptRoom({ config, clock: this.clock });
+  /** The quota for stored responses, with the default limits. */
+  readonly quota = new AnswerQuota({ config, clock: this.clock });
   /** Alerts of refused keys, oldest first. */
   readonly alerted: AlertKeyRefusedRequest[] = [];
   /** Log lines at warn and above, oldest first. */

@@ -4,7 +4,7 @@ import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
 import { keyedText, textOfRows } from '#kit/db/plain/sql-text.js';
 import { asBytes } from '#kit/db/values.js';
 import { ResponseStorage, type StoredPart } from '#proto/metering/v1/metering.js';
-import type { KeptRoom } from '../../keyed-calls/kept-room.js';
+import type { AnswerQuota } from '../../keyed-calls/answer-quota.js';
 import type { PricedRecord } from '../../records/usage-record.js';
 import { columns, deleteKey, insertKeptKeys, type KeyRow, keyFromRow, KeyState } from './keyed-calls.js';
 import { bytesOf } from '../records/record-rows.js';
@@ -27,7 +27,7 @@ const extend = textOfRows((rows) => `UPDATE idempotency_key SET expires_at_ms = 
 export async function storeResponses(
   tx: PlainTransaction,
   records: readonly PricedRecord[],
-  room: KeptRoom,
+  quota: AnswerQuota,
   nowMs: number,
 ): Promise<ResponseStorage[]> {
   if (records.every(({ storedResponse }) => storedResponse === undefined)) return [];
@@ -39,7 +39,7 @@ export async function storeResponses(
     const accountId = bytesOf('acct', record.call.accountId);
     const { parts, keptMs } = storedResponse;
     const bytes = parts.reduce((sum, { content }) => sum + rowBytes + content.length, 0);
-    if ((await room.lack(tx, accountId, bytes, responsesShare)) !== undefined) {
+    if ((await quota.exceeded(tx, accountId, bytes, responsesShare)) !== undefined) {
       storages[index] = ResponseStorage.RESPONSE_STORAGE_NO_ROOM;
       continue;
     }

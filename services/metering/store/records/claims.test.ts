@@ -5,7 +5,7 @@ import { migrate } from '#kit/db/migrations/migrate.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
 import { Outcome, UsageSource } from '#proto/metering/v1/metering.js';
 import { meteringSettings } from '../../config.js';
-import { KeptRoom } from '../../keyed-calls/kept-room.js';
+import { AnswerQuota } from '../../keyed-calls/answer-quota.js';
 import { migrations } from '../../migrations/index.js';
 import { call, tokens } from '../../testing/calls.js';
 import { priceRecord } from '../../records/usage-record.js';
@@ -62,7 +62,7 @@ describe.each(testEngines)('claims of replicas on %s', (engine) => {
 
   it('a due settlement is claimed by one of several replicas, and due again after the claim', async () => {
     const ended = Array.from({ length: 20 }, () => lostRecord(openCall(1000)));
-    await insertRecords(test.db, ended, { ...instants, claimedUntilMs: 5000 }, new KeptRoom({ config, clock: new ManualClock(0) }));
+    await insertRecords(test.db, ended, { ...instants, claimedUntilMs: 5000 }, new AnswerQuota({ config, clock: new ManualClock(0) }));
     const ids = ended.map(({ record }) => record.call.id).toSorted();
     expect(await claimDue(test.db, 4999, 6000, 100)).toEqual([]);
     const claimed = await Promise.all([1, 2, 3].map(() => claimDue(test.db, 5000, 6000, 100)));

@@ -7,7 +7,7 @@ import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
 import { keyedText, textOfRows } from '#kit/db/plain/sql-text.js';
 import { Outcome, type ResponseStorage, type Settlement } from '#proto/metering/v1/metering.js';
-import type { KeptRoom } from '../../keyed-calls/kept-room.js';
+import type { AnswerQuota } from '../../keyed-calls/answer-quota.js';
 import type { PricedRecord } from '../../records/usage-record.js';
 import { markPending } from '../sums/rollup-steps.js';
 import type { OpenCall } from './open-calls.js';
@@ -61,7 +61,7 @@ export async function insertRecords(
   db: Database,
   records: readonly PricedRecord[],
   instants: RecordInstants,
-  room: KeptRoom,
+  quota: AnswerQuota,
   settle: SettleRecords = settleLater,
 ): Promise<readonly RecordEffects[]> {
   const { settlements, committed, storages } = await db.plainTransaction(async (tx) => {
@@ -89,7 +89,7 @@ export async function insertRecords(
     if (unsettled.length > 0) await enqueueSettlements(tx, unsettled, instants.claimedUntilMs);
     for (const record of records) await closeKey(tx, record, instants.nowMs);
     await expectPromptLogs(tx, records);
-    return { ...settled, storages: await storeResponses(tx, records, room, instants.nowMs) };
+    return { ...settled, storages: await storeResponses(tx, records, quota, instants.nowMs) };
   });
   committed();
   return settlements.map((settlement, index) => ({ settlement, storage: storages[index] }));
@@ -126,7 +126,12 @@ export async function insertLostRecord(
  * Replaces the record of a lost call with the call's own report, as long as the settlement of the record waits; returns false if
  * that record no longer exists, or if the call's idempotency key was freed with it, so that another call may be charged under it.
  */
-export async function replaceLostRecord(db: Database, record: PricedRecord, instants: RecordInstants, room: KeptRoom): Promise<boolean> {
+export async function replaceLostRecord(
+  db: Database,
+  record: PricedRecord,
+  instants: RecordInstants,
+  quota: AnswerQuota,
+): Promise<boolean> {
   const { call } = record.record;
   return db
     .plainTransaction(async (tx) => {
@@ -140,7 +145,7 @@ export async function replaceLostRecord(db: Database, record: PricedRecord, inst
       if (rows === 0) return false;
       if (!(await replaceDeferred(tx, record, instants.claimedUntilMs))) throw new SettledMeanwhile();
       await closeKey(tx, record, instants.nowMs);
-      await storeResponses(tx, [record], room, instants.nowMs);
+      await storeResponses(tx, [record], quota, instants.nowMs);
       return true;
     })
     .catch((error: unknown) => {

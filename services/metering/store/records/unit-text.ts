@@ -6,7 +6,7 @@ import { countOf } from '#rules/pricing.js';
 /** The price is text, because a JSON number cannot hold it. */
 type StoredUnit = [unit: string, nanoUsd: string, maxPerCall: number, cap: number, count: number];
 
-/** Holds what the text says. */
+/** The contents of the text. */
 export interface RecordedUnits {
   readonly prices: UnitPrice[];
   /** Undefined where nothing is counted or allowed. */
@@ -26,7 +26,7 @@ export function unitText(prices: readonly UnitPrice[], caps: UnitCounts | undefi
   return JSON.stringify(stored);
 }
 
-/** Returns what the text says. */
+/** Parses the text. */
 export function unitsOfText(text: string): RecordedUnits {
   const stored = JSON.parse(text) as StoredUnit[];
   return {

@@ -72,7 +72,7 @@ describe.each(testEngines)('refused calls on %s', (engine) => {
     return found;
   };
 
-  it('of a key make it refusing until a call succeeds, since the first of them', async () => {
+  it('mark their key as refusing, from the first of them until a call succeeds', async () => {
     const refused = seriesOf({ reason: 'budget_reached', calls: 2n });
     const { accountId, keyId } = refused;
     const refusing = async () => (await service.batchGetKeyActivity({ accountId, keyIds: [keyId] })).keys[0]?.refusing;
@@ -81,7 +81,7 @@ describe.each(testEngines)('refused calls on %s', (engine) => {
     await store([{ ...refused, examples: [example(day + minuteMs), example(day + 2n * minuteMs)] }]);
     expect(await refusing()).toEqual({ reason: 'budget_reached', sinceMs: day + minuteMs, lastAtMs: day + 2n * minuteMs });
     await until(() => sent().length === 1);
-    // The same series goes on, in the next quarter of an hour too, and another begins after a pause; the second alert waits for an hour.
+    // The same series continues in the next quarter of an hour, and another begins after a pause; the second alert waits for an hour.
     await store([{ ...refused, quarterMs: day + quarterMs, examples: [example(day + 16n * minuteMs)] }]);
     expect(await refusing()).toMatchObject({ sinceMs: day + minuteMs, lastAtMs: day + 16n * minuteMs });
     await store([{ ...refused, quarterMs: day + 2n * quarterMs, examples: [example(day + 40n * minuteMs)] }]);

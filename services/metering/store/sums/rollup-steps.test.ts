@@ -36,7 +36,7 @@ const oneOf = <T>(items: readonly T[]): T => items[below(items.length)]!;
 /** Returns a quarter of an hour or the milliseconds around it: sums are cut there. */
 const someInstant = (): bigint => startedAtMs + BigInt(below(daysMax * 96) * quarterMs + below(3) - 1);
 
-describe.each(testEngines)('what totals are read from on %s', (engine) => {
+describe.each(testEngines)('the source of totals on %s', (engine) => {
   let harness: Harness;
   let service: MeteringService;
   let accountId: string;
@@ -178,7 +178,7 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
       },
       2,
     );
-    expect(await replaceLostRecord(harness.db, own, instants, harness.room)).toBe(true);
+    expect(await replaceLostRecord(harness.db, own, instants, harness.quota)).toBe(true);
   }
 
   it('equals the records at every instant, while calls are recorded, lost, found again and archived, and all sums are rebuilt', async () => {

@@ -51,7 +51,7 @@ describe.each(testEngines)('the performance of models on %s', (engine) => {
     expect([rare!.lastDay, rare!.lastWeek, others]).toEqual([undefined, undefined, []]);
   });
 
-  it('does not suffer from requests that a client should not have sent', async () => {
+  it('is not affected by invalid requests of clients', async () => {
     await add(callsMin - 1, 'a/known', 1000);
     await add(callsMin, 'a/known', 1000, { outcome: Outcome.OUTCOME_REJECTED, tokens: tokens(), free: true, firstOutputMs: undefined });
     await add(1, 'a/known', 1000, { outcome: Outcome.OUTCOME_TIMEOUT, tokens: tokens(), free: true, firstOutputMs: undefined });

@@ -41,7 +41,7 @@ const shapeByColumns = new Map(
 );
 
 /** Holds a query. The filter must be valid. */
-export interface Question {
+export interface TotalsQuery {
   readonly filter: UsageFilter;
   readonly columns: ReadonlySet<DimensionColumn>;
   readonly grain: TimeGrain;
@@ -78,18 +78,18 @@ export interface Statement {
  * Returns at most `rowsMax + 1` rows; that many mean that there are too many. Returns undefined when records must be read one by one: for all accounts,
  * during the initial backfill, and for very many series.
  */
-export async function readSummed(tx: PlainTransaction, question: Question, rowsMax: number): Promise<GroupRow[] | undefined> {
-  if (question.filter.accountId === '') return undefined;
-  const shape = shapeOf(question);
-  const { accountId, fromMs, untilMs } = question.filter;
-  const plan = planOf(shape, Number(fromMs), Number(untilMs), question.grain, question.offsetMinutes);
+export async function readSummed(tx: PlainTransaction, query: TotalsQuery, rowsMax: number): Promise<GroupRow[] | undefined> {
+  if (query.filter.accountId === '') return undefined;
+  const shape = shapeOf(query);
+  const { accountId, fromMs, untilMs } = query.filter;
+  const plan = planOf(shape, Number(fromMs), Number(untilMs), query.grain, query.offsetMinutes);
   const account = bytesOf('acct', accountId);
   for (let attempt = 0; attempt < triesMax; attempt += 1) {
     const [state] = await rowsOf(tx, stateText(account, shape));
     if (state === undefined || asNumber(state['phase']) !== Phase.complete) return undefined;
-    const series = await seriesOf(tx, account, shape, question.filter);
+    const series = await seriesOf(tx, account, shape, query.filter);
     if (series.length > seriesMax) return undefined;
-    const rows = await rowsOf(tx, statementOf(plan, account, shape, series, question, rowsMax));
+    const rows = await rowsOf(tx, statementOf(plan, account, shape, series, query, rowsMax));
     const check = rows.find((row) => asNumber(row['kind']) === 0);
     // Tries again if calls of a new series were added meanwhile, or if all sums are being rebuilt.
     if (
@@ -100,20 +100,20 @@ export async function readSummed(tx: PlainTransaction, question: Question, rowsM
       continue;
     const byNumber = new Map(series.map((each) => [each.number, each]));
     rows.splice(rows.indexOf(check), 1);
-    return rows.map((row) => groupOf(row, byNumber, question.columns));
+    return rows.map((row) => groupOf(row, byNumber, query.columns));
   }
   return undefined;
 }
 
 /** Returns the shape with the dimensions that this query needs. */
-export function shapeOf({ filter, columns }: Pick<Question, 'filter' | 'columns'>): Shape {
-  const asked = new Set(columns);
+export function shapeOf({ filter, columns }: Pick<TotalsQuery, 'filter' | 'columns'>): Shape {
+  const columnsNeeded = new Set(columns);
   // Shapes with keys have projects too.
-  const ofProjects = asked.delete('project_id') || filter.projectIds.length > 0;
-  if (filter.keyId !== '' || filter.keyIds.length > 0 || ofProjects) asked.add('key_id');
-  if (filter.modelId !== '') asked.add('model_id');
-  if (filter.outcome !== Outcome.OUTCOME_UNSPECIFIED) asked.add('outcome');
-  return shapeByColumns.get(shapeName(asked))!;
+  const ofProjects = columnsNeeded.delete('project_id') || filter.projectIds.length > 0;
+  if (filter.keyId !== '' || filter.keyIds.length > 0 || ofProjects) columnsNeeded.add('key_id');
+  if (filter.modelId !== '') columnsNeeded.add('model_id');
+  if (filter.outcome !== Outcome.OUTCOME_UNSPECIFIED) columnsNeeded.add('outcome');
+  return shapeByColumns.get(shapeName(columnsNeeded))!;
 }
 
 /** Returns a statement that reads how complete the sums are, and the number of the last series. */
@@ -137,16 +137,16 @@ async function seriesOf(tx: PlainTransaction, account: Buffer, shape: Shape, fil
   }));
 }
 
-function statementOf(plan: Plan, account: Buffer, shape: Shape, series: readonly Series[], question: Question, rowsMax: number): Statement {
+function statementOf(plan: Plan, account: Buffer, shape: Shape, series: readonly Series[], query: TotalsQuery, rowsMax: number): Statement {
   const members: Statement[] = [
     {
       text: `SELECT 0 AS kind, (SELECT COALESCE(MAX(series), 0) FROM usage_series WHERE account_id = ? AND shape = ?) AS series, NULL AS project_id, NULL AS key_id, NULL AS model_id, NULL AS outcome, epoch AS bucket, ${noSums} FROM usage_summing`,
       values: [account, shape],
     },
   ];
-  members.push(...rollupMembers(plan, account, series, question));
-  if (plan.pieces.length > 0) members.push(pendingMember(plan.summed, account, question));
-  for (const edge of plan.edges) members.push(edgeMember(edge, account, question));
+  members.push(...rollupMembers(plan, account, series, query));
+  if (plan.pieces.length > 0) members.push(pendingMember(plan.summed, account, query));
+  for (const edge of plan.edges) members.push(edgeMember(edge, account, query));
   return {
     // The check row, and one row more than the maximum.
     text: `${members.map(({ text }) => text).join(' UNION ALL ')} LIMIT ${rowsMax + 2}`,
@@ -155,21 +155,26 @@ function statementOf(plan: Plan, account: Buffer, shape: Shape, series: readonly
 }
 
 /** Returns a part of the statement per piece and per group of series; if those would be too many, grouping is left to the caller. */
-function rollupMembers({ pieces }: Plan, account: Buffer, series: readonly Series[], { grain, columns, bucketOf }: Question): Statement[] {
+function rollupMembers(
+  { pieces }: Plan,
+  account: Buffer,
+  series: readonly Series[],
+  { grain, columns, bucketOf }: TotalsQuery,
+): Statement[] {
   const bucket = grain === 'none' ? 'NULL' : bucketOf('bucket_ms');
   const groups = groupsOf(series, columns);
-  const isEachAGroup = groups.length === series.length || groups.length * pieces.length > groupMembersMax;
-  const lists = (isEachAGroup ? [[...series]] : groups).flatMap((list) => chunks(list, seriesPerPart));
-  const grouped = [...(isEachAGroup ? ['series'] : []), ...(grain === 'none' ? [] : [bucket])];
-  return pieces.flatMap(({ parts, fromMs, untilMs, exceptAtMs, isOneRowAGroup }) =>
+  const isGroupPerSeries = groups.length === series.length || groups.length * pieces.length > groupMembersMax;
+  const lists = (isGroupPerSeries ? [[...series]] : groups).flatMap((list) => chunks(list, seriesPerPart));
+  const grouped = [...(isGroupPerSeries ? ['series'] : []), ...(grain === 'none' ? [] : [bucket])];
+  return pieces.flatMap(({ parts, fromMs, untilMs, exceptAtMs, isOneRowPerGroup }) =>
     lists.map((list) => ({
       text:
-        `SELECT 1 AS kind, ${isEachAGroup ? 'series' : '? AS series'}, NULL AS project_id, NULL AS key_id, NULL AS model_id, NULL AS outcome, ${bucket} AS bucket, ${isOneRowAGroup && isEachAGroup ? sumColumns.join(', ') : sumsOfRollups} FROM usage_sum` +
+        `SELECT 1 AS kind, ${isGroupPerSeries ? 'series' : '? AS series'}, NULL AS project_id, NULL AS key_id, NULL AS model_id, NULL AS outcome, ${bucket} AS bucket, ${isOneRowPerGroup && isGroupPerSeries ? sumColumns.join(', ') : sumsOfRollups} FROM usage_sum` +
         ` WHERE account_id = ? AND part IN (${marks(parts)}) AND series IN (${marks(list)}) AND bucket_ms >= ? AND bucket_ms < ?` +
         (exceptAtMs === undefined ? '' : ` AND bucket_ms % ${dayMs} <> ${exceptAtMs}`) +
-        (isOneRowAGroup && isEachAGroup ? '' : groupText(grouped)),
+        (isOneRowPerGroup && isGroupPerSeries ? '' : groupText(grouped)),
       // Any of the series represents its group.
-      values: [...(isEachAGroup ? [] : [list[0]!.number]), account, ...parts, ...list.map(({ number }) => number), fromMs, untilMs],
+      values: [...(isGroupPerSeries ? [] : [list[0]!.number]), account, ...parts, ...list.map(({ number }) => number), fromMs, untilMs],
     })),
   );
 }
@@ -196,32 +201,32 @@ function chunks<T>(items: readonly T[], size: number): T[][] {
 }
 
 /** Returns a part for the records of this period that are not in the sums yet. They are few, and found by their ids. */
-function pendingMember(stretch: Stretch, account: Buffer, question: Question): Statement {
-  const { text, values } = filterOf(question.filter, 'r');
+function pendingMember(stretch: Stretch, account: Buffer, query: TotalsQuery): Statement {
+  const { text, values } = filterOf(query.filter, 'r');
   return {
     // For SQLite CROSS JOIN means: in this order. The "+ 0" keeps both engines from reading the period by its index.
-    text: `${recordSelect(question)} FROM usage_unfolded u CROSS JOIN usage_record r ON r.id = u.id WHERE u.account_id = ? AND r.started_at_ms + 0 >= ? AND r.started_at_ms + 0 < ?${text}${recordGroups(question)}`,
+    text: `${recordSelect(query)} FROM usage_unfolded u CROSS JOIN usage_record r ON r.id = u.id WHERE u.account_id = ? AND r.started_at_ms + 0 >= ? AND r.started_at_ms + 0 < ?${text}${recordGroups(query)}`,
     values: [account, stretch.fromMs, stretch.untilMs, ...values],
   };
 }
 
-function edgeMember(edge: Stretch, account: Buffer, question: Question): Statement {
-  const { text, values } = filterOf(question.filter, 'r');
+function edgeMember(edge: Stretch, account: Buffer, query: TotalsQuery): Statement {
+  const { text, values } = filterOf(query.filter, 'r');
   return {
-    text: `${recordSelect(question)} FROM usage_record r WHERE r.account_id = ? AND r.started_at_ms >= ? AND r.started_at_ms < ?${text}${recordGroups(question)}`,
+    text: `${recordSelect(query)} FROM usage_record r WHERE r.account_id = ? AND r.started_at_ms >= ? AND r.started_at_ms < ?${text}${recordGroups(query)}`,
     values: [account, edge.fromMs, edge.untilMs, ...values],
   };
 }
 
 /** Returns sums over rows of usage_record `r`, in the columns of `GroupRow`. */
-export function recordSelect({ columns, grain, bucketOf }: Question): string {
+export function recordSelect({ columns, grain, bucketOf }: TotalsQuery): string {
   const column = (name: DimensionColumn): string => (columns.has(name) ? `r.${name} AS ${name}` : `NULL AS ${name}`);
   const bucket = grain === 'none' ? 'NULL' : bucketOf('r.started_at_ms');
   return `SELECT 2 AS kind, NULL AS series, ${column('project_id')}, ${column('key_id')}, ${column('model_id')}, ${column('outcome')}, ${bucket} AS bucket, ${sumsOfRecords}`;
 }
 
 /** Returns what `recordSelect` is grouped by. */
-export function recordGroups({ columns, grain, bucketOf }: Question): string {
+export function recordGroups({ columns, grain, bucketOf }: TotalsQuery): string {
   return groupText([...[...columns].map((name) => `r.${name}`), ...(grain === 'none' ? [] : [bucketOf('r.started_at_ms')])]);
 }
 

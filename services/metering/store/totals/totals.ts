@@ -17,7 +17,7 @@ import {
   filterOf,
   groupOf,
   type GroupRow,
-  type Question,
+  type TotalsQuery,
   readSummed,
   recordGroups,
   recordSelect,
@@ -113,10 +113,10 @@ export async function sumRecords(db: Database, filter: UsageFilter, grouping: Gr
 
 /** Returns the sums over units that are not tokens, by the names of their groups. */
 async function unitsIn(tx: PlainTransaction, filter: UsageFilter, grouping: Grouping): Promise<ReadonlyMap<string, readonly UnitTotal[]>> {
-  const { first, second, question } = dimensionsOf(filter, grouping);
+  const { first, second, query } = dimensionsOf(filter, grouping);
   const isSummed = filter.accountId !== '' && (await isComplete(tx));
   const groups = new Map<string, UnitTotal[]>();
-  for (const { row, ...total } of await readUnits(tx, question, isSummed)) {
+  for (const { row, ...total } of await readUnits(tx, query, isSummed)) {
     const name = `${first?.nameOf(row[first.column]) ?? ''} ${second?.nameOf(row[second.column]) ?? ''}`;
     groups.set(name, [...(groups.get(name) ?? []), total]);
   }
@@ -130,8 +130,8 @@ function dimensionsOf(filter: UsageFilter, grouping: Grouping) {
   const grain = grainOf(grouping);
   const columns = new Set([first?.column, second?.column].filter((column) => column !== undefined && column !== 'bucket'));
   const lengthMs = grain === 'hour' ? hourMs : dayMs;
-  const question: Question = { filter, columns, grain, offsetMinutes, bucketOf: (column) => bucketOf(column, lengthMs, offsetMinutes) };
-  return { first, second, question };
+  const query: TotalsQuery = { filter, columns, grain, offsetMinutes, bucketOf: (column) => bucketOf(column, lengthMs, offsetMinutes) };
+  return { first, second, query };
 }
 
 /**
@@ -141,8 +141,8 @@ function dimensionsOf(filter: UsageFilter, grouping: Grouping) {
  */
 export async function sumIn(tx: PlainTransaction, filter: UsageFilter, grouping: Grouping, rowsMax = 100_000): Promise<Totals[]> {
   const { groupBy, thenBy } = grouping;
-  const { first, second, question } = dimensionsOf(filter, grouping);
-  const rows = (await readSummed(tx, question, rowsMax)) ?? (await readRecords(tx, question, rowsMax));
+  const { first, second, query } = dimensionsOf(filter, grouping);
+  const rows = (await readSummed(tx, query, rowsMax)) ?? (await readRecords(tx, query, rowsMax));
   if (rows.length > rowsMax) throw tooManyGroups();
   const groups = new Map<string, Map<string, Sums>>();
   for (const row of rows) {
@@ -163,17 +163,17 @@ export async function sumIn(tx: PlainTransaction, filter: UsageFilter, grouping:
 }
 
 /** Reads sums from the records alone. Returns at most `rowsMax + 1` rows; that many mean that there are too many. */
-async function readRecords(tx: PlainTransaction, question: Question, rowsMax: number): Promise<GroupRow[]> {
-  const { accountId, fromMs, untilMs } = question.filter;
-  const { text, values } = filterOf(question.filter, 'r');
+async function readRecords(tx: PlainTransaction, query: TotalsQuery, rowsMax: number): Promise<GroupRow[]> {
+  const { accountId, fromMs, untilMs } = query.filter;
+  const { text, values } = filterOf(query.filter, 'r');
   const conditions: [string, unknown][] = [];
   if (accountId !== '') conditions.push(['r.account_id = ?', bytesOf('acct', accountId)]);
   if (fromMs > 0n) conditions.push(['r.started_at_ms >= ?', Number(fromMs)]);
   if (untilMs > 0n) conditions.push(['r.started_at_ms < ?', Number(untilMs)]);
   const where = `1 = 1${conditions.map(([condition]) => ` AND ${condition}`).join('')}${text}`;
-  const select = `${recordSelect(question)} FROM usage_record r WHERE ${where}${recordGroups(question)} LIMIT ${rowsMax + 1}`;
+  const select = `${recordSelect(query)} FROM usage_record r WHERE ${where}${recordGroups(query)} LIMIT ${rowsMax + 1}`;
   const rows = await tx.query(select, [...conditions.map(([, value]) => value), ...values]);
-  return rows.map((row) => groupOf(row, new Map(), question.columns));
+  return rows.map((row) => groupOf(row, new Map(), query.columns));
 }
 
 /** Returns the error of a response that would have more than `groupsMax` groups. */

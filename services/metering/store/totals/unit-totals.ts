@@ -5,7 +5,7 @@ import { asBigInt, asText } from '#kit/db/values.js';
 import type { UnitTotal } from '#proto/metering/v1/metering.js';
 import { quarterMs } from '../../rollups/shapes.js';
 import { bytesOf } from '../records/record-rows.js';
-import { filterOf, type Question, recordGroups, type Statement } from './summed-totals.js';
+import { filterOf, type TotalsQuery, recordGroups, type Statement } from './summed-totals.js';
 import { unitsOf } from '../sums/unit-sums.js';
 
 /** Holds sums of one group; what is not grouped by is null. */
@@ -14,10 +14,8 @@ export interface UnitGroup extends UnitTotal {
 }
 
 /** Returns the sums of each group. `isSummed`: whether the stored sums are complete; otherwise records are read. */
-export async function readUnits(tx: PlainTransaction, question: Question, isSummed: boolean): Promise<UnitGroup[]> {
-  const { text, values } = isSummed
-    ? summed(question)
-    : recordsOf(question, '', [], Number(question.filter.fromMs), Number(question.filter.untilMs));
+export async function readUnits(tx: PlainTransaction, query: TotalsQuery, isSummed: boolean): Promise<UnitGroup[]> {
+  const { text, values } = isSummed ? summed(query) : recordsOf(query, '', [], Number(query.filter.fromMs), Number(query.filter.untilMs));
   return (await tx.query(text, values)).flatMap((row) => {
     if (row['units'] === null)
       return [{ row, unit: asText(row['unit']), quantity: asBigInt(row['quantity']), chargeNanoUsd: asBigInt(row['charge_nano_usd']) }];
@@ -26,16 +24,16 @@ export async function readUnits(tx: PlainTransaction, question: Question, isSumm
 }
 
 /** Returns one statement, and so one instant, for the sums of whole quarters, the records at the edges, and the records that are not in the sums yet. */
-function summed(question: Question): Statement {
-  const { filter, bucketOf, grain } = question;
+function summed(query: TotalsQuery): Statement {
+  const { filter, bucketOf, grain } = query;
   const account = bytesOf('acct', filter.accountId);
   const [fromMs, untilMs] = [Number(filter.fromMs), Number(filter.untilMs) || Number.MAX_SAFE_INTEGER];
   const first = Math.ceil(fromMs / quarterMs) * quarterMs;
   const last = Math.max(first, Math.floor(untilMs / quarterMs) * quarterMs);
   const { text, values } = filterOf(filter, 's');
   const bucket = grain === 'none' ? 'NULL' : bucketOf('s.quarter_ms');
-  const dimensions = dimensionsOf(question, 's');
-  const groups = [...[...question.columns].map((name) => `s.${name}`), ...(grain === 'none' ? [] : [bucket]), 's.unit'];
+  const dimensions = dimensionsOf(query, 's');
+  const groups = [...[...query.columns].map((name) => `s.${name}`), ...(grain === 'none' ? [] : [bucket]), 's.unit'];
   const kept = {
     text:
       `SELECT ${dimensions}, ${bucket} AS bucket, s.unit AS unit, SUM(s.quantity) AS quantity, SUM(s.charge_nano_usd) AS charge_nano_usd, NULL AS units, NULL AS free` +
@@ -45,35 +43,33 @@ function summed(question: Question): Statement {
   const notPending = ' AND NOT EXISTS (SELECT 1 FROM usage_unfolded u WHERE u.id = r.id)';
   const members = [
     kept,
-    recordsOf(question, ' AND r.id IN (SELECT u.id FROM usage_unfolded u WHERE u.account_id = ?)', [account], fromMs, untilMs),
-    ...(fromMs < first ? [recordsOf(question, notPending, [], fromMs, Math.min(first, untilMs))] : []),
-    ...(Math.max(first, last) < untilMs && last >= first && filter.untilMs > 0n
-      ? [recordsOf(question, notPending, [], last, untilMs)]
-      : []),
+    recordsOf(query, ' AND r.id IN (SELECT u.id FROM usage_unfolded u WHERE u.account_id = ?)', [account], fromMs, untilMs),
+    ...(fromMs < first ? [recordsOf(query, notPending, [], fromMs, Math.min(first, untilMs))] : []),
+    ...(Math.max(first, last) < untilMs && last >= first && filter.untilMs > 0n ? [recordsOf(query, notPending, [], last, untilMs)] : []),
   ];
   return { text: members.map((member) => member.text).join(' UNION ALL '), values: members.flatMap((member) => member.values) };
 }
 
 /** Returns a statement that groups the records of a period by their units: records with the same price and the same counts are one row. */
-function recordsOf(question: Question, condition: string, more: readonly unknown[], fromMs: number, untilMs: number): Statement {
-  const { filter, bucketOf, grain } = question;
+function recordsOf(query: TotalsQuery, condition: string, more: readonly unknown[], fromMs: number, untilMs: number): Statement {
+  const { filter, bucketOf, grain } = query;
   const { text, values } = filterOf(filter, 'r');
   const conditions: [string, unknown][] = [];
   if (filter.accountId !== '') conditions.push([' AND r.account_id = ?', bytesOf('acct', filter.accountId)]);
   if (fromMs > 0) conditions.push([' AND r.started_at_ms >= ?', fromMs]);
   if (untilMs > 0 && untilMs < Number.MAX_SAFE_INTEGER) conditions.push([' AND r.started_at_ms < ?', untilMs]);
   const bucket = grain === 'none' ? 'NULL' : bucketOf('r.started_at_ms');
-  const groups = recordGroups(question);
+  const groups = recordGroups(query);
   return {
     text:
-      `SELECT ${dimensionsOf(question, 'r')}, ${bucket} AS bucket, NULL AS unit, COUNT(*) AS quantity, NULL AS charge_nano_usd, r.units AS units, r.free AS free` +
+      `SELECT ${dimensionsOf(query, 'r')}, ${bucket} AS bucket, NULL AS unit, COUNT(*) AS quantity, NULL AS charge_nano_usd, r.units AS units, r.free AS free` +
       ` FROM usage_record r WHERE r.units IS NOT NULL${conditions.map(([part]) => part).join('')}${text}${condition}` +
       `${groups === '' ? ' GROUP BY ' : `${groups}, `}r.units, r.free`,
     values: [...conditions.map(([, value]) => value), ...values, ...more],
   };
 }
 
-function dimensionsOf({ columns }: Question, table: 'r' | 's'): string {
+function dimensionsOf({ columns }: TotalsQuery, table: 'r' | 's'): string {
   const names = ['project_id', 'key_id', 'model_id', 'outcome'] as const;
   return names.map((name) => (columns.has(name) ? `${table}.${name} AS ${name}` : `NULL AS ${name}`)).join(', ');
 }
