@@ -35,8 +35,8 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     const { hold } = await alerts.ledger.service.hold(holdRequest(customer, amountNanoUsd));
     await alerts.ledger.service.settle(settleRequest(customer, hold!.id, amountNanoUsd));
   };
-  const look = async (): Promise<void> => {
-    await alerts.watcher.look();
+  const check = async (): Promise<void> => {
+    await alerts.watcher.check();
     await alerts.shipped();
   };
 
@@ -48,14 +48,14 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
       settledNanoUsd: 20n * usd,
     });
     await spend(20n * usd);
-    await look();
+    await check();
     expect(alerts.notifier.entries.size).toBe(0);
   });
 
   it('are mailed in the language in which they were set', async () => {
     await put({ language: 'zh-Hans-CN' });
     await spend(11n * usd);
-    await look();
+    await check();
     const refused = { accountId: customer.accountId, keyId: customer.keyId, projectId: '', reason: 'key_disabled', refusedAtMs: 0n };
     await alerts.service.alertKeyRefused(refused);
     await alerts.shipped();
@@ -94,11 +94,11 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
 
   it('report the remaining balance to every address and as an event, once', async () => {
     await put({ emails: ['ada@example.com', 'bob@example.com', 'ada@example.com'] });
-    await look();
+    await check();
     expect(alerts.notifier.sent).toEqual([]);
     await spend(11n * usd);
     expect(await get()).toMatchObject({ low: true, rearmAtNanoUsd: 12n * usd });
-    for (let turn = 0; turn < 3; turn += 1) await look();
+    for (let turn = 0; turn < 3; turn += 1) await check();
     const { mails, events } = alerts.notifier;
     expect(mails.map(({ to }) => to)).toEqual(['ada@example.com', 'bob@example.com']);
     expect(mails[0]).toMatchObject({ subject: 'Low balance: $9 left', text: expect.stringContaining('below your threshold of $10') });
@@ -117,12 +117,12 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
   it('are not fired by money that calls only hold, but report it', async () => {
     await put();
     const { hold } = await alerts.ledger.service.hold(holdRequest(customer, 11n * usd));
-    await look();
+    await check();
     expect(await get()).toMatchObject({ low: false, settledNanoUsd: 20n * usd, availableNanoUsd: 9n * usd });
     expect(alerts.notifier.sent).toEqual([]);
     await alerts.ledger.service.hold(holdRequest(customer, 2n * usd));
     await alerts.ledger.service.settle(settleRequest(customer, hold!.id, 11n * usd));
-    await look();
+    await check();
     expect(alerts.notifier.mails[0]!.text).toContain('has $9 left (including $2 held by calls in flight)');
     expect(alerts.notifier.events[0]!.data).toMatchObject({ settled_usd: '9', available_usd: '7' });
   });
@@ -130,18 +130,18 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
   it('fire again only after a clear rise', async () => {
     await put();
     await spend(11n * usd);
-    await look();
+    await check();
     await alerts.ledger.service.deposit(depositRequest(customer, (5n * usd) / 2n));
-    await look();
+    await check();
     expect(await get()).toMatchObject({ low: false, alert: { fired: true } });
     await spend(2n * usd);
-    await look();
+    await check();
     expect(alerts.notifier.mails).toHaveLength(1);
     await alerts.ledger.service.deposit(depositRequest(customer, 3n * usd));
-    await look();
+    await check();
     expect((await get()).alert).toMatchObject({ fired: false });
     await spend(4n * usd);
-    await look();
+    await check();
     expect(alerts.notifier.mails).toHaveLength(2);
     expect(new Set(alerts.notifier.sent.map(({ eventJson }) => (JSON.parse(eventJson) as { id: string }).id)).size).toBe(2);
   });
@@ -149,17 +149,17 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
   it('are rearmed by a new threshold and by being enabled, and by no other change', async () => {
     await put();
     await spend(11n * usd);
-    await look();
+    await check();
     await put({ emails: ['bob@example.com'] });
-    await look();
+    await check();
     expect(alerts.notifier.mails).toHaveLength(1);
     await put({ thresholdNanoUsd: 15n * usd });
-    await look();
+    await check();
     expect(alerts.notifier.mails).toHaveLength(2);
     await put({ thresholdNanoUsd: 15n * usd, enabled: false });
-    await look();
+    await check();
     await put({ thresholdNanoUsd: 15n * usd });
-    await look();
+    await check();
     expect(alerts.notifier.mails).toHaveLength(3);
   });
 
@@ -167,7 +167,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     const others = [await alerts.replica(), await alerts.replica()];
     await put();
     await spend(11n * usd);
-    for (let turn = 0; turn < 3; turn += 1) await Promise.all([alerts, ...others].map(({ watcher }) => watcher.look()));
+    for (let turn = 0; turn < 3; turn += 1) await Promise.all([alerts, ...others].map(({ watcher }) => watcher.check()));
     await alerts.shipped();
     expect([alerts.notifier.sent.length, alerts.notifier.events.length]).toEqual([1, 1]);
   });
@@ -177,7 +177,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     await alerts.shipped();
     await spend(11n * usd);
     alerts.notifier.fails = 'before';
-    await alerts.watcher.look();
+    await alerts.watcher.check();
     expect(await alerts.deps.reads.oldestUnshippedNotificationAtMs()).toBe(BigInt(alerts.ledger.clock.nowMs()));
     alerts.notifier.fails = 'after';
     await eventually(() => (alerts.notifier.sent.length === 1 ? true : undefined));
@@ -194,7 +194,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
   it('withdraw what is on its way to a destination that was removed, in the order of the changes', async () => {
     await put({ emails: ['ada@example.com', 'bob@example.com'] });
     await spend(11n * usd);
-    await alerts.watcher.look();
+    await alerts.watcher.check();
     await put({ emails: ['bob@example.com'] });
     await put({ emails: ['bob@example.com'], enabled: false });
     await alerts.shipped();
@@ -229,7 +229,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     alerts.notifier.fails = 'before';
     expect(await refusalOf(test())).toMatchObject({ reason: 'service_unavailable' });
     alerts.notifier.fails = undefined;
-    await look();
+    await check();
     expect(alerts.notifier.sent).toHaveLength(1);
   });
 
@@ -238,10 +238,10 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     for (let test = 0; test < messagesPerHourMax / 10; test += 1) await alerts.service.testAlert({ accountId: customer.accountId });
     expect(await refusalOf(alerts.service.testAlert({ accountId: customer.accountId }))).toMatchObject({ reason: 'overloaded' });
     await spend(11n * usd);
-    await look();
+    await check();
     expect(alerts.notifier.mails).toHaveLength(messagesPerHourMax);
     alerts.ledger.clock.advance(hourMs + 1);
-    await look();
+    await check();
     expect(alerts.notifier.mails).toHaveLength(messagesPerHourMax + 10);
   });
 
@@ -251,7 +251,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     for (let test = 0; test < messagesPerHourMax / 10; test += 1) await alerts.service.testAlert({ accountId: customer.accountId });
     alerts.ledger.clock.step(-365 * dayMs);
     await spend(11n * usd);
-    await look();
+    await check();
     expect(alerts.notifier.mails).toHaveLength(messagesPerHourMax + 10);
   });
 

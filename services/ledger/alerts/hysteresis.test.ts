@@ -13,7 +13,7 @@ describe('an alert', () => {
     expect(stepOf(fired, 0n)).toBe('stay');
   });
 
-  it('is armed again at 1.2 times the threshold, and at least a cent above it', () => {
+  it('is rearmed at 1.2 times the threshold, and at least a cent above it', () => {
     expect(stepOf(fired, 12n * usd - 1n)).toBe('stay');
     expect(stepOf(fired, 12n * usd)).toBe('rearm');
     expect(rearmAtNanoUsd(usd / 100n)).toBe(usd / 50n);

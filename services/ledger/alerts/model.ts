@@ -19,7 +19,7 @@ export interface AlertRecord {
   readonly updatedAtMs: number;
 }
 
-/** Holds what an account has: settled is credited less spent, available is settled less what calls hold. */
+/** The money of an account: settled is credited less spent, available is settled less the amount that calls hold. */
 export interface Money {
   readonly settledNanoUsd: bigint;
   readonly availableNanoUsd: bigint;

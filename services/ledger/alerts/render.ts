@@ -4,7 +4,7 @@ import { accountAvailableNanoUsd, emptyAccount } from '../books/buckets.js';
 import type { AccountBucket } from '../books/model.js';
 import type { AlertRecord, Money } from './model.js';
 
-/** Returns what an account has; zero before its first entry. */
+/** Returns the money of an account; zero before its first entry. */
 export function moneyOf(accountId: string, bucket: AccountBucket | undefined): Money {
   const account = bucket ?? emptyAccount(accountId);
   return { settledNanoUsd: account.creditedNanoUsd - account.spentNanoUsd, availableNanoUsd: accountAvailableNanoUsd(account) };

@@ -11,7 +11,7 @@ import { countMessages } from './model.js';
 import type { AlertPlace, Watched } from './store/alerts.js';
 
 /** Alerts per check; more are checked in turns, so that with n alerts each is checked every n / 500 intervals. */
-const alertsPerLook = 500;
+const alertsPerCheck = 500;
 
 /** Checks balances periodically until it is stopped. */
 export class AlertWatcher {
@@ -25,7 +25,7 @@ export class AlertWatcher {
     const { config, log } = this.deps;
     this.stopRepeating = repeat(
       config.alertIntervalMs,
-      () => this.look(),
+      () => this.check(),
       (error) => log.error({ err: error }, 'balances could not be checked for alerts; this will be retried'),
     );
   }
@@ -36,8 +36,8 @@ export class AlertWatcher {
   }
 
   /** Checks one page of alerts, and sends one page of due alerts of budgets. */
-  async look(): Promise<void> {
-    const { watched, end } = await this.deps.alerts.watched(this.place, alertsPerLook);
+  async check(): Promise<void> {
+    const { watched, end } = await this.deps.alerts.watched(this.place, alertsPerCheck);
     this.place = end;
     for (const each of watched) await this.follow(each);
     this.duePlace = await sendDue(this.duePlace, this.deps);

@@ -4,7 +4,7 @@ import { BookAccount, DepositSource } from '#proto/ledger/v1/ledger.js';
 import { formatUsd } from '#rules/money.js';
 import type { AdjustOperation, CreditReply, DepositOperation } from './model.js';
 
-/** Returns the event of an entry that changed what an account has, with the available balance before and after. */
+/** Returns the event of an entry that changed the money of an account, with the available balance before and after. */
 export function entryEvent(action: string, { entry, balance }: CreditReply, detail: object): AuditEvent {
   const { accountId, amountNanoUsd, credit, id, reason } = entry;
   const effectNanoUsd = credit === BookAccount.BOOK_ACCOUNT_CUSTOMER ? amountNanoUsd : -amountNanoUsd;

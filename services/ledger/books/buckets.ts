@@ -1,4 +1,4 @@
-// What is free in a bucket. Pure.
+// Computes the free amount of a bucket. Pure.
 import type { AccountBucket, BudgetBucket, KeyBucket } from './model.js';
 import { noSums } from '../statements/months.js';
 
@@ -31,7 +31,7 @@ export function limitAvailableNanoUsd({
   return availableNanoUsd > 0n ? availableNanoUsd : 0n;
 }
 
-/** Returns what is free in the account, the key and every hard budget. */
+/** Returns the amount that is free in the account, the key and every hard budget. */
 export function freeInAllNanoUsd(account: AccountBucket, key: KeyBucket, budgets: readonly BudgetBucket[]): bigint {
   let freeNanoUsd = accountAvailableNanoUsd(account);
   freeNanoUsd = least(freeNanoUsd, limitAvailableNanoUsd(key) ?? freeNanoUsd);

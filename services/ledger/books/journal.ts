@@ -1,4 +1,4 @@
-// The arithmetic of the double-entry journal: which books an entry moves money between, and what it does to a balance. Pure.
+// The arithmetic of the double-entry journal: which books an entry moves money between, and how it changes a balance. Pure.
 import assert from 'node:assert/strict';
 import { isId } from '#kit/id.js';
 import { type Balance, BookAccount, DepositSource, type Entry, EntryKind } from '#proto/ledger/v1/ledger.js';

@@ -20,8 +20,8 @@ import { verifyAccount } from '../verify/verify-account.js';
 Error.stackTraceLimit = 0;
 
 const asked = process.env['TOLLGATE_TEST_HISTORIES'];
-const askedSeed = process.env['TOLLGATE_TEST_SEED'];
-const seed = askedSeed === undefined ? Math.trunc(Math.random() * 2 ** 31) : Number(askedSeed);
+const givenSeed = process.env['TOLLGATE_TEST_SEED'];
+const seed = givenSeed === undefined ? Math.trunc(Math.random() * 2 ** 31) : Number(givenSeed);
 
 /** Histories of some 25 operations each: 3,500 through lane, store and databases, in addition to those through the rules alone. `make nightly` runs 200,000. */
 const runs =
@@ -29,7 +29,7 @@ const runs =
     ? { memory: 1_500, sqlite: 2_000, mysql: 1_500 }
     : { memory: Number(asked), sqlite: Number(asked), mysql: Number(asked) };
 /** Histories that run at the same time on one database, and so share transactions. */
-const streams = askedSeed === undefined ? 100 : 1;
+const streams = givenSeed === undefined ? 100 : 1;
 /** Far more than it takes: the number of histories bounds the duration. */
 const timeoutMs = 600_000 + 100 * Math.max(...Object.values(runs));
 

@@ -210,7 +210,7 @@ describe.each(testEngines)('budgets on %s', (engine) => {
     expect(await drifts(customer)).toEqual([]);
   });
 
-  it('are found wrong by Verify when their bucket or the path of a hold is', async () => {
+  it('are reported by Verify when their bucket or the path of a hold is wrong', async () => {
     const customer = await fundedCustomer(ledger.service, 1_000n);
     const [budget] = [budgetOf(customer, 500n, { period: BUDGET_PERIOD_LIFETIME })];
     await spend(customer, 40n, [budget]);

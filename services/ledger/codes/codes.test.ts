@@ -1,4 +1,4 @@
-// A code credits one account once, however many accounts try it how often, and whatever fails in between.
+// A code credits one account once, however many accounts try it and however often, and whatever fails in between.
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { AuditOutbox } from '#kit/audit/audit-outbox.js';
 import { dayMs } from '#kit/clock.js';
@@ -170,7 +170,7 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
     expect(await balanceOf(accountId)).toMatchObject({ creditedNanoUsd: 50n });
   });
 
-  it('cannot be guessed for long, and other accounts are not throttled for it', async () => {
+  it('cannot be guessed for long: the account that tries is throttled, and no other', async () => {
     const { accountId } = newCustomer();
     const { secrets } = await make();
     for (let attempt = 0; attempt < refusalsMax; attempt += 1)
@@ -190,7 +190,7 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
     expect(await redeem(accountId, secrets[0]!)).toMatchObject({ replayed: false });
   });
 
-  it('cannot be guessed more often by guessing at once, also with two replicas', async () => {
+  it('cannot be guessed more often by trying several at once, even with two replicas', async () => {
     const services = [ledger.service, engine === 'mysql' ? await ledger.startReplica() : ledger.service];
     const { accountId } = newCustomer();
     const guess = (attempt: number) =>

@@ -145,13 +145,13 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
   });
 
   it('does not execute an operation whose caller no longer waits', async () => {
-    const leaver = new AbortController();
+    const caller = new AbortController();
     const hold = (request: HoldRequest, options: { timeoutMs?: number; signal?: AbortSignal }) =>
       refusalOf(ledger.service.hold(request, callContext({ caller: 'gateway', ...options })));
     const late = holdRequest(customer, 10n);
     const left = holdRequest(customer, 10n);
-    const refusals = Promise.all([hold(late, { timeoutMs: 0 }), hold(left, { signal: leaver.signal })]);
-    leaver.abort();
+    const refusals = Promise.all([hold(late, { timeoutMs: 0 }), hold(left, { signal: caller.signal })]);
+    caller.abort();
     expect(await refusals).toMatchObject([{ reason: 'deadline_exceeded' }, { reason: 'cancelled' }]);
     for (const { holdId, accountId } of [late, left]) {
       expect(await refusalOf(ledger.service.getHold({ holdId, accountId }))).toMatchObject({ reason: 'not_found' });

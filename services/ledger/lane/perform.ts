@@ -46,10 +46,10 @@ async function performOne<O extends Operation>(
   onApplied?: (reply: ReplyTo<O>) => void,
 ): Promise<Applied<ReplyTo<O>>> {
   // The lane carries operations of every kind; each reply has the type that matches its operation.
-  const tell = (early: Applied<ReplyTo<Operation>>): void => {
+  const reportEarly = (early: Applied<ReplyTo<Operation>>): void => {
     if (early.refusal === undefined) onApplied?.(early.reply as ReplyTo<O>);
   };
-  const applied = (await deps.lane.add(operation, waiter, onApplied && tell)) as Applied<ReplyTo<O>>;
+  const applied = (await deps.lane.add(operation, waiter, onApplied && reportEarly)) as Applied<ReplyTo<O>>;
   logShortfalls(applied, deps.log);
   return applied;
 }

@@ -8,7 +8,7 @@ import { settleOperation } from '../requests/operations.js';
 import { applyOperations, type StoreMemory } from '../store/store.js';
 import { logShortfalls } from './perform.js';
 
-/** What the ledger took for a call. */
+/** The amount that the ledger took for a call. */
 interface Captured {
   readonly capturedNanoUsd: bigint;
   readonly shortfallNanoUsd: bigint;

@@ -22,9 +22,10 @@ describe('holds that are written with the records of their calls', () => {
 
   afterEach(() => ledger.stop());
 
-  const ask = (amountNanoUsd: bigint, fields: Partial<HoldRequest> = {}) =>
+  const request = (amountNanoUsd: bigint, fields: Partial<HoldRequest> = {}) =>
     ledger.service.hold(holdRequest(customer, amountNanoUsd, { durableWithRecord: true, ...fields }));
-  const hold = async (amountNanoUsd: bigint, fields: Partial<HoldRequest> = {}): Promise<Hold> => (await ask(amountNanoUsd, fields)).hold!;
+  const hold = async (amountNanoUsd: bigint, fields: Partial<HoldRequest> = {}): Promise<Hold> =>
+    (await request(amountNanoUsd, fields)).hold!;
   /** Returns the states of the holds of some amount that the database has. */
   const written = async (amountNanoUsd: bigint): Promise<number[]> =>
     (await ledger.db.query('SELECT state FROM hold WHERE amount_nano_usd = ?', [amountNanoUsd])).map((row) => Number(row['state']));
@@ -32,7 +33,7 @@ describe('holds that are written with the records of their calls', () => {
   const drifts = async () => (await ledger.service.verify({ accountId: '' })).drifts;
 
   it('are in the database when they are settled, and not before', async () => {
-    const { hold: granted, unwritten } = await ask(60n);
+    const { hold: granted, unwritten } = await request(60n);
     expect([unwritten, granted?.state, await written(60n)]).toEqual([true, HoldState.HOLD_STATE_OPEN, []]);
     await ledger.db.plainTransaction((tx) => ledger.settleInTransaction(tx, [settleRequest(customer, granted!.id, 35n)]));
     expect(await written(60n)).toEqual([HoldState.HOLD_STATE_SETTLED]);
@@ -62,9 +63,9 @@ describe('holds that are written with the records of their calls', () => {
   it('count against the balance, the limit of the key and its budgets', async () => {
     const limited = (limitNanoUsd: bigint, version: bigint) => ({ keyLimit: { limitNanoUsd, version } });
     await hold(60n);
-    expect((await refusalOf(ask(41n))).reason).toBe('balance_held');
-    expect((await ask(5n)).unwritten).toBe(true);
-    expect((await refusalOf(ask(20n, limited(70n, 2n)))).reason).toBe('key_limit_reached');
+    expect((await refusalOf(request(41n))).reason).toBe('balance_held');
+    expect((await request(5n)).unwritten).toBe(true);
+    expect((await refusalOf(request(20n, limited(70n, 2n)))).reason).toBe('key_limit_reached');
     const budgets = [
       Budget.fromPartial({
         id: newId('bud'),
@@ -76,9 +77,9 @@ describe('holds that are written with the records of their calls', () => {
       }),
     ];
     const rest = { ...limited(90n, 3n), budgets };
-    expect((await ask(4n, rest)).unwritten).toBeUndefined();
-    expect((await ask(5n, rest)).unwritten).toBe(true);
-    expect((await refusalOf(ask(4n, rest))).reason).toBe('budget_reached');
+    expect((await request(4n, rest)).unwritten).toBeUndefined();
+    expect((await request(5n, rest)).unwritten).toBe(true);
+    expect((await refusalOf(request(4n, rest))).reason).toBe('budget_reached');
     expect(await held()).toBe(74n);
     expect(await drifts()).toEqual([]);
   });
@@ -95,7 +96,7 @@ describe('holds that are written with the records of their calls', () => {
       });
     const [old, recent] = [budgetOf(newId('bud')), budgetOf(newId('bud'))];
     const isUnwritten = async (budget: Budget): Promise<boolean> =>
-      (await ask(0n, { budgets: [budget], minAmountNanoUsd: 0n })).unwritten === true;
+      (await request(0n, { budgets: [budget], minAmountNanoUsd: 0n })).unwritten === true;
     expect([await isUnwritten(old), await isUnwritten(old)]).toEqual([false, true]);
     for (let budgets = 0; budgets < 1000; budgets += 6)
       await hold(0n, { budgets: Array.from({ length: 6 }, () => budgetOf(newId('bud'))), minAmountNanoUsd: 0n, durableWithRecord: false });
@@ -147,28 +148,28 @@ describe('holds that are written with the records of their calls', () => {
       const { hold: replayed } = await ledger.service.settle(settleRequest(customer, open.holdId, 20n));
       expect(replayed).toMatchObject({ amountNanoUsd: 20n, capturedNanoUsd: 20n, shortfallNanoUsd: 0n });
       expect(await held()).toBe(0n);
-      expect((await ask(5n)).hold).toMatchObject({ amountNanoUsd: 5n });
+      expect((await request(5n)).hold).toMatchObject({ amountNanoUsd: 5n });
     },
   );
 
   it('are not granted from rows that a transaction is changing', async () => {
     const { id } = await hold(10n);
-    const asked = await ledger.db.plainTransaction(async (tx) => {
+    const requested = await ledger.db.plainTransaction(async (tx) => {
       await ledger.settleInTransaction(tx, [settleRequest(customer, id, 95n)]);
-      return { outcome: refusalOf(ask(50n)) };
+      return { outcome: refusalOf(request(50n)) };
     });
-    expect((await asked.outcome).reason).toBe('balance_empty');
-    expect((await ask(5n)).unwritten).toBe(true);
+    expect((await requested.outcome).reason).toBe('balance_empty');
+    expect((await request(5n)).unwritten).toBe(true);
   });
 
   it('survive a transaction that fails, after which nothing is granted before one has succeeded', async () => {
     const { id } = await hold(60n);
     await ledger.db.knex.schema.renameTable('hold', 'hold_away');
     await expect(ledger.service.settle(settleRequest(customer, id, 35n))).rejects.toThrow();
-    await expect(ask(1n)).rejects.toThrow();
+    await expect(request(1n)).rejects.toThrow();
     await ledger.db.knex.schema.renameTable('hold_away', 'hold');
-    expect((await ask(1n)).unwritten).toBeUndefined();
-    expect((await ask(2n)).unwritten).toBe(true);
+    expect((await request(1n)).unwritten).toBeUndefined();
+    expect((await request(2n)).unwritten).toBe(true);
     expect(await held()).toBe(63n);
     expect(await drifts()).toEqual([]);
   });

@@ -20,7 +20,7 @@ import { apply } from './apply.js';
 
 const row = outcomeRows('B');
 
-/** Returns a monthly budget of the account on the path of a hold; `number` tells budgets apart. */
+/** Returns a monthly budget of the account on the path of a hold; `number` distinguishes budgets. */
 function budget(number: number, fields: Partial<PathBudget> = {}): PathBudget {
   return {
     scopeId: String(number).repeat(32),

@@ -144,9 +144,9 @@ describe('Settle', () => {
   });
 
   row('S13', 'refuses what may have been settled and archived, and accepts what cannot have been', () => {
-    const madeAtMs = Number.parseInt(settleOperation(70n).holdId.slice(4, 16), 16);
-    expectRefused({ ...touched(undefined), archivedUntilMs: madeAtMs + 1 }, settleOperation(70n), 'hold_closed');
-    expect(entriesOf(apply({ ...touched(undefined), archivedUntilMs: madeAtMs }, settleOperation(70n), nowMs))).toEqual([
+    const createdAtMs = Number.parseInt(settleOperation(70n).holdId.slice(4, 16), 16);
+    expectRefused({ ...touched(undefined), archivedUntilMs: createdAtMs + 1 }, settleOperation(70n), 'hold_closed');
+    expect(entriesOf(apply({ ...touched(undefined), archivedUntilMs: createdAtMs }, settleOperation(70n), nowMs))).toEqual([
       [EntryKind.ENTRY_KIND_CHARGE, 70n],
     ]);
   });

@@ -54,13 +54,13 @@ function settleLost(touched: Touched, operation: SettleOperation, nowMs: number)
     const message = `The hold ${operation.holdId} is unknown, so key_id must be set.`;
     return refused(new AppError('invalid_request', message, { details: { field: 'key_id' } }));
   }
-  if (touched.archivedUntilMs !== undefined && madeAtMs(operation.holdId) < touched.archivedUntilMs)
+  if (touched.archivedUntilMs !== undefined && createdAtMsOf(operation.holdId) < touched.archivedUntilMs)
     return refused(holdArchived(operation.holdId));
   const lost = { ...unknownHold(operation, HoldState.HOLD_STATE_EXPIRED, nowMs), keyId: operation.keyId };
   return settle(touched, lost, operation.costNanoUsd, nowMs);
 }
 
 /** Returns when a call id was created: a UUIDv7 begins with its milliseconds (RFC 9562, section 5.7). */
-function madeAtMs(holdId: string): number {
+function createdAtMsOf(holdId: string): number {
   return Number.parseInt(holdId.slice(-32, -20), 16);
 }

@@ -37,7 +37,7 @@ export async function book(provider: string, event: PaymentEvent, context: CallC
       return;
     case 'refunded':
       return bookRefund(provider, event, context, deps);
-    case 'noticed':
+    case 'review':
       // The log line is the only way for an operator to notice it.
       deps.log.error(
         { provider, what: event.what, ...event.details },

@@ -93,7 +93,7 @@ describe('a checkout session', () => {
     ['it has no amount', { amount_total: 0 }, 'unusable'],
     ['it begins a subscription', { mode: 'subscription' }, 'foreign'],
     ['its stamp is not ours', { metadata: stampOf('acct_a', 'ref', ['other']) }, 'foreign'],
-  ])('is none if %s', (_why, changes, expected) => {
+  ])('is not a payment if %s', (_why, changes, expected) => {
     expect(paid(session(changes))).toBe(expected);
   });
 });
@@ -155,14 +155,14 @@ describe('the requests of an account to the provider', () => {
         doneUrl: 'https://console.example.com',
         cancelledUrl: 'https://console.example.com',
       });
-    const look = () => service.getPayment({ accountId, paymentId: 'cs_1' });
+    const getPayment = () => service.getPayment({ accountId, paymentId: 'cs_1' });
     for (let times = 0; times < 30; times += 1) await begin();
-    await look();
+    await getPayment();
     await expect(begin()).rejects.toMatchObject({ reason: 'overloaded', retryAfterMs: 60_000 });
     clock.step(-3_600_000);
     clock.advance(60_000);
     await begin();
-    await look();
+    await getPayment();
     expect(counts).toEqual({ begun: 31, queried: 2 });
   });
 });
@@ -247,7 +247,7 @@ describe('the payments of a service', () => {
 });
 
 describe('a payment whose event has not arrived', () => {
-  it('is credited when its own account looks at it, and the provider is queried about it at most every five seconds', async () => {
+  it('is credited when its own account requests it, and the provider is queried about it at most every five seconds', async () => {
     const clock = new ManualClock();
     const accountId = newId('acct');
     let queries = 0;
@@ -279,18 +279,18 @@ describe('a payment whose event has not arrived', () => {
       },
       limits: parseSettings(paymentSettings, {}),
     });
-    const look = async (account: string, paymentId = 'cs_1') =>
+    const getPayment = async (account: string, paymentId = 'cs_1') =>
       (await service.getPayment({ accountId: account, paymentId })).entry?.accountId;
     const stranger = newId('acct');
-    expect([await look(stranger), deposits]).toEqual([undefined, []]);
+    expect([await getPayment(stranger), deposits]).toEqual([undefined, []]);
     clock.advance(4999);
-    expect([await look(accountId), queries]).toEqual([undefined, 1]);
+    expect([await getPayment(accountId), queries]).toEqual([undefined, 1]);
     clock.advance(1);
-    expect([await look(accountId), deposits, queries]).toEqual([accountId, [accountId], 2]);
+    expect([await getPayment(accountId), deposits, queries]).toEqual([accountId, [accountId], 2]);
     // An account that invents payments uses up its own queries only.
-    for (let payment = 0; payment < 40; payment += 1) await look(stranger, `cs_invented_${payment}`);
+    for (let payment = 0; payment < 40; payment += 1) await getPayment(stranger, `cs_invented_${payment}`);
     expect(queries).toBe(2 + 29);
-    expect(await look(accountId, 'cs_2')).toBe(accountId);
+    expect(await getPayment(accountId, 'cs_2')).toBe(accountId);
   });
 });
 
@@ -350,7 +350,7 @@ describe('a refund that failed at the payer’s bank', () => {
     const seconds = Math.floor(deps.clock.nowMs() / 1000);
     const signature = `t=${seconds},v1=${createHmac('sha256', 'whsec_1').update(`${seconds}.${body.toString()}`).digest('hex')}`;
     expect(await provider.readEvent(body, signature)).toEqual({
-      kind: 'noticed',
+      kind: 'review',
       what: 'refund.failed',
       details: { refund: 're_1', payment_intent: 'pi_1', amount_cents: '450', currency: 'usd', reason: 'lost_or_stolen_card' },
     });

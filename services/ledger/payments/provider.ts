@@ -1,4 +1,4 @@
-// What every payment provider can do: let a user pay on its own page, and report payments by signed requests.
+// The interface of payment providers: a provider lets users pay on its own page, and reports payments in signed requests.
 
 /** Holds a payment that a user wants to make. */
 export interface Checkout {
@@ -38,7 +38,7 @@ export type PaymentEvent =
       readonly isStamped: boolean;
     }
   /** Something that an operator must review, such as a dispute. */
-  | { readonly kind: 'noticed'; readonly what: string; readonly details: Readonly<Record<string, string>> }
+  | { readonly kind: 'review'; readonly what: string; readonly details: Readonly<Record<string, string>> }
   /** An event that does not concern us. */
   | { readonly kind: 'ignored' };
 

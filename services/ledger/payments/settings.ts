@@ -58,5 +58,5 @@ export function assertPayments({
   if (faults.length > 0) throw new ConfigError(faults);
 }
 
-/** What is checked of them together. */
+/** Checks that the settings fit together. */
 export const paymentCheck = checkTogether(paymentSettings, assertPayments);

@@ -1,4 +1,4 @@
-// What Stripe's events mean for balances (https://docs.stripe.com/api/events/types). Pure.
+// Converts Stripe's events (https://docs.stripe.com/api/events/types) to changes of balances. Pure.
 import type Stripe from 'stripe';
 import type { Paid } from './provider.js';
 

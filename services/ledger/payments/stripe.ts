@@ -35,7 +35,7 @@ export class StripeProvider implements PaymentProvider {
 
   async beginCheckout({ accountId, amountNanoUsd, reference, doneUrl, cancelledUrl }: Checkout): Promise<{ id: string; url: string }> {
     const metadata = { ...stampOf(accountId, reference, this.secrets) };
-    const session = await this.ask((stripe) =>
+    const session = await this.request((stripe) =>
       stripe.checkout.sessions.create(
         {
           mode: 'payment',
@@ -61,7 +61,7 @@ export class StripeProvider implements PaymentProvider {
   }
 
   async findPaid(paymentId: string): Promise<Paid | undefined> {
-    const paid = this.stampedPaid(await this.ask((stripe) => stripe.checkout.sessions.retrieve(paymentId)));
+    const paid = this.stampedPaid(await this.request((stripe) => stripe.checkout.sessions.retrieve(paymentId)));
     return typeof paid === 'string' ? undefined : paid;
   }
 
@@ -79,7 +79,7 @@ export class StripeProvider implements PaymentProvider {
       case 'charge.dispute.funds_reinstated': {
         const { id, status, payment_intent: intent, amount, currency } = event.data.object;
         return {
-          kind: 'noticed',
+          kind: 'review',
           what: event.type,
           details: { dispute: id, status, payment_intent: idOf(intent), amount_cents: String(amount), currency },
         };
@@ -88,7 +88,7 @@ export class StripeProvider implements PaymentProvider {
         // What was deducted from the balance for the refund stays deducted, although the payer did not receive it.
         const { id, payment_intent: intent, amount, currency, failure_reason: reason } = event.data.object;
         return {
-          kind: 'noticed',
+          kind: 'review',
           what: event.type,
           details: { refund: id, payment_intent: idOf(intent), amount_cents: String(amount), currency, reason: reason ?? '' },
         };
@@ -127,7 +127,7 @@ export class StripeProvider implements PaymentProvider {
     if (paid === 'unusable') {
       const { id, currency, amount_total: amount } = session;
       return {
-        kind: 'noticed',
+        kind: 'review',
         what: 'a payment that cannot be credited',
         details: { payment: id, currency: String(currency), amount: String(amount) },
       };
@@ -155,16 +155,16 @@ export class StripeProvider implements PaymentProvider {
     if (refund === 'unusable') {
       const { id, currency, amount_refunded: amount } = charge;
       return {
-        kind: 'noticed',
+        kind: 'review',
         what: 'a refund that cannot be deducted from a balance',
         details: { charge: id, payment_intent: intent, currency, amount_refunded: String(amount) },
       };
     }
-    const { data } = await this.ask((stripe) => stripe.checkout.sessions.list({ payment_intent: intent, limit: 1 }));
+    const { data } = await this.request((stripe) => stripe.checkout.sessions.list({ payment_intent: intent, limit: 1 }));
     const payment = data[0] === undefined ? 'foreign' : paidOf(data[0], namedAccount(data[0].metadata));
     if (typeof payment === 'string')
       return {
-        kind: 'noticed',
+        kind: 'review',
         what: 'a refund of a payment that was not credited',
         details: { charge: charge.id, payment_intent: intent },
       };
@@ -179,7 +179,7 @@ export class StripeProvider implements PaymentProvider {
     };
   }
 
-  private async ask<T>(work: (stripe: Stripe) => Promise<T>): Promise<T> {
+  private async request<T>(work: (stripe: Stripe) => Promise<T>): Promise<T> {
     try {
       return await work(await this.stripe());
     } catch (error) {

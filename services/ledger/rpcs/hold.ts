@@ -21,14 +21,14 @@ export async function hold(request: HoldRequest, context: CallContext, deps: Rpc
     countOperation(operation, granted);
     return { ...responseOf(granted.reply), unwritten: true };
   }
-  let told: { readonly reply: HoldReply; readonly response: HoldResponse } | undefined;
-  const tell = (reply: HoldReply): void => {
-    told = { reply, response: responseOf(reply) };
-    onProvisional!(told.response);
+  let provisional: { readonly reply: HoldReply; readonly response: HoldResponse } | undefined;
+  const sendProvisional = (reply: HoldReply): void => {
+    provisional = { reply, response: responseOf(reply) };
+    onProvisional!(provisional.response);
   };
-  const reply = await perform(operation, context, deps, onProvisional && tell);
+  const reply = await perform(operation, context, deps, onProvisional && sendProvisional);
   // The same object, so that a transport need not send it again.
-  return reply === told?.reply ? told.response : responseOf(reply);
+  return reply === provisional?.reply ? provisional.response : responseOf(reply);
 }
 
 function responseOf({ hold, replayed, projectShare }: HoldReply): HoldResponse {

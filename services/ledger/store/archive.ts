@@ -1,4 +1,4 @@
-// What the archiver reads and removes. Only this file ever deletes rows of the books.
+// Reads and removes rows for the archiver. Only this file ever deletes rows of the books.
 import { endedWithoutEntry } from './hold-conditions.js';
 import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';

@@ -17,7 +17,7 @@ export const operationsMax = 200;
 /** Two transactions that create the same rows can collide once per row; an account and a key make two, the rest is margin. */
 const collisionsMax = 8;
 
-/** What the stores of one database remember between transactions. */
+/** The state that the stores of one database keep between transactions. */
 export interface StoreMemory {
   readonly hints: PathHints;
   /** The holds that every transaction of the books writes first, if there may be any. */

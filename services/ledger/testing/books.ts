@@ -1,4 +1,4 @@
-// What random histories run on: books that execute operations, can crash and restart, and whose rows can be read.
+// The books that random histories run on: they execute operations, can crash and restart, and show their rows.
 import type { Entry } from '#proto/ledger/v1/ledger.js';
 import type { AccountBucket, Applied, BudgetBucket, HoldRecord, KeyBucket, Operation, ReplyTo } from '../books/model.js';
 

@@ -1,4 +1,4 @@
-// What must be true of the books regardless of the rules and the reference model: facts are recorded from what callers received,
+// Invariants of the books, independent of the rules and the reference model: facts are recorded from what callers received,
 // and when a history is over each hold, key and account is checked against them individually. Shares no code with the rules.
 import assert from 'node:assert/strict';
 import { BookAccount, type Entry, HoldState } from '#proto/ledger/v1/ledger.js';
@@ -120,8 +120,8 @@ export class Facts {
         entries.filter((entry) => entry.reference === hold.id),
       );
     for (const [name, { granted, settledCost }] of this.holds) {
-      const isTold = granted !== undefined || settledCost !== undefined;
-      if (isTold && name.startsWith(accountId))
+      const wasReported = granted !== undefined || settledCost !== undefined;
+      if (wasReported && name.startsWith(accountId))
         assert(
           holds.some(({ id }) => name.endsWith(id)),
           'a hold that was returned is gone',
@@ -139,20 +139,20 @@ export class Facts {
         'a credit that was returned is gone',
       );
     }
-    assert.equal(account?.creditedNanoUsd ?? 0n, credited, 'what was credited');
-    assert.equal(account?.spentNanoUsd ?? 0n, sum(holds.map(spentOn)), 'what was spent');
-    assert.equal(account?.heldNanoUsd ?? 0n, sum(holds.filter(isOpen).map((hold) => hold.amountNanoUsd)), 'what is held');
+    assert.equal(account?.creditedNanoUsd ?? 0n, credited, 'the credited amount of an account');
+    assert.equal(account?.spentNanoUsd ?? 0n, sum(holds.map(spentOn)), 'the spent amount of an account');
+    assert.equal(account?.heldNanoUsd ?? 0n, sum(holds.filter(isOpen).map((hold) => hold.amountNanoUsd)), 'the held amount of an account');
     for (const key of keys) {
       const own = holds.filter((hold) => hold.keyId === key.keyId);
-      assert.equal(key.spentNanoUsd, sum(own.map(spentOn)), 'what a key spent');
-      assert.equal(key.heldNanoUsd, sum(own.filter(isOpen).map((hold) => hold.amountNanoUsd)), 'what a key holds');
+      assert.equal(key.spentNanoUsd, sum(own.map(spentOn)), 'the spent amount of a key');
+      assert.equal(key.heldNanoUsd, sum(own.filter(isOpen).map((hold) => hold.amountNanoUsd)), 'the held amount of a key');
     }
     for (const { scopeId, spentNanoUsd, heldNanoUsd } of budgets) {
       const own = holds.filter((hold) => this.knownOf(accountId, hold.id).granted?.budgets.includes(scopeId));
-      assert.equal(spentNanoUsd, sum(own.map(spentOn)), 'what a budget spent');
-      assert.equal(heldNanoUsd, sum(own.filter(isOpen).map((hold) => hold.amountNanoUsd)), 'what a budget holds');
+      assert.equal(spentNanoUsd, sum(own.map(spentOn)), 'the spent amount of a budget');
+      assert.equal(heldNanoUsd, sum(own.filter(isOpen).map((hold) => hold.amountNanoUsd)), 'the held amount of a budget');
     }
-    assert.deepEqual(driftsOf(rows), [], 'what Verify finds');
+    assert.deepEqual(driftsOf(rows), [], 'the drifts that Verify finds');
   }
 
   /** Reports whether the credit was executed now rather than replayed. */
@@ -198,8 +198,8 @@ function checkBooks(entries: readonly Entry[]): void {
     post(entry.debit, entry.amountNanoUsd);
     post(entry.credit, -entry.amountNanoUsd);
     const left = entry.creditedAfterNanoUsd - entry.spentAfterNanoUsd;
-    assert.equal(-(books.get(BOOK_ACCOUNT_CUSTOMER) ?? 0n), left, 'what an entry left');
-    assert(entry.heldAfterNanoUsd >= 0n && entry.heldAfterNanoUsd <= left, 'what an entry left is less than what was held');
+    assert.equal(-(books.get(BOOK_ACCOUNT_CUSTOMER) ?? 0n), left, 'the balance after an entry');
+    assert(entry.heldAfterNanoUsd >= 0n && entry.heldAfterNanoUsd <= left, 'the balance after an entry is less than the held amount');
   });
   assert.equal(sum([...books.values()]), 0n, 'the sum of all books');
 }
@@ -216,7 +216,7 @@ function checkHold(hold: StoredHold, known: Known, entries: readonly Entry[]): v
       of(BOOK_ACCOUNT_REFUND, BOOK_ACCOUNT_CUSTOMER),
     'the entries of a hold',
   );
-  assert.equal(hold.refundedNanoUsd, known.refunded, 'what was refunded of a hold');
+  assert.equal(hold.refundedNanoUsd, known.refunded, 'the refunded amount of a hold');
   assert.equal(shortfall, of(BOOK_ACCOUNT_SHORTFALL_EXPENSE, BOOK_ACCOUNT_REVENUE), 'the shortfall entries of a hold');
   assert(
     entries.every((entry) => entry.keyId === hold.keyId && entry.debit !== BOOK_ACCOUNT_ADJUSTMENT),

@@ -33,8 +33,8 @@ class Writer {
   readonly lane: OperationLane;
   /** How the next transactions end. */
   crash: Crash | undefined;
-  /** The outcomes that a crash kept from its callers. */
-  readonly untold = new Map<Operation, Outcome>();
+  /** The outcomes that callers did not receive because of a crash. */
+  readonly undelivered = new Map<Operation, Outcome>();
 
   constructor(db: Database, clock: ManualClock, memory: StoreMemory) {
     const fragile: Database = {
@@ -50,19 +50,20 @@ class Writer {
     const execute: typeof store.execute = async (operations, nowMs) => {
       const outcomes = await store.execute(operations, nowMs);
       if (this.crash !== 'after') return outcomes;
-      operations.forEach((operation, index) => this.untold.set(operation, outcomes[index]! as Outcome));
+      operations.forEach((operation, index) => this.undelivered.set(operation, outcomes[index]! as Outcome));
       throw new Cut();
     };
     const deps = { config: { queueMax: 100_000, lanes: 2 }, engine: db.engine, store: { execute }, clock };
     this.lane = createOperationLane(deps);
   }
 
-  /** Adds operations to the lane, and dies during them. */
-  async dieOver(operations: readonly Operation[], crash: Crash): Promise<readonly Outcome[] | undefined> {
+  /** Adds operations to the lane, and crashes while it executes them. */
+  async crashDuring(operations: readonly Operation[], crash: Crash): Promise<readonly Outcome[] | undefined> {
     this.crash = crash;
     const answers = await Promise.allSettled(operations.map((operation) => this.lane.add(operation)));
-    for (const answer of answers) assert(answer.status === 'rejected' && answer.reason instanceof Cut, 'a crash was answered');
-    return crash === 'before' ? undefined : operations.map((operation) => this.untold.get(operation)!);
+    for (const answer of answers)
+      assert(answer.status === 'rejected' && answer.reason instanceof Cut, 'a crashed operation got a response');
+    return crash === 'before' ? undefined : operations.map((operation) => this.undelivered.get(operation)!);
   }
 }
 
@@ -95,14 +96,14 @@ export class LaneBooks implements Books {
   }
 
   async execute(operations: readonly Operation[], nowMs: number, crash?: Crash): Promise<readonly Outcome[] | undefined> {
-    const told = operations.map((operation) => this.atOurTime(operation, nowMs));
+    const timed = operations.map((operation) => this.atOurTime(operation, nowMs));
     if (crash === undefined) {
-      const granted = this.grantFirst(told);
-      return [...granted, ...(await Promise.all(told.slice(granted.length).map((operation) => this.writer.lane.add(operation))))];
+      const granted = this.grantFirst(timed);
+      return [...granted, ...(await Promise.all(timed.slice(granted.length).map((operation) => this.writer.lane.add(operation))))];
     }
-    for (const operation of told) if ('holdId' in operation) this.named.add(operation.holdId);
-    const dying = this.shared ? this.newWriter() : this.writer;
-    const outcomes = await dying.dieOver(told, crash);
+    for (const operation of timed) if ('holdId' in operation) this.named.add(operation.holdId);
+    const crashing = this.shared ? this.newWriter() : this.writer;
+    const outcomes = await crashing.crashDuring(timed, crash);
     if (!this.shared) this.writer = this.newWriter();
     return outcomes;
   }

@@ -22,7 +22,7 @@ interface ModelHold {
   /** Undefined: a tombstone. */
   readonly keyId: string | undefined;
   /** What the Hold requested; undefined when there was none. */
-  readonly asked: string | undefined;
+  readonly requested: string | undefined;
   readonly amount: bigint;
   state: State;
   checkpoint: bigint;
@@ -61,7 +61,7 @@ export type Answer = { readonly refused: string } | Readonly<Record<string, bigi
 /** The slow ledger. */
 export class ReferenceLedger {
   private readonly holds = new Map<string, ModelHold>();
-  private readonly credits = new Map<string, { accountId: string; amount: bigint; asked: string; creditedAfter: bigint }>();
+  private readonly credits = new Map<string, { accountId: string; amount: bigint; requested: string; creditedAfter: bigint }>();
   private readonly limits = new Map<string, { limit: bigint | undefined; version: bigint }>();
   /** By account, budget and first day of the period. */
   private readonly budgets = new Map<string, { limit: bigint; soft: boolean; version: bigint }>();
@@ -168,11 +168,11 @@ export class ReferenceLedger {
 
   private hold(operation: HoldOperation, nowMs: number): Answer {
     const { accountId, holdId, keyId, minAmountNanoUsd: minimum, amountNanoUsd: wanted } = operation;
-    const asked = operation.fingerprint;
+    const requested = operation.fingerprint;
     const existing = this.holds.get(`${accountId} ${holdId}`);
     if (existing !== undefined) {
-      if (existing.asked === undefined) return { refused: 'hold_closed' };
-      if (existing.asked !== asked) return { refused: 'idempotency_mismatch' };
+      if (existing.requested === undefined) return { refused: 'hold_closed' };
+      if (existing.requested !== requested) return { refused: 'idempotency_mismatch' };
       return existing.state === 'released' ? { refused: 'hold_closed' } : { ...outcome(existing), amount: existing.amount, replayed: true };
     }
     const stored = this.limits.get(`${accountId} ${keyId}`) ?? { limit: undefined, version: -1n };
@@ -189,7 +189,7 @@ export class ReferenceLedger {
       if (version > (this.budgets.get(`${accountId} ${period}`)?.version ?? -1n))
         this.budgets.set(`${accountId} ${period}`, { limit, soft, version });
     }
-    const lefts = path.map(({ budget, period }) => ({ budget, left: this.budgetLeft(accountId, period) }));
+    const remainders = path.map(({ budget, period }) => ({ budget, left: this.budgetLeft(accountId, period) }));
     const isKnown = this.knownAccounts.has(accountId);
     const refuse = (answer: Answer): Answer => {
       // An account that never had money keeps nothing.
@@ -201,18 +201,18 @@ export class ReferenceLedger {
     };
     if (available + this.held(accountId) < minimum) return refuse({ refused: 'balance_empty' });
     if (keyAvailable !== undefined && keyAvailable < minimum) return refuse({ refused: 'key_limit_reached' });
-    const spent = lefts.find(({ left }) => left !== undefined && left.withoutHeld < minimum);
+    const spent = remainders.find(({ left }) => left !== undefined && left.withoutHeld < minimum);
     if (spent !== undefined) return refuse({ refused: 'budget_reached', budget: spent.budget.budgetId, isHeld: false });
-    const busy = lefts.find(({ left }) => left !== undefined && left.free < minimum);
+    const busy = remainders.find(({ left }) => left !== undefined && left.free < minimum);
     if (busy !== undefined) return refuse({ refused: 'budget_reached', budget: busy.budget.budgetId, isHeld: true });
     if (available < minimum) return refuse({ refused: 'balance_held' });
-    const amount = smallest(wanted, available, keyAvailable ?? wanted, ...lefts.map(({ left }) => left?.free ?? wanted));
+    const amount = smallest(wanted, available, keyAvailable ?? wanted, ...remainders.map(({ left }) => left?.free ?? wanted));
     this.knownAccounts.add(accountId);
     this.limits.set(`${accountId} ${keyId}`, newer);
     const hold: ModelHold = {
       accountId,
       keyId,
-      asked,
+      requested,
       amount,
       state: 'open',
       checkpoint: 0n,
@@ -247,7 +247,7 @@ export class ReferenceLedger {
     const hold: ModelHold = found ?? {
       accountId,
       keyId,
-      asked: undefined,
+      requested: undefined,
       amount: 0n,
       state: 'expired',
       checkpoint: 0n,
@@ -278,7 +278,7 @@ export class ReferenceLedger {
       this.holds.set(`${accountId} ${holdId}`, {
         accountId,
         keyId: undefined,
-        asked: undefined,
+        requested: undefined,
         amount: 0n,
         state: 'released',
         checkpoint: 0n,
@@ -302,11 +302,13 @@ export class ReferenceLedger {
   }
 
   private refund(operation: RefundOperation): Answer {
-    const { accountId, holdId, idempotencyKey, fingerprint: asked } = operation;
+    const { accountId, holdId, idempotencyKey, fingerprint: requested } = operation;
     const name = `${accountId} ${idempotencyKey}`;
     const existing = this.credits.get(name);
     if (existing !== undefined) {
-      return existing.asked === asked ? { creditedAfter: existing.creditedAfter, replayed: true } : { refused: 'idempotency_mismatch' };
+      return existing.requested === requested
+        ? { creditedAfter: existing.creditedAfter, replayed: true }
+        : { refused: 'idempotency_mismatch' };
     }
     const hold = this.holds.get(`${accountId} ${holdId}`);
     if (hold?.keyId === undefined) return { refused: 'not_found' };
@@ -316,7 +318,7 @@ export class ReferenceLedger {
     hold.refunded += amount;
     hold.lastLine = this.write(accountId, { kind: 'refund', amount, about: holdId, keyId: hold.keyId, corrects: hold.chargeLine });
     const creditedAfter = this.credited(accountId);
-    this.credits.set(name, { accountId, amount: 0n, asked, creditedAfter });
+    this.credits.set(name, { accountId, amount: 0n, requested, creditedAfter });
     return { creditedAfter, replayed: false };
   }
 
@@ -327,11 +329,13 @@ export class ReferenceLedger {
   }
 
   private credit(operation: DepositOperation | AdjustOperation): Answer {
-    const { accountId, idempotencyKey, amountNanoUsd: amount, fingerprint: asked } = operation;
+    const { accountId, idempotencyKey, amountNanoUsd: amount, fingerprint: requested } = operation;
     const name = `${accountId} ${idempotencyKey}`;
     const existing = this.credits.get(name);
     if (existing !== undefined) {
-      return existing.asked === asked ? { creditedAfter: existing.creditedAfter, replayed: true } : { refused: 'idempotency_mismatch' };
+      return existing.requested === requested
+        ? { creditedAfter: existing.creditedAfter, replayed: true }
+        : { refused: 'idempotency_mismatch' };
     }
     const corrects = operation.kind === 'adjust' ? this.numberOf(accountId, operation.linkedEntryId) : 0;
     if (corrects === undefined) return { refused: 'not_found' };
@@ -339,7 +343,7 @@ export class ReferenceLedger {
     const creditedAfter = this.credited(accountId) + amount;
     if (creditedAfter > creditedMax) return { refused: 'failed_precondition' };
     this.write(accountId, { kind: kindOf(operation), amount, about: idempotencyKey, keyId: '', corrects });
-    this.credits.set(name, { accountId, amount, asked, creditedAfter });
+    this.credits.set(name, { accountId, amount, requested, creditedAfter });
     this.knownAccounts.add(accountId);
     return { creditedAfter, replayed: false };
   }

@@ -47,7 +47,7 @@ it('gives every mutant a name of its own', () => {
   expect(new Set(mutants.map(({ name }) => name)).size).toBe(mutants.length);
 });
 
-it.each(mutants)('sees that $name ($file, $seenBy)', ({ name }) => {
+it.each(mutants)('detects that $name ($file, $seenBy)', ({ name }) => {
   expect(misfits.get(name)).toBeUndefined();
   expect(faults.get(name)).toEqual(expect.any(String));
 });

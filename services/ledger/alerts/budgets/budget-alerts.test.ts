@@ -41,8 +41,8 @@ describe.each(testEngines)('alerts of budgets on %s', (engine) => {
     await alerts.ledger.service.settle(settleRequest(customer, hold!.id, amountNanoUsd));
     return hold!.id;
   };
-  const look = async (): Promise<void> => {
-    await alerts.watcher.look();
+  const check = async (): Promise<void> => {
+    await alerts.watcher.check();
     await alerts.shipped();
   };
   const percents = (): unknown[] => alerts.notifier.events.map(({ data }) => (data as { percent: number }).percent);
@@ -50,10 +50,10 @@ describe.each(testEngines)('alerts of budgets on %s', (engine) => {
   it('report the budget and its period to every address of the account, and as an event', async () => {
     await put(['ada@example.com', 'bob@example.com']);
     await spend(4n * usd);
-    await look();
+    await check();
     expect(alerts.notifier.sent).toEqual([]);
     await spend(usd);
-    await look();
+    await check();
     expect(alerts.notifier.mails.map(({ to }) => to)).toEqual(['ada@example.com', 'bob@example.com']);
     expect(alerts.notifier.mails[0]!.subject).toBe('50% of a monthly budget spent: $5 of $10');
     expect(alerts.notifier.mails[0]!.text).toContain(
@@ -86,7 +86,7 @@ describe.each(testEngines)('alerts of budgets on %s', (engine) => {
     await put();
     await spend(4n * usd, [budget], 'UTC');
     await spend(usd, [budget], 'America/New_York');
-    await look();
+    await check();
     expect(alerts.notifier.events).toMatchObject([{ data: { period_start: '2027-01-01', resets_at: '2027-02-01T00:00:00-05:00' } }]);
     expect(alerts.notifier.mails[0]!.text).toContain('It resets at 2027-02-01T00:00:00-05:00.');
   });
@@ -95,31 +95,31 @@ describe.each(testEngines)('alerts of budgets on %s', (engine) => {
     await put();
     const holdId = await spend(9n * usd);
     const replica = await alerts.replica();
-    await Promise.all([alerts.watcher.look(), replica.watcher.look()]);
-    await look();
+    await Promise.all([alerts.watcher.check(), replica.watcher.check()]);
+    await check();
     expect(percents()).toEqual([80]);
     await alerts.ledger.service.refund(refundRequest(customer, holdId, 9n * usd));
     await spend(9n * usd);
-    await look();
+    await check();
     expect(percents()).toEqual([80]);
     await spend(7n * usd);
-    await look();
+    await check();
     expect(percents()).toEqual([80, 150]);
     alerts.ledger.clock.advance(31 * 24 * hourMs);
     await spend(5n * usd);
-    await look();
+    await check();
     expect(percents()).toEqual([80, 150, 50]);
   });
 
   it('are events even without a mail address, and no mail is sent later', async () => {
     await spend(5n * usd);
-    await look();
+    await check();
     await put();
-    await look();
+    await check();
     expect(percents()).toEqual([50]);
     expect(alerts.notifier.sent).toEqual([]);
     await spend(3n * usd);
-    await look();
+    await check();
     expect(percents()).toEqual([50, 80]);
     expect(alerts.notifier.sent).toHaveLength(1);
   });
@@ -127,7 +127,7 @@ describe.each(testEngines)('alerts of budgets on %s', (engine) => {
   it('are not withdrawn from its addresses when an alert that is off is saved again', async () => {
     await put();
     await spend(5n * usd);
-    await look();
+    await check();
     await put(['ada@example.com', 'bob@example.com']);
     await alerts.shipped();
     const { entry } = [...alerts.notifier.entries.values()].at(-1)!;
@@ -143,10 +143,10 @@ describe.each(testEngines)('alerts of budgets on %s', (engine) => {
     customer = await fundedCustomer(alerts.ledger.service, 100n * usd);
     await put();
     await spend(8n * usd, [{ ...budget, id: newId('bud') }]);
-    await look();
+    await check();
     expect(alerts.notifier.events.map(({ account_id }) => account_id)).toEqual([customer.accountId]);
     alerts.ledger.clock.advance(hourMs + 1);
-    await look();
+    await check();
     expect(alerts.notifier.events.map(({ account_id }) => account_id)).toEqual([customer.accountId, first.accountId]);
   });
 

@@ -6,11 +6,11 @@ import { countMessages } from '../model.js';
 import type { DueBudgetAlert, DuePlace } from './due-alerts.js';
 import { type BudgetEvent, budgetEventJson, budgetMailText } from './message.js';
 
-const alertsPerLook = 100;
+const alertsPerCheck = 100;
 
-/** Sends one page of due alerts. Returns the place where the next look continues; undefined to begin again. */
+/** Sends one page of due alerts. Returns the place where the next check continues; undefined to begin again. */
 export async function sendDue(place: DuePlace | undefined, deps: AlertDeps): Promise<DuePlace | undefined> {
-  const { due, end } = await deps.dueAlerts.page(place, alertsPerLook);
+  const { due, end } = await deps.dueAlerts.page(place, alertsPerCheck);
   for (const each of due) await send(each, deps);
   return end;
 }

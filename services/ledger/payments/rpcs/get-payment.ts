@@ -11,16 +11,16 @@ import { type PaymentDeps, providerOf } from '../deps.js';
 import type { PaymentProvider } from '../provider.js';
 
 /** Minimum time between queries to the provider about one payment, while its event has not arrived. */
-const askAgainMs = 5000;
-const askedMax = 1000;
+const queryAgainMs = 5000;
+const queriedMax = 1000;
 /** How many queries to the provider one account may cause within a minute. */
-const looksPerMinute = 30;
+const queriesPerMinute = 30;
 const paymentForm = /^[A-Za-z0-9_]{1,190}$/;
 
 /** Returns the RPC. It raises invalid_request, not_found, failed_precondition (no provider), and what the ledger raises. */
 export function getPayment(deps: PaymentDeps): (request: GetPaymentRequest, context?: CallContext) => Promise<GetPaymentResponse> {
-  const asked = new Map<string, number>();
-  const allowance = new Allowance(looksPerMinute, 60_000);
+  const queriedAtMs = new Map<string, number>();
+  const allowance = new Allowance(queriesPerMinute, 60_000);
   return async ({ accountId: account, paymentId }, context = callContext({ caller: 'unknown' })) => {
     const provider = providerOf(deps);
     const accountId = checkedId('account_id', 'acct', account);
@@ -29,8 +29,8 @@ export function getPayment(deps: PaymentDeps): (request: GetPaymentRequest, cont
     if (credited !== undefined) return { entry: credited };
     const nowMs = deps.clock.monotonicMs();
     // A caller that invents ids uses up only the allowance of its own account; the event of a real payment arrives anyway.
-    const mayAsk = isTimeToAsk(asked, paymentId, nowMs) && allowance.take(accountId, nowMs) === 0;
-    return { entry: mayAsk ? await creditLate(provider, accountId, paymentId, context, deps) : undefined };
+    const mayQuery = isTimeToQuery(queriedAtMs, paymentId, nowMs) && allowance.take(accountId, nowMs) === 0;
+    return { entry: mayQuery ? await creditLate(provider, accountId, paymentId, context, deps) : undefined };
   };
 }
 
@@ -49,10 +49,10 @@ async function creditLate(
   return paid === undefined || paid.accountId !== accountId ? undefined : bookPaid(provider.name, paid, context, deps);
 }
 
-function isTimeToAsk(asked: Map<string, number>, paymentId: string, nowMs: number): boolean {
-  if (nowMs - (asked.get(paymentId) ?? -askAgainMs) < askAgainMs) return false;
-  if (asked.size >= askedMax) asked.delete(asked.keys().next().value!);
-  asked.delete(paymentId);
-  asked.set(paymentId, nowMs);
+function isTimeToQuery(queriedAtMs: Map<string, number>, paymentId: string, nowMs: number): boolean {
+  if (nowMs - (queriedAtMs.get(paymentId) ?? -queryAgainMs) < queryAgainMs) return false;
+  if (queriedAtMs.size >= queriedMax) queriedAtMs.delete(queriedAtMs.keys().next().value!);
+  queriedAtMs.delete(paymentId);
+  queriedAtMs.set(paymentId, nowMs);
   return true;
 }

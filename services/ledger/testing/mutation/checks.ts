@@ -51,7 +51,7 @@ export const checks = {
         unseen.delete(name);
       }
     });
-    assert.deepEqual([...unseen], [], 'no history could be corrupted so');
+    assert.deepEqual([...unseen], [], 'no history could be corrupted in this way');
   },
   /** Checks requests under one id: every difference in what they request changes the fingerprint. */
   async requests() {
@@ -72,7 +72,7 @@ export const checks = {
 /** The name of a check. */
 export type CheckName = keyof typeof checks;
 
-type Ask = readonly [
+type RequestCase = readonly [
   name: string,
   base: object,
   others: readonly object[],
@@ -81,7 +81,7 @@ type Ask = readonly [
 
 const [accountId, holdId] = [`acct_${'a'.repeat(32)}`, `req_${'b'.repeat(32)}`];
 const credit = { accountId, idempotencyKey: 'k', amountNanoUsd: 5n, reason: 'why' };
-const requests: readonly Ask[] = [
+const requests: readonly RequestCase[] = [
   [
     'hold',
     { accountId, holdId, keyId: `key_${'c'.repeat(32)}`, keyLimit: { version: 1n }, amountNanoUsd: 5n, minAmountNanoUsd: 2n, ttlMs: 5_000 },

@@ -37,7 +37,11 @@ export const mutants: readonly Mutant[] = [
       'if (availableNanoUsd + account.heldNanoUsd < neededNanoUsd)',
       'if (availableNanoUsd < neededNanoUsd)',
     ],
-    ['a hold gets all that it wants', 'least(operation.amountNanoUsd, freeInAllNanoUsd(account, key, budgets))', 'operation.amountNanoUsd'],
+    [
+      'a hold gets all that it requests',
+      'least(operation.amountNanoUsd, freeInAllNanoUsd(account, key, budgets))',
+      'operation.amountNanoUsd',
+    ],
     ['a hold sets nothing aside in the key', 'key: { ...key, heldNanoUsd: key.heldNanoUsd + amountNanoUsd },', 'key,'],
     ['a hold sets nothing aside in the account', 'account: { ...account, heldNanoUsd: account.heldNanoUsd + amountNanoUsd },', 'account,'],
     ['a repeated hold is done again', 'if (touched.hold !== undefined) return repeat(touched.hold, touched.budgets, operation);', ''],
@@ -107,7 +111,7 @@ export const mutants: readonly Mutant[] = [
     ],
     ['a late settle charges again', 'const dueNanoUsd = costNanoUsd - hold.capturedNanoUsd;', 'const dueNanoUsd = costNanoUsd;'],
     [
-      'a late settle keeps what expiry took too much',
+      'a late settle keeps the excess that expiry captured',
       'if (dueNanoUsd < 0n) {',
       'if (dueNanoUsd < 0n) return done({ hold, replayed: false });\n  if (dueNanoUsd < 0n) {',
     ],
@@ -138,7 +142,7 @@ export const mutants: readonly Mutant[] = [
     ['an ended hold frees money again', 'hold.state === HoldState.HOLD_STATE_OPEN ? hold.amountNanoUsd : 0n', 'hold.amountNanoUsd'],
     ['the spend of the key is forgotten', 'spentNanoUsd: key.spentNanoUsd + freed.spentNanoUsd', 'spentNanoUsd: key.spentNanoUsd'],
     [
-      'what expiry took too much stays spent by the key and the budgets',
+      'the excess that expiry captured stays spent by the key and the budgets',
       'spentNanoUsd: captureNanoUsd - correctionNanoUsd',
       'spentNanoUsd: captureNanoUsd',
     ],
@@ -180,14 +184,14 @@ export const mutants: readonly Mutant[] = [
     ['credits overflow a column', 'account.creditedNanoUsd + amountNanoUsd <= creditedNanoUsdMax', 'amountNanoUsd <= creditedNanoUsdMax'],
   ]),
   ...of('operations/refund.ts', 'model', [
-    ['more is given back than is left', ' || amountNanoUsd > leftNanoUsd)', ')'],
+    ['more is refunded than is left', ' || amountNanoUsd > leftNanoUsd)', ')'],
     [
-      'what was given back is given back again',
+      'a refunded amount is refunded again',
       'const leftOfCallNanoUsd = hold.capturedNanoUsd - hold.refundedNanoUsd;',
       'const leftOfCallNanoUsd = hold.capturedNanoUsd;',
     ],
     [
-      'a charge that is not final is given back',
+      'a charge that is not final is refunded',
       'if (hold.state === HoldState.HOLD_STATE_OPEN || hold.state === HoldState.HOLD_STATE_EXPIRED) return refused(notFinal(hold));',
       '',
     ],
@@ -198,11 +202,7 @@ export const mutants: readonly Mutant[] = [
       'bucketsOfHold(hold, touched.budgets).map((bucket) => moved(bucket, { spentNanoUsd: -amountNanoUsd })),',
       'bucketsOfHold(hold, touched.budgets),',
     ],
-    [
-      'a hold forgets what was given back',
-      'refundedNanoUsd: hold.refundedNanoUsd + amountNanoUsd',
-      'refundedNanoUsd: hold.refundedNanoUsd',
-    ],
+    ['a hold forgets its refunds', 'refundedNanoUsd: hold.refundedNanoUsd + amountNanoUsd', 'refundedNanoUsd: hold.refundedNanoUsd'],
   ]),
   ...of('books/buckets.ts', 'model', [
     [
@@ -266,17 +266,17 @@ export const mutants: readonly Mutant[] = [
     ['an entry that is still to come is linked to', 'seq >= 1n && seq <= account.seq ? seq : undefined', 'seq >= 1n ? seq : undefined'],
   ]),
   ...of('lane/working-set.ts', 'model', [
-    ['a key does not see the operation before', 'if (key !== undefined) this.keys.put(key.keyId, key);', ''],
+    ['a key does not see the previous operation', 'if (key !== undefined) this.keys.put(key.keyId, key);', ''],
     ['a repeat in one transaction is not seen', 'if (record !== undefined) this.operations.put(record.idempotencyKey, record);', ''],
     [
-      'a hold is of whichever key is named',
+      'a hold belongs to whichever key is named',
       "const keyId = hold?.keyId ?? ('keyId' in operation ? operation.keyId : undefined);",
       "const keyId = 'keyId' in operation ? operation.keyId : undefined;",
     ],
     ['a new row is taken for a stored one', 'isStored: false, isChanged: true', 'isStored: true, isChanged: true'],
   ]),
   ...of('books/fingerprint.ts', 'requests', [
-    ['only the first parameters tell requests apart', 'parts.map(String)', 'parts.slice(0, 1).map(String)'],
+    ['only the first parameters distinguish requests', 'parts.map(String)', 'parts.slice(0, 1).map(String)'],
   ]),
   ...of('requests/operations.ts', 'requests', [
     [
@@ -349,7 +349,7 @@ export const mutants: readonly Mutant[] = [
     ],
     ['a negative sum held is not found', 'entry.heldAfterNanoUsd < 0n || ', ''],
     ['more held than there was is not found', ' || entry.heldAfterNanoUsd > heldMostNanoUsd', ''],
-    ['money held for nobody is not found', "this.expectEqual('held', account?.heldNanoUsd ?? 0n, sum(openHolds));", ''],
+    ['money that no hold explains is not found', "this.expectEqual('held', account?.heldNanoUsd ?? 0n, sum(openHolds));", ''],
     ['a wrong number of entries is not found', "this.expectEqual('seq', account?.seq ?? 0n, stored.lastSeq);", ''],
     [
       'a wrong spend of a key is not found',
@@ -357,13 +357,13 @@ export const mutants: readonly Mutant[] = [
       '',
     ],
     [
-      'money that a key holds for nobody is not found',
+      'money of a key that no hold explains is not found',
       'this.expectEqual(`held of ${keyId}`',
       'if (keyId === undefined) this.expectEqual(`held of ${keyId}`',
     ],
     ['a wrong spend of a budget is not found', 'this.expectEqual(`spent of ${name}`, bucket?.spentNanoUsd ?? 0n, spentNanoUsd);', ''],
     [
-      'money that a budget holds for nobody is not found',
+      'money of a budget that no hold explains is not found',
       'this.expectEqual(`held of ${name}`, bucket?.heldNanoUsd ?? 0n, heldNanoUsd.get(scopeId) ?? 0n);',
       '',
     ],
