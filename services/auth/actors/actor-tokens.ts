@@ -50,7 +50,7 @@ export class ActorTokens {
     const { user, sessionId, managementKey, caller, clientAddress } = acting;
     const nowMs = this.clock.nowMs();
     const { kid, privateKey } = this.keys.current();
-    const said: Omit<ActorClaims, 'iat'> = {
+    const claims: Omit<ActorClaims, 'iat'> = {
       azp: caller,
       sub: user.id,
       sid: sessionId,
@@ -61,7 +61,7 @@ export class ActorTokens {
       client_address: clientAddress,
       ...(managementKey === undefined ? {} : { management_key: keyClaim(managementKey) }),
     };
-    const name = JSON.stringify(said);
+    const name = JSON.stringify(claims);
     const known = this.remembered.get(name);
     if (known !== undefined && known.kid === kid && known.expiresAtMs - nowMs > tokenLifeMs / 2)
       return { token: known.token, expiresAtMs: BigInt(known.expiresAtMs) };
@@ -69,7 +69,7 @@ export class ActorTokens {
     const issuedAt = Math.floor(nowMs / 1000);
     const expiresAt = issuedAt + tokenLifeMs / 1000;
     const { algorithm: alg, audience, issuer, typ } = actorTokenRules;
-    const token = await new SignJWT(said)
+    const token = await new SignJWT(claims)
       .setProtectedHeader({ alg, kid, typ })
       .setIssuer(issuer)
       .setAudience(audience)

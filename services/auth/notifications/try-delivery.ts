@@ -9,9 +9,9 @@ import type { AuthConfig } from '../config.js';
 import type { WebhookEndpointStore } from '../webhooks/endpoint-store.js';
 import type { Outcome, StoredNotification } from './model.js';
 import type { NotificationStore } from './store.js';
-import { postWebhook, type Tried, webhookTimeoutMs } from './webhook.js';
+import { postWebhook, type AttemptResult, webhookTimeoutMs } from './webhook.js';
 
-/** Holds what an attempt needs. */
+/** The dependencies of an attempt. */
 export interface DeliveryDeps {
   readonly notifications: NotificationStore;
   /** Encrypts the contents at rest. */
@@ -80,7 +80,7 @@ export async function tryDelivery(notification: StoredNotification, deps: Delive
   };
 }
 
-async function send(notification: StoredNotification, deps: DeliveryDeps): Promise<Tried> {
+async function send(notification: StoredNotification, deps: DeliveryDeps): Promise<AttemptResult> {
   const { mailer, box, clock, config, log } = deps;
   const { id, channel, endpointId, destination, eventJson, sealedContent, attempts } = notification;
   if (channel === NotificationChannel.NOTIFICATION_CHANNEL_WEBHOOK) {
@@ -107,6 +107,6 @@ async function send(notification: StoredNotification, deps: DeliveryDeps): Promi
   }
 }
 
-function final(words: string): Tried {
+function final(words: string): AttemptResult {
   return { isDelivered: false, isFinal: true, words };
 }

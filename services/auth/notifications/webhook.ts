@@ -13,7 +13,7 @@ const headerBytesMax = 16_384;
 const answerBytesMax = 1024;
 
 /** Holds the result of an attempt. */
-export interface Tried {
+export interface AttemptResult {
   readonly isDelivered: boolean;
   /** Another attempt would have the same result. */
   readonly isFinal: boolean;
@@ -35,7 +35,7 @@ export interface WebhookCall {
 }
 
 /** Posts the request; never raises. Any status outside 200 to 299 is a failure, and 410 (Gone) is a final one. */
-export async function postWebhook(call: WebhookCall, allowPrivateNetwork: boolean): Promise<Tried> {
+export async function postWebhook(call: WebhookCall, allowPrivateNetwork: boolean): Promise<AttemptResult> {
   const { url, body } = call;
   const dispatcher = new Agent({
     connect: guardedConnector({ allowPrivateNetwork, timeoutMs: connectTimeoutMs }),

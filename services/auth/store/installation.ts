@@ -1,4 +1,4 @@
-// What an installation remembers about itself: instants by name.
+// Instants that an installation records about itself, by name.
 import type { Knex } from 'knex';
 import { migrate } from '#kit/db/migrations/migrate.js';
 import type { Database } from '#kit/db/open.js';

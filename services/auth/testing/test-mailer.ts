@@ -3,7 +3,7 @@ import type { Mail, MailFailure, Mailer } from '#kit/mail/mailer.js';
 /** A mail server that keeps what it accepts. */
 export class TestMailer implements Mailer {
   mails: Mail[] = [];
-  /** What it answers next instead of accepting a mail. */
+  /** The failures that it returns next, instead of accepting a mail. */
   failures: (MailFailure | Promise<never>)[] = [];
 
   async send(mail: Mail): Promise<string> {

@@ -76,7 +76,7 @@ describe.each(testEngines)('an acting user on %s', (engine) => {
     await remove('viewer', 'viewer');
   });
 
-  it('neither demotes nor removes an owner who became one while the admin asked for it', async () => {
+  it("neither demotes nor removes a member who became an owner while the admin's request was in progress", async () => {
     const changes = [
       (userId: string) => auth.users.putMember({ accountId, userId, role: Role.ROLE_VIEWER }, as('admin')),
       (userId: string) => auth.users.deleteMember({ accountId, userId }, as('admin')),

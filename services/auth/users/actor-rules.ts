@@ -8,7 +8,7 @@ import { type CreateInvitationRequest, Role, type UserService } from '#proto/aut
 export type CheckMember = (roleOf: (userId: string) => Role | undefined) => void;
 
 /**
- * Returns the check that only owners and admins change members, and only owners create, change or remove owners; `wanted` is the role that the user shall
+ * Returns the check that only owners and admins change members, and only owners create, change or remove owners; `wanted` is the role that the user is to
  * have. It raises role_not_permitted, and not_found for a user who is not a member. Call it while the members are locked: another owner may be changing the
  * role of the user, or of the actor, at this moment.
  */

@@ -151,7 +151,7 @@ describe.each(testEngines)('the audit log on %s', (engine) => {
     expect((await verify()).fault).toBe('');
   });
 
-  it('detects a changed or removed entry, and a log that does not contain a noted hash', async () => {
+  it('detects a changed or removed entry, and a log that does not contain a recorded hash', async () => {
     const knex = auth.db.knex;
     const [second] = made.filter(({ number }) => number === 2n);
     expect((await verify({ number: 2n, hash: second!.hash })).fault).toBe('');

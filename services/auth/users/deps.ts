@@ -32,7 +32,7 @@ interface Lifetimes {
   readonly invitationMs: number;
 }
 
-/** Holds who may sign up. */
+/** The rules for signing up. */
 interface SignUpRules {
   /** Anyone. */
   readonly signUp: boolean;
@@ -40,7 +40,7 @@ interface SignUpRules {
   readonly oidcSignUp: boolean;
 }
 
-/** Holds of whom a second factor is required, unless they sign in at the identity provider. */
+/** Which users must have a second factor, unless they sign in at the identity provider. */
 interface SecondFactorRules {
   readonly requireSecondFactor: 'nobody' | 'operators' | 'everyone';
 }

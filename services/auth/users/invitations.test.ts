@@ -18,7 +18,7 @@ describe.each(testEngines)('invitations on %s', (engine) => {
   });
   afterAll(() => auth.stop());
 
-  const ask = async (account: Account, email: string): Promise<string> =>
+  const invite = async (account: Account, email: string): Promise<string> =>
     (
       await auth.users.createInvitation(
         { accountId: account.id, email, role: Role.ROLE_VIEWER, invitedByUserId: host.id, projectRoles: [], language: '' },
@@ -27,7 +27,7 @@ describe.each(testEngines)('invitations on %s', (engine) => {
     ).token;
   const open = async ({ id: accountId }: Account) => (await auth.users.listInvitations({ accountId }, operator)).invitations;
   const fill = async (account: Account, count: number): Promise<void> => {
-    for (let number = 0; number < count; number += 1) await ask(account, `guest${number}@example.com`);
+    for (let number = 0; number < count; number += 1) await invite(account, `guest${number}@example.com`);
   };
   const refused = expect.objectContaining({
     reason: 'failed_precondition',
@@ -37,24 +37,24 @@ describe.each(testEngines)('invitations on %s', (engine) => {
   it('are at most a hundred, not counting revoked and expired ones', async () => {
     const [full, other] = [await newAccount(auth.service, 'Full'), await newAccount(auth.service, 'Other')];
     await fill(full, openInvitationsMax);
-    await expect(ask(full, 'more@example.com')).rejects.toEqual(refused);
-    await ask(other, 'more@example.com');
+    await expect(invite(full, 'more@example.com')).rejects.toEqual(refused);
+    await invite(other, 'more@example.com');
     // Replacing an open invitation is allowed, and ends the earlier one.
-    await ask(full, 'guest7@example.com');
+    await invite(full, 'guest7@example.com');
     expect(await open(full)).toHaveLength(openInvitationsMax);
 
     await auth.users.revokeInvitation({ accountId: full.id, invitationId: (await open(full))[0]!.id }, operator);
-    await ask(full, 'more@example.com');
-    await expect(ask(full, 'yet.more@example.com')).rejects.toEqual(refused);
+    await invite(full, 'more@example.com');
+    await expect(invite(full, 'yet.more@example.com')).rejects.toEqual(refused);
     auth.clock.advance(7 * 86_400_000);
-    await ask(full, 'yet.more@example.com');
+    await invite(full, 'yet.more@example.com');
     expect((await open(full)).map(({ email }) => email)).toEqual(['yet.more@example.com']);
   });
 
   it('do not exceed the maximum when many are created at once', async () => {
     const account = await newAccount(auth.service, 'Busy');
     await fill(account, openInvitationsMax - 2);
-    const outcomes = await Promise.allSettled(Array.from({ length: 12 }, (_, number) => ask(account, `racer${number}@example.com`)));
+    const outcomes = await Promise.allSettled(Array.from({ length: 12 }, (_, number) => invite(account, `racer${number}@example.com`)));
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
     for (const outcome of outcomes) if (outcome.status === 'rejected') expect(outcome.reason).toEqual(refused);
     expect(await open(account)).toHaveLength(openInvitationsMax);
@@ -62,7 +62,7 @@ describe.each(testEngines)('invitations on %s', (engine) => {
 
   it('are replaced, so that one address has a single invitation even when many are created at once', async () => {
     const account = await newAccount(auth.service, 'Twice');
-    const tokens = await Promise.all(Array.from({ length: 6 }, () => ask(account, 'same@example.com')));
+    const tokens = await Promise.all(Array.from({ length: 6 }, () => invite(account, 'same@example.com')));
     expect(await open(account)).toHaveLength(1);
     const valid = await Promise.allSettled(tokens.map((token) => auth.users.getInvitation({ token }, operator)));
     expect(valid.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);

@@ -1,4 +1,4 @@
-// What a user may do in an account by a management key.
+// The roles of a user who acts in an account through a management key.
 import { idToBytes } from '#kit/id.js';
 import { type ManagementKey, type Member, type Membership, Role, type User } from '#proto/auth/v1/users.js';
 import type { UserDeps } from './deps.js';

@@ -1,4 +1,4 @@
-// Sign-ins of users whose password is reset meanwhile, and changes in sessions that end meanwhile: what was proven before counts no more.
+// Sign-ins of users whose password is reset meanwhile, and changes in sessions that end meanwhile: an earlier proof no longer counts.
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { idToBytes, newId } from '#kit/id.js';
@@ -36,10 +36,10 @@ describe.each(testEngines)('users whose password is changed on %s', (engine) => 
   afterEach(() => void jest.restoreAllMocks());
   afterAll(() => auth.stop());
 
-  let people = 0;
+  let users = 0;
   const add = async (): Promise<void> => {
-    people += 1;
-    const email = `user${people}@example.com`;
+    users += 1;
+    const email = `user${users}@example.com`;
     user = (await auth.users.createUser({ email, name: 'Ada', password, isOperator: false }, operator)).user!;
   };
   const signIn = (secret = password, client = newClient()) => auth.users.signIn({ email: user.email, password: secret, client }, operator);
@@ -68,7 +68,7 @@ describe.each(testEngines)('users whose password is changed on %s', (engine) => 
     });
   };
 
-  it('get no session with the former one', async () => {
+  it('get no session with the former password', async () => {
     await add();
     await expect(whileHashing((client) => signIn(password, client), reset)).rejects.toMatchObject({ reason: 'sign_in_refused' });
     expect(await openSessions()).toEqual([]);
@@ -86,25 +86,28 @@ describe.each(testEngines)('users whose password is changed on %s', (engine) => 
     expect(await openSessions()).toEqual([]);
   });
 
-  it.each([{ has_second_factor: 1 }, { email: 'moved@example.com' }])('keep it when a link is used while the row gets %j', async (row) => {
-    await add();
-    const id = idToBytes('user', user.id)!;
-    const { token, hash } = mintToken();
-    await auth.db.transaction((tx) => new ResetStore(auth.db).add(tx, hash, id, user.email, auth.clock.nowMs() + resetLifeMs));
-    // The user is found before the new password is hashed, and changed before it is set.
-    const { find } = UserStore.prototype;
-    jest.spyOn(UserStore.prototype, 'find').mockImplementationOnce(async function (this: UserStore, ...request) {
-      const stored = await find.apply(this, request);
-      await auth.db.knex('person').where({ id }).update(row);
-      return stored;
-    });
-    const passwordNow = () => auth.db.knex('person').where({ id }).first('password');
-    const former: unknown = await passwordNow();
-    const outcome = auth.users.resetPassword({ token, newPassword, client: newClient(), sessionId: '' }, operator);
-    await expect(outcome).rejects.toMatchObject({ reason: 'sign_in_refused' });
-    expect(await openSessions()).toEqual([]);
-    expect(await passwordNow()).toEqual(former);
-  });
+  it.each([{ has_second_factor: 1 }, { email: 'moved@example.com' }])(
+    'keep their password when a link is used while the row gets %j',
+    async (row) => {
+      await add();
+      const id = idToBytes('user', user.id)!;
+      const { token, hash } = mintToken();
+      await auth.db.transaction((tx) => new ResetStore(auth.db).add(tx, hash, id, user.email, auth.clock.nowMs() + resetLifeMs));
+      // The user is found before the new password is hashed, and changed before it is set.
+      const { find } = UserStore.prototype;
+      jest.spyOn(UserStore.prototype, 'find').mockImplementationOnce(async function (this: UserStore, ...request) {
+        const stored = await find.apply(this, request);
+        await auth.db.knex('person').where({ id }).update(row);
+        return stored;
+      });
+      const passwordNow = () => auth.db.knex('person').where({ id }).first('password');
+      const former: unknown = await passwordNow();
+      const outcome = auth.users.resetPassword({ token, newPassword, client: newClient(), sessionId: '' }, operator);
+      await expect(outcome).rejects.toMatchObject({ reason: 'sign_in_refused' });
+      expect(await openSessions()).toEqual([]);
+      expect(await passwordNow()).toEqual(former);
+    },
+  );
 
   /** Ends the sessions of the user when one is read for the n-th time. */
   const endAtRead = (number: number): void => {
@@ -120,7 +123,7 @@ describe.each(testEngines)('users whose password is changed on %s', (engine) => 
     });
   };
 
-  it('keep it when a link is used in a session that ends meanwhile', async () => {
+  it('keep their password when a link is used in a session that ends meanwhile', async () => {
     await add();
     const signedIn = (await signIn()).signedIn!;
     const id = idToBytes('user', user.id)!;
@@ -137,7 +140,7 @@ describe.each(testEngines)('users whose password is changed on %s', (engine) => 
     expect((await signIn()).signedIn).toBeDefined();
   });
 
-  it.each([1, 2, 3])('accept no invitation in a session that has ended when it is read for the %d. time', async (number) => {
+  it.each([1, 2, 3])('accept no invitation in a session that has ended when it is read for the %dth time', async (number) => {
     await add();
     const signedIn = (await signIn()).signedIn!;
     const { id: accountId } = await newAccount(auth.service);

@@ -373,7 +373,7 @@ describe.each(testEngines)('users on %s', (engine) => {
     const home = await newAccount(auth.service, 'Home');
     const host = await add('host@example.com');
     await auth.users.putMember({ accountId: home.id, userId: host.id, role: Role.ROLE_OWNER }, operator);
-    const ask = async (email: string): Promise<string> =>
+    const invite = async (email: string): Promise<string> =>
       (
         await auth.users.createInvitation(
           { accountId: home.id, email, role: Role.ROLE_BILLING, invitedByUserId: host.id, projectRoles: [], language: '' },
@@ -383,7 +383,7 @@ describe.each(testEngines)('users on %s', (engine) => {
     const accept = (token: string, secret = password) =>
       auth.users.acceptInvitation({ token, name: 'New', password: secret, client: newClient(), sessionId: '' }, operator);
 
-    const [superseded, token] = [await ask('new@example.com'), await ask('new@example.com')];
+    const [superseded, token] = [await invite('new@example.com'), await invite('new@example.com')];
     await expect(accept(superseded)).rejects.toMatchObject({ reason: 'not_found' });
     expect(await auth.users.getInvitation({ token }, operator)).toMatchObject({
       invitation: { accountName: 'Home', email: 'new@example.com' },
@@ -392,13 +392,13 @@ describe.each(testEngines)('users on %s', (engine) => {
     expect((await sessionOf(signedIn!.token)).memberships).toMatchObject([{ account: { id: home.id }, role: Role.ROLE_BILLING }]);
     await expect(accept(token)).rejects.toMatchObject({ reason: 'not_found' });
 
-    await expect(ask('host@example.com')).rejects.toMatchObject({ reason: 'already_exists', details: { field: 'email' } });
+    await expect(invite('host@example.com')).rejects.toMatchObject({ reason: 'already_exists', details: { field: 'email' } });
 
     await add('friend@example.com');
-    const friend = await ask('friend@example.com');
+    const friend = await invite('friend@example.com');
     await expect(accept(friend, 'wrong guess')).rejects.toMatchObject({ reason: 'sign_in_refused' });
     // The same for an address that no user has, or the link would tell the inviter who has an account.
-    const stranger = await ask('stranger@example.com');
+    const stranger = await invite('stranger@example.com');
     for (const token of [friend, stranger]) {
       expect(Object.keys(await auth.users.getInvitation({ token }, operator))).toEqual(['invitation']);
       const asKnown = { token, name: '', password: 'wrong guess', client: newClient(), sessionId: '' };
@@ -414,7 +414,7 @@ describe.each(testEngines)('users on %s', (engine) => {
       (await auth.users.listMembers({ accountId: home.id }, operator)).members.find(({ user: each }) => each!.id === before.id)!.role,
     ).toBe(Role.ROLE_ADMIN);
     await accept(stranger);
-    const revoked = await ask('late@example.com');
+    const revoked = await invite('late@example.com');
     const { invitations } = await auth.users.listInvitations({ accountId: home.id }, operator);
     expect(invitations.map(({ email }) => email)).toEqual(['late@example.com']);
     await auth.users.revokeInvitation({ accountId: home.id, invitationId: invitations[0]!.id }, operator);
@@ -467,7 +467,7 @@ describe.each(testEngines)('users on %s', (engine) => {
     const [keeper, leaver] = [await add('keeper@example.com'), await add('leaver@example.com')];
     const put = (userId: string, role: Role) => auth.users.putMember({ accountId: firm.id, userId, role }, operator);
     await put(keeper.id, Role.ROLE_OWNER);
-    const ask = async (by: string, email: string, role: Role): Promise<string> =>
+    const invite = async (by: string, email: string, role: Role): Promise<string> =>
       (
         await auth.users.createInvitation(
           { accountId: firm.id, email, role, invitedByUserId: by, projectRoles: [], language: '' },
@@ -476,17 +476,17 @@ describe.each(testEngines)('users on %s', (engine) => {
       ).token;
     const open = async () =>
       (await auth.users.listInvitations({ accountId: firm.id }, operator)).invitations.map(({ email }) => email).sort();
-    await ask(keeper.id, 'kept@example.com', Role.ROLE_OWNER);
+    await invite(keeper.id, 'kept@example.com', Role.ROLE_OWNER);
 
     await put(leaver.id, Role.ROLE_OWNER);
-    await ask(leaver.id, 'alias1@example.com', Role.ROLE_OWNER);
-    await ask(leaver.id, 'alias2@example.com', Role.ROLE_ADMIN);
+    await invite(leaver.id, 'alias1@example.com', Role.ROLE_OWNER);
+    await invite(leaver.id, 'alias2@example.com', Role.ROLE_ADMIN);
     await put(leaver.id, Role.ROLE_ADMIN);
     expect(await open()).toEqual(['alias2@example.com', 'kept@example.com']);
     await put(leaver.id, Role.ROLE_VIEWER);
     expect(await open()).toEqual(['kept@example.com']);
     await put(leaver.id, Role.ROLE_ADMIN);
-    const token = await ask(leaver.id, 'alias3@example.com', Role.ROLE_ADMIN);
+    const token = await invite(leaver.id, 'alias3@example.com', Role.ROLE_ADMIN);
     await auth.users.deleteMember({ accountId: firm.id, userId: leaver.id }, operator);
     await expect(
       auth.users.acceptInvitation({ token, name: 'Back', password, client: newClient(), sessionId: '' }, operator),

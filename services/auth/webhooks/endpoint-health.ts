@@ -79,7 +79,7 @@ export class EndpointHealth {
         const mail = { id: newId('ntf', nowMs), accountId, dependsOn: '', destination, eventJson: noEvent, attemptsMax };
         const isWithin = await budget.take(`endpoint to ${destination}`, mailsPerHourMax, nowMs, tx);
         const refusal = isWithin ? {} : { refusal: finding('too_many_emails', {}) };
-        await notifier.add(tx, { ...mail, content: this.letter(endpoint), ...refusal });
+        await notifier.add(tx, { ...mail, content: this.mailText(endpoint), ...refusal });
       }
       const detail = { url: new URL(endpoint.url).origin, outcome };
       await audit.append(tx, { caller: 'auth' }, { action: 'webhook.disable', accountId, targetId: endpointId, detail });
@@ -88,10 +88,10 @@ export class EndpointHealth {
   }
 
   /**
-   * The letter contains neither the whole address nor the answer: the users of an account choose both, and an owner need not own the email address that
-   * they entered, so that a stranger would get any text that they like.
+   * The mail contains neither the whole address nor the response: the users of an account choose both, and an owner need not own the email address that
+   * they entered, so a user could otherwise have any text sent to a stranger.
    */
-  private letter({ accountId, url, language }: WebhookEndpoint): { subject: string; text: string } {
+  private mailText({ accountId, url, language }: WebhookEndpoint): { subject: string; text: string } {
     const { host } = new URL(url);
     const { publicUrl } = this.deps;
     const page = publicUrl === undefined ? undefined : `${publicUrl}/console/accounts/${accountId}/webhooks`;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Role } from '#proto/auth/v1/users.js';
-import { invitationLetter, plainName } from './mail-templates.js';
+import { invitationMail, plainName } from './mail-templates.js';
 
 describe('a name in a mail', () => {
   it.each([
@@ -30,7 +30,7 @@ describe('an invitation by mail', () => {
   };
 
   it('names the inviter, the account and the expiry, and contains exactly one link', () => {
-    const { subject, text } = invitationLetter(about, 'en');
+    const { subject, text } = invitationMail(about, 'en');
     expect(subject).toBe('Invitation to Acme X-Evil 1');
     expect(text).toContain('Ada (ada@example.com) invited you to the account "Acme X-Evil 1" with the role billing.');
     expect(text).toContain('before 2027-01-31 12:00 UTC:\nhttps://ai.example.com/console/invitation#token\n');
@@ -38,12 +38,12 @@ describe('an invitation by mail', () => {
   });
 
   it('says whether its reader has a password here, which the page does not', () => {
-    expect(invitationLetter(about, 'en').text).toContain('You do not have a password yet: choose a name and a password');
-    expect(invitationLetter({ ...about, hasPassword: true }, 'en').text).toContain('You already have a password');
+    expect(invitationMail(about, 'en').text).toContain('You do not have a password yet: choose a name and a password');
+    expect(invitationMail({ ...about, hasPassword: true }, 'en').text).toContain('You already have a password');
   });
 
   it.each(['zh', 'zh-CN', 'zh-Hant'])('is in Chinese for %s', (language) => {
-    const { subject, text } = invitationLetter(about, language);
+    const { subject, text } = invitationMail(about, language);
     expect(subject).toBe('邀请您加入 Acme X-Evil 1');
     expect(text).toContain('“Acme X-Evil 1”，角色：财务。');
     expect(text).toContain('2027-01-31 12:00 UTC 之前打开以下链接接受邀请：\nhttps://ai.example.com/console/invitation#token\n');
@@ -51,14 +51,14 @@ describe('an invitation by mail', () => {
 
   it.each(['www.evil.example/win?@example.com', 'evil.example/a#@example.com', 'ada@example.com/win'])(
     'does not contain an address that is shown as a link: %s',
-    (byEmail) => expect(invitationLetter({ ...about, byEmail }, 'en').text).toContain('Ada invited you'),
+    (byEmail) => expect(invitationMail({ ...about, byEmail }, 'en').text).toContain('Ada invited you'),
   );
 
   it.each(["zoë.o'brien+work@bücher.example", 'a_b-c@example.co.uk'])('contains a usual address: %s', (byEmail) =>
-    expect(invitationLetter({ ...about, byEmail }, 'en').text).toContain(`Ada (${byEmail}) invited you`),
+    expect(invitationMail({ ...about, byEmail }, 'en').text).toContain(`Ada (${byEmail}) invited you`),
   );
 
   it('does not contain an unverified address of the inviter', () => {
-    expect(invitationLetter({ ...about, byEmail: undefined }, '').text).toContain('Ada invited you');
+    expect(invitationMail({ ...about, byEmail: undefined }, '').text).toContain('Ada invited you');
   });
 });

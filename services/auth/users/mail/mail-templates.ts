@@ -3,7 +3,7 @@ import { Role } from '#proto/auth/v1/users.js';
 import { type MailLanguage, mailLanguage } from '#rules/mail-language.js';
 
 /** Subject and text of a mail. */
-export interface Letter {
+export interface MailText {
   readonly subject: string;
   readonly text: string;
 }
@@ -46,7 +46,7 @@ const roles: Readonly<Record<MailLanguage, Partial<Record<Role, string>>>> = {
 };
 
 /** Returns the mail that invites a user to an account. `byEmail` is shown only if it is verified as the inviter's. */
-export function invitationLetter(
+export function invitationMail(
   about: {
     accountName: string;
     role: Role;
@@ -58,7 +58,7 @@ export function invitationLetter(
     hasPassword: boolean | undefined;
   },
   language: string,
-): Letter {
+): MailText {
   const account = plainName(about.accountName);
   const { byEmail = '' } = about;
   const by = `${plainName(about.byName)}${plainAddress.test(byEmail) ? ` (${byEmail})` : ''}`;
@@ -104,7 +104,7 @@ export function invitationLetter(
 }
 
 /** Returns the mail with a link for a user who has forgotten their password. */
-export function resetLetter({ name, link, expiresAtMs }: { name: string; link: string; expiresAtMs: number }, language: string): Letter {
+export function resetMail({ name, link, expiresAtMs }: { name: string; link: string; expiresAtMs: number }, language: string): MailText {
   const until = instant(expiresAtMs);
   return {
     en: {
@@ -133,7 +133,7 @@ export function resetLetter({ name, link, expiresAtMs }: { name: string; link: s
 }
 
 /** Returns the mail with a link that completes a sign-up. It has no name, because anyone may have entered it. */
-export function signUpLetter({ link, expiresAtMs }: { link: string; expiresAtMs: number }, language: string): Letter {
+export function signUpMail({ link, expiresAtMs }: { link: string; expiresAtMs: number }, language: string): MailText {
   const until = instant(expiresAtMs);
   return {
     en: {
@@ -158,7 +158,7 @@ export function signUpLetter({ link, expiresAtMs }: { link: string; expiresAtMs:
 }
 
 /** Returns the mail that informs a user that their address was used to sign up again. */
-export function knownAddressLetter({ signIn, forgot }: { signIn: string; forgot: string }, language: string): Letter {
+export function knownAddressMail({ signIn, forgot }: { signIn: string; forgot: string }, language: string): MailText {
   return {
     en: {
       subject: 'You already have an account',
@@ -188,7 +188,7 @@ export function knownAddressLetter({ signIn, forgot }: { signIn: string; forgot:
 }
 
 /** Returns the mail with a sign-in link that an operator created. */
-export function signInLetter({ name, link, expiresAtMs }: { name: string; link: string; expiresAtMs: number }, language: string): Letter {
+export function signInMail({ name, link, expiresAtMs }: { name: string; link: string; expiresAtMs: number }, language: string): MailText {
   const until = instant(expiresAtMs);
   return {
     en: {

@@ -40,7 +40,7 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
 
   const addPerson = async (to: TestAuth, email: string, name: string): Promise<User> =>
     (await to.users.createUser(CreateUserRequest.fromPartial({ email, name }), operator)).user!;
-  const ask = (account: Account, email: string, by = host): Promise<CreateInvitationResponse> =>
+  const invite = (account: Account, email: string, by = host): Promise<CreateInvitationResponse> =>
     auth.users.createInvitation(
       { accountId: account.id, email, role: Role.ROLE_VIEWER, invitedByUserId: by.id, projectRoles: [], language: '' },
       operator,
@@ -60,7 +60,7 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
 
   it('send the link only to the invited address', async () => {
     const account = await newAccount(auth.service, 'Acme');
-    const { token, invitation } = await ask(account, 'Guest@example.com');
+    const { token, invitation } = await invite(account, 'Guest@example.com');
     expect(invitation).toMatchObject({ mailState: sent, mailError: '' });
     expect(mailer.mails).toMatchObject([
       { to: 'guest@example.com', subject: 'Invitation to Acme', id: invitation!.id.replace('inv_', 'ntf_') },
@@ -74,14 +74,14 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
   it('tell a user without a password to sign in first', async () => {
     const account = await newAccount(auth.service, 'Known');
     await addPerson(auth, 'known@example.com', 'Grace');
-    await ask(account, 'known@example.com');
+    await invite(account, 'known@example.com');
     expect(mailer.mails).toMatchObject([{ text: expect.stringContaining('You already have an account, but no password: sign in first') }]);
   });
 
   it('are retried when the mail server is unavailable, while the invitation can be accepted', async () => {
     const account = await newAccount(auth.service, 'Patient');
     mailer.failures = [new MailFailure('the mail server cannot be used: …', false), new MailFailure('454 not now', false)];
-    const { invitation, token } = await ask(account, 'later@example.com');
+    const { invitation, token } = await invite(account, 'later@example.com');
     expect(invitation).toMatchObject({ mailState: pending });
     await auth.users.getInvitation({ token }, operator);
     await until(account, 'later@example.com', sent);
@@ -91,10 +91,10 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
   it('are given up after six attempts, and at once when the address is rejected permanently; the invitation stays', async () => {
     const account = await newAccount(auth.service, 'Unlucky');
     mailer.failures = Array.from({ length: 6 }, () => new MailFailure('454 not now', false));
-    await ask(account, 'never@example.com');
+    await invite(account, 'never@example.com');
     expect(await until(account, 'never@example.com', failed)).toMatchObject({ mailError: '454 not now' });
     mailer.failures = [new MailFailure('the mail server refused the mail: no such mailbox', true)];
-    const { invitation, token } = await ask(account, 'nobody@example.com');
+    const { invitation, token } = await invite(account, 'nobody@example.com');
     expect(invitation).toMatchObject({ mailState: failed, mailError: expect.stringContaining('no such mailbox') });
     await auth.users.getInvitation({ token }, operator);
     expect(mailer.mails).toEqual([]);
@@ -103,7 +103,7 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
   it('are not sent once the invitation was revoked', async () => {
     const account = await newAccount(auth.service, 'Regret');
     mailer.failures = [new MailFailure('454 not now', false)];
-    const { invitation } = await ask(account, 'regret@example.com');
+    const { invitation } = await invite(account, 'regret@example.com');
     await auth.users.revokeInvitation({ accountId: account.id, invitationId: invitation!.id }, operator);
     auth.clock.advance(60_000);
     await eventually(async () => {
@@ -118,9 +118,9 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
     let hangUp: (error: Error) => void = () => undefined;
     mailer.failures = [new Promise<never>((_, reject) => (hangUp = reject)), new Promise<never>(() => undefined)];
     const beganAtMs = Date.now();
-    const slowly = ask(slow, 'slow@example.com');
+    const slowly = invite(slow, 'slow@example.com');
     for (let tries = 0; mailer.failures.length > 1 && tries < 300; tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
-    for (const { invitation } of await Promise.all([slowly, ask(orphan, 'orphan@example.com')])) {
+    for (const { invitation } of await Promise.all([slowly, invite(orphan, 'orphan@example.com')])) {
       expect(invitation).toMatchObject({ mailState: pending });
     }
     expect(Date.now() - beganAtMs).toBeLessThan(9000);
@@ -134,7 +134,7 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
   it('are limited per hour for an account, an address and a user, also when requested concurrently', async () => {
     const account = await newAccount(auth.service, 'Spammer');
     const answers = await Promise.all(
-      Array.from({ length: invitationsMax.account + 5 }, (_, number) => ask(account, `victim${number}@example.com`)),
+      Array.from({ length: invitationsMax.account + 5 }, (_, number) => invite(account, `victim${number}@example.com`)),
     );
     expect(mailer.mails).toHaveLength(invitationsMax.account);
     const refused = answers.filter(({ invitation }) => invitation!.mailState === failed);
@@ -144,17 +144,17 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
     mailer.mails = [];
     auth.clock.advance(mailWindowMs);
     for (let number = 0; number < mailsPerHourMax.address + 2; number += 1)
-      await ask(await newAccount(auth.service, `One of many ${number}`), 'bombed@example.com');
+      await invite(await newAccount(auth.service, `One of many ${number}`), 'bombed@example.com');
     expect(mailer.mails).toHaveLength(mailsPerHourMax.address);
 
     mailer.mails = [];
     auth.clock.advance(mailWindowMs);
     const accounts = [await newAccount(auth.service, 'One'), await newAccount(auth.service, 'Two')];
-    for (let number = 0; number < invitationsMax.person + 4; number += 1) await ask(accounts[number % 2]!, `reader${number}@example.com`);
-    expect(mailer.mails).toHaveLength(invitationsMax.person);
+    for (let number = 0; number < invitationsMax.user + 4; number += 1) await invite(accounts[number % 2]!, `reader${number}@example.com`);
+    expect(mailer.mails).toHaveLength(invitationsMax.user);
     mailer.mails = [];
     const other = await addPerson(auth, 'other@example.com', 'Other');
-    await ask(accounts[0]!, 'more@example.com', other);
+    await invite(accounts[0]!, 'more@example.com', other);
     expect(mailer.mails).toHaveLength(1);
   });
 
@@ -170,7 +170,7 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
   it('leave no token in the database or the log', async () => {
     const account = await newAccount(auth.service, 'Secret');
     mailer.failures = [new MailFailure('454 not now', false)];
-    const { token } = await ask(account, 'secret@example.com');
+    const { token } = await invite(account, 'secret@example.com');
     const waiting = (await auth.db.knex('notification').where({ destination: 'secret@example.com' })) as Record<string, unknown>[];
     expect(waiting).toMatchObject([{ sealed_content: expect.any(String) }]);
     expect(waiting[0]!['sealed_content']).not.toContain(token);

@@ -1,4 +1,4 @@
-// A forgotten password: a link by mail, once and for an hour, that tells nobody who is known; and an operator's link by mail.
+// A forgotten password: a mailed link that works once and for an hour, and does not reveal who has an account; and an operator's link by mail.
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Mail, MailFailure } from '#kit/mail/mailer.js';
 import { testEngines } from '#kit/testing/database.js';

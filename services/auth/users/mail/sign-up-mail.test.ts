@@ -1,4 +1,4 @@
-// Sign-up where mail can be sent: the response tells nobody who has an account, and the mail tells only the owner of the address.
+// Sign-up where mail can be sent: the response does not reveal who has an account, and the mail reveals it only to the owner of the address.
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Mail } from '#kit/mail/mailer.js';
 import { eventually } from '#kit/testing/waiting.js';

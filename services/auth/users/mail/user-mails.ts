@@ -9,17 +9,17 @@ import { finding } from '#rules/finding-sentences.js';
 import { attemptsMax, noEvent, type OutgoingNotification, type StoredNotification } from '../../notifications/model.js';
 import type { Notifier } from '../../notifications/notifier.js';
 import type { MailBudget } from '../store/mail-budget.js';
-import type { Letter } from './mail-templates.js';
+import type { MailText } from './mail-templates.js';
 
 /** Holds a mail to be sent. */
 export interface UserMail {
   /** "ntf_…". */
   readonly id: string;
   readonly to: string;
-  readonly letter: Letter;
+  readonly content: MailText;
   /** Limits are counted per kind, so that mails of one kind do not use up the room of another. */
   readonly kind: 'invitation' | 'link' | 'reset' | 'sign-up' | 'factor';
-  /** What must still exist when the mail is sent, by kind: the invitation's id, or the hash of the link's token. Of a factor it is only a name. */
+  /** What must still exist when the mail is sent, by kind: the invitation's id, or the hash of the link's token. For a factor it is only a name. */
   readonly subject: string;
   /** The maximum numbers of mails of this kind within an hour; each named as "account acct_…". */
   readonly budgets: ReadonlyMap<string, number>;
@@ -66,7 +66,7 @@ export class UserMails {
   }
 
   /** Returns the notification of a mail; one with a refusal if too many mails were sent. Call it before the transaction that adds it to the notifier. */
-  async compose({ id, to, letter, kind, subject, budgets }: UserMail): Promise<OutgoingNotification> {
+  async compose({ id, to, content, kind, subject, budgets }: UserMail): Promise<OutgoingNotification> {
     const { budget, clock, log } = this.deps;
     const mail: OutgoingNotification = {
       id,
@@ -75,7 +75,7 @@ export class UserMails {
       destination: to,
       eventJson: noEvent,
       attemptsMax,
-      content: letter,
+      content,
     };
     const taken: string[] = [];
     for (const [scope, max] of [...budgets, [`to ${to}`, mailsPerHourMax.address], ['all', mailsPerHourMax.all]] as const) {

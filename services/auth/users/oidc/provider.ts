@@ -126,11 +126,11 @@ async function claimsOf(
   config: oidc.Configuration,
   tokens: Awaited<ReturnType<typeof oidc.authorizationCodeGrant>>,
 ): Promise<IdentityClaims> {
-  const said = tokens.claims()!;
-  const { iss, sub } = said;
+  const claims = tokens.claims()!;
+  const { iss, sub } = claims;
   // Some providers return the address only here; openid-client checks that the subject is the same.
-  const isShort = said['email'] === undefined && config.serverMetadata().userinfo_endpoint !== undefined;
-  const more: Record<string, unknown> = isShort ? await oidc.fetchUserInfo(config, tokens.access_token, sub) : said;
+  const isShort = claims['email'] === undefined && config.serverMetadata().userinfo_endpoint !== undefined;
+  const more: Record<string, unknown> = isShort ? await oidc.fetchUserInfo(config, tokens.access_token, sub) : claims;
   const text = (value: unknown): string => (typeof value === 'string' ? value : '');
   return {
     issuer: iss,

@@ -43,5 +43,5 @@ export function assertSignIn({ oidcIssuer, oidcClientId }: Pick<Values<typeof si
     throw new ConfigError(['TOLLGATE_AUTH_OIDC_ISSUER and TOLLGATE_AUTH_OIDC_CLIENT_ID must be set together']);
 }
 
-/** What is checked of them together. */
+/** Checks that the settings fit together. */
 export const signInCheck = checkTogether(signInSettings, assertSignIn);

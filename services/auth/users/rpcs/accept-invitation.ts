@@ -67,7 +67,7 @@ export async function acceptInvitation(
 
 /**
  * Returns the user with the address after checking their password or session; for an unknown address a new user. A request
- * without a name is from a user who has a password here, and one with a name must be fit for a new user, whether or not the address is known.
+ * without a name is from a user who has a password here, and one with a name must be valid for a new user, whether or not the address is known.
  */
 async function invited(
   { email, invitedByUserId }: Invitation,

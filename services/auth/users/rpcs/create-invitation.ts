@@ -17,13 +17,13 @@ import { projectRoleWords, roleWord } from '../audit-details.js';
 import type { UserDeps } from '../deps.js';
 import { checkedEmail, checkedProjectRoles, checkedRole } from '../fields.js';
 import type { OutgoingNotification } from '../../notifications/model.js';
-import { invitationLetter } from '../mail/mail-templates.js';
+import { invitationMail } from '../mail/mail-templates.js';
 import { mailStateOf } from '../mail/user-mails.js';
 import { rolesBy } from '../management-access.js';
 import { mintToken } from '../token.js';
 
 /** Most mails of invitations within an hour, per account and per inviting user. */
-export const mailsPerHourMax = { account: 20, person: 30 } as const;
+export const mailsPerHourMax = { account: 20, user: 30 } as const;
 
 /**
  * Raises invalid_request, not_found, already_exists for a member of the account, failed_precondition while the account has too many open invitations, and
@@ -119,10 +119,10 @@ async function compose(
     kind: 'invitation',
     subject: invitation.id,
     to: invitation.email,
-    letter: invitationLetter(about, language),
+    content: invitationMail(about, language),
     budgets: new Map([
       [`account ${invitation.accountId}`, mailsPerHourMax.account],
-      [`person ${invitation.invitedByUserId}`, mailsPerHourMax.person],
+      [`person ${invitation.invitedByUserId}`, mailsPerHourMax.user],
     ]),
   });
 }

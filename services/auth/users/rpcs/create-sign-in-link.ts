@@ -5,7 +5,7 @@ import type { CreateSignInLinkRequest, CreateSignInLinkResponse } from '#proto/a
 import { found } from '../../requests/found.js';
 import type { UserDeps } from '../deps.js';
 import { checkedEmail } from '../fields.js';
-import { signInLetter } from '../mail/mail-templates.js';
+import { signInMail } from '../mail/mail-templates.js';
 import { mintToken } from '../token.js';
 
 /** Raises invalid_request and not_found. */
@@ -27,7 +27,7 @@ export async function createSignInLink(
           kind: 'link',
           subject: hash.toString('hex'),
           to: user.email,
-          letter: signInLetter({ name: user.name, link: `${page}#${token}`, expiresAtMs }, request.language),
+          content: signInMail({ name: user.name, link: `${page}#${token}`, expiresAtMs }, request.language),
           budgets: new Map(),
         });
   const userId = idToBytes('user', user.id)!;

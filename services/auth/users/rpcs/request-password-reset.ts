@@ -4,7 +4,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { RequestPasswordResetRequest, RequestPasswordResetResponse } from '#proto/auth/v1/users.js';
 import type { UserDeps } from '../deps.js';
 import { checkedClient, checkedEmail } from '../fields.js';
-import { resetLetter } from '../mail/mail-templates.js';
+import { resetMail } from '../mail/mail-templates.js';
 import { addressScope, attemptsMax, takeAttempt } from '../throttle.js';
 import { mintToken } from '../token.js';
 
@@ -37,7 +37,7 @@ async function mailReset(email: string, language: string, { db, users, resets, m
     kind: 'reset',
     subject: hash.toString('hex'),
     to: email,
-    letter: resetLetter({ name: user.name, link: `${page}#${token}`, expiresAtMs }, language),
+    content: resetMail({ name: user.name, link: `${page}#${token}`, expiresAtMs }, language),
     budgets: new Map([[`person ${user.id}`, resetsPerHourMax]]),
   });
   if (mail.refusal !== undefined) return;

@@ -8,7 +8,7 @@ import { provenActor } from '../audit-details.js';
 import { beginSession, signInRefused } from '../begin-session.js';
 import type { UserDeps } from '../deps.js';
 import { checkedClient, checkedEmail, checkedPassword } from '../fields.js';
-import { knownAddressLetter, signUpLetter } from '../mail/mail-templates.js';
+import { knownAddressMail, signUpMail } from '../mail/mail-templates.js';
 import { newAccountOf } from '../../new-account.js';
 import { hashPassword } from '../password.js';
 import { unlessDuplicate } from '../store/identities.js';
@@ -112,9 +112,9 @@ async function mailLink(
     kind: 'sign-up',
     subject: String(expiresAtMs),
     to: email,
-    letter: isKnown
-      ? knownAddressLetter({ signIn: mails.address('/sign-in')!, forgot: mails.address('/forgot')! }, language)
-      : signUpLetter({ link: `${page}#${token}`, expiresAtMs }, language),
+    content: isKnown
+      ? knownAddressMail({ signIn: mails.address('/sign-in')!, forgot: mails.address('/forgot')! }, language)
+      : signUpMail({ link: `${page}#${token}`, expiresAtMs }, language),
     budgets: new Map([[`person ${email}`, mailsPerHourMax]]),
   });
   if (mail.refusal !== undefined) return;

@@ -14,7 +14,7 @@ import { factorPurpose, type SecondFactorStore, type StoredFactor } from './stor
 export const challengeLifeMs = 10 * 60_000;
 const purpose = 'sign-in challenge';
 
-/** What a challenge is for: a sign-in of a user, a session that authenticates again, or, without a user, a sign-in with a passkey alone. */
+/** The purpose of a challenge: a sign-in of a user, a session that authenticates again, or, without a user, a sign-in with a passkey alone. */
 export interface ChallengeFor {
   readonly userId?: string;
   /** The mark of the password that the user had. */
@@ -38,7 +38,7 @@ export interface ChallengesDeps {
   readonly clock: Clock;
 }
 
-/** Returns what tells a user's hashed passwords apart without giving them away. */
+/** Returns a mark that distinguishes a user's hashed passwords without revealing them. */
 export function passwordMark(password: string | undefined): string {
   return hashToken(password ?? '').toString('base64');
 }

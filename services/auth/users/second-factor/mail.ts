@@ -3,7 +3,7 @@ import { newId } from '#kit/id.js';
 import type { User } from '#proto/auth/v1/users.js';
 import type { OutgoingNotification } from '../../notifications/model.js';
 import type { UserDeps } from '../deps.js';
-import { type FactorEvent, factorLetter } from '../mail/factor-letter.js';
+import { type FactorEvent, factorMail } from '../mail/factor-mail.js';
 
 /** Returns the mail about a change, to be added in its transaction; undefined if none can be sent. */
 export async function mailAboutFactors(
@@ -15,6 +15,6 @@ export async function mailAboutFactors(
   const page = mails.address('/settings/security');
   if (page === undefined) return undefined;
   const id = newId('ntf', clock.nowMs());
-  const letter = factorLetter({ name: user.name, event, atMs: clock.nowMs(), page }, language);
-  return mails.compose({ id, kind: 'factor', subject: id, to: user.email, letter, budgets: new Map() });
+  const content = factorMail({ name: user.name, event, atMs: clock.nowMs(), page }, language);
+  return mails.compose({ id, kind: 'factor', subject: id, to: user.email, content, budgets: new Map() });
 }

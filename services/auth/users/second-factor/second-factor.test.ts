@@ -41,7 +41,7 @@ it.each([
 
 describe.each(testEngines)('second factors on %s', (engine) => {
   let auth: TestAuth;
-  let people = 0;
+  let users = 0;
   const mailer = new TestMailer();
   beforeAll(async () => {
     auth = await startTestAuth(engine, { mailer, publicUrl });
@@ -49,32 +49,32 @@ describe.each(testEngines)('second factors on %s', (engine) => {
   afterAll(() => auth.stop());
 
   // Each user has their own network address, so that the tests do not throttle each other.
-  interface Person {
+  interface TestUser {
     readonly email: string;
     readonly client: Client;
     readonly signedIn: SignedIn;
     readonly sessionId: string;
     readonly userId: string;
   }
-  async function newPerson(fields: { isOperator?: boolean; hasPassword?: boolean } = {}): Promise<Person> {
-    people += 1;
-    const email = `person${people}@example.com`;
+  async function newUser(fields: { isOperator?: boolean; hasPassword?: boolean } = {}): Promise<TestUser> {
+    users += 1;
+    const email = `user${users}@example.com`;
     const { user } = await auth.users.createUser(
       { email, name: 'Ada', password: fields.hasPassword === true ? password : '', isOperator: fields.isOperator ?? false },
       operator,
     );
-    const client = { address: `192.0.2.${people}`, userAgent: 'Test' };
+    const client = { address: `192.0.2.${users}`, userAgent: 'Test' };
     const { signedIn } = await byLink({ email, client });
     return { email, client, signedIn: signedIn!, sessionId: signedIn!.session!.id, userId: user!.id };
   }
-  const enter = ({ email, client }: Person) => auth.users.signIn({ email, password, client }, operator);
+  const enter = ({ email, client }: TestUser) => auth.users.signIn({ email, password, client }, operator);
   // Links are quick, since nothing is hashed slowly.
-  const byLink = async ({ email, client }: Pick<Person, 'email' | 'client'>) => {
+  const byLink = async ({ email, client }: Pick<TestUser, 'email' | 'client'>) => {
     const { token } = await auth.users.createSignInLink({ email, sendMail: false, language: '' }, operator);
     return auth.users.redeemSignInLink({ token, client }, operator);
   };
-  const asked = async (person: Person): Promise<SecondFactorChallenge> => {
-    const { signedIn, challenge } = await byLink(person);
+  const challengeOf = async (user: TestUser): Promise<SecondFactorChallenge> => {
+    const { signedIn, challenge } = await byLink(user);
     expect(signedIn).toBeUndefined();
     return challenge!;
   };
@@ -87,7 +87,7 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     generateSync({ secret, epoch: Math.floor((auth.clock.nowMs() + stepsAhead * stepMs) / 1000) });
   const refused = { reason: 'sign_in_refused' };
 
-  async function addApp({ sessionId }: Person): Promise<{ secret: string; codes: string[]; id: string }> {
+  async function addApp({ sessionId }: TestUser): Promise<{ secret: string; codes: string[]; id: string }> {
     const { enrolment, setup } = await auth.users.beginSecondFactor({ sessionId, kind: totp }, operator);
     const secret = new URL(setup!.value).searchParams.get('secret')!;
     const proof = { $case: 'totpCode', value: codeAt(secret) } as const;
@@ -99,27 +99,27 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     auth.clock.advance(stepMs);
     return { secret, codes: recoveryCodes, id: factor!.id };
   }
-  async function addPasskey({ sessionId }: Person, authenticator: SoftwareAuthenticator) {
+  async function addPasskey({ sessionId }: TestUser, authenticator: SoftwareAuthenticator) {
     const { enrolment, setup } = await auth.users.beginSecondFactor({ sessionId, kind: passkey }, operator);
     const proof = { $case: 'passkeyResponseJson', value: authenticator.create(setup!.value) } as const;
     return auth.users.addSecondFactor({ sessionId, enrolment, name: 'My laptop', proof, language: '' }, operator);
   }
-  const factorsOf = ({ userId }: Person) => auth.users.listSecondFactors({ userId }, operator);
+  const factorsOf = ({ userId }: TestUser) => auth.users.listSecondFactors({ userId }, operator);
 
-  it('ask for the code of an authenticator app, whose secret is only stored encrypted', async () => {
-    const person = await newPerson({ hasPassword: true });
-    const { setup } = await auth.users.beginSecondFactor({ sessionId: person.sessionId, kind: totp }, operator);
+  it('require the code of an authenticator app, whose secret is only stored encrypted', async () => {
+    const user = await newUser({ hasPassword: true });
+    const { setup } = await auth.users.beginSecondFactor({ sessionId: user.sessionId, kind: totp }, operator);
     expect(setup!.value).toMatch(
-      /^otpauth:\/\/totp\/Tollgate%20ai\.example\.com:person\d+%40example\.com\?issuer=Tollgate%20ai\.example\.com&secret=[A-Z2-7]{32}&algorithm=SHA1&digits=6&period=30$/,
+      /^otpauth:\/\/totp\/Tollgate%20ai\.example\.com:user\d+%40example\.com\?issuer=Tollgate%20ai\.example\.com&secret=[A-Z2-7]{32}&algorithm=SHA1&digits=6&period=30$/,
     );
-    const { secret } = await addApp(person);
+    const { secret } = await addApp(user);
     const [row] = (await auth.db.knex('second_factor').where({ kind: totp })) as { sealed_data: string }[];
     expect(row!.sealed_data).not.toContain(secret);
-    const { challenge } = await enter(person);
+    const { challenge } = await enter(user);
     expect(challenge).toMatchObject({ totp: true, recoveryCodes: true, passkeyOptionsJson: '' });
-    const signedIn = await finish(challenge!, code(codeAt(secret)), person.client);
+    const signedIn = await finish(challenge!, code(codeAt(secret)), user.client);
     expect(signedIn).toMatchObject({ user: { hasSecondFactor: true }, session: { method: SignInMethod.SIGN_IN_METHOD_PASSWORD } });
-    expect(await factorsOf(person)).toMatchObject({
+    expect(await factorsOf(user)).toMatchObject({
       factors: [{ kind: totp, name: 'My phone', lastUsedAtMs: BigInt(auth.clock.nowMs()) }],
       recoveryCodesLeft: 10,
     });
@@ -127,101 +127,101 @@ describe.each(testEngines)('second factors on %s', (engine) => {
   });
 
   it('do not complete a sign-in that began with a former password', async () => {
-    const person = await newPerson({ hasPassword: true });
-    const { secret } = await addApp(person);
-    const { challenge } = await enter(person);
+    const user = await newUser({ hasPassword: true });
+    const { secret } = await addApp(user);
+    const { challenge } = await enter(user);
     const newPassword = 'another good phrase';
-    await auth.users.setPassword({ sessionId: person.sessionId, currentPassword: password, newPassword }, operator);
-    await expect(finish(challenge!, code(codeAt(secret)), person.client)).rejects.toMatchObject(refused);
+    await auth.users.setPassword({ sessionId: user.sessionId, currentPassword: password, newPassword }, operator);
+    await expect(finish(challenge!, code(codeAt(secret)), user.client)).rejects.toMatchObject(refused);
     // The code itself is right, and was not used up.
-    await finish(await asked(person), code(codeAt(secret)), person.client);
+    await finish(await challengeOf(user), code(codeAt(secret)), user.client);
   });
 
   it('accept a code of the previous and the next step, and each code once', async () => {
-    const person = await newPerson();
-    const { secret } = await addApp(person);
+    const user = await newUser();
+    const { secret } = await addApp(user);
     auth.clock.advance(3 * stepMs);
     const previous = codeAt(secret, -1);
-    await finish(await asked(person), code(previous), person.client);
-    await expect(finish(await asked(person), code(previous), person.client)).rejects.toMatchObject(refused);
-    await finish(await asked(person), code(codeAt(secret, 1)), person.client);
+    await finish(await challengeOf(user), code(previous), user.client);
+    await expect(finish(await challengeOf(user), code(previous), user.client)).rejects.toMatchObject(refused);
+    await finish(await challengeOf(user), code(codeAt(secret, 1)), user.client);
     // An earlier code than the last accepted one could have been seen over the shoulder.
-    await expect(finish(await asked(person), code(codeAt(secret)), person.client)).rejects.toMatchObject(refused);
+    await expect(finish(await challengeOf(user), code(codeAt(secret)), user.client)).rejects.toMatchObject(refused);
     auth.clock.advance(5 * stepMs);
     for (const drift of [-2, 2])
-      await expect(finish(await asked(person), code(codeAt(secret, drift)), person.client)).rejects.toMatchObject(refused);
+      await expect(finish(await challengeOf(user), code(codeAt(secret, drift)), user.client)).rejects.toMatchObject(refused);
   });
 
   it('accept one of several concurrent uses of a code and of a challenge', async () => {
-    const person = await newPerson();
-    const { secret } = await addApp(person);
+    const user = await newUser();
+    const { secret } = await addApp(user);
     const present = codeAt(secret);
-    const challenges = [await asked(person), await asked(person), await asked(person)];
-    const uses = await Promise.allSettled(challenges.map((challenge) => finish(challenge, code(present), person.client)));
+    const challenges = [await challengeOf(user), await challengeOf(user), await challengeOf(user)];
+    const uses = await Promise.allSettled(challenges.map((challenge) => finish(challenge, code(present), user.client)));
     expect(uses.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     const used = challenges[uses.findIndex(({ status }) => status === 'fulfilled')]!;
     auth.clock.advance(stepMs);
-    await expect(finish(used, code(codeAt(secret)), person.client)).rejects.toMatchObject(refused);
+    await expect(finish(used, code(codeAt(secret)), user.client)).rejects.toMatchObject(refused);
   });
 
   it('limit wrong codes from one network for all users together', async () => {
     const client = { address: '192.0.2.250', userAgent: '' };
     for (let failures = 0; failures < failuresMax.address; failures += failuresMax.factor) {
-      const other = await newPerson();
+      const other = await newUser();
       await addApp(other);
-      const challenge = await asked(other);
+      const challenge = await challengeOf(other);
       for (let tries = 0; tries < failuresMax.factor; tries += 1)
         await expect(finish(challenge, code('000000'), client)).rejects.toMatchObject(refused);
     }
-    const person = await newPerson();
-    const { secret } = await addApp(person);
-    const challenge = await asked(person);
+    const user = await newUser();
+    const { secret } = await addApp(user);
+    const challenge = await challengeOf(user);
     await expect(finish(challenge, code(codeAt(secret)), client)).rejects.toMatchObject({ reason: 'sign_in_throttled' });
-    await finish(challenge, code(codeAt(secret)), person.client);
+    await finish(challenge, code(codeAt(secret)), user.client);
   });
 
   it('limit wrong codes of a user, from one network and from all', async () => {
-    const person = await newPerson();
-    const { secret } = await addApp(person);
-    const challenge = await asked(person);
+    const user = await newUser();
+    const { secret } = await addApp(user);
+    const challenge = await challengeOf(user);
     const guess = (client: Client) => finish(challenge, code('000000'), client);
-    for (let tries = 0; tries < failuresMax.factor; tries += 1) await expect(guess(person.client)).rejects.toMatchObject(refused);
+    for (let tries = 0; tries < failuresMax.factor; tries += 1) await expect(guess(user.client)).rejects.toMatchObject(refused);
     const throttled = { reason: 'sign_in_throttled' };
-    await expect(finish(challenge, code(codeAt(secret)), person.client)).rejects.toMatchObject(throttled);
+    await expect(finish(challenge, code(codeAt(secret)), user.client)).rejects.toMatchObject(throttled);
     for (let tries = failuresMax.factor; tries < failuresMax.factorAnywhere; tries += 1)
       await expect(guess({ address: `198.51.100.${tries}`, userAgent: '' })).rejects.toMatchObject(refused);
     await expect(finish(challenge, code(codeAt(secret)), { address: '198.51.100.99', userAgent: '' })).rejects.toMatchObject(throttled);
     auth.clock.advance(failureWindowMs);
-    await finish(await asked(person), code(codeAt(secret)), person.client);
+    await finish(await challengeOf(user), code(codeAt(secret)), user.client);
   });
 
   it('end a challenge after ten minutes, and accept no other text as one', async () => {
-    const person = await newPerson();
-    const { secret } = await addApp(person);
-    const challenge = await asked(person);
+    const user = await newUser();
+    const { secret } = await addApp(user);
+    const challenge = await challengeOf(user);
     auth.clock.advance(challengeLifeMs);
-    await expect(finish(challenge, code(codeAt(secret)), person.client)).rejects.toMatchObject(refused);
-    await expect(finish({ ...challenge, token: 'x.y' }, code(codeAt(secret)), person.client)).rejects.toMatchObject(refused);
+    await expect(finish(challenge, code(codeAt(secret)), user.client)).rejects.toMatchObject(refused);
+    await expect(finish({ ...challenge, token: 'x.y' }, code(codeAt(secret)), user.client)).rejects.toMatchObject(refused);
     // The challenge of a session that authenticates again begins no session.
-    const { challenge: again } = await auth.users.beginReauthentication({ sessionId: person.sessionId }, operator);
-    await expect(finish(again!, code(codeAt(secret)), person.client)).rejects.toMatchObject(refused);
+    const { challenge: again } = await auth.users.beginReauthentication({ sessionId: user.sessionId }, operator);
+    await expect(finish(again!, code(codeAt(secret)), user.client)).rejects.toMatchObject(refused);
   });
 
   it('accept each recovery code once, and none of a set that was replaced', async () => {
-    const person = await newPerson();
-    const { codes } = await addApp(person);
+    const user = await newUser();
+    const { codes } = await addApp(user);
     expect(codes).toHaveLength(10);
     expect(codes[0]).toMatch(/^([a-z2-7]{4}-){3}[a-z2-7]{4}$/);
-    await finish(await asked(person), recovery(codes[0]!.toUpperCase().replaceAll('-', ' ')), person.client);
-    await expect(finish(await asked(person), recovery(codes[0]!), person.client)).rejects.toMatchObject(refused);
-    expect(await factorsOf(person)).toMatchObject({ recoveryCodesLeft: 9 });
-    const { recoveryCodes } = await auth.users.createRecoveryCodes({ sessionId: person.sessionId, language: 'zh-CN' }, operator);
-    await expect(finish(await asked(person), recovery(codes[1]!), person.client)).rejects.toMatchObject(refused);
-    await finish(await asked(person), recovery(recoveryCodes[1]!), person.client);
-    const other = await newPerson();
+    await finish(await challengeOf(user), recovery(codes[0]!.toUpperCase().replaceAll('-', ' ')), user.client);
+    await expect(finish(await challengeOf(user), recovery(codes[0]!), user.client)).rejects.toMatchObject(refused);
+    expect(await factorsOf(user)).toMatchObject({ recoveryCodesLeft: 9 });
+    const { recoveryCodes } = await auth.users.createRecoveryCodes({ sessionId: user.sessionId, language: 'zh-CN' }, operator);
+    await expect(finish(await challengeOf(user), recovery(codes[1]!), user.client)).rejects.toMatchObject(refused);
+    await finish(await challengeOf(user), recovery(recoveryCodes[1]!), user.client);
+    const other = await newUser();
     await addApp(other);
-    await expect(finish(await asked(other), recovery(recoveryCodes[2]!), other.client)).rejects.toMatchObject(refused);
-    const subjects = () => mailer.mails.filter(({ to }) => to === person.email).map(({ subject }) => subject);
+    await expect(finish(await challengeOf(other), recovery(recoveryCodes[2]!), other.client)).rejects.toMatchObject(refused);
+    const subjects = () => mailer.mails.filter(({ to }) => to === user.email).map(({ subject }) => subject);
     await eventually(() => (subjects().length === 4 ? true : undefined));
     expect(subjects().toSorted()).toEqual([
       'A recovery code was used',
@@ -229,7 +229,7 @@ describe.each(testEngines)('second factors on %s', (engine) => {
       'A second factor was added',
       '已生成新的恢复码',
     ]);
-    const { events } = await auth.users.listAuditEvents(ListAuditEventsRequest.fromPartial({ actor: person.userId }), operator);
+    const { events } = await auth.users.listAuditEvents(ListAuditEventsRequest.fromPartial({ actor: user.userId }), operator);
     expect(events.map(({ action }) => action)).toEqual([
       'profile.recovery_code',
       'profile.recovery_codes',
@@ -254,62 +254,62 @@ describe.each(testEngines)('second factors on %s', (engine) => {
   });
 
   it('accept passkeys as a second factor and alone, with an increasing counter', async () => {
-    const person = await newPerson();
+    const user = await newUser();
     const authenticator = new SoftwareAuthenticator(publicUrl);
-    expect((await addPasskey(person, authenticator)).recoveryCodes).toHaveLength(10);
-    const challenge = await asked(person);
+    expect((await addPasskey(user, authenticator)).recoveryCodes).toHaveLength(10);
+    const challenge = await challengeOf(user);
     expect(JSON.parse(challenge.passkeyOptionsJson)).toMatchObject({
       rpId: 'ai.example.com',
       allowCredentials: [{ id: authenticator.id, transports: ['internal'] }],
     });
     authenticator.counter = 7;
     const response = authenticator.get(challenge.passkeyOptionsJson);
-    await finish(challenge, byPasskey(response), person.client);
-    await expect(finish(challenge, byPasskey(response), person.client)).rejects.toMatchObject(refused);
+    await finish(challenge, byPasskey(response), user.client);
+    await expect(finish(challenge, byPasskey(response), user.client)).rejects.toMatchObject(refused);
     const alone = async () => (await auth.users.beginPasskeySignIn({}, operator)).challenge!;
     const open = await alone();
     // A copied authenticator has signed with this counter before.
-    await expect(finish(open, byPasskey(authenticator.get(open.passkeyOptionsJson)), person.client)).rejects.toMatchObject(refused);
+    await expect(finish(open, byPasskey(authenticator.get(open.passkeyOptionsJson)), user.client)).rejects.toMatchObject(refused);
     authenticator.counter = 8;
-    expect(await finish(open, byPasskey(authenticator.get(open.passkeyOptionsJson)), person.client)).toMatchObject({
-      user: { id: person.userId },
+    expect(await finish(open, byPasskey(authenticator.get(open.passkeyOptionsJson)), user.client)).toMatchObject({
+      user: { id: user.userId },
       session: { method: SignInMethod.SIGN_IN_METHOD_PASSKEY },
     });
-    // Neither a code nor the passkey of nobody finishes such a sign-in.
-    await expect(finish(await alone(), code('000000'), person.client)).rejects.toMatchObject(refused);
+    // Neither a code nor an unknown passkey finishes such a sign-in.
+    await expect(finish(await alone(), code('000000'), user.client)).rejects.toMatchObject(refused);
     const unknown = await alone();
     const stranger = new SoftwareAuthenticator(publicUrl);
-    await expect(finish(unknown, byPasskey(stranger.get(unknown.passkeyOptionsJson)), person.client)).rejects.toMatchObject(refused);
+    await expect(finish(unknown, byPasskey(stranger.get(unknown.passkeyOptionsJson)), user.client)).rejects.toMatchObject(refused);
   });
 
   it('refuse passkeys of other origins, of other users, without verification where it is needed, and twice', async () => {
-    const [person, other] = [await newPerson(), await newPerson()];
-    await expect(addPasskey(person, new SoftwareAuthenticator('https://evil.example.com'))).rejects.toMatchObject({
+    const [user, other] = [await newUser(), await newUser()];
+    await expect(addPasskey(user, new SoftwareAuthenticator('https://evil.example.com'))).rejects.toMatchObject({
       reason: 'invalid_request',
       details: { field: 'passkey' },
     });
     const key = new SoftwareAuthenticator(publicUrl, false);
-    await addPasskey(person, key);
+    await addPasskey(user, key);
     await expect(addPasskey(other, key)).rejects.toMatchObject({ reason: 'already_exists' });
     await addApp(other);
-    const of = await asked(other);
-    const options = JSON.stringify({ challenge: JSON.parse((await asked(person)).passkeyOptionsJson).challenge });
+    const of = await challengeOf(other);
+    const options = JSON.stringify({ challenge: JSON.parse((await challengeOf(user)).passkeyOptionsJson).challenge });
     await expect(finish(of, byPasskey(key.get(options)), other.client)).rejects.toMatchObject(refused);
-    // A security key without a PIN is a second factor, and not both.
-    const challenge = await asked(person);
-    await finish(challenge, byPasskey(key.get(challenge.passkeyOptionsJson)), person.client);
+    // A security key without a PIN is valid as a second factor, but not alone.
+    const challenge = await challengeOf(user);
+    await finish(challenge, byPasskey(key.get(challenge.passkeyOptionsJson)), user.client);
     const { challenge: alone } = await auth.users.beginPasskeySignIn({}, operator);
-    await expect(finish(alone!, byPasskey(key.get(alone!.passkeyOptionsJson)), person.client)).rejects.toMatchObject(refused);
+    await expect(finish(alone!, byPasskey(key.get(alone!.passkeyOptionsJson)), user.client)).rejects.toMatchObject(refused);
     for (const nonsense of ['', '{}', 'null', '[1]', '{"id":5}', `"${'x'.repeat(10_001)}"`])
       await expect(
-        finish(await asked(person), byPasskey(nonsense), { address: nonsense.slice(0, 9), userAgent: '' }),
+        finish(await challengeOf(user), byPasskey(nonsense), { address: nonsense.slice(0, 9), userAgent: '' }),
       ).rejects.toMatchObject(refused);
   });
 
   it('are changed only shortly after an authentication, which the password or a factor repeats', async () => {
-    const person = await newPerson({ hasPassword: true });
-    const { sessionId } = person;
-    const { secret, id } = await addApp(person);
+    const user = await newUser({ hasPassword: true });
+    const { sessionId } = user;
+    const { secret, id } = await addApp(user);
     auth.clock.advance(recentMs);
     const stale = { reason: 'failed_precondition', message: expect.stringContaining('Enter your password') };
     const remove = () => auth.users.removeSecondFactor({ sessionId, factorId: id, language: '' }, operator);
@@ -318,7 +318,7 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     await expect(auth.users.beginSecondFactor({ sessionId, kind: passkey }, operator)).rejects.toMatchObject(stale);
     // A new name changes nothing about a sign-in.
     await auth.users.renameSecondFactor({ sessionId, factorId: id, name: 'Work phone' }, operator);
-    expect((await factorsOf(person)).factors).toMatchObject([{ id, name: 'Work phone' }]);
+    expect((await factorsOf(user)).factors).toMatchObject([{ id, name: 'Work phone' }]);
     await expect(auth.users.reauthenticate({ sessionId, by: { $case: 'password', value: 'wrong guess' } }, operator)).rejects.toMatchObject(
       refused,
     );
@@ -329,16 +329,16 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     auth.clock.advance(recentMs + 1);
     await auth.users.reauthenticate({ sessionId, by: { $case: 'password', value: password } }, operator);
     await remove();
-    expect(await factorsOf(person)).toEqual({ factors: [], recoveryCodesLeft: 0 });
-    expect((await enter(person)).signedIn).toMatchObject({ user: { hasSecondFactor: false } });
+    expect(await factorsOf(user)).toEqual({ factors: [], recoveryCodesLeft: 0 });
+    expect((await enter(user)).signedIn).toMatchObject({ user: { hasSecondFactor: false } });
     await expect(remove()).rejects.toMatchObject({ reason: 'not_found' });
   });
 
   it('are one app and a few passkeys, of the user of the session only', async () => {
-    const [person, other] = [await newPerson(), await newPerson()];
-    const { id } = await addApp(person);
-    await expect(addApp(person)).rejects.toMatchObject({ reason: 'failed_precondition' });
-    const { sessionId } = person;
+    const [user, other] = [await newUser(), await newUser()];
+    const { id } = await addApp(user);
+    await expect(addApp(user)).rejects.toMatchObject({ reason: 'failed_precondition' });
+    const { sessionId } = user;
     await expect(auth.users.removeSecondFactor({ sessionId, factorId: id, language: '' }, actingAs(other.signedIn))).rejects.toMatchObject({
       reason: 'role_not_permitted',
     });
@@ -350,8 +350,8 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     await expect(rename(sessionId, 'Mine', actingAs(other.signedIn))).rejects.toMatchObject({ reason: 'role_not_permitted' });
     await expect(rename(other.sessionId, 'Mine', actingAs(other.signedIn))).rejects.toMatchObject({ reason: 'not_found' });
     await expect(rename(sessionId, ' ')).rejects.toMatchObject({ reason: 'invalid_request' });
-    for (let count = 1; count < factorsMax; count += 1) await addPasskey(person, new SoftwareAuthenticator(publicUrl));
-    await expect(addPasskey(person, new SoftwareAuthenticator(publicUrl))).rejects.toMatchObject({ reason: 'failed_precondition' });
+    for (let count = 1; count < factorsMax; count += 1) await addPasskey(user, new SoftwareAuthenticator(publicUrl));
+    await expect(addPasskey(user, new SoftwareAuthenticator(publicUrl))).rejects.toMatchObject({ reason: 'failed_precondition' });
     const { enrolment } = await auth.users.beginSecondFactor({ sessionId: other.sessionId, kind: totp }, operator);
     const proof = { $case: 'totpCode', value: '000000' } as const;
     await expect(auth.users.addSecondFactor({ sessionId, enrolment, name: 'Theirs', proof, language: '' }, operator)).rejects.toMatchObject(
@@ -365,22 +365,22 @@ describe.each(testEngines)('second factors on %s', (engine) => {
   });
 
   it('end the other sessions of the user when the first one is set up, because they began without one', async () => {
-    const person = await newPerson();
+    const user = await newUser();
     const sessionOf = ({ token }: SignedIn) => auth.users.getSession({ token, accountId: '', clientAddress: '' }, operator);
-    const earlier = (await byLink(person)).signedIn!;
-    const { secret } = await addApp(person);
+    const earlier = (await byLink(user)).signedIn!;
+    const { secret } = await addApp(user);
     await expect(sessionOf(earlier)).rejects.toMatchObject({ reason: 'session_unknown' });
     // Nor can it stand in for the factor when the password is reset.
-    const { challenge } = await byLink(person);
-    const later = await finish(challenge!, code(codeAt(secret)), person.client);
-    await addPasskey(person, new SoftwareAuthenticator(publicUrl));
-    for (const signedIn of [person.signedIn, later]) expect((await sessionOf(signedIn)).user?.id).toBe(person.userId);
+    const { challenge } = await byLink(user);
+    const later = await finish(challenge!, code(codeAt(secret)), user.client);
+    await addPasskey(user, new SoftwareAuthenticator(publicUrl));
+    for (const signedIn of [user.signedIn, later]) expect((await sessionOf(signedIn)).user?.id).toBe(user.userId);
   });
 
-  it('are asked for after a link and a reset of the password, which changes nothing before', async () => {
-    const person = await newPerson({ hasPassword: true });
-    const { secret } = await addApp(person);
-    const { email, client } = person;
+  it('are required after a link and a password reset, which changes nothing before', async () => {
+    const user = await newUser({ hasPassword: true });
+    const { secret } = await addApp(user);
+    const { email, client } = user;
     const { token: link } = await auth.users.createSignInLink({ email, sendMail: false, language: '' }, operator);
     const redeemed = await auth.users.redeemSignInLink({ token: link, client }, operator);
     expect(redeemed.signedIn).toBeUndefined();
@@ -393,30 +393,30 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     const reset = { token: /\/reset#(\S+)/.exec(mail.text)![1]!, newPassword: `${password} 2`, client };
     const first = await auth.users.resetPassword({ ...reset, sessionId: '' }, operator);
     expect(first.signedIn).toBeUndefined();
-    await enter(person);
+    await enter(user);
     const signedIn = await finish(first.challenge!, code(codeAt(secret)), client);
     // The id of a session is no secret: without its actor token it proves nothing.
     const gateway = { ...operator, actor: undefined };
     const stranger = { ...reset, sessionId: signedIn.session!.id };
     expect((await auth.users.resetPassword(stranger, gateway)).signedIn).toBeUndefined();
     expect((await auth.users.resetPassword(stranger, actingAs(signedIn))).signedIn).toBeDefined();
-    await expect(enter(person)).rejects.toMatchObject(refused);
+    await expect(enter(user)).rejects.toMatchObject(refused);
   });
 
-  it('are asked for when an invitation is accepted with a password, but not by the identity provider', async () => {
-    const person = await newPerson({ hasPassword: true });
-    const { secret } = await addApp(person);
-    const { email, client } = person;
+  it('are required when an invitation is accepted with a password, but not by the identity provider', async () => {
+    const user = await newUser({ hasPassword: true });
+    const { secret } = await addApp(user);
+    const { email, client } = user;
     const { id: accountId } = await newAccount(auth.service);
-    await auth.users.putMember({ accountId, userId: (await newPerson()).userId, role: Role.ROLE_OWNER }, operator);
-    const invitation = { accountId, email, role: Role.ROLE_VIEWER, invitedByUserId: person.userId, projectRoles: [], language: '' };
+    await auth.users.putMember({ accountId, userId: (await newUser()).userId, role: Role.ROLE_OWNER }, operator);
+    const invitation = { accountId, email, role: Role.ROLE_VIEWER, invitedByUserId: user.userId, projectRoles: [], language: '' };
     const { token } = await auth.users.createInvitation(invitation, operator);
     const request = { token, name: '', password, client, sessionId: '' };
     const { challenge } = await auth.users.acceptInvitation(request, operator);
     expect((await auth.users.listMembers({ accountId }, operator)).members).toHaveLength(1);
     const signedIn = await finish(challenge!, code(codeAt(secret)), client);
     const accepted = await auth.users.acceptInvitation({ ...request, password: '', sessionId: signedIn.session!.id }, actingAs(signedIn));
-    expect(accepted.signedIn).toMatchObject({ user: { id: person.userId } });
+    expect(accepted.signedIn).toMatchObject({ user: { id: user.userId } });
     expect((await auth.users.listMembers({ accountId }, operator)).members).toMatchObject([{ user: { email } }, {}]);
 
     const claims = { issuer: 'https://id.example.com', subject: email, email, emailVerified: true, name: 'Ada' };
@@ -425,20 +425,20 @@ describe.each(testEngines)('second factors on %s', (engine) => {
   });
 
   it('cannot be changed by an older session after it has accepted an invitation', async () => {
-    const person = await newPerson({ hasPassword: true });
-    const { id } = await addApp(person);
+    const user = await newUser({ hasPassword: true });
+    const { id } = await addApp(user);
     const { id: accountId } = await newAccount(auth.service);
     const invitation = {
       accountId,
-      email: person.email,
+      email: user.email,
       role: Role.ROLE_OWNER,
-      invitedByUserId: person.userId,
+      invitedByUserId: user.userId,
       projectRoles: [],
       language: '',
     };
     const { token } = await auth.users.createInvitation(invitation, operator);
     auth.clock.advance(recentMs);
-    const { client, signedIn, sessionId: presentId } = person;
+    const { client, signedIn, sessionId: presentId } = user;
     const request = { token, name: '', password: '', client, sessionId: presentId };
     const { session } = (await auth.users.acceptInvitation(request, actingAs(signedIn))).signedIn!;
     const sessionId = session!.id;
@@ -453,22 +453,22 @@ describe.each(testEngines)('second factors on %s', (engine) => {
   });
 
   it('are removed by an operator when the user has lost them, and the user is notified', async () => {
-    const person = await newPerson({ hasPassword: true });
-    await addApp(person);
-    const { userId } = person;
+    const user = await newUser({ hasPassword: true });
+    await addApp(user);
+    const { userId } = user;
     expect((await auth.users.resetSecondFactors({ userId, language: '' }, operator)).user).toMatchObject({ hasSecondFactor: false });
     await auth.users.resetSecondFactors({ userId, language: '' }, operator);
-    expect((await enter(person)).signedIn).toBeDefined();
-    await eventually(() => mailer.mails.find(({ to, subject }) => to === person.email && subject === 'Your second factors were removed'));
+    expect((await enter(user)).signedIn).toBeDefined();
+    await eventually(() => mailer.mails.find(({ to, subject }) => to === user.email && subject === 'Your second factors were removed'));
     const { events } = await auth.users.listAuditEvents(ListAuditEventsRequest.fromPartial({ targetId: userId, action: 'user' }), operator);
     expect(events.map(({ action }) => action)).toEqual(['user.reset_factors', 'user.link', 'user.create']);
   });
 
-  it('can be required: who has none may do nothing but set one up', async () => {
-    const person = await newPerson({ isOperator: true });
-    const { token } = person.signedIn;
+  it('can be required: users without one may do nothing but set one up', async () => {
+    const user = await newUser({ isOperator: true });
+    const { token } = user.signedIn;
     const { id: accountId } = await newAccount(auth.service);
-    await auth.users.putMember({ accountId, userId: person.userId, role: Role.ROLE_OWNER }, operator);
+    await auth.users.putMember({ accountId, userId: user.userId, role: Role.ROLE_OWNER }, operator);
     const read = () => auth.users.getSession({ token, clientAddress: '', accountId }, operator);
     const claimsOf = (jwt: string) => JSON.parse(Buffer.from(jwt.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>;
     auth.config.requireSecondFactor = 'operators';
@@ -476,14 +476,14 @@ describe.each(testEngines)('second factors on %s', (engine) => {
       const limited = await read();
       expect(limited).toMatchObject({ secondFactorMissing: true, user: { isOperator: false }, memberships: [] });
       expect(claimsOf(limited.actorToken!.token)).toMatchObject({ operator: false, roles: {} });
-      expect(claimsOf((await byLink(person)).signedIn!.actorToken!.token)).toMatchObject({ operator: false, roles: {} });
-      await addApp(person);
+      expect(claimsOf((await byLink(user)).signedIn!.actorToken!.token)).toMatchObject({ operator: false, roles: {} });
+      await addApp(user);
       expect(await read()).toMatchObject({
         secondFactorMissing: false,
         user: { isOperator: true },
         memberships: [{ account: { id: accountId } }],
       });
-      const member = await newPerson();
+      const member = await newUser();
       const present = () => auth.users.getSession({ token: member.signedIn.token, clientAddress: '', accountId: '' }, operator);
       expect(await present()).toMatchObject({ secondFactorMissing: false });
       auth.config.requireSecondFactor = 'everyone';
@@ -499,11 +499,11 @@ describe.each(testEngines)('second factors on %s', (engine) => {
   });
 
   it('can be required by an account: open sessions lose it, and only it, until they have one; management keys do not', async () => {
-    const person = await newPerson();
-    const { token } = person.signedIn;
+    const user = await newUser();
+    const { token } = user.signedIn;
     const [strict, other] = [await newAccount(auth.service, 'Strict'), await newAccount(auth.service, 'Other')];
     for (const { id: accountId } of [strict, other]) {
-      await auth.users.putMember({ accountId, userId: person.userId, role: Role.ROLE_OWNER }, operator);
+      await auth.users.putMember({ accountId, userId: user.userId, role: Role.ROLE_OWNER }, operator);
       auth.clock.advance(1);
     }
     const read = (of = token) => auth.users.getSession({ token: of, clientAddress: '', accountId: strict.id }, operator);
@@ -511,10 +511,10 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     const both = [{ account: { id: strict.id } }, { account: { id: other.id } }];
     expect(await read()).toMatchObject({ memberships: both, secondFactorAccounts: [] });
     const require = (requireSecondFactor: boolean) =>
-      auth.service.updateAccountSecurity({ accountId: strict.id, requireSecondFactor }, actingAs(person.signedIn));
+      auth.service.updateAccountSecurity({ accountId: strict.id, requireSecondFactor }, actingAs(user.signedIn));
     const { secret } = await auth.users.createManagementKey(
       CreateManagementKeyRequest.fromPartial({ accountId: strict.id, name: 'CI', scopes: ['keys:read'] }),
-      actingAs(person.signedIn),
+      actingAs(user.signedIn),
     );
     expect((await require(true)).account).toMatchObject({ requireSecondFactor: true });
 
@@ -522,20 +522,20 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     expect(limited).toMatchObject({ secondFactorMissing: false, memberships: [{ account: { id: other.id } }] });
     expect(limited.secondFactorAccounts).toMatchObject([{ id: strict.id }]);
     expect(Object.keys(rolesOf(limited.actorToken!.token))).toEqual([other.id]);
-    expect(Object.keys(rolesOf((await byLink(person)).signedIn!.actorToken!.token))).toEqual([other.id]);
+    expect(Object.keys(rolesOf((await byLink(user)).signedIn!.actorToken!.token))).toEqual([other.id]);
     const secretHash = hashSecret(secret);
     expect(await auth.users.authenticateManagementKey({ secretHash, clientAddress: '' }, operator)).toMatchObject({
       membership: { account: { id: strict.id }, role: Role.ROLE_OWNER },
     });
-    const claims = { issuer: 'https://id.example.com', subject: 'strict', email: person.email, emailVerified: true, name: 'Ada' };
-    const byProvider = await auth.users.signInWithIdentity({ response: identityResponse(claims), client: person.client }, operator);
+    const claims = { issuer: 'https://id.example.com', subject: 'strict', email: user.email, emailVerified: true, name: 'Ada' };
+    const byProvider = await auth.users.signInWithIdentity({ response: identityResponse(claims), client: user.client }, operator);
     expect(await read(byProvider.signedIn!.token)).toMatchObject({ memberships: both, secondFactorAccounts: [] });
 
-    await addApp(person);
+    await addApp(user);
     const open = await read();
     expect(open).toMatchObject({ memberships: both, secondFactorAccounts: [] });
     expect(Object.keys(rolesOf(open.actorToken!.token)).toSorted()).toEqual([strict.id, other.id].toSorted());
-    await auth.users.resetSecondFactors({ userId: person.userId, language: '' }, operator);
+    await auth.users.resetSecondFactors({ userId: user.userId, language: '' }, operator);
     expect(await read()).toMatchObject({ memberships: [{ account: { id: other.id } }] });
     await auth.service.updateAccountSecurity({ accountId: strict.id, requireSecondFactor: false }, operator);
     expect(await read()).toMatchObject({ memberships: both });
@@ -545,15 +545,15 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     );
     expect(events.map(({ detailJson, actorName }) => [actorName, (JSON.parse(detailJson) as { after: object }).after])).toEqual([
       ['operator CLI', { require_second_factor: false }],
-      [person.email, { require_second_factor: true }],
+      [user.email, { require_second_factor: true }],
     ]);
   });
 
   it('stay required when the key that encrypts them is lost', async () => {
-    const person = await newPerson();
-    const { codes, secret } = await addApp(person);
+    const user = await newUser();
+    const { codes, secret } = await addApp(user);
     await auth.db.knex('second_factor').update({ sealed_data: '' });
-    await expect(finish(await asked(person), code(codeAt(secret)), person.client)).rejects.toMatchObject(refused);
-    await finish(await asked(person), recovery(codes[0]!), person.client);
+    await expect(finish(await challengeOf(user), code(codeAt(secret)), user.client)).rejects.toMatchObject(refused);
+    await finish(await challengeOf(user), recovery(codes[0]!), user.client);
   });
 });

@@ -16,7 +16,7 @@ export class SoftwareAuthenticator {
   readonly id = randomBytes(16).toString('base64url');
   private readonly privateKey: KeyObject;
   private readonly coseKey: Uint8Array;
-  /** What the next signature counts. */
+  /** The counter of the next signature. */
   counter = 0;
 
   constructor(

@@ -1,6 +1,6 @@
 // The mails that report changes of a user's second factors. Pure.
 import { type MailLanguage, mailLanguage } from '#rules/mail-language.js';
-import { instant, type Letter, lines, plainName } from './mail-templates.js';
+import { instant, type MailText, lines, plainName } from './mail-templates.js';
 
 /** A change of a user's second factors. */
 export type FactorEvent =
@@ -11,10 +11,10 @@ export type FactorEvent =
   | { readonly event: 'recovery_code'; readonly left: number };
 
 /** Returns the mail that reports a change of a user's second factors. `language` is a BCP 47 tag. */
-export function factorLetter(
+export function factorMail(
   { name, event, atMs, page }: { name: string; event: FactorEvent; atMs: number; page: string },
   language: string,
-): Letter {
+): MailText {
   const { subject, what } = wordsOf(event)[mailLanguage(language)];
   return {
     en: {
