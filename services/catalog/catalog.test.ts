@@ -71,7 +71,7 @@ describe.each(testEngines)('the catalog on %s', (engine) => {
       expect(await refusal(change({ id: 'acme/none' }, ['state']))).toMatchObject({ reason: 'model_unknown' });
     });
 
-    it('creates it only if there is none with its id when its caller wants that, also when several do at once', async () => {
+    it('creates it only if no other has its id, when the caller requests that, even if several callers do so at once', async () => {
       const create = async (displayName: string) =>
         (await service.putModel({ model: exampleModel({ displayName }), createOnly: true }, context)).model;
       const outcomes = await Promise.allSettled(['First', 'Second', 'Third'].map(create));

@@ -1,9 +1,9 @@
-// What is wrong with a value, in a form that suits one rejected request as well as a list of all errors in a file.
+// Faults of fields, in a form that suits a single rejected request as well as a list of all errors in a file.
 import { type FieldParams, fieldFault } from '#client/errors/fault.js';
 import { type FieldRule, fieldRules } from '#rules/error-sentences.js';
 import { fill, type Value } from '#rules/templates.js';
 
-/** Holds one thing that is wrong with one field. */
+/** A rule that the value of a field breaks. */
 export interface Fault {
   /** Path of the field as in the protobuf message, for example "targets[0].upstream_id". */
   readonly field: string;

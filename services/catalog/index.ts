@@ -10,7 +10,7 @@ import type { CatalogService } from '#proto/catalog/v1/catalog.js';
 import type { CatalogConfig } from './config.js';
 import { CatalogFeed } from './feed/feed.js';
 import { migrations } from './migrations/index.js';
-import { plantSeed } from './seed/plant-seed.js';
+import { applySeed } from './seed/apply-seed.js';
 import { parseSeed } from './seed/seed.js';
 import seedFile from './seed/models.json' with { type: 'json' };
 import { catalogService } from './service.js';
@@ -40,7 +40,7 @@ export function createCatalog(config: CatalogConfig, { db, clock, log, auth }: C
     async start() {
       await migrate(db, migrations, log);
       audit.start();
-      if (config.seed) await whenReachable(log, () => plantSeed(parseSeed(seedFile), { store, clock, log }));
+      if (config.seed) await whenReachable(log, () => applySeed(parseSeed(seedFile), { store, clock, log }));
       await whenReachable(log, () => feed.start());
     },
     async stop() {

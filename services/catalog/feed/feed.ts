@@ -24,7 +24,7 @@ export interface FeedDeps {
  */
 export class CatalogFeed {
   #catalog: StoredCatalog | undefined;
-  /** Number of the current state, from 1. A watcher that saw another number last has a state to read. */
+  /** Number of the current state, from 1. A watcher that last read another number has a new state to read. */
   #version = 0;
   #nextStartMs: bigint | undefined;
   #checked = false;
@@ -76,11 +76,11 @@ export class CatalogFeed {
           seen = this.#version;
           yield this.#catalog;
         } else if (this.#checked) {
-          // No heartbeats while the database cannot be read: the catalog may be out of date, and the silence tells the watcher so.
+          // No heartbeats while the database cannot be read: the catalog may be out of date, and the silence shows that to the watcher.
           yield undefined;
         }
         // Half the interval, so that a slightly late heartbeat still arrives within the announced interval.
-        await this.#news(seen, this.deps.heartbeatIntervalMs / 2, signal);
+        await this.#waitForChange(seen, this.deps.heartbeatIntervalMs / 2, signal);
       }
     } finally {
       this.#watchers -= 1;
@@ -133,7 +133,7 @@ export class CatalogFeed {
   }
 
   /** Resolves when the state differs from `seen`, after `waitMs`, or when the watch is over. */
-  #news(seen: number, waitMs: number, signal: AbortSignal): Promise<void> {
+  #waitForChange(seen: number, waitMs: number, signal: AbortSignal): Promise<void> {
     if (seen !== this.#version || this.#stopped || signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const done = (): void => {

@@ -129,7 +129,7 @@ describe('warnings about a draft', () => {
       ],
     ],
     [
-      'cached input dearer than other input',
+      'cached input more expensive than other input',
       { inputNanoUsdPerMtok: 500_000_000n, cacheReadNanoUsdPerMtok: 500_000_001n },
       [
         [Kind.KIND_CACHE_READ_ABOVE_INPUT, ''],

@@ -1,4 +1,4 @@
-// What publishing a draft would change, and what about it may be a mistake. Pure: the instant is an argument.
+// Compares a draft with the price that it would replace, and warns about likely mistakes. Pure: the instant is an argument.
 import {
   Capability,
   type Model,

@@ -1,4 +1,4 @@
-// Which price is in force when, and what a valid price is. Pure: the instant is an argument.
+// Finds the price in force at an instant, and checks whether a price is valid. Pure: the instant is an argument.
 import type { PriceVersion, UnitPrice } from '#proto/catalog/v1/catalog.js';
 import {
   chargesTheSame,

@@ -8,8 +8,8 @@ import { priceIdPrefix, type StoredModel } from '../store/rows.js';
 import type { SeedModel } from './seed.js';
 import type { CatalogStore } from '../store/store.js';
 
-/** Holds the dependencies of planting. */
-export interface PlantDeps {
+/** The dependencies of `applySeed`. */
+export interface ApplySeedDeps {
   readonly store: CatalogStore;
   readonly clock: Clock;
   readonly log: Logger;
@@ -18,9 +18,9 @@ export interface PlantDeps {
 /**
  * Adds the missing models, each with its price from now on, and updates the fields of those that no operator has put.
  * Prices of existing models are not changed: only an operator changes what callers pay. Everything happens in one change, so an
- * interrupted start leaves nothing half-done, and replicas that start together plant once.
+ * interrupted start leaves nothing half-done, and replicas that start together apply the seed once.
  */
-export async function plantSeed(seed: readonly SeedModel[], { store, clock, log }: PlantDeps): Promise<void> {
+export async function applySeed(seed: readonly SeedModel[], { store, clock, log }: ApplySeedDeps): Promise<void> {
   const nowMs = BigInt(clock.nowMs());
   const outcome = await store.change(async (change) => {
     const plan = planSeed(seed, await change.models());
@@ -39,7 +39,7 @@ export async function plantSeed(seed: readonly SeedModel[], { store, clock, log 
   if (skipped.length > 0) log.warn({ models: skipped }, 'models of the seed file skipped: another model already has their name');
 }
 
-/** Holds what planting would do. */
+/** The changes that applying a seed would make. */
 interface SeedPlan {
   readonly added: readonly SeedModel[];
   readonly renewed: readonly Model[];
@@ -49,19 +49,19 @@ interface SeedPlan {
 
 /** Compares the seed with the catalog. Pure. An alias that now names a model outside the seed is left to that model. */
 function planSeed(seed: readonly SeedModel[], stored: readonly StoredModel[]): SeedPlan {
-  const sownIds = new Set(seed.map(({ model }) => model.id));
-  const others = stored.filter(({ model, origin }) => origin === 'operator' || !sownIds.has(model.id)).map(({ model }) => model);
+  const seedIds = new Set(seed.map(({ model }) => model.id));
+  const others = stored.filter(({ model, origin }) => origin === 'operator' || !seedIds.has(model.id)).map(({ model }) => model);
   const added: SeedModel[] = [];
   const renewed: Model[] = [];
   const skipped: string[] = [];
-  for (const { model: sown, price } of seed) {
-    const existing = stored.find(({ model }) => model.id === sown.id);
+  for (const { model: seedModel, price } of seed) {
+    const existing = stored.find(({ model }) => model.id === seedModel.id);
     if (existing?.origin === 'operator') continue;
-    if (findByName(others, sown.id) !== undefined) {
-      skipped.push(sown.id);
+    if (findByName(others, seedModel.id) !== undefined) {
+      skipped.push(seedModel.id);
       continue;
     }
-    const model = { ...sown, aliases: sown.aliases.filter((alias) => findByName(others, alias) === undefined) };
+    const model = { ...seedModel, aliases: seedModel.aliases.filter((alias) => findByName(others, alias) === undefined) };
     if (existing === undefined) added.push({ model, price });
     else {
       const renewal = { ...model, createdAtMs: existing.model.createdAtMs, pause: existing.model.pause };
