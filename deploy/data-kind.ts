@@ -1,4 +1,4 @@
-// What a data folder holds: it must not be opened in another mode, which would start without any of its data.
+// Detects the mode whose data a folder holds. Another mode would start without that data, and so must not open the folder.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '#client/errors/app-error.js';

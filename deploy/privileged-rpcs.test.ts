@@ -282,9 +282,9 @@ function privilegedOf(definition: ServiceDefinition, connection: GrpcConnection)
 }
 
 /** Waits until two successive reads return the same. */
-async function untilStill(look: () => Promise<string>): Promise<void> {
+async function untilStill(read: () => Promise<string>): Promise<void> {
   for (let before = ''; ;) {
-    const now = await look();
+    const now = await read();
     if (now === before) return;
     before = now;
     await sleep(300);

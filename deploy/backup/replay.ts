@@ -35,7 +35,7 @@ export interface BillDatabases {
   readonly metering: Database;
 }
 
-/** What a replay did, and what is left. */
+/** The result of a replay. */
 export interface Replay {
   readonly verification: Verification;
   /** Settled calls of which the ledger's copy did not know, and which were settled again. */

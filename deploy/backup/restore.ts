@@ -86,7 +86,7 @@ async function restoreFiles(request: RestoreRequest, manifest: Manifest): Promis
     databaseNames.map((name) => [name, openDatabase(`sqlite:${join(dataDir, `${name}.db`)}`)]),
   ) as Record<(typeof databaseNames)[number], Database>;
   const { books, catalog, auth } = databases;
-  return closing(databases, () => makeRight({ catalog, ledger: books, metering: books }, auth, request));
+  return closing(databases, () => reconcileBooks({ catalog, ledger: books, metering: books }, auth, request));
 }
 
 async function restoreServer(request: RestoreRequest, manifest: Manifest): Promise<Replay> {
@@ -112,13 +112,13 @@ async function restoreServer(request: RestoreRequest, manifest: Manifest): Promi
       ledger: openDatabase(urls.ledger),
       metering: openDatabase(urls.metering),
     };
-    return await closing(databases, () => makeRight(databases, databases.auth, request));
+    return await closing(databases, () => reconcileBooks(databases, databases.auth, request));
   } finally {
     await server?.stop();
   }
 }
 
-async function makeRight(bill: BillDatabases, auth: Database, { dataDir, deliver, env, log }: RestoreRequest): Promise<Replay> {
+async function reconcileBooks(bill: BillDatabases, auth: Database, { dataDir, deliver, env, log }: RestoreRequest): Promise<Replay> {
   const result = await replay(bill, join(dataDir, spoolName), env, log);
   if (!deliver) await pauseDeliveries(auth, Date.now());
   return result;

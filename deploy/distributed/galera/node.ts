@@ -6,7 +6,7 @@ import { faultOf, type Login } from '#kit/db/mysql/probe.js';
 import { adminUser, type Credentials, initSql } from '../mariadb/credentials.js';
 import type { RunAs } from '../mariadb/programs.js';
 import { lastLines } from '../processes/last-lines.js';
-import { cameUp, endServer, launchServer, type Server } from '../mariadb/server-process.js';
+import { becameReady, endServer, launchServer, type Server } from '../mariadb/server-process.js';
 
 /** A node's name, folder and ports. */
 export interface NodePlace {
@@ -122,7 +122,7 @@ export async function startNode(
   const login = adminLogin(credentials);
   const untilMs = performance.now() + joinTimeoutMs;
   let fault = 'the server did not start';
-  if (await cameUp(server, joinTimeoutMs)) {
+  if (await becameReady(server, joinTimeoutMs)) {
     while (!isOver && performance.now() < untilMs) {
       const found = await faultOf({ host: '127.0.0.1', port }, login, probeMs);
       if (found === undefined) return;

@@ -6,7 +6,7 @@ import { freePort } from '../free-port.js';
 import { adminUser, backupUser, initSql, loadCredentials, migrationUser, type Credentials } from './credentials.js';
 import { prepareFolder } from './programs.js';
 import { lastLines } from '../processes/last-lines.js';
-import { cameUp, endServer, installOnce, launchServer, type Server } from './server-process.js';
+import { becameReady, endServer, installOnce, launchServer, type Server } from './server-process.js';
 
 const startTimeoutMs = 60_000;
 const startAttemptsMax = 3;
@@ -54,7 +54,7 @@ export async function startMariadb(options: MariadbOptions): Promise<Mariadb> {
   for (let attempt = 1; ; attempt += 1) {
     const port = options.port || (await freePort());
     const server = launchServer({ folder, port, runAs, initSql: initSql(credentials), extraOptions: options.extraOptions ?? [] });
-    if (await cameUp(server, startTimeoutMs)) {
+    if (await becameReady(server, startTimeoutMs)) {
       options.log.info({ port, pid: server.child.pid }, 'MariaDB started');
       return handle(server, port, credentials, options.log);
     }

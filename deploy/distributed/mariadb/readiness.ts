@@ -4,10 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const pollMs = 50;
 
-/** Waits until the server sends its greeting on its socket. Returns false if `gaveUp` aborts first. */
-export async function greets(socketPath: string, gaveUp: AbortSignal): Promise<boolean> {
-  while (!gaveUp.aborted) {
-    if (await greetsNow(socketPath)) return true;
+/** Waits until the server sends its greeting on its socket. Returns false if `signal` aborts first. */
+export async function waitForGreeting(socketPath: string, signal: AbortSignal): Promise<boolean> {
+  while (!signal.aborted) {
+    if (await sendsGreeting(socketPath)) return true;
     await delay(pollMs);
   }
   return false;
@@ -15,7 +15,7 @@ export async function greets(socketPath: string, gaveUp: AbortSignal): Promise<b
 
 // A server accepts connections before it has run its init file, but sends its greeting only afterwards. The greeting's fifth byte is
 // the protocol version, 10; an error has 255 there.
-function greetsNow(socketPath: string): Promise<boolean> {
+function sendsGreeting(socketPath: string): Promise<boolean> {
   return new Promise((done) => {
     const socket = connect(socketPath);
     socket.setTimeout(1000);

@@ -4,7 +4,7 @@ import { chownSync, closeSync, existsSync, mkdtempSync, openSync, renameSync, rm
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { findProgram, type RunAs } from './programs.js';
-import { greets } from './readiness.js';
+import { waitForGreeting } from './readiness.js';
 
 const stopTimeoutMs = 30_000;
 const connectionsMax = 500;
@@ -52,7 +52,7 @@ export function installOnce(folder: string, runAs: RunAs): void {
   renameSync(part, data);
 }
 
-/** Starts the server; `cameUp` waits until it is ready. */
+/** Starts the server; `becameReady` waits until it is ready. */
 export function launchServer({ folder, port, runAs, initSql, extraOptions = [], pathBefore }: ServerSpec): Server {
   const runFolder = mkdtempSync(join(tmpdir(), 'tollgate-db-'));
   const initFile = join(folder, 'init.sql');
@@ -104,11 +104,11 @@ export function launchServer({ folder, port, runAs, initSql, extraOptions = [], 
 }
 
 /** Waits until the server is ready. Returns false if it has ended or `timeoutMs` is over before that. */
-export async function cameUp(server: Server, timeoutMs: number): Promise<boolean> {
-  const gaveUp = new AbortController();
-  const timer = setTimeout(() => gaveUp.abort(), timeoutMs);
-  void server.ended.then(() => gaveUp.abort());
-  const greeted = await greets(join(server.runFolder, 's'), gaveUp.signal);
+export async function becameReady(server: Server, timeoutMs: number): Promise<boolean> {
+  const givingUp = new AbortController();
+  const timer = setTimeout(() => givingUp.abort(), timeoutMs);
+  void server.ended.then(() => givingUp.abort());
+  const greeted = await waitForGreeting(join(server.runFolder, 's'), givingUp.signal);
   clearTimeout(timer);
   // The server has read the passwords.
   rmSync(server.initFile, { force: true });
