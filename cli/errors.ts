@@ -52,7 +52,7 @@ const databaseFix =
 const diskIsFull = ['A disk is full', 'Make room on it, or write to a folder on another disk.'];
 const noAccess = ['A database cannot be used', 'Check that you may write to its folder, and that its file system is not read-only.'];
 
-/** What is wrong, and the fix, by the code of an error of the system or of SQLite. */
+/** The fault and its fix, by the code of an error of the system or of SQLite. */
 const systemFaults: Readonly<Record<string, readonly string[]>> = {
   ENOSPC: diskIsFull,
   SQLITE_FULL: diskIsFull,

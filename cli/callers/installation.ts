@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { namesAll, namesOf, writePair } from '#kit/tls/certificate-files.js';
 import { serviceNames } from '#rules/services.js';
 
-/** What a certificate is needed for. */
+/** Which certificates to create, and where. */
 export interface InstallationOptions {
   /** Contains the folder `authority` and one for each process. */
   readonly folder: string;
   /** The names at which a service is found, with {service} in place of its name. */
   readonly hosts: readonly string[];
   readonly days: number;
-  /** Replaces certificates that are still good. */
+  /** Also replaces certificates that are still valid. */
   readonly renew: boolean;
 }
 
@@ -24,8 +24,8 @@ export interface ProcessCertificate {
 }
 
 /**
- * Creates the authority if there is none, and a certificate for each process that has none with all of its names; it has those of the previous one
- * too. Each folder then holds tls.crt, tls.key and ca.crt.
+ * Creates the authority if there is none, and a certificate for each process whose certificate is missing or lacks one of its names. A new certificate
+ * keeps the names of the previous one. Each folder then holds tls.crt, tls.key and ca.crt.
  */
 export async function createInstallationCertificates({ folder, hosts, days, renew }: InstallationOptions): Promise<ProcessCertificate[]> {
   const { createAuthority, issueCertificate } = await import('#kit/tls/authority.js');

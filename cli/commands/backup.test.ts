@@ -12,12 +12,15 @@ const restore = (...options: string[]) =>
   tollgate({ env: { TOLLGATE_DATA_DIR: join(folder, 'data') } }, ['restore', join(folder, 'none'), ...options]);
 
 describe('a restore up to an instant', () => {
-  it.each(['2026-11-31T12:00Z', '11/23/2026 10:00', '2026-11-23T10:00+1'])('refuses what is no date or time: %s', async (until) => {
-    expect(await restore('--binary-logs', 'binlog.000001', '--until', until)).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('2027-01-31T12:00Z'),
-    });
-  });
+  it.each(['2026-11-31T12:00Z', '11/23/2026 10:00', '2026-11-23T10:00+1'])(
+    'refuses a text that is not a date or time: %s',
+    async (until) => {
+      expect(await restore('--binary-logs', 'binlog.000001', '--until', until)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('2027-01-31T12:00Z'),
+      });
+    },
+  );
 
   it('needs binary logs', async () => {
     expect(await restore('--until', '2026-11-23T10:00Z')).toMatchObject({ code: 2, stderr: expect.stringContaining('--binary-logs') });

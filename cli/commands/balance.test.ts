@@ -29,7 +29,7 @@ describe('a balance', () => {
     ]);
   });
 
-  it('is not changed or shown for an account that does not exist: the ledger would take any id', async () => {
+  it('is not changed or shown for an account that does not exist, although the ledger accepts any id', async () => {
     const account = ['--account', 'acct_0123456789abcdef0123456789abcdef'];
     for (const command of [
       ['balance', 'deposit', '5'],
@@ -66,10 +66,10 @@ describe('a balance', () => {
   });
 
   it('prints how to retry a deposit whose outcome is unknown, and the retry books nothing twice', async () => {
-    gateway.state.depositFault = new AppError('service_unavailable', 'The ledger went away.');
+    gateway.state.depositFault = new AppError('service_unavailable', 'The ledger is unavailable.');
     const lost = await tollgate(gateway, ['balance', 'deposit', '5']);
     expect(lost.code).toBe(1);
-    expect(lost.stderr).toMatch(/The ledger went away\. It may or may not have been booked\./);
+    expect(lost.stderr).toMatch(/The ledger is unavailable\. It may or may not have been booked\./);
     const key = /--idempotency-key (\S+);/.exec(lost.stderr)![1]!;
     expect(await tollgateJson(gateway, ['balance', 'deposit', '5', '--idempotency-key', key])).toMatchObject([
       { available_usd: '5', replayed: true },

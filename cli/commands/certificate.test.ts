@@ -38,7 +38,7 @@ it.each(['bad host', '', '{service}:7103', 'https://{service}'])('refuses the in
   expect(readdirSync(out)).toEqual([]);
 });
 
-it('keeps certificates that are still right, and replaces them for a new name or on request', async () => {
+it('keeps certificates that still fit, and replaces them for a new name or on request', async () => {
   const create = async (...args: string[]) =>
     jsonLines((await tollgate(gateway, ['--json', 'certificate', 'create', '--out', out, ...args])).stdout)
       .filter(({ created }) => created === true)

@@ -1,4 +1,4 @@
-// tollgate certificate: the certificates by which the processes of an installation know each other.
+// tollgate certificate: the certificates with which the processes of an installation identify themselves to each other.
 import { Command } from 'commander';
 import { isHost } from '#kit/config/forms.js';
 import { createInstallationCertificates, type ProcessCertificate } from '../callers/installation.js';

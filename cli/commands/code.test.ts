@@ -30,7 +30,7 @@ describe('codes', () => {
   });
 
   it('that may never have been shown can be voided', async () => {
-    gateway.state.codesFault = new AppError('service_unavailable', 'The ledger went away.');
+    gateway.state.codesFault = new AppError('service_unavailable', 'The ledger is unavailable.');
     const lost = await tollgate(gateway, ['code', 'create', '5']);
     expect(lost).toMatchObject({
       code: 1,

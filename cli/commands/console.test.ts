@@ -35,7 +35,7 @@ describe('a sign-in link', () => {
     expect((await tollgate(gateway, ['console', 'link'])).stderr).toContain('All operators are disabled.');
   });
 
-  it.each(['console', 'user'])('names the email address that no user has: %s link', async (noun) => {
+  it.each(['console', 'user'])('fails with the email address if no user has it: %s link', async (noun) => {
     expect((await tollgate(gateway, [noun, 'link', 'nobody@example.com'])).stderr).toBe(
       'error: There is no user with the email address nobody@example.com.\nAdd them: tollgate user add nobody@example.com\n',
     );

@@ -138,7 +138,7 @@ describe('accounts and keys', () => {
   it('are listed and shown without balances while the ledger is unavailable', async () => {
     await tollgate(gateway, ['account', 'create', 'Acme']);
     const { id } = gateway.state.accounts[0]!;
-    gateway.state.balancesFault = new AppError('service_unavailable', 'The ledger is away.');
+    gateway.state.balancesFault = new AppError('service_unavailable', 'The ledger is unavailable.');
     expect(await tollgateJson(gateway, ['account', 'list'])).toMatchObject([{ name: 'Acme', balance: null }]);
     expect((await tollgate(gateway, ['account', 'list'])).stdout).toMatch(/Acme.* \? +\? +0\n/);
     expect(await tollgateJson(gateway, ['account', 'show', id])).toMatchObject([{ name: 'Acme', balance: null }]);
@@ -149,8 +149,8 @@ describe('accounts and keys', () => {
 
   it('are created and changed without spending and activity while the ledger and metering are unavailable', async () => {
     await tollgate(gateway, ['account', 'create', 'Acme']);
-    gateway.state.balancesFault = new AppError('service_unavailable', 'The ledger is away.');
-    gateway.state.activityFault = new AppError('deadline_exceeded', 'Metering is away.');
+    gateway.state.balancesFault = new AppError('service_unavailable', 'The ledger is unavailable.');
+    gateway.state.activityFault = new AppError('deadline_exceeded', 'Metering is unavailable.');
     const created = await tollgate(gateway, ['key', 'create', '--name', 'laptop', '--limit', '5']);
     expect(created).toMatchObject({
       code: 0,

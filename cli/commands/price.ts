@@ -110,10 +110,10 @@ export function withFigures(cli: Cli, command: Command): Command {
     );
 }
 
-/** The most of a unit that one call can use, where neither the operator nor the present price says. */
+/** The most of a unit that one call can use, unless the operator or the current price specifies it. */
 const unitsPerCallDefault = 10;
 
-/** What an option says about a unit. */
+/** The change that an option makes to the price of a unit. */
 interface UnitChange {
   readonly unit: string;
   /** Undefined: the unit is removed. */

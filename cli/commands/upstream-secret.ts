@@ -1,4 +1,4 @@
-// What the commands of upstreams share: finding one, and reading a secret. The secret is never an argument: every user of the machine can
+// Functions that the commands about upstreams share: finding one, and reading a secret. The secret is never an argument: every user of the machine can
 // read the arguments of a process.
 import type { Upstream } from '#proto/inference/v1/inference.js';
 import type { Cli } from '../cli.js';

@@ -140,7 +140,7 @@ export function upstreamCommand(cli: Cli): Command {
         });
         await inference.putUpstream({ upstream: wanted, secret, createOnly: options.replace !== true }, operatorCall());
         cli.out.show(upstreamView, await findUpstream(inference, id));
-        cli.out.note(`\nNext: see that it works: tollgate upstream test ${id}`);
+        cli.out.note(`\nNext, check that it works: tollgate upstream test ${id}`);
         cli.out.note(
           `Then add it to a model's targets: tollgate model show <model> --json > model.json, edit, tollgate model put model.json`,
         );
@@ -187,7 +187,7 @@ async function test(cli: Cli, { inference, catalog }: Services, upstreamId: stri
   if (!result.ok)
     throw new CliError(`The upstream ${upstreamId} failed at the step "${result.failedStep}".`, {
       fix: probedSteps.includes(result.failedStep)
-        ? 'Remove from the entries of the model what it cannot do, or set up its server for it.'
+        ? 'Remove the capabilities that the model lacks from its catalog entries, or configure its server to support them.'
         : `The finding above says why; \`tollgate upstream show ${upstreamId}\` shows it again.`,
     });
 }

@@ -47,7 +47,7 @@ describe('usage', () => {
     });
   });
 
-  it('shows no upstream of a call that had none, such as one for a product of an internal service', async () => {
+  it('shows no upstream for a call without one, such as a call for a product of an internal service', async () => {
     gateway.state.records = [record];
     expect((await tollgate(gateway, ['usage', 'show', 'req_1'])).stdout).not.toMatch(/^upstream/m);
   });

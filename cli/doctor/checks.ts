@@ -95,7 +95,7 @@ async function* examineServices(config: CliConfig, nowMs: () => number): AsyncGe
       const health = await check(name, () => checkService(services!, name, seen, nowMs));
       yield health;
       if (!health.ok) continue;
-      for (const further of furtherChecks[name] ?? []) yield await check(further.title, () => further.look(services!, nowMs(), config));
+      for (const further of furtherChecks[name] ?? []) yield await check(further.title, () => further.run(services!, nowMs(), config));
     }
     if (seen.length === 0) return;
     const own = config.tls instanceof TlsFiles ? config.tls.expiresAtMs : undefined;
@@ -154,11 +154,11 @@ function checkSpool({ waiting, refused, damaged_files: damagedFiles }: SpoolView
 }
 
 // The fix for other commands is to run `tollgate doctor`.
-const unavailableFix = 'This check needs a service that does not answer: first make every service serve.';
+const unavailableFix = 'This check needs a service that does not respond: fix the faults of the services first.';
 
-async function check(name: string, look: () => Promise<string>): Promise<Finding> {
+async function check(name: string, run: () => Promise<string>): Promise<Finding> {
   try {
-    return { check: name, ok: true, detail: await look(), fix: '' };
+    return { check: name, ok: true, detail: await run(), fix: '' };
   } catch (error) {
     const [fault = '', ...fix] = explain(error).lines;
     const isUnavailable = error instanceof AppError && ['service_unavailable', 'deadline_exceeded', 'overloaded'].includes(error.reason);
@@ -228,14 +228,14 @@ async function checkService(services: Services, name: ServiceName, seen: SeenPro
 
 interface FurtherCheck {
   readonly title: string;
-  look(services: Services, nowMs: number, config: CliConfig): Promise<string>;
+  run(services: Services, nowMs: number, config: CliConfig): Promise<string>;
 }
 
 const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
   auth: [
     {
       title: 'backups',
-      async look({ auth }, nowMs) {
+      async run({ auth }, nowMs) {
         const { lastBackupAtMs, oldestAccountAtMs } = await auth.getHealth({}, operatorCall());
         const sinceMs = lastBackupAtMs === 0n ? oldestAccountAtMs : lastBackupAtMs;
         const hours = Math.floor((nowMs - Number(sinceMs)) / 3_600_000);
@@ -248,7 +248,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
     },
     {
       title: 'secret key',
-      async look(services, _nowMs, config) {
+      async run(services, _nowMs, config) {
         const keys = await reportedKeys(services);
         const lacking = [...lackingFiles(keyFiles(config), keys)];
         if (lacking.length > 0) {
@@ -263,7 +263,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
     },
     {
       title: 'audit log',
-      async look({ users }) {
+      async run({ users }) {
         const { fault, eventsChecked: entriesChecked } = await users.verifyAuditLog(
           { number: 0n, hash: Buffer.alloc(0) },
           operatorCall(verifyTimeoutMs),
@@ -276,7 +276,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
     },
     {
       title: 'notifications',
-      async look({ notifications }, nowMs) {
+      async run({ notifications }, nowMs) {
         const { pending, oldestPendingAtMs, pausedAtMs } = await notifications.getDeliveryStatus({}, operatorCall());
         if (pausedAtMs > 0n) {
           throw new CliError(`No emails and no webhooks are sent since the restore of ${instant(pausedAtMs)}; ${pending} wait.`, {
@@ -298,7 +298,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
   catalog: [
     {
       title: 'models',
-      async look({ catalog }) {
+      async run({ catalog }) {
         const { models } = await catalog.listModels({}, operatorCall());
         const offered = models.filter((model) => model.state !== ModelState.MODEL_STATE_RETIRED);
         const unpriced = offered.filter((model) => model.price === undefined);
@@ -313,7 +313,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
   ledger: [
     {
       title: 'books',
-      async look({ ledger }) {
+      async run({ ledger }) {
         const result = await ledger.verify({ accountId: '' }, operatorCall(verifyTimeoutMs));
         if (isRight(result))
           return `balances match the journal: ${counted(result.entriesChecked, 'entry', 'entries')} in ${counted(result.accountsChecked, 'account')}`;
@@ -324,7 +324,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
     },
     {
       title: 'holds',
-      async look({ ledger }, nowMs) {
+      async run({ ledger }, nowMs) {
         const { openHolds, oldestOpenHoldAtMs, holdsPastExpiry } = await ledger.getHealth({}, operatorCall());
         if (holdsPastExpiry > overdueHoldsMax) {
           throw new CliError(`${counted(holdsPastExpiry, 'hold')} still open past expiry.`, {
@@ -338,7 +338,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
     },
     {
       title: 'notification outbox',
-      async look({ ledger }, nowMs) {
+      async run({ ledger }, nowMs) {
         const { oldestUnshippedNotificationAtMs: oldestAtMs } = await ledger.getHealth({}, operatorCall());
         const ageMs = oldestAtMs === 0n ? 0 : nowMs - Number(oldestAtMs);
         if (ageMs <= outboxAgeMsMax) return 'auth receives the notifications of alerts';
@@ -351,7 +351,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
   metering: [
     {
       title: 'outbox',
-      async look({ metering }, nowMs) {
+      async run({ metering }, nowMs) {
         const { pending, oldestPendingAtMs, openCalls, failed } = await metering.getOutbox({}, operatorCall());
         if (failed > 0n) {
           throw new CliError(`The ledger has rejected ${counted(failed, 'charge or refund', 'charges or refunds')} permanently.`, {
@@ -367,7 +367,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
     },
     {
       title: 'quarantine',
-      async look({ metering }) {
+      async run({ metering }) {
         const { quarantinedLastHour } = await metering.getHealth({}, operatorCall());
         if (quarantinedLastHour === 0n) return 'no implausible usage in the last hour';
         throw new CliError(
@@ -378,12 +378,12 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
         );
       },
     },
-    { title: 'reconcile', look: lookAtReconciliation },
+    { title: 'reconcile', run: checkReconciliation },
   ],
   inference: [
     {
       title: 'upstreams',
-      async look({ inference }) {
+      async run({ inference }) {
         const { upstreams } = await inference.listUpstreams({}, operatorCall());
         const enabled = upstreams.filter((upstream) => upstream.enabled);
         const disabled = upstreams.filter((upstream) => !upstream.enabled).map(({ id }) => id);
@@ -401,7 +401,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
   ],
 };
 
-async function lookAtReconciliation({ metering }: Services, nowMs: number): Promise<string> {
+async function checkReconciliation({ metering }: Services, nowMs: number): Promise<string> {
   const { recent, full, drifts } = await metering.getReconciliation({}, operatorCall());
   if (drifts.length > 0) {
     const [first] = drifts;

@@ -70,14 +70,14 @@ export function changedBudgets(before: readonly Budget[], { budget: given, alert
   return [...others, ...wanted];
 }
 
-/** What the options change of a key, whose lifetime budget is its lifetime limit. */
+/** The changes that the options make to a key, whose lifetime budget is its lifetime limit. */
 export interface KeyBudgetChange {
   readonly budgets?: Budget[];
   /** Present when the limit changes; undefined removes it. */
   readonly lifetimeLimit?: { readonly nanoUsd: bigint | undefined };
 }
 
-/** Returns what the options change of a key. */
+/** Returns the changes that the options make to a key. */
 export function changedKeyBudgets(before: readonly Budget[], options: BudgetOptions): KeyBudgetChange {
   const isLifetime = ({ period }: Given): boolean => period === BudgetPeriod.BUDGET_PERIOD_LIFETIME;
   const lifetime = options.budget?.find(isLifetime);
@@ -95,10 +95,10 @@ export function changedKeyBudgets(before: readonly Budget[], options: BudgetOpti
   };
 }
 
-/** What is spent of budgets, by their ids; undefined while the ledger is unavailable. */
+/** The spend of budgets by their ids; undefined while the ledger is unavailable. */
 export type SpendOfBudgets = ReadonlyMap<string, BudgetSpend> | undefined;
 
-/** Returns what is spent of budgets of an account. */
+/** Returns the spend of budgets of an account. */
 export async function spendOfBudgets({ auth, ledger }: Services, accountId: string, budgets: readonly Budget[]): Promise<SpendOfBudgets> {
   if (budgets.length === 0) return new Map();
   const { account } = await auth.getAccount({ accountId }, operatorCall());

@@ -97,7 +97,7 @@ class FakeState {
   readonly models: Model[] = [];
   readonly upstreams: Upstream[] = [];
   listedModels: UpstreamModel[] = [];
-  /** What the last test of an upstream was to find out about its model. */
+  /** The capabilities that the last test of an upstream was to check. */
   probes: CapabilityProbe[] = [];
   /** Secrets by upstream id. */
   readonly secrets = new Map<string, string>();
@@ -126,7 +126,7 @@ class FakeState {
   activityFault: AppError | undefined;
   /** Thrown by the next deposit after it was booked. */
   depositFault: AppError | undefined;
-  /** The error that auth raises when it is asked for an account. */
+  /** Thrown instead of returning an account. */
   accountFault?: AppError;
   /** The fault in the audit log. */
   auditDrift = '';
@@ -225,7 +225,7 @@ const running = ProcessInfo.fromPartial({
 
 function stubbed(definition: { methods: object }, methods: object): object {
   const missing = (): never => {
-    throw new AppError('unimplemented', 'The fake gateway does not do this.');
+    throw new AppError('unimplemented', 'The fake gateway does not implement this method.');
   };
   return {
     ...Object.fromEntries(Object.keys(definition.methods).map((name) => [name, missing])),

@@ -16,7 +16,7 @@ export interface RunOptions {
   readonly stdin?: string;
   /** The input at the prompt for a secret; absent: there is no terminal. */
   readonly typed?: string;
-  /** Whether the user presses Ctrl-C during what is then not known to be complete. */
+  /** Whether the user presses Ctrl-C during an operation whose outcome is then unknown. */
   readonly isInterrupted?: boolean;
 }
 

@@ -11,7 +11,7 @@ export interface ShownKey extends KeyStanding {
   /** Absent: no call of the key is on record or was refused. */
   readonly activity: KeyActivity | undefined;
   readonly budgetSpend: SpendOfBudgets;
-  /** What is not known, because the ledger or metering is unavailable. */
+  /** The parts that are not known, because the ledger or metering is unavailable. */
   readonly unknown: { readonly spend: boolean; readonly activity: boolean };
 }
 

@@ -81,7 +81,7 @@ export const codeView: View<ShownCode> = {
   ],
 };
 
-/** What the calls of a month cost in one project. */
+/** The cost of one project's calls in a month. */
 export const projectChargesView: View<{ readonly group: GetUsageTotalsResponse_Group; readonly project: string }> = {
   json: ({ group: { name, calls, chargeNanoUsd }, project }) => ({
     project_id: name,

@@ -91,7 +91,7 @@ export const targetHealthView: View<TargetStanding> = {
   ],
 };
 
-/** What the operator decided about a target. */
+/** The operator's override of a target. */
 export const overrideView: View<TargetOverride> = {
   json: ({ upstreamId, upstreamModel, credentialId, mode, setAtMs, untilMs }) => ({
     upstream_id: upstreamId,

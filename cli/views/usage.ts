@@ -117,14 +117,14 @@ function attemptsText({ call }: UsageRecord): string {
 
 function outcomeText({ answered, reason, durationMs, httpStatus, upstreamRequestId, choice, credentialId }: Attempt): string {
   const outcome = answered ? (reason === '' ? 'answered' : 'broke off') : reason === '' ? 'was in progress' : 'failed';
-  const particulars = [
+  const details = [
     reason,
     httpStatus === 0 ? '' : `status ${httpStatus}`,
     upstreamRequestId === '' ? '' : `their ${upstreamRequestId}`,
     choice ? `chosen by ${choices.of(choice)}` : '',
     credentialId === undefined ? '' : `credential ${credentialId}`,
   ].filter((part) => part !== '');
-  return `${outcome}${durationMs === undefined ? '' : ` after ${durationMs} ms`}${particulars.length === 0 ? '' : ` (${particulars.join(', ')})`}`;
+  return `${outcome}${durationMs === undefined ? '' : ` after ${durationMs} ms`}${details.length === 0 ? '' : ` (${details.join(', ')})`}`;
 }
 
 function lineColumn(unit: string): Column<UsageRecord> {
