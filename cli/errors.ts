@@ -5,7 +5,7 @@ import { CommanderError } from 'commander';
 import { ConfigError } from '#kit/config/settings.js';
 import { isLoginRefused, isUnreachable } from '#kit/db/errors.js';
 import { AppError } from '#client/errors/app-error.js';
-import type { Reason } from '#rules/reasons.js';
+import type { Reason } from '#rules/errors/reasons.js';
 
 /** An error that the CLI itself detected. */
 export class CliError extends Error {

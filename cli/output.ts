@@ -1,5 +1,5 @@
 // Writes results: aligned tables and "label  value" lines by default, one JSON object per line with --json.
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 
 /** A JSON value. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };

@@ -1,5 +1,5 @@
 // The text that Tollgate prints when it has started. Pure.
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 
 /** Holds what the text shows. */
 export interface Welcome {

@@ -37,7 +37,7 @@ import { getCatalog, getModel, listModels } from './routes/models.js';
 import { deleteResponse, getResponse, listInputItems } from './routes/stored-responses.js';
 import { stripeWebhook } from './routes/payment-webhook.js';
 import { catalogFile, catalogHtml, crawlerFiles, landingHtml, missingHtml, modelHtml, publicCatalog, unlessApi } from './routes/pages.js';
-import type { SpoolState } from './call/spool/spool.js';
+import type { SpoolState } from './call/recording/spool/spool.js';
 
 /** What the routes need. */
 export interface AppDeps extends GenerateDeps {

@@ -14,7 +14,7 @@ import {
   type Values,
 } from '#kit/config/settings.js';
 import { traceUrl } from '#kit/config/trace-url.js';
-import { formatUsd, parseUsd } from '#rules/money.js';
+import { formatUsd, parseUsd } from '#rules/money/money.js';
 import { limitSettings } from './limits/settings.js';
 
 /** Every setting of the gateway, for parseSettings and the configuration reference. */

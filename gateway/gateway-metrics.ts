@@ -1,7 +1,7 @@
 // Gauges of a gateway's load, the age of its local copies, and the content of its spool: read when metrics are collected.
 import type { Logger } from '#kit/log.js';
 import { gauge, observe } from '#kit/telemetry/metrics.js';
-import type { Spool } from './call/spool/spool.js';
+import type { Spool } from './call/recording/spool/spool.js';
 import type { KeyReplica } from './replicas/keys.js';
 import type { ModelReplica } from './replicas/models.js';
 

@@ -10,8 +10,8 @@ import type { Part } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
 import { observeDisks } from '#kit/telemetry/runtime-metrics.js';
 import { createApp } from './app.js';
-import { BudgetFallbacks } from './call/budget-fallback.js';
-import { createCheckpoints } from './call/checkpoints.js';
+import { BudgetFallbacks } from './call/admission/budget-fallback.js';
+import { createCheckpoints } from './call/recording/checkpoints.js';
 import type { GatewayConfig } from './config.js';
 import { BodyGuard } from './http/body-guard.js';
 import { type Connections, watchConnections } from './http/connections.js';
@@ -33,16 +33,16 @@ import { createReadiness } from './readiness.js';
 import { findWarnings } from './warnings.js';
 import { createPromptLogs } from './prompt-log/prompt-logs.js';
 import { createRefusals } from './refusals/refusals.js';
-import { DisconnectDrain } from './call/drain-after-disconnect.js';
-import { createRecorder } from './call/recorder.js';
-import { createSpool } from './call/spool/spool.js';
-import { createUnknownHolds } from './call/unknown-holds.js';
+import { DisconnectDrain } from './call/response/drain-after-disconnect.js';
+import { createRecorder } from './call/recording/recorder.js';
+import { createSpool } from './call/recording/spool/spool.js';
+import { createUnknownHolds } from './call/admission/unknown-holds.js';
 
 export { gatewaySettings, holdCheck, type GatewayConfig } from './config.js';
 export { clearOccupancy, occupancyMemory, sharedOccupancy } from './http/occupancy.js';
 export { clearWindows, type WindowMemory, windowMemory, WindowTable } from '#kit/limits/window-table.js';
-export { adoptSpools } from './call/spool/adopt.js';
-export { replaySpool } from './call/spool/replay.js';
+export { adoptSpools } from './call/recording/spool/adopt.js';
+export { replaySpool } from './call/recording/spool/replay.js';
 
 /** A gateway and where it listens. */
 export interface Gateway extends Part {

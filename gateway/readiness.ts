@@ -5,8 +5,8 @@ import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import type { Clock } from '#kit/clock.js';
 import { callContext } from '#client/call-context.js';
 import type { GatewayPeers } from './peers.js';
-import type { Recorder } from './call/recorder.js';
-import type { Spool } from './call/spool/spool.js';
+import type { Recorder } from './call/recording/recorder.js';
+import type { Spool } from './call/recording/spool/spool.js';
 import type { KeyReplica } from './replicas/keys.js';
 import type { ModelReplica } from './replicas/models.js';
 

@@ -1,7 +1,7 @@
 // tollgate caller: processes outside the installation that may call its services over gRPC.
 import { Command, InvalidArgumentError } from 'commander';
 import { type AccountLimit, type Caller, CreateCallerRequest } from '#proto/auth/v1/callers.js';
-import { grantMeanings } from '#rules/callers.js';
+import { grantMeanings } from '#rules/access/callers.js';
 import { issueFor, readAuthority, stageFiles, type StagedFiles } from '../callers/issue.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';

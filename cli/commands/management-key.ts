@@ -1,7 +1,7 @@
 // tollgate management-key: the keys with which programs use the console's API.
 import { Command, InvalidArgumentError } from 'commander';
 import { CreateManagementKeyRequest } from '#proto/auth/v1/users.js';
-import { scopes } from '#rules/scopes.js';
+import { scopes } from '#rules/access/scopes.js';
 import { chooseAccount, withAccount } from '../options/accounts.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';

@@ -6,7 +6,7 @@ import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
 import { parseInstant, parsePrice } from '../options/parse.js';
-import { isUnitName, requestUnit } from '#rules/pricing.js';
+import { isUnitName, requestUnit } from '#rules/money/pricing.js';
 import { priceView } from '../views/model.js';
 import { changeView, draftView, type Estimated, estimatedJson, typicalCallView, warningText } from '../views/price-draft.js';
 

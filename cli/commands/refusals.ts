@@ -1,7 +1,7 @@
 // tollgate refusals: calls that were refused, and why.
 import { Command, InvalidArgumentError } from 'commander';
 import { type RefusalFilter, RefusalGroupBy } from '#proto/metering/v1/metering.js';
-import { isReason } from '#rules/reasons.js';
+import { isReason } from '#rules/errors/reasons.js';
 import { assertAccount } from '../options/accounts.js';
 import { type CallFilterOptions, callFilterOf, withCallFilter } from '../options/call-filter.js';
 import type { Cli } from '../cli.js';

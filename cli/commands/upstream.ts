@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { ModelState } from '#proto/catalog/v1/catalog.js';
 import { type ApiFormat, Upstream } from '#proto/inference/v1/inference.js';
-import { declaredProbes } from '#rules/capability-probes.js';
+import { declaredProbes } from '#rules/upstreams/capability-probes.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';

@@ -1,6 +1,6 @@
 // The catalog as one JSON document: models with their current prices, written by `tollgate model export` and by the console.
-import { formatUsd, parseUsd } from '#rules/money.js';
-import { chargesTheSame, unitCostNanoUsdMax, unitPriceNanoUsdMax } from '#rules/pricing.js';
+import { formatUsd, parseUsd } from '#rules/money/money.js';
+import { chargesTheSame, unitCostNanoUsdMax, unitPriceNanoUsdMax } from '#rules/money/pricing.js';
 import { Model, PriceVersion, type Target, type UnitPrice } from '#proto/catalog/v1/catalog.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';

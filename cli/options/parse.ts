@@ -4,7 +4,7 @@ import { InvalidArgumentError } from 'commander';
 import { dayMs } from '#kit/clock.js';
 import { nearMatch } from '#kit/config/settings.js';
 import type { ModelPermission } from '#proto/auth/v1/auth.js';
-import { amountNanoUsdMax, formatUsd, limitNanoUsdMax, parseUsd } from '#rules/money.js';
+import { amountNanoUsdMax, formatUsd, limitNanoUsdMax, parseUsd } from '#rules/money/money.js';
 
 /** The end of the year 9999. */
 const instantMsMax = 253_402_300_799_999;

@@ -1,7 +1,7 @@
 // The output of alerts and their deliveries.
 import { type Notification, NotificationState } from '#proto/auth/v1/notifications.js';
 import type { GetAlertResponse } from '#proto/ledger/v1/alerts.js';
-import { parseUsd } from '#rules/money.js';
+import { parseUsd } from '#rules/money/money.js';
 import type { WebhookBody } from '#rules/webhook-events.js';
 import { instant, instantJson, type Json, usd, usdJson, type View } from '../output.js';
 import { wordsOf } from '../options/parse.js';

@@ -1,7 +1,7 @@
 // The output of platform keys.
 import type { Key } from '#proto/auth/v1/auth.js';
 import type { KeyActivity } from '#proto/metering/v1/metering.js';
-import { type KeyStanding, keyStateWord } from '#rules/key-state.js';
+import { type KeyStanding, keyStateWord } from '#rules/keys/key-state.js';
 import { budgetsJson, budgetsText, type SpendOfBudgets } from '../options/budgets.js';
 import { instant, instantJson, usd, usdJson, type View } from '../output.js';
 import { rateLimitsJson, rateLimitsText } from '../options/rate-limits.js';

@@ -10,7 +10,7 @@ import {
   Tokenizer,
   type UnitPrice,
 } from '#proto/catalog/v1/catalog.js';
-import { requestUnit } from '#rules/pricing.js';
+import { requestUnit } from '#rules/money/pricing.js';
 import { instant, instantJson, type JsonObject, usd, usdJson, type View } from '../output.js';
 import { wordsOf } from '../options/parse.js';
 

@@ -1,5 +1,5 @@
 // The output of price drafts and of the changes that they would make.
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 import {
   type PriceChange,
   type PriceDiff,

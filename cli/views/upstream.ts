@@ -8,7 +8,7 @@ import {
   type UpstreamTest,
   type UpstreamTestStep,
 } from '#proto/inference/v1/inference.js';
-import { limitFields } from '#rules/upstream-limits.js';
+import { limitFields } from '#rules/upstreams/upstream-limits.js';
 import { instant, instantJson, type JsonObject, type View } from '../output.js';
 import { unknownWord, wordsOf } from '../options/parse.js';
 

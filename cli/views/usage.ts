@@ -11,7 +11,7 @@ import {
 } from '#proto/metering/v1/metering.js';
 import { type Column, instant, instantJson, type JsonObject, usd, usdJson, type View } from '../output.js';
 import { wordsOf } from '../options/parse.js';
-import { tokenClasses } from '#rules/pricing.js';
+import { tokenClasses } from '#rules/money/pricing.js';
 
 const choices = wordsOf<TargetChoice>(TargetChoice, 'TARGET_CHOICE_');
 

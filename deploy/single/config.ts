@@ -2,7 +2,7 @@
 import { hostAndPort, isEmailAddress, isHost, optionalForm } from '#kit/config/forms.js';
 import { type Environment, integer, oneOf, type Setting, type Settings, text, type Values } from '#kit/config/settings.js';
 import { lostSecretKey } from '#kit/secrets/secret-keeper.js';
-import { formatUsd, parseUsd } from '#rules/money.js';
+import { formatUsd, parseUsd } from '#rules/money/money.js';
 
 /** Settings of the data folder and the first start. */
 export const singleSettings = {

@@ -3,7 +3,7 @@ import type { Middleware } from 'koa';
 import type { Clock } from '#kit/clock.js';
 import type { Values } from '#kit/config/settings.js';
 import type { Logger } from '#kit/log.js';
-import type { SpoolState } from '../call/spool/spool.js';
+import type { SpoolState } from '../call/recording/spool/spool.js';
 import type { GatewayConfig } from '../config.js';
 import type { Limiter } from '../limits/limiter.js';
 import type { limitSettings } from '../limits/settings.js';

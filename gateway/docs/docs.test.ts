@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { reasons } from '#rules/reasons.js';
+import { reasons } from '#rules/errors/reasons.js';
 import { renderings as inChatCompletions } from '../formats/errors/openai-error.js';
 import { renderings as inMessages } from '../formats/messages/error.js';
 import { recordColumns } from '../console/exports/record-csv.js';

@@ -1,5 +1,5 @@
 // The front page of the docs: from a key to the first call and what it cost, then what the docs contain.
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 import type { CatalogModel } from '../formats/models-schema.js';
 import { modelAddress } from '../pages/catalog/catalog-page.js';
 import { estimate, sizeDefault } from '../pages/catalog/estimate.js';

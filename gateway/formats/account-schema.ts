@@ -1,6 +1,6 @@
 // The schemas of GET /v1/key, GET /v1/usage/{request id}, the probes and every error.
 import { Type } from 'typebox';
-import { keyStateWords } from '#rules/key-state-words.js';
+import { keyStateWords } from '#rules/keys/key-state-words.js';
 
 /** The possible outcomes of an attempt at an upstream. */
 export const attemptOutcomes = ['answered', 'broke_off', 'failed', 'abandoned'] as const;

@@ -1,7 +1,7 @@
 // Catalog models → the bodies of GET /v1/models, GET /v1/models/{id} and GET /v1/catalog.
 import { Capability, Modality, type Model, type ModelPause, ModelState, type PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { AppError } from '#client/errors/app-error.js';
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 import type { ModelPerformance, ModelPerformance_Period as Period } from '#proto/metering/v1/metering.js';
 import type { Catalog, ModelList, ModelView, PerformancePeriodView, PerformanceView, UnitPrices } from './models-schema.js';
 

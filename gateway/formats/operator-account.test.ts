@@ -1,7 +1,7 @@
 // What a caller must not reach through its own fields: another cap, more answers, features that cost more than tokens, and the operator's account.
 import { describe, expect, it } from '@jest/globals';
 import { parseChatCompletions } from './chat-completions/request.js';
-import { redirecting } from '#rules/request-fields.js';
+import { redirecting } from '#rules/wire/request-fields.js';
 import type { ParsedCall } from './format.js';
 import { parseMessages } from './messages/request.js';
 import { parseResponses } from './responses/request.js';

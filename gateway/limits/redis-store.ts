@@ -7,7 +7,7 @@ import type { Clock } from '#kit/clock.js';
 import { countCommand } from '#kit/db/statements/db-metrics.js';
 import { endStatement, traceCommand } from '#kit/db/statements/sql-spans.js';
 import type { Logger } from '#kit/log.js';
-import { Outage } from '../call/outage.js';
+import { Outage } from '../call/recording/outage.js';
 import type { LimitStore } from './limiter.js';
 import type { Checked, Demand, Figures, Refusal, Subject } from './limits.js';
 import { takeShare } from './local-share.js';

@@ -6,7 +6,7 @@ import { hasReason } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { counter } from '#kit/telemetry/metrics.js';
 import type { StorePromptLogsRequest_Entry as Entry } from '#proto/metering/v1/metering.js';
-import { Outage } from '../call/outage.js';
+import { Outage } from '../call/recording/outage.js';
 import type { Format, ParsedCall } from '../formats/format.js';
 import type { JsonBody } from '../http/middleware/json-body.js';
 import type { RequestState } from '../http/request-state.js';

@@ -1,6 +1,6 @@
 // Counts refused calls in memory, and keeps some of them as examples, until they are sent to metering.
 import type { RecordRefusalsRequest_Series as Series, Refusal } from '#proto/metering/v1/metering.js';
-import { examplesUntil, quarterMs, quarterOf } from '#rules/refusals.js';
+import { examplesUntil, quarterMs, quarterOf } from '#rules/errors/refusals.js';
 
 /** Series before further models of a key are counted together, without a model. */
 const seriesMax = 10_000;

@@ -4,8 +4,8 @@ import { enumWord } from '#kit/enum-word.js';
 import { AccountState, type Key, type Project, type RateLimits } from '#proto/auth/v1/auth.js';
 import { type Budget, BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
 import type { Balance, BudgetSpend, KeySpend } from '#proto/ledger/v1/ledger.js';
-import { formatUsd } from '#rules/money.js';
-import { keyStateWord } from '#rules/key-state.js';
+import { formatUsd } from '#rules/money/money.js';
+import { keyStateWord } from '#rules/keys/key-state.js';
 import type { KeyView } from '../formats/account-schema.js';
 
 /** Returns the body of GET /v1/key, which is refused to keys of suspended accounts. */

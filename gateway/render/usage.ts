@@ -4,7 +4,7 @@ import { enumWord } from '#kit/enum-word.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { type ModelFallback, Outcome, PromptLogState, UsageSource, type UsageRecord } from '#proto/metering/v1/metering.js';
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 import type { PromptLogState as PromptLogStateView, UsageRecordAlone, UsageRecordView } from '../formats/account-schema.js';
 import { renderAttempts } from './attempts.js';
 

@@ -7,11 +7,11 @@ import { fault } from '#client/errors/fault.js';
 import type { Logger } from '#kit/log.js';
 import { counter } from '#kit/telemetry/metrics.js';
 import { callContext } from '#client/call-context.js';
-import { Outage } from '../call/outage.js';
+import { Outage } from '../call/recording/outage.js';
 import type { GatewayPeers } from '../peers.js';
 import { assertUsable, type ClientAddress } from './usable-key.js';
 import { type FeedState, feedState, watch, type Watch } from '#kit/rpc/watch.js';
-import { hashSecret, isWellFormedSecret } from '#rules/key-secrets.js';
+import { hashSecret, isWellFormedSecret } from '#rules/keys/key-secrets.js';
 
 /** Lifetime of an entry while auth's changes arrive: bounds the memory of idle keys, not staleness. */
 const liveMs = 300_000;

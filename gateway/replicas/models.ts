@@ -8,7 +8,7 @@ import {
   type WatchCatalogResponse_Snapshot,
 } from '#proto/catalog/v1/catalog.js';
 import type { Target } from '#proto/inference/v1/inference.js';
-import { pauseAt } from '#rules/model-pause.js';
+import { pauseAt } from '#rules/upstreams/model-pause.js';
 import type { Clock } from '#kit/clock.js';
 import { nearMatch } from '#kit/config/settings.js';
 import { AppError } from '#client/errors/app-error.js';

@@ -7,7 +7,7 @@ import { parseCountTokens } from '../formats/messages/request.js';
 import { parseInputTokens } from '../formats/responses/request.js';
 import { referencesOf } from '../formats/responses/stored.js';
 import { disconnectSignal } from '../http/disconnect-signal.js';
-import { assertFits, assertPermitted, assertReads, assertReturns } from '../call/model-checks.js';
+import { assertFits, assertPermitted, assertReads, assertReturns } from '../call/admission/model-checks.js';
 import { readJsonBody } from '../http/middleware/json-body.js';
 import { noteRequestedModel, stateOf } from '../http/request-state.js';
 import { type GenerateDeps, ownerOf, storedInput } from './generate.js';

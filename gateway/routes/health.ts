@@ -1,6 +1,6 @@
 // GET /livez: the process is up. GET /readyz: calls can be served.
 import type { Context, Middleware } from 'koa';
-import type { SpoolState } from '../call/spool/spool.js';
+import type { SpoolState } from '../call/recording/spool/spool.js';
 import type { KeyReplica } from '../replicas/keys.js';
 import type { ModelReplica } from '../replicas/models.js';
 

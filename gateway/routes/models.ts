@@ -2,7 +2,7 @@
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#client/errors/app-error.js';
 import { renderCatalog, renderModel, renderModelList } from '../formats/models.js';
-import { isPermitted, type PermittedCaller } from '../call/model-checks.js';
+import { isPermitted, type PermittedCaller } from '../call/admission/model-checks.js';
 import type { ModelPerformanceReplica } from '../replicas/model-performance.js';
 import type { ModelReplica } from '../replicas/models.js';
 import { stateOf } from '../http/request-state.js';

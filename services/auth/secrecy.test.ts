@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { testEngines } from '#kit/testing/database.js';
 import { CreateKeyRequest, UpdateKeyRequest } from '#proto/auth/v1/auth.js';
-import { hashSecret } from '#rules/key-secrets.js';
+import { hashSecret } from '#rules/keys/key-secrets.js';
 import { newAccount, newKey, operator, startTestAuth, type TestAuth } from './testing/auth.js';
 
 describe.each(testEngines)('a secret on %s', (engine) => {

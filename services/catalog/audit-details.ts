@@ -1,7 +1,7 @@
 // The details of audit events about models and prices. Pure.
 import { enumWord } from '#kit/enum-word.js';
 import { Capability, Modality, type Model, ModelState, type PriceVersion, Tokenizer } from '#proto/catalog/v1/catalog.js';
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 
 const wordOf =
   (names: Readonly<Record<number, string>>, prefix: string) =>

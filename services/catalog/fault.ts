@@ -1,7 +1,7 @@
 // Faults of fields, in a form that suits a single rejected request as well as a list of all errors in a file.
 import { type FieldParams, fieldFault } from '#client/errors/fault.js';
-import { type FieldRule, fieldRules } from '#rules/error-sentences.js';
-import { fill, type Value } from '#rules/templates.js';
+import { type FieldRule, fieldRules } from '#rules/errors/error-sentences.js';
+import { fill, type Value } from '#rules/errors/templates.js';
 
 /** A rule that the value of a field breaks. */
 export interface Fault {

@@ -3,7 +3,7 @@ import { addressOf } from '#kit/config/addresses.js';
 import { duration, flag, integer, oneOf, optionalText, type Setting, type Settings, text, type Values } from '#kit/config/settings.js';
 import { databaseUrl, migrationDatabaseUrl } from '#kit/db/part.js';
 import { lostSecretKey } from '#kit/secrets/secret-keeper.js';
-import { isAllowableField } from '#rules/request-fields.js';
+import { isAllowableField } from '#rules/wire/request-fields.js';
 import { parseBaseUrl } from './upstreams/http/base-url.js';
 
 /** Settings of the inference service. All have defaults; without vendor keys only the sandbox and stored upstreams are available. */

@@ -6,7 +6,7 @@ import { migrate } from '#kit/db/migrations/migrate.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
-import { limitFields, limitsOfFields, upstreamLimits } from '#rules/upstream-limits.js';
+import { limitFields, limitsOfFields, upstreamLimits } from '#rules/upstreams/upstream-limits.js';
 import { type UpstreamLimits, UpstreamTest, type ApiFormat } from '#proto/inference/v1/inference.js';
 import { migrations } from './migrations/index.js';
 

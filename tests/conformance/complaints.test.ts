@@ -2,7 +2,7 @@
 // number and source there, on every path that it can happen on. Those that pitfalls.test.ts and features.test.ts test are not repeated.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { encryptedContentOf } from '#rules/reasoning-seals.js';
+import { encryptedContentOf } from '#rules/wire/reasoning-seals.js';
 import type { Json } from '../upstream/checks/check.js';
 import type { Block, Script } from '../upstream/script.js';
 import { type ExpectedAnswer, expectAnswers, onPath, usage } from './support/expect-answer.js';

@@ -1,7 +1,7 @@
 // The 27 pitfalls of other gateways in section 7.9 of the format's reference, each with its number and source, on every path that
 // it can happen on.
 import { describe, expect, it } from '@jest/globals';
-import { encryptedContentOf } from '#rules/reasoning-seals.js';
+import { encryptedContentOf } from '#rules/wire/reasoning-seals.js';
 import type { Json } from '../upstream/checks/check.js';
 import type { Block, Script } from '../upstream/script.js';
 import { type ExpectedAnswer, expectAnswers, onPath, usage } from './support/expect-answer.js';

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { scopes } from '../../proto/rules/scopes.js';
+import { scopes } from '../../proto/rules/access/scopes.js';
 import { chat, createKey, post, settled } from '../support/clients/calls.js';
 import { cleanEnv, eventually, root } from '../support/systems/process.js';
 import { addMember, addUser, Browser, password, settingsByDefault, signedIn } from '../support/clients/console.js';

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { keyVariable, type Sample, type SampleId, sampleIds, samplesFor } from '../../console/src/pages/keys/samples.js';
+import { keyVariable, type Sample, type SampleId, sampleIds, samplesFor } from '../../console/src/pages/keys/secret/samples.js';
 import { cleanEnv, root } from '../support/systems/process.js';
 import { startSystem, type System } from '../support/systems/system.js';
 

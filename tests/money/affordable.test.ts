@@ -1,6 +1,6 @@
 // The response to a caller who cannot afford a call: how much is affordable, whether to retry, and which limit applies.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { parseUsd } from '#rules/money.js';
+import { parseUsd } from '#rules/money/money.js';
 import { createKey, post, settled } from '../support/clients/calls.js';
 import { eventually } from '../support/systems/process.js';
 import { modes, startSystem, type System } from '../support/systems/system.js';

@@ -17,7 +17,7 @@ function of(file: string, tests: readonly string[], breaks: readonly Break[]): M
 }
 
 const call = 'gateway/call/metered-call.test.ts';
-const progress = 'gateway/call/progress.test.ts';
+const progress = 'gateway/call/response/progress.test.ts';
 const chat = ['gateway/formats/chat-completions/stream.test.ts', 'gateway/formats/chat-completions/rest.test.ts'];
 const messages = ['gateway/formats/messages/stream.test.ts', 'gateway/formats/messages/rest.test.ts'];
 
@@ -39,8 +39,8 @@ export const mutants: readonly Mutant[] = [
     ],
   ),
   ...of(
-    'proto/rules/pricing.ts',
-    ['proto/rules/pricing.test.ts'],
+    'proto/rules/money/pricing.ts',
+    ['proto/rules/money/pricing.test.ts'],
     [
       ['lines are rounded down', '(dividend + divisor - 1n) / divisor', 'dividend / divisor'],
       ['free lines are counted as priced', 'if (price > 0n) priced += 1;', 'priced += 1;'],
@@ -73,8 +73,8 @@ export const mutants: readonly Mutant[] = [
     ],
   ),
   ...of(
-    'proto/rules/outcomes.ts',
-    ['proto/rules/outcomes.test.ts'],
+    'proto/rules/money/outcomes.ts',
+    ['proto/rules/money/outcomes.test.ts'],
     [
       ['a disconnect is always charged', 'return !isAccepted;', 'return false;'],
       ['a failed whole answer is charged', '!(hasOutput && streaming)', '!hasOutput'],
@@ -91,8 +91,8 @@ export const mutants: readonly Mutant[] = [
     ],
   ),
   ...of(
-    'gateway/call/quote.ts',
-    ['gateway/call/quote.test.ts'],
+    'gateway/call/admission/quote.ts',
+    ['gateway/call/admission/quote.test.ts'],
     [
       ['images are free of bounds', 'inputTokensMax + images * (imageTokensMax || imageTokensMaxDefault)', 'inputTokensMax'],
       ['searches are not held', 'demand.choices, demand.unitCaps?.counts)', 'demand.choices)'],
@@ -108,8 +108,8 @@ export const mutants: readonly Mutant[] = [
     ],
   ),
   ...of(
-    'gateway/call/budget-fallback.ts',
-    ['gateway/call/budget-fallback.test.ts'],
+    'gateway/call/admission/budget-fallback.ts',
+    ['gateway/call/admission/budget-fallback.test.ts'],
     [
       ['a cheaper model that is not permitted is used', 'if (!isPermitted(call, cheaper.model)) return undefined;', ''],
       ['a more expensive model is used', 'costAtMost(then!.bound, outputTokens) <= costAtMost(now!.bound, outputTokens)', 'true'],
@@ -150,7 +150,7 @@ export const mutants: readonly Mutant[] = [
     ],
   ),
   ...of(
-    'gateway/call/hold.ts',
+    'gateway/call/admission/hold.ts',
     [call],
     [
       ['a hold without an answer is not released', 'if (isUnknownOutcome(error)) throw', 'if (false) throw'],
@@ -158,7 +158,7 @@ export const mutants: readonly Mutant[] = [
     ],
   ),
   ...of(
-    'gateway/call/progress.ts',
+    'gateway/call/response/progress.ts',
     [progress, call],
     [
       ['a lost call is not charged its request', 'countRequests(this.tokens, this.call.price!, 1)', 'this.tokens'],
@@ -194,7 +194,7 @@ export const mutants: readonly Mutant[] = [
     ],
   ),
   ...of(
-    'gateway/call/drain-after-disconnect.ts',
+    'gateway/call/response/drain-after-disconnect.ts',
     [call],
     [
       ['a stream that nobody accepted is awaited', '!answer.isExpected || ', ''],
@@ -228,8 +228,8 @@ export const mutants: readonly Mutant[] = [
     ],
   ),
   ...of(
-    'gateway/call/outcome.ts',
-    [progress, call, 'gateway/call/recorder.test.ts'],
+    'gateway/call/recording/outcome.ts',
+    [progress, call, 'gateway/call/recording/recorder.test.ts'],
     [
       ['estimates are reported', 'finished?.usageReported === true', 'true'],
       ['a withheld stream is free', 'if (!free || !isFinished) return request;', 'if (!isFinished) return request;'],

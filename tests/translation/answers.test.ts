@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { AppError } from '#client/errors/app-error.js';
 import { neverAborted } from '#client/call-context.js';
 import { type Finished, GenerateResponse } from '#proto/inference/v1/inference.js';
-import { signatureOfItem } from '#rules/reasoning-seals.js';
+import { signatureOfItem } from '#rules/wire/reasoning-seals.js';
 import { framesOf } from '../../gateway/formats/testing/frames.js';
 import { payloadReader } from '../../services/inference/upstreams/http/payload-reader.js';
 import { SseReader } from '../../services/inference/upstreams/http/sse-reader.js';

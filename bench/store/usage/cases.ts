@@ -6,7 +6,7 @@ import type { RpcDeps } from '#services/metering/deps.js';
 import { encodePageToken } from '#services/metering/requests/page-token.js';
 import { getUsageTotals } from '#services/metering/rpcs/get-usage-totals.js';
 import { listUsageRecords } from '#services/metering/rpcs/list-usage-records.js';
-import { errorOutcomes } from '#rules/outcomes.js';
+import { errorOutcomes } from '#rules/money/outcomes.js';
 import type { History } from './generate.ts';
 
 /** One query. */

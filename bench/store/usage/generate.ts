@@ -5,7 +5,7 @@ import { asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes, newId } from '#kit/id.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { PriceVersion } from '#proto/catalog/v1/catalog.js';
-import type { KnownOutcome } from '#rules/outcomes.js';
+import type { KnownOutcome } from '#rules/money/outcomes.js';
 import { Call, Outcome, UsageSource } from '#proto/metering/v1/metering.js';
 import { allRecordColumns, recordValues } from '#services/metering/store/records/record-rows.js';
 import { type PricedRecord, priceRecord } from '#services/metering/records/usage-record.js';

@@ -1,5 +1,5 @@
 // API keys of an account.
-import { keyStateWords } from '#rules/key-state-words.js';
+import { keyStateWords } from '#rules/keys/key-state-words.js';
 import type { ApiKey, ChangedKey, CreateKey, KeyCreated, KeyRotated, KeyState, UpdateKey } from '../../../gateway/console/schemas/keys.js';
 import { ApiError, api, type Page } from './client.js';
 

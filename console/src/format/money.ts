@@ -1,5 +1,5 @@
 // Formats amounts of the API (decimal USD strings with up to nine decimals) for display, without floats. Pure.
-import { formatUsd as usdOfNano } from '#rules/money.js';
+import { formatUsd as usdOfNano } from '#rules/money/money.js';
 
 export { usdOfNano };
 

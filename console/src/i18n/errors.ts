@@ -1,6 +1,6 @@
 // The texts for errors of the API in both languages, by code, rule and parameters. Loaded with the first error on a page. Pure.
-import { type FieldRule, fieldRules, type Rule, sentences } from '../../../proto/rules/error-sentences.js';
-import { fill } from '../../../proto/rules/templates.js';
+import { type FieldRule, fieldRules, type Rule, sentences } from '../../../proto/rules/errors/error-sentences.js';
+import { fill } from '../../../proto/rules/errors/templates.js';
 
 type Language = 'en' | 'zh-CN';
 

@@ -1,7 +1,7 @@
 // What steps of an upstream's test found and what became of deliveries, in Simplified Chinese. Services word them in English by templates, by which
 // they are recognised here; a text that no template fits, such as that of a vendor or a mail server, is shown as it is. Pure.
-import { type Finding, findings } from '../../../proto/rules/finding-sentences.js';
-import { fill } from '../../../proto/rules/templates.js';
+import { type Finding, findings } from '../../../proto/rules/errors/finding-sentences.js';
+import { fill } from '../../../proto/rules/errors/templates.js';
 
 type Language = 'en' | 'zh-CN';
 

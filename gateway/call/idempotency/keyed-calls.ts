@@ -6,7 +6,7 @@ import { callContext } from '#client/call-context.js';
 import { idTimeMs } from '#kit/id.js';
 import { counter } from '#kit/telemetry/metrics.js';
 import { type CallDeps, type CallRequest, type CallStep, meteredCall } from '../metered-call.js';
-import { assertPermitted } from '../model-checks.js';
+import { assertPermitted } from '../admission/model-checks.js';
 import { AnswerKeeper, replayedCall } from './answer-keeper.js';
 import { answerSecretOf, keyHashOf } from './key.js';
 

@@ -6,7 +6,7 @@ import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { AppError } from '#client/errors/app-error.js';
 import { AnswerKeeper } from '../idempotency/answer-keeper.js';
 import type { AnswerSink, CallStep } from '../metered-call.js';
-import type { Recorded } from '../recorder.js';
+import type { Recorded } from '../recording/recorder.js';
 import { pauseBeforeRetryMs } from './retry-key.js';
 
 const nothing = Buffer.alloc(0);

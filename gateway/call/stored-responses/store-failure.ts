@@ -1,7 +1,7 @@
 // Why the response of a recorded call is not stored, for its client.
 import { ResponseStorage } from '#proto/metering/v1/metering.js';
 import type { StoreFailure } from '../../formats/format.js';
-import type { Recorded } from '../recorder.js';
+import type { Recorded } from '../recording/recorder.js';
 
 /** Returns undefined if the response is stored. For a replayed call, `find` looks it up. */
 export async function storeFailureOf({ storage }: Recorded, find?: () => Promise<unknown>): Promise<StoreFailure | undefined> {

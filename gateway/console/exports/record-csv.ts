@@ -1,5 +1,5 @@
 // A usage record as a line of CSV (RFC 4180). Pure.
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { Outcome, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { csvLine } from '../../pages/csv.js';

@@ -1,5 +1,5 @@
 // A statement as CSV (RFC 4180): the opening balance, every entry with the balance after it, and the closing balance; or its charges by project. Pure.
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 import type { Entry, Statement } from '#proto/ledger/v1/ledger.js';
 import type { GetUsageTotalsResponse_Group } from '#proto/metering/v1/metering.js';
 import { csvLine } from '../../pages/csv.js';

@@ -1,7 +1,7 @@
 // The low-balance alert of an account.
 import { fieldFault } from '#client/errors/fault.js';
 import { NotificationChannel } from '#proto/auth/v1/notifications.js';
-import { parseUsd } from '#rules/money.js';
+import { parseUsd } from '#rules/money/money.js';
 import { renderAlert, renderAlertNow, renderDelivery } from '../render/alerts.js';
 import { orNull } from '../render/values.js';
 import { Alert, AlertNow, DeliveryList, PutAlert, TestDeliveries } from '../schemas/alerts.js';

@@ -1,7 +1,7 @@
 // API keys of an account, and calls with them from the playground.
 import { fieldFault } from '#client/errors/fault.js';
 import { type Account, CreateKeyRequest, type Key, KeyState, UpdateKeyRequest } from '#proto/auth/v1/auth.js';
-import { limitNanoUsdMax } from '#rules/money.js';
+import { limitNanoUsdMax } from '#rules/money/money.js';
 import { stateOf } from '../../http/request-state.js';
 import { assertUsable } from '../../replicas/usable-key.js';
 import { spendOf } from '../budget-spend.js';

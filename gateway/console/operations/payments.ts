@@ -2,7 +2,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { fault, fieldFault } from '#client/errors/fault.js';
 import type { GetPaymentOptionsResponse } from '#proto/ledger/v1/payments.js';
-import { formatUsd, parseUsd } from '#rules/money.js';
+import { formatUsd, parseUsd } from '#rules/money/money.js';
 import { publicAddress } from '../../http/public-address.js';
 import { renderEntry } from '../render/billing.js';
 import { orNull } from '../render/values.js';

@@ -8,8 +8,8 @@ import {
   PerformanceGroupBy,
   type UsageRecord,
 } from '#proto/metering/v1/metering.js';
-import { formatUsd } from '#rules/money.js';
-import { errorOutcomes } from '#rules/outcomes.js';
+import { formatUsd } from '#rules/money/money.js';
+import { errorOutcomes } from '#rules/money/outcomes.js';
 import { disconnectSignal } from '../../http/disconnect-signal.js';
 import { renderAttempts } from '../../render/attempts.js';
 import { renderPromptLogState, renderUsageRecord } from '../../render/usage.js';

@@ -1,7 +1,7 @@
 // Alerts and their deliveries as JSON. Amounts are decimal-string USD. Pure.
 import type { Notification } from '#proto/auth/v1/notifications.js';
 import type { Alert as AlertMessage, GetAlertResponse } from '#proto/ledger/v1/alerts.js';
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 import type { WebhookBody } from '#rules/webhook-events.js';
 import type { Alert, AlertNow, Delivery } from '../schemas/alerts.js';
 import type { BalanceNow } from '../schemas/billing.js';

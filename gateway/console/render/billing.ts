@@ -6,7 +6,7 @@ import {
   EntryKind,
   type Hold as HoldMessage,
 } from '#proto/ledger/v1/ledger.js';
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 import type { Balance, Entry, Hold } from '../schemas/billing.js';
 import type { RecordHold } from '../schemas/usage.js';
 import { instant, orNull } from './values.js';

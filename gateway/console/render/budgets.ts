@@ -2,7 +2,7 @@
 import { fieldFault } from '#client/errors/fault.js';
 import { Budget as Message } from '#proto/budget/v1/budget.js';
 import type { BudgetSpend } from '#proto/ledger/v1/ledger.js';
-import { formatUsd, limitNanoUsdMax } from '#rules/money.js';
+import { formatUsd, limitNanoUsdMax } from '#rules/money/money.js';
 import type { Budget, BudgetsBody } from '../schemas/budgets.js';
 import { instant, maybe, nanoUsdOf } from './values.js';
 import { words } from './words.js';

@@ -1,7 +1,7 @@
 // Models, prices and drafts as JSON, for operators. Amounts are decimal-string USD. Pure.
-import { formatUsd } from '#rules/money.js';
-import { pauseAt } from '#rules/model-pause.js';
-import { priceList } from '#rules/pricing.js';
+import { formatUsd } from '#rules/money/money.js';
+import { pauseAt } from '#rules/upstreams/model-pause.js';
+import { priceList } from '#rules/money/pricing.js';
 import {
   type Model,
   ModelState,

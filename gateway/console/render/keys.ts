@@ -1,8 +1,8 @@
 // Keys with their spending and activity as JSON. Amounts are decimal-string USD. Pure.
 import type { BudgetSpend } from '#proto/ledger/v1/ledger.js';
 import type { KeyActivity } from '#proto/metering/v1/metering.js';
-import { type KeyStanding, keyStateWord } from '#rules/key-state.js';
-import { formatUsd } from '#rules/money.js';
+import { type KeyStanding, keyStateWord } from '#rules/keys/key-state.js';
+import { formatUsd } from '#rules/money/money.js';
 import type { ApiKey, ChangedKey } from '../schemas/keys.js';
 import { renderBudgets } from './budgets.js';
 import { renderRateLimits } from './rate-limits.js';

@@ -1,6 +1,6 @@
 // Management keys as JSON. Pure.
 import type { ManagementKey as ManagementKeyMessage } from '#proto/auth/v1/users.js';
-import type { Scope } from '#rules/scopes.js';
+import type { Scope } from '#rules/access/scopes.js';
 import type { ManagementKey } from '../schemas/management-keys.js';
 import { instant, maybe, orNull } from './values.js';
 

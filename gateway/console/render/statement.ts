@@ -1,7 +1,7 @@
 // Statements, receipts and redemption codes as JSON. Amounts are decimal-string USD. Pure.
 import type { Account } from '#proto/auth/v1/auth.js';
 import { type Entry, type RedemptionCode, RedemptionCodeState, type Statement as StatementMessage } from '#proto/ledger/v1/ledger.js';
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 import type { Receipt, Statement } from '../schemas/billing.js';
 import type { Code, CodeState } from '../schemas/operator/codes.js';
 import { renderEntry } from './billing.js';

@@ -1,7 +1,7 @@
 // Upstreams and their tests as JSON for operators, never with a secret. Pure.
 import { type Upstream as UpstreamMessage, type UpstreamTest as TestMessage, ApiFormat } from '#proto/inference/v1/inference.js';
-import { formatUsd } from '#rules/money.js';
-import { limitFields } from '#rules/upstream-limits.js';
+import { formatUsd } from '#rules/money/money.js';
+import { limitFields } from '#rules/upstreams/upstream-limits.js';
 import type { Upstream, UpstreamTest } from '../schemas/operator/upstreams.js';
 import { instant, orNull } from './values.js';
 import { words } from './words.js';

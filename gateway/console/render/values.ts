@@ -1,6 +1,6 @@
 // Times, amounts and absent values between JSON and messages. Pure.
 import { fieldFault } from '#client/errors/fault.js';
-import { parseUsd } from '#rules/money.js';
+import { parseUsd } from '#rules/money/money.js';
 
 /** Returns a time in epoch milliseconds as RFC 3339. */
 export function instant(ms: bigint): string {

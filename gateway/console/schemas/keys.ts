@@ -1,6 +1,6 @@
 // API keys of an account.
 import { type Static, Type } from 'typebox';
-import { keyStateWords } from '#rules/key-state-words.js';
+import { keyStateWords } from '#rules/keys/key-state-words.js';
 import { Budget, BudgetsBody } from './budgets.js';
 import { RateLimits, RateLimitsBody } from './rate-limits.js';
 import { brokenAs, Instant, listOf, Name, nullable, optional, parameter, Text, Time, Usd, UsdBody, view } from './shapes.js';

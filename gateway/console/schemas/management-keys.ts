@@ -1,6 +1,6 @@
 // Management keys of an account, with which programs call this API.
 import { type Static, Type } from 'typebox';
-import { scopes } from '#rules/scopes.js';
+import { scopes } from '#rules/access/scopes.js';
 import { AllowedAddresses } from './keys.js';
 import { allOf, brokenAs, Instant, Name, nullable, optional, Text, Time, view } from './shapes.js';
 

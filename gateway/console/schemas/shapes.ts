@@ -1,7 +1,7 @@
 // The building blocks of the schemas of the console's API. Nothing in this folder imports a service or a library other than TypeBox, because the console's
 // types come from here.
 import { type TProperties, type TSchema, Type } from 'typebox';
-import type { FieldRule } from '#rules/error-sentences.js';
+import type { FieldRule } from '#rules/errors/error-sentences.js';
 import { ruleKeyword } from '../../formats/rule-keyword.js';
 
 const usdPattern = '^-?\\d+(\\.\\d{1,9})?$';
@@ -43,7 +43,7 @@ export function optional<S extends TSchema>(schema: S) {
   return Type.Optional(Type.Union([schema, Type.Null()]));
 }
 
-/** Names the rule of `#rules/error-sentences.js` for values that do not match. */
+/** Names the rule of `#rules/errors/error-sentences.js` for values that do not match. */
 export function brokenAs(rule: FieldRule): { readonly [ruleKeyword]: string } {
   return { [ruleKeyword]: rule };
 }

@@ -1,6 +1,6 @@
 // The search for keys in a list: ?q=…, found in the name, the id and the last four characters, and ?state=…, words separated by commas.
 import { fieldFault } from '#client/errors/fault.js';
-import { type KeyStateWord, keyStateWords } from '#rules/key-state-words.js';
+import { type KeyStateWord, keyStateWords } from '#rules/keys/key-state-words.js';
 
 /** Maximum number of pages of keys that one request reads to fill a page of matches. The search continues with `next`. */
 const readsMax = 20;

@@ -10,7 +10,7 @@ import {
   type RefusalFilter,
   RefusalGroupBy,
 } from '#proto/metering/v1/metering.js';
-import { isReason } from '#rules/reasons.js';
+import { isReason } from '#rules/errors/reasons.js';
 import type { GatewayPeers } from '../../peers.js';
 import { words } from '../render/words.js';
 import type { RefusalSearch, RefusalTotals } from '../schemas/refusals.js';

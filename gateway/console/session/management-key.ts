@@ -2,8 +2,8 @@
 import type { Context } from 'koa';
 import { fault } from '#client/errors/fault.js';
 import type { AuthenticateManagementKeyResponse, ManagementKey } from '#proto/auth/v1/users.js';
-import { type Scope, withIncluded } from '#rules/scopes.js';
-import { hashSecret, isWellFormedSecret } from '#rules/key-secrets.js';
+import { type Scope, withIncluded } from '#rules/access/scopes.js';
+import { hashSecret, isWellFormedSecret } from '#rules/keys/key-secrets.js';
 import type { ConsoleDeps } from '../deps.js';
 import { contextOf } from './call-contexts.js';
 

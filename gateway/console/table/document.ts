@@ -1,7 +1,7 @@
 // The OpenAPI document of the console's API, derived from the table of operations. Pure.
 import type { TSchema } from 'typebox';
 import { AppError } from '#client/errors/app-error.js';
-import type { Reason } from '#rules/reasons.js';
+import type { Reason } from '#rules/errors/reasons.js';
 import { permissionsOf, roleNames } from '../session/access.js';
 import { renderConsoleError } from './error.js';
 import { areas } from '../operations/index.js';

@@ -1,5 +1,5 @@
 // For every reason: what it means to the caller, and what to do about it. A missing reason is a compile error. Pure.
-import type { Reason } from '#rules/reasons.js';
+import type { Reason } from '#rules/errors/reasons.js';
 
 /** A part of the page of errors. */
 export interface AdviceGroup {

@@ -1,6 +1,6 @@
 // The page of errors, generated from the tables that render the errors, so that it is always up to date. Pure.
 import { AppError } from '#client/errors/app-error.js';
-import type { Reason } from '#rules/reasons.js';
+import type { Reason } from '#rules/errors/reasons.js';
 import { renderConsoleError } from '../../console/table/error.js';
 import { renderError as ofOpenAi, renderings as inOpenAi } from '../../formats/errors/openai-error.js';
 import type { Rendering } from '../../formats/errors/error-details.js';

@@ -1,6 +1,6 @@
 // A chat-completions request → the common inference call, and the caller's own fields alongside it.
 import type { ResponseFormat } from '#proto/inference/v1/inference.js';
-import { webSearchUnit } from '#rules/pricing.js';
+import { webSearchUnit } from '#rules/money/pricing.js';
 import { bodyReader, fieldError } from '../requests/body-reader.js';
 import { Demands } from '../requests/required-capabilities.js';
 import { endUserOf } from '../requests/end-user.js';

@@ -1,6 +1,6 @@
 // The embeddings format as schemas: what a request may contain, and what is returned.
 import { Type } from 'typebox';
-import { redirecting } from '#rules/request-fields.js';
+import { redirecting } from '#rules/wire/request-fields.js';
 import { ignored, optional, type ValueOf } from '../requests/fields.js';
 
 /** Maximum number of inputs in a request, as set by the vendor. */

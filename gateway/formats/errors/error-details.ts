@@ -1,7 +1,7 @@
 // The machine-readable part of an error body that all formats share.
 import { type AppError, internalMessage } from '#client/errors/app-error.js';
-import type { Reason } from '#rules/reasons.js';
-import { formatUsd } from '#rules/money.js';
+import type { Reason } from '#rules/errors/reasons.js';
+import { formatUsd } from '#rules/money/money.js';
 
 /** Describes how one format reports a reason. */
 export interface Rendering {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { AppError, internalMessage } from '#client/errors/app-error.js';
-import { fieldRules, sentences } from '#rules/error-sentences.js';
-import { type Reason, reasons } from '#rules/reasons.js';
+import { fieldRules, sentences } from '#rules/errors/error-sentences.js';
+import { type Reason, reasons } from '#rules/errors/reasons.js';
 import { renderConsoleError } from '../../console/table/error.js';
 import { ErrorBody } from '../account-schema.js';
 import { chatCompletions } from '../chat-completions/index.js';

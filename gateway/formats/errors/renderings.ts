@@ -1,5 +1,5 @@
 // How the formats report each reason: with one status, code and advice on retries, and with the vendor's word for its kind of error.
-import type { Reason } from '#rules/reasons.js';
+import type { Reason } from '#rules/errors/reasons.js';
 import type { Rendering, Renderings } from './error-details.js';
 
 /** The kinds of errors for which the vendors have words of their own. */

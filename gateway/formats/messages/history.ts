@@ -1,9 +1,9 @@
 // Repairs what vendors reject in a conversation that goes to an upstream as the caller wrote it: thinking that
 // another vendor left unsigned or encrypted, and tool results that are not together right after their calls. Clients that have talked
 // to models of other vendors, or that answer each call in a separate message, send such conversations.
-import { itemOfSignature } from '#rules/reasoning-seals.js';
+import { itemOfSignature } from '#rules/wire/reasoning-seals.js';
 import type { BlockParam, MessageParam } from './block-schema.js';
-import { messagesToolId } from '#rules/tool-ids.js';
+import { messagesToolId } from '#rules/wire/tool-ids.js';
 
 type Message = Omit<MessageParam, 'content'> & { content: string | readonly BlockParam[] };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
-import { signatureOfItem } from '#rules/reasoning-seals.js';
+import { signatureOfItem } from '#rules/wire/reasoning-seals.js';
 import type { FormatHeaders } from '../format.js';
 import { clientRequests } from '../testing/requests.js';
 import { parseCountTokens, parseMessages } from './request.js';

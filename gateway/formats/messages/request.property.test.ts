@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Part } from '#proto/inference/v1/inference.js';
-import { messagesToolId } from '#rules/tool-ids.js';
+import { messagesToolId } from '#rules/wire/tool-ids.js';
 import { oursToSay } from './native.js';
 import { parseCountTokens, parseMessages } from './request.js';
 

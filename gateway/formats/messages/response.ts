@@ -7,7 +7,7 @@ import type { AnswerContext, Collector } from '../format.js';
 import { type JsonObject, mergeInto, objectIn, parseObject } from '../rest.js';
 import type { DeltaUsage, End, MessageAnswer, Usage } from './answer-schema.js';
 import { addForeignDelta, blockWith, type EndRest, endRestOf, messageWith, usageWith } from './rest.js';
-import { messagesToolId } from '#rules/tool-ids.js';
+import { messagesToolId } from '#rules/wire/tool-ids.js';
 
 /** Collects a whole answer. */
 export function collectMessage(context: AnswerContext): Collector {

@@ -20,7 +20,7 @@ import {
 } from '../testing/events.js';
 import { framesOf, streamed, whole } from '../testing/frames.js';
 import { messages } from './index.js';
-import { messagesToolId } from '#rules/tool-ids.js';
+import { messagesToolId } from '#rules/wire/tool-ids.js';
 
 type Data = { type: string; index?: number; [field: string]: unknown };
 

@@ -1,6 +1,6 @@
 // The messages format's requests as schemas.
 import { Type } from 'typebox';
-import { redirecting } from '#rules/request-fields.js';
+import { redirecting } from '#rules/wire/request-fields.js';
 import { ignored, messagesMax, optional, passedOn, refused, unknownKind, type ValueOf } from '../requests/fields.js';
 import { CacheControl, MessageParam, TextBlock } from './block-schema.js';
 import { ToolChoiceParam, ToolParam } from './tool-schema.js';

@@ -1,6 +1,6 @@
 // The tools of a messages request and the choice among them → the common prompt.
 import { type Tool, type ToolChoice, ToolChoice_Mode as Mode } from '#proto/inference/v1/inference.js';
-import { webSearchUnit } from '#rules/pricing.js';
+import { webSearchUnit } from '#rules/money/pricing.js';
 import { fieldError } from '../requests/body-reader.js';
 import { assertNoFileIds, type Reading } from './reading.js';
 import { CustomTool, type CustomToolParam, type ToolChoiceParam, type ToolParam } from './tool-schema.js';

@@ -1,6 +1,6 @@
 // The input of a responses request → the common prompt, with tool outputs right after their calls.
 import { type Message, type Part, type Prompt, Role } from '#proto/inference/v1/inference.js';
-import { reasoningOf, signatureOfItem } from '#rules/reasoning-seals.js';
+import { reasoningOf, signatureOfItem } from '#rules/wire/reasoning-seals.js';
 import { fieldError } from '../requests/body-reader.js';
 import { assertNoFileIds } from '../requests/media.js';
 import { reasoningPart, textPart, toolResultPart } from '../parts.js';

@@ -1,6 +1,6 @@
 // The caller's own responses body, for upstreams of this format.
 import { ApiFormat, type NativeRequest } from '#proto/inference/v1/inference.js';
-import { isOwnEncryptedContent } from '#rules/reasoning-seals.js';
+import { isOwnEncryptedContent } from '#rules/wire/reasoning-seals.js';
 import { endUserOf } from '../requests/end-user.js';
 import { ignoredKeyword } from '../requests/fields.js';
 import { fieldsWithout, isKnownInOtherCase, onlyFields, type Original } from '../requests/native-fields.js';

@@ -1,6 +1,6 @@
 // Events → the items of a responses answer, and each change as it happens: the source of whole answers and of streams.
 import { type BlockDelta, type BlockStart, type Event, type Finished, StopReason } from '#proto/inference/v1/inference.js';
-import { encryptedContentOf } from '#rules/reasoning-seals.js';
+import { encryptedContentOf } from '#rules/wire/reasoning-seals.js';
 import type { AnswerContext } from '../format.js';
 import { isObject, type JsonObject, objectIn, parseObject, without } from '../rest.js';
 import { itemId } from './ids.js';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { raisedBy } from '#kit/testing/waiting.js';
 import { ApiFormat, Role, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
-import { encryptedContentOf, signatureOfItem } from '#rules/reasoning-seals.js';
+import { encryptedContentOf, signatureOfItem } from '#rules/wire/reasoning-seals.js';
 import type { ParsedCall } from '../format.js';
 import { clientRequests } from '../testing/requests.js';
 import { parseResponses } from './request.js';

@@ -1,6 +1,6 @@
 // The responses format as schemas: what a request may contain.
 import { Type } from 'typebox';
-import { redirecting } from '#rules/request-fields.js';
+import { redirecting } from '#rules/wire/request-fields.js';
 import {
   elseUnsupported,
   ignored,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { AppError } from '#client/errors/app-error.js';
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
-import { reasoningOf } from '#rules/reasoning-seals.js';
+import { reasoningOf } from '#rules/wire/reasoning-seals.js';
 import { responseStreamFaults } from '../testing/check-responses.js';
 import {
   answerContext,

@@ -1,6 +1,6 @@
 // The tools of a responses request and the choice among them → the common prompt.
 import { type Tool, ToolChoice_Mode as Mode } from '#proto/inference/v1/inference.js';
-import { webSearchUnit } from '#rules/pricing.js';
+import { webSearchUnit } from '#rules/money/pricing.js';
 import { fieldError } from '../requests/body-reader.js';
 import { assertNoFileIds } from '../requests/media.js';
 import { type Choice, choiceModes, passChoiceOn } from '../requests/openai-fields.js';

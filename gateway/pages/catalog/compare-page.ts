@@ -1,5 +1,5 @@
 // Two to four models side by side: limits, capabilities, prices and the cost of an example call.
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 import type { CatalogModel } from '../../formats/models-schema.js';
 import { modelAddress, tags } from './catalog-page.js';
 import { estimate, sizeDefault } from './estimate.js';

@@ -1,7 +1,7 @@
 // Estimates what calls of a given size would cost, with the function that charges calls. Pure.
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { parseUsd } from '#rules/money.js';
-import { chargeFor, countRequests, type TokenClass } from '#rules/pricing.js';
+import { parseUsd } from '#rules/money/money.js';
+import { chargeFor, countRequests, type TokenClass } from '#rules/money/pricing.js';
 import type { CatalogModel, UnitPrices } from '../../formats/models-schema.js';
 
 /** How large a call is, and how many there are. */

@@ -1,7 +1,7 @@
 // One model as a page: limits, prices of every class and their history, a calculator, and sample calls that work unchanged.
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { requestUnit } from '#rules/pricing.js';
+import { requestUnit } from '#rules/money/pricing.js';
 import type { CatalogModel, PerformancePeriodView, UnitPrices } from '../../formats/models-schema.js';
 import { pausedUntil, tags } from './catalog-page.js';
 import { estimate, type Size, sizeDefault, type SizeField, unitField } from './estimate.js';

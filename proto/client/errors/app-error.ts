@@ -1,5 +1,5 @@
 // The error type that callers see: thrown where the cause is known, passed on unchanged, and rendered once at the edge.
-import { type Reason, reasons } from '#rules/reasons.js';
+import { type Reason, reasons } from '#rules/errors/reasons.js';
 import type { Status } from './status.js';
 
 /** Options of an `AppError`. */

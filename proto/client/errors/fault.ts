@@ -1,6 +1,6 @@
-// Errors with a rule and parameters, so that a page can render them in any language (proto/rules/error-sentences.ts).
-import { type FieldRule, fieldRules, reasonOf, type Rule, type TemplateOf, templateOf } from '#rules/error-sentences.js';
-import { fill, type ParamsOf, type Value } from '#rules/templates.js';
+// Errors with a rule and parameters, so that a page can render them in any language (proto/rules/errors/error-sentences.ts).
+import { type FieldRule, fieldRules, reasonOf, type Rule, type TemplateOf, templateOf } from '#rules/errors/error-sentences.js';
+import { fill, type ParamsOf, type Value } from '#rules/errors/templates.js';
 import { AppError, type AppErrorOptions } from './app-error.js';
 
 type Given<Template extends string> = Readonly<Record<ParamsOf<Template>, Value>>;

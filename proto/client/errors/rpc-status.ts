@@ -3,7 +3,7 @@
 import { Any } from '#google/protobuf/any.js';
 import { BadRequest, ErrorInfo, RetryInfo } from '#google/rpc/error_details.js';
 import { Status } from '#google/rpc/status.js';
-import { isReason } from '#rules/reasons.js';
+import { isReason } from '#rules/errors/reasons.js';
 import { AppError } from './app-error.js';
 
 /** The domain of all of our ErrorInfo details. */

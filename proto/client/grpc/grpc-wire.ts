@@ -1,6 +1,6 @@
 // What the gRPC client and server agree on beyond gRPC itself: metadata names, how errors and trace context travel, limits.
 import { Metadata, type ServiceError, status as grpcStatus } from '@grpc/grpc-js';
-import type { Reason } from '#rules/reasons.js';
+import type { Reason } from '#rules/errors/reasons.js';
 import { abortError, AppError, internalMessage } from '../errors/app-error.js';
 import { decodeRpcStatus, encodeRpcStatus } from '../errors/rpc-status.js';
 import { messageBytesMax } from '../codec.js';

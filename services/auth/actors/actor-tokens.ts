@@ -4,7 +4,7 @@ import type { Clock } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import { type ActorClaims, actorTokenRules } from '#kit/rpc/actor-token.js';
 import { type ActorToken, type ManagementKey, type Membership, Role, type User } from '#proto/auth/v1/users.js';
-import { withIncluded } from '#rules/scopes.js';
+import { withIncluded } from '#rules/access/scopes.js';
 import type { SigningKeys } from './signing-keys.js';
 
 /** How long a token is valid. Short, since a token can outlive its session by this much. */

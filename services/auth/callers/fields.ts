@@ -1,7 +1,7 @@
 // Validation of the fields of callers. Each function returns the value to work with or raises invalid_request.
 import { spiffeId } from '#kit/rpc/grpc/grpc-identity.js';
 import { AccountLimit, CallerCertificate } from '#proto/auth/v1/callers.js';
-import { builtInCallers, grants as knownGrants } from '#rules/callers.js';
+import { builtInCallers, grants as knownGrants } from '#rules/access/callers.js';
 import { accountIdBytes, invalidField } from '../requests/fields.js';
 
 const nameForm = /^[a-z][a-z0-9-]{1,62}$/;

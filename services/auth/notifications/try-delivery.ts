@@ -4,7 +4,7 @@ import type { Logger } from '#kit/log.js';
 import { type Mailer, MailFailure, mailTimeoutMs } from '#kit/mail/mailer.js';
 import type { SecretBox } from '#kit/secrets/secret-box.js';
 import { type MailContent, NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
-import { finding } from '#rules/finding-sentences.js';
+import { finding } from '#rules/errors/finding-sentences.js';
 import type { AuthConfig } from '../config.js';
 import type { WebhookEndpointStore } from '../webhooks/endpoint-store.js';
 import type { Outcome, StoredNotification } from './model.js';

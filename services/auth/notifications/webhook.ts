@@ -2,7 +2,7 @@
 import { Agent, request } from 'undici';
 import { AddressRefused, guardedConnector } from '#kit/net/address-guard.js';
 import { readText } from '#kit/net/read-text.js';
-import { finding } from '#rules/finding-sentences.js';
+import { finding } from '#rules/errors/finding-sentences.js';
 import { signatureHeaders } from './signature.js';
 
 /** Maximum duration of one attempt, all steps included. */

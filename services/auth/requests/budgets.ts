@@ -4,7 +4,7 @@ import { fieldFault } from '#client/errors/fault.js';
 import { newId } from '#kit/id.js';
 import { Budget, BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
 import type { BudgetFallback } from '#proto/auth/v1/auth.js';
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 import { int64Max, modelIdForm } from './fields.js';
 
 /** How many budgets a key, a project or an account may have. The lifetime limit of a key is one of them. */

@@ -17,7 +17,7 @@ import {
 } from '../requests/fields.js';
 import { found } from '../requests/found.js';
 import { defaultProjectId } from '#rules/default-project.js';
-import { hashSecret, lastFour, mintSecret } from '#rules/key-secrets.js';
+import { hashSecret, lastFour, mintSecret } from '#rules/keys/key-secrets.js';
 import { assertOpenProject } from '../requests/own-project.js';
 import { checkedRateLimits, rateLimitWords } from '../requests/rate-limits.js';
 import { firstOrRepeat, repeatableCall } from '../requests/repeat.js';

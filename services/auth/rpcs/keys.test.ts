@@ -11,7 +11,7 @@ import {
   UpdateAccountRequest,
   UpdateKeyRequest,
 } from '#proto/auth/v1/auth.js';
-import { hashSecret, isWellFormedSecret } from '#rules/key-secrets.js';
+import { hashSecret, isWellFormedSecret } from '#rules/keys/key-secrets.js';
 import { keysMax } from '../store/keys.js';
 import { newAccount, newKey, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 

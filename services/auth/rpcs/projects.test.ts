@@ -15,7 +15,7 @@ import {
 } from '#proto/auth/v1/auth.js';
 import { CreateUserRequest, Role } from '#proto/auth/v1/users.js';
 import { defaultProjectId } from '#rules/default-project.js';
-import { hashSecret } from '#rules/key-secrets.js';
+import { hashSecret } from '#rules/keys/key-secrets.js';
 import { newAccount, newKey, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 
 describe.each(testEngines)('projects on %s', (engine) => {

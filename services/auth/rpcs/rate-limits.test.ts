@@ -8,7 +8,7 @@ import {
   UpdateAccountRequest,
   UpdateKeyRequest,
 } from '#proto/auth/v1/auth.js';
-import { hashSecret } from '#rules/key-secrets.js';
+import { hashSecret } from '#rules/keys/key-secrets.js';
 import { newAccount, newKey, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 
 describe.each(testEngines)('rate limits on %s', (engine) => {

@@ -2,7 +2,7 @@
 import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import { type Key, KeyState, type RotateKeyRequest, type RotateKeyResponse } from '#proto/auth/v1/auth.js';
-import { hashSecret, lastFour, mintSecret } from '#rules/key-secrets.js';
+import { hashSecret, lastFour, mintSecret } from '#rules/keys/key-secrets.js';
 import type { RpcDeps } from '../deps.js';
 import { checkedOverlap } from '../requests/fields.js';
 import { found } from '../requests/found.js';

@@ -4,7 +4,7 @@ import { changedFields } from '#kit/audit/audit-event.js';
 import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import { type Key, KeyState, type UpdateKeyRequest, type UpdateKeyResponse } from '#proto/auth/v1/auth.js';
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 import type { RpcDeps } from '../deps.js';
 import { BudgetScope } from '#proto/budget/v1/budget.js';
 import { assertKeyBudgets, budgetWords, changedBudgets, checkedKeyBudgets } from '../requests/budgets.js';

@@ -4,7 +4,7 @@ import { asBytes, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import type { SealedSecret } from '#kit/secrets/secret-keeper.js';
 import { NotificationState } from '#proto/auth/v1/notifications.js';
-import { finding } from '#rules/finding-sentences.js';
+import { finding } from '#rules/errors/finding-sentences.js';
 import { signingKeyPurpose } from '../actors/signing-keys.js';
 import { contentPurpose } from '../notifications/try-delivery.js';
 import { factorPurpose, toStoredFactor } from '../users/second-factor/store.js';

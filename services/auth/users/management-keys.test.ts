@@ -12,7 +12,7 @@ import {
   UpdateUserRequest,
   type User,
 } from '#proto/auth/v1/users.js';
-import { hashSecret } from '#rules/key-secrets.js';
+import { hashSecret } from '#rules/keys/key-secrets.js';
 import { newAccount, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 
 const address = '192.0.2.1';

@@ -7,7 +7,7 @@ import type { Logger } from '#kit/log.js';
 import { NotificationState } from '#proto/auth/v1/notifications.js';
 import type { WebhookEndpoint } from '#proto/auth/v1/webhooks.js';
 import { mailLanguage } from '#rules/mail-language.js';
-import { finding } from '#rules/finding-sentences.js';
+import { finding } from '#rules/errors/finding-sentences.js';
 import type { WebhookBody } from '#rules/webhook-events.js';
 import { attemptsMax, noEvent, type StoredNotification } from '../notifications/model.js';
 import type { Notifier } from '../notifications/notifier.js';

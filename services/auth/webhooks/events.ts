@@ -5,7 +5,7 @@ import type { Database } from '#kit/db/open.js';
 import { derivedId, idTimeMs, isId } from '#kit/id.js';
 import { type WebhookEndpoint, WebhookEndpointState } from '#proto/auth/v1/webhooks.js';
 import { type WebhookEventType, webhookEventTypes } from '#rules/webhook-events.js';
-import { finding } from '#rules/finding-sentences.js';
+import { finding } from '#rules/errors/finding-sentences.js';
 import { webhookAttemptsMax } from '../notifications/model.js';
 import type { Notifier } from '../notifications/notifier.js';
 import type { NotificationStore } from '../notifications/store.js';

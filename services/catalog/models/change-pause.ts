@@ -3,7 +3,7 @@ import type { AuditEvent } from '#kit/audit/audit-event.js';
 import type { CallContext } from '#client/call-context.js';
 import type { Model, ModelPause } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from '../deps.js';
-import { pauseAt } from '#rules/model-pause.js';
+import { pauseAt } from '#rules/upstreams/model-pause.js';
 import { priceInForce } from '../prices/price.js';
 import { modelNamed } from './model.js';
 

@@ -3,7 +3,7 @@ import { fault } from '#client/errors/fault.js';
 import type { AppError } from '#client/errors/app-error.js';
 import { Capability, Modality, type Model, ModelState, type Target, Tokenizer } from '#proto/catalog/v1/catalog.js';
 import type { FieldParams } from '#client/errors/fault.js';
-import type { FieldRule } from '#rules/error-sentences.js';
+import type { FieldRule } from '#rules/errors/error-sentences.js';
 import { type Fault, faultOf } from '../fault.js';
 
 /** Maximum number of models in a catalog: every listing and snapshot contains all of them. */

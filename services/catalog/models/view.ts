@@ -1,6 +1,6 @@
 // The catalog at an instant, as callers see it. Pure.
 import { Model, type PriceVersion, WatchCatalogResponse_Snapshot } from '#proto/catalog/v1/catalog.js';
-import { pauseAt } from '#rules/model-pause.js';
+import { pauseAt } from '#rules/upstreams/model-pause.js';
 import { priceInForce, scheduledPrices } from '../prices/price.js';
 import type { StoredCatalog } from '../store/store.js';
 

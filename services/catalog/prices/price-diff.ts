@@ -10,7 +10,7 @@ import {
   TypicalCall,
 } from '#proto/catalog/v1/catalog.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { type ListedPrice, priceList } from '#rules/pricing.js';
+import { type ListedPrice, priceList } from '#rules/money/pricing.js';
 import { priceInForce, scheduledPrices } from './price.js';
 
 /** A change larger than this, up or down, gets a warning: one half, in hundredths of a percent. */

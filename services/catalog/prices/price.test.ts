@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { isSamePrice, priceFaults, priceInForce, scheduledPrices } from './price.js';
-import { unitPriceNanoUsdMax } from '#rules/pricing.js';
+import { unitPriceNanoUsdMax } from '#rules/money/pricing.js';
 import { examplePrice } from '../testing/examples.js';
 
 const first = examplePrice({ id: 'first', effectiveFromMs: 1000n });

@@ -10,7 +10,7 @@ import {
   unitPriceNanoUsdMax,
   unitsMax,
   unitsPerCallMax,
-} from '#rules/pricing.js';
+} from '#rules/money/pricing.js';
 import { type Fault, faultOf } from '../fault.js';
 
 /** Maximum number of versions per model: ListPriceVersions returns all of them. */

@@ -2,7 +2,7 @@
 import type { CallContext } from '#client/call-context.js';
 import { fieldFault } from '#client/errors/fault.js';
 import type { ModelPause, PauseModelRequest, PauseModelResponse } from '#proto/catalog/v1/catalog.js';
-import { pauseAt } from '#rules/model-pause.js';
+import { pauseAt } from '#rules/upstreams/model-pause.js';
 import type { RpcDeps } from '../deps.js';
 import { changePause } from '../models/change-pause.js';
 import { startMsMax } from '../prices/price.js';

@@ -3,7 +3,7 @@ import { type AuditEvent, changedFields } from '#kit/audit/audit-event.js';
 import { fault, fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import { checkedUpdateMask } from '#kit/rpc/update-mask.js';
-import { pauseAt } from '#rules/model-pause.js';
+import { pauseAt } from '#rules/upstreams/model-pause.js';
 import { Model, ModelState, type PutModelRequest, type PutModelResponse } from '#proto/catalog/v1/catalog.js';
 import { modelDetail } from '../audit-details.js';
 import type { RpcDeps } from '../deps.js';

@@ -1,7 +1,7 @@
 // ResumeModel: ends the pause of a model.
 import type { CallContext } from '#client/call-context.js';
 import type { ResumeModelRequest, ResumeModelResponse } from '#proto/catalog/v1/catalog.js';
-import { pauseAt } from '#rules/model-pause.js';
+import { pauseAt } from '#rules/upstreams/model-pause.js';
 import type { RpcDeps } from '../deps.js';
 import { changePause } from '../models/change-pause.js';
 

@@ -1,6 +1,6 @@
 // Reads a parsed JSON object field by field, and collects every fault instead of stopping at the first. Pure.
 import { nearMatch } from '#kit/config/settings.js';
-import { parseUsd } from '#rules/money.js';
+import { parseUsd } from '#rules/money/money.js';
 
 /** Reads one object of the file. Values of the wrong type are reported as faults and read as empty ones. */
 export class SeedReader {

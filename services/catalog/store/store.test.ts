@@ -5,7 +5,7 @@ import { newId } from '#kit/id.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { migrations } from '../migrations/index.js';
-import { unitPriceNanoUsdMax } from '#rules/pricing.js';
+import { unitPriceNanoUsdMax } from '#rules/money/pricing.js';
 import { CatalogStore } from './store.js';
 import { exampleModel, examplePrice } from '../testing/examples.js';
 

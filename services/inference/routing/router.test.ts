@@ -1,7 +1,7 @@
 // Calls to several targets, on a manual clock.
 import { describe, expect, it } from '@jest/globals';
 import { AppError } from '#client/errors/app-error.js';
-import type { Reason } from '#rules/reasons.js';
+import type { Reason } from '#rules/errors/reasons.js';
 import { ApiFormat, NativeRequest, OverrideMode, type TargetOverride } from '#proto/inference/v1/inference.js';
 import { ManualClock } from '#kit/clock.js';
 import { windowMemory, WindowTable } from '#kit/limits/window-table.js';

@@ -10,8 +10,8 @@ import {
   type Upstream,
   UpstreamLimits,
 } from '#proto/inference/v1/inference.js';
-import { isAllowableField } from '#rules/request-fields.js';
-import { limitFields, upstreamLimits } from '#rules/upstream-limits.js';
+import { isAllowableField } from '#rules/wire/request-fields.js';
+import { limitFields, upstreamLimits } from '#rules/upstreams/upstream-limits.js';
 import type { RpcDeps } from '../deps.js';
 import { type StoredCredential, storedUpstreamsMax, type UpstreamRow } from '../store.js';
 import { checkSecret, credentialsMax, defaultCredentialId, resealed, sealed } from '../upstreams/credentials.js';

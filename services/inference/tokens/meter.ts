@@ -1,8 +1,8 @@
 // Tracks the usage of one call: a cheap running figure with every batch of events, and the final one that is charged.
 import { ApiFormat, type Event, type GenerateRequest, type GenerateResponse } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { AnswerText } from '#rules/answer-text.js';
-import { webSearchUnit } from '#rules/pricing.js';
+import { AnswerText } from '#rules/wire/answer-text.js';
+import { webSearchUnit } from '#rules/money/pricing.js';
 import { boundedOutput, countOutput, largerOutput } from './count-output.js';
 import { estimateInput, type Readable, roughInput, textFactor } from './estimate.js';
 import { inputTokensMax, roughTokens, tokenInputs } from './prompt-text.js';

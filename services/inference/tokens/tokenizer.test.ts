@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { exactCharsMax } from '#rules/answer-text.js';
+import { exactCharsMax } from '#rules/wire/answer-text.js';
 import { GenerateRequest } from '#proto/inference/v1/inference.js';
 import { textRequest } from '../testing/fixtures.js';
 import { CountPool } from './count-pool.js';

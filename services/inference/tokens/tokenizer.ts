@@ -1,5 +1,5 @@
 // Counts tokens of texts by the o200k vocabulary, in separate threads and within bounds.
-import { exactCharsMax } from '#rules/answer-text.js';
+import { exactCharsMax } from '#rules/wire/answer-text.js';
 import { CountPool } from './count-pool.js';
 import { roughTokens } from './prompt-text.js';
 

@@ -1,6 +1,6 @@
 // Maps a vendor's refusal to the error for the caller, and to the details for operators. Pure; shared by all wire formats.
 import { AppError } from '#client/errors/app-error.js';
-import type { Reason } from '#rules/reasons.js';
+import type { Reason } from '#rules/errors/reasons.js';
 
 /** Maximum vendor text that is passed on, in characters. */
 const vendorTextCharsMax = 1000;

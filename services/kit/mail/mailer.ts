@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createTransport } from 'nodemailer';
 import { ConfigError } from '../config/settings.js';
 import { type MailConfig, type MailServer, mailServerOf } from './settings.js';
-import { finding } from '#rules/finding-sentences.js';
+import { finding } from '#rules/errors/finding-sentences.js';
 
 /** A mail to one recipient. */
 export interface Mail {

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MessageChannel, type MessagePort, setEnvironmentData, Worker } from 'node:worker_threads';
 import { AppError } from '#client/errors/app-error.js';
-import type { Reason } from '#rules/reasons.js';
+import type { Reason } from '#rules/errors/reasons.js';
 import type { CommonConfig } from '../config/common.js';
 import type { Part } from '../lifecycle.js';
 import type { Logger } from '../log.js';

@@ -1,6 +1,6 @@
 // The texts of alerts, for programs and for users. Pure.
 import type { MailLanguage } from '#rules/mail-language.js';
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 import { webhookBody } from '#rules/webhook-events.js';
 import { rearmAtNanoUsd } from './hysteresis.js';
 import type { Money } from './model.js';

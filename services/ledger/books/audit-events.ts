@@ -1,7 +1,7 @@
 // The audit events of the ledger's entries. Pure.
 import type { AuditEvent } from '#kit/audit/audit-event.js';
 import { BookAccount, DepositSource } from '#proto/ledger/v1/ledger.js';
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 import type { AdjustOperation, CreditReply, DepositOperation } from './model.js';
 
 /** Returns the event of an entry that changed the money of an account, with the available balance before and after. */

@@ -1,7 +1,7 @@
 // Books payments as journal entries, each once: the idempotency key contains the provider's own id.
 import { hasReason } from '#client/errors/app-error.js';
 import { dayMs } from '#kit/clock.js';
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 import type { Logger } from '#kit/log.js';
 import type { CallContext } from '#client/call-context.js';
 import { DepositSource, type Entry, type LedgerService } from '#proto/ledger/v1/ledger.js';

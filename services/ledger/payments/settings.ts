@@ -1,6 +1,6 @@
 // The settings of payments, which are off unless both secrets of a provider are set.
 import { checkTogether, ConfigError, optionalText, type Setting, type Settings, type Values } from '#kit/config/settings.js';
-import { formatUsd, parseUsd } from '#rules/money.js';
+import { formatUsd, parseUsd } from '#rules/money/money.js';
 
 function amount(env: string, description: string, standard: bigint): Setting<bigint> {
   return {

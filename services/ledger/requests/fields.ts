@@ -3,7 +3,7 @@
 import { fieldFault } from '#client/errors/fault.js';
 import { AppError } from '#client/errors/app-error.js';
 import { isId } from '#kit/id.js';
-import { amountNanoUsdMax } from '#rules/money.js';
+import { amountNanoUsdMax } from '#rules/money/money.js';
 import { monthOfText } from '../statements/months.js';
 
 const int64Max = 2n ** 63n - 1n;

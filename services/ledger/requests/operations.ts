@@ -10,7 +10,7 @@ import {
   type ReleaseRequest,
   type SettleRequest,
 } from '#proto/ledger/v1/ledger.js';
-import { amountNanoUsdMax } from '#rules/money.js';
+import { amountNanoUsdMax } from '#rules/money/money.js';
 import { pathOf } from '../budgets/path.js';
 import { fingerprintOf } from '../books/fingerprint.js';
 import type {

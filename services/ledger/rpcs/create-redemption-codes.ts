@@ -4,7 +4,7 @@ import { isDuplicate } from '#kit/db/errors.js';
 import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import { type CreateRedemptionCodesRequest, type CreateRedemptionCodesResponse, RedemptionCodeState } from '#proto/ledger/v1/ledger.js';
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 import { hashOfCode, mintCode, readCode } from '../codes/code-secret.js';
 import { toCodeMessage } from '../codes/message.js';
 import type { RpcDeps } from '../deps.js';

@@ -4,7 +4,7 @@ import type { Database } from '#kit/db/open.js';
 import { testEngines } from '#kit/testing/database.js';
 import { silentLog as log } from '#kit/testing/log.js';
 import { type Call, CheckpointUsageRequest_Item, type MeteringService, Outcome, UsageSource } from '#proto/metering/v1/metering.js';
-import { unitPriceNanoUsdMax } from '#rules/pricing.js';
+import { unitPriceNanoUsdMax } from '#rules/money/pricing.js';
 import { meteringSettings } from '../config.js';
 import { LeaseGrace } from './lease-grace.js';
 import { LeaseSweeper } from './lease-sweeper.js';

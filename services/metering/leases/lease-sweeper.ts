@@ -12,7 +12,7 @@ import { recordInstants } from '../records/record-lane.js';
 import { insertLostRecord } from '../store/records/close-calls.js';
 import { findUnseenCalls, type OpenCall } from '../store/records/open-calls.js';
 import { hasDueDeferred, releaseDeferred } from '../store/settlement/outbox.js';
-import { isFreeIfLost } from '#rules/outcomes.js';
+import { isFreeIfLost } from '#rules/money/outcomes.js';
 import { type PricedRecord, priceRecord } from '../records/usage-record.js';
 
 const callsPerSweepMax = 200;

@@ -1,6 +1,6 @@
 // Judges one call by all that metering and the ledger know about it. Pure.
 import { type Hold, HoldState } from '#proto/ledger/v1/ledger.js';
-import { priceList } from '#rules/pricing.js';
+import { priceList } from '#rules/money/pricing.js';
 import { type Drift, DriftCheck, type Settlement, type UsageRecord } from '#proto/metering/v1/metering.js';
 import type { DatedPrice } from './price-book.js';
 

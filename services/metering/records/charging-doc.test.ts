@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { Outcome } from '#proto/metering/v1/metering.js';
-import { type ChargeRule, outcomeRules } from '#rules/outcomes.js';
+import { type ChargeRule, outcomeRules } from '#rules/money/outcomes.js';
 import { tokens } from '../testing/calls.js';
 import { validateUsage } from '../requests/validate-usage.js';
 

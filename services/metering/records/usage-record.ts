@@ -2,8 +2,8 @@
 // come together. Pure.
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { Outcome, PromptLogState, type StoredResponse, type UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
-import { type KnownOutcome, outcomeRules } from '#rules/outcomes.js';
-import { chargeFor, countRequests } from '#rules/pricing.js';
+import { type KnownOutcome, outcomeRules } from '#rules/money/outcomes.js';
+import { chargeFor, countRequests } from '#rules/money/pricing.js';
 import { outcomeDetailOf, type PricedCall } from '../requests/validate-call.js';
 import { validateUsage } from '../requests/validate-usage.js';
 

@@ -6,7 +6,7 @@ import { ApiFormat } from '#proto/inference/v1/inference.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import type { TokenCounts, UnitCounts } from '#proto/inference/v1/tokens.js';
 import { type Attempt, type Call } from '#proto/metering/v1/metering.js';
-import { isUnitName, pricesOutOfBounds, tokensMax, unitFaults, unitPriceNanoUsdMax, unitsMax } from '#rules/pricing.js';
+import { isUnitName, pricesOutOfBounds, tokensMax, unitFaults, unitPriceNanoUsdMax, unitsMax } from '#rules/money/pricing.js';
 
 const nameCharsMax = 200;
 export const clientRequestIdCharsMax = 128;

@@ -1,6 +1,6 @@
 // Validation of a filter over usage records.
 import { Outcome, UsageFilter } from '#proto/metering/v1/metering.js';
-import { isKnownOutcome } from '#rules/outcomes.js';
+import { isKnownOutcome } from '#rules/money/outcomes.js';
 import { requireId, requireThat } from './validate-call.js';
 
 const modelIdCharsMax = 200;

@@ -1,6 +1,6 @@
 // Validation of refused calls and of filters over them. Pure.
 import { type RecordRefusalsRequest, type RecordRefusalsRequest_Series, type Refusal, RefusalFilter } from '#proto/metering/v1/metering.js';
-import { quarterMs } from '#rules/refusals.js';
+import { quarterMs } from '#rules/errors/refusals.js';
 import { requireProjects } from './validate-filter.js';
 import { clientRequestIdCharsMax, isInstant, requireId, requireThat, requireUint32 } from './validate-call.js';
 

@@ -3,7 +3,7 @@
 import type { UnitPrice } from '#proto/catalog/v1/catalog.js';
 import type { TokenCounts, UnitCount, UnitCounts } from '#proto/inference/v1/tokens.js';
 import { type Call, UsageSource } from '#proto/metering/v1/metering.js';
-import { capOf, isUnitName, lines, tokensMax } from '#rules/pricing.js';
+import { capOf, isUnitName, lines, tokensMax } from '#rules/money/pricing.js';
 import { isUint32 } from './validate-call.js';
 
 /** Holds counts that satisfy every rule, and the rules that the original counts violated. */

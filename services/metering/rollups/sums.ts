@@ -1,6 +1,6 @@
 // The sums over calls: as columns of usage_sum and as expressions over usage_record. Pure.
 import { asBigInt } from '#kit/db/values.js';
-import { errorOutcomes } from '#rules/outcomes.js';
+import { errorOutcomes } from '#rules/money/outcomes.js';
 
 /** For each sum: its column in usage_sum, and what one row of usage_record (`r`) adds to it. */
 const expressions = {

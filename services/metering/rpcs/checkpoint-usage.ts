@@ -8,11 +8,11 @@ import {
   type CheckpointUsageResponse,
   UsageSource,
 } from '#proto/metering/v1/metering.js';
-import { chargeFor } from '#rules/pricing.js';
+import { chargeFor } from '#rules/money/pricing.js';
 import type { RpcDeps } from '../deps.js';
 import { isLedgerUnavailable } from '../settlement/ledger-outage.js';
 import { type OpenCall, putOpenCalls } from '../store/records/open-calls.js';
-import { isFreeIfLost } from '#rules/outcomes.js';
+import { isFreeIfLost } from '#rules/money/outcomes.js';
 import { requireThat, requireTokens, validateCall } from '../requests/validate-call.js';
 import { validateUsage } from '../requests/validate-usage.js';
 

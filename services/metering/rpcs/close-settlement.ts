@@ -1,7 +1,7 @@
 // CloseSettlement: permanently gives up a refused charge, with a reason that is kept.
 import type { CallContext } from '#client/call-context.js';
 import type { CloseSettlementRequest, CloseSettlementResponse } from '#proto/metering/v1/metering.js';
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 import type { RpcDeps } from '../deps.js';
 import { closeRefused } from '../store/settlement/unsettled.js';
 import { requireId, requireThat } from '../requests/validate-call.js';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { callContext } from '#client/call-context.js';
 import { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { chargeFor } from '#rules/pricing.js';
+import { chargeFor } from '#rules/money/pricing.js';
 import { estimateCharges } from './estimate-charges.js';
 
 const context = callContext({ caller: 'gateway' });

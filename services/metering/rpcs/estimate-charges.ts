@@ -4,7 +4,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { type EstimateChargesRequest, type EstimateChargesResponse, UsageSource } from '#proto/metering/v1/metering.js';
-import { chargeFor, pricesOutOfBounds, unitFaults, unitPriceNanoUsdMax, unitsMax } from '#rules/pricing.js';
+import { chargeFor, pricesOutOfBounds, unitFaults, unitPriceNanoUsdMax, unitsMax } from '#rules/money/pricing.js';
 import { requireTokens } from '../requests/validate-call.js';
 import { validateUsage } from '../requests/validate-usage.js';
 

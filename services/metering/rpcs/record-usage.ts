@@ -23,8 +23,8 @@ import { bytesOf } from '../store/records/record-rows.js';
 import { findRecord } from '../store/records/records.js';
 import { findParts } from '../store/keyed-calls/stored-parts.js';
 import { type EndedCall, type PricedRecord, priceRecord } from '../records/usage-record.js';
-import { formatUsd } from '#rules/money.js';
-import { isKnownOutcome } from '#rules/outcomes.js';
+import { formatUsd } from '#rules/money/money.js';
+import { isKnownOutcome } from '#rules/money/outcomes.js';
 import {
   namesMax,
   requireHash,

@@ -1,7 +1,7 @@
 // Sums as a plain scan of the records computes them, for tests that compare.
 import { Outcome, type GetUsageTotalsResponse_Group, GroupBy, type UnitTotal, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { totalUnits } from '../store/totals/unit-totals.js';
-import { errorOutcomes } from '#rules/outcomes.js';
+import { errorOutcomes } from '#rules/money/outcomes.js';
 
 /** All possible groupings. */
 export const groupings = [

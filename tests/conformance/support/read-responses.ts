@@ -2,7 +2,7 @@
 import { expect } from '@jest/globals';
 import type { Frame } from '../../../gateway/formats/testing/frames.js';
 import { isJson, type Json } from '../../upstream/checks/check.js';
-import { reasoningOf } from '#rules/reasoning-seals.js';
+import { reasoningOf } from '#rules/wire/reasoning-seals.js';
 import { normalJson, nothing, type Seen, type SeenStop, type SeenUsage } from './seen.js';
 
 const reasons: Readonly<Record<string, SeenStop>> = { max_output_tokens: 'max_tokens', content_filter: 'refusal' };

@@ -13,7 +13,7 @@ import { ButtonLink, IconButton } from '../../ui/button.js';
 import { CodeBlock } from '../../ui/code-block.js';
 import { Card, Section } from '../../ui/layout.js';
 import { Notice } from '../../ui/notice.js';
-import { keyVariable, samplesFor } from '../keys/samples.js';
+import { keyVariable, samplesFor } from '../keys/secret/samples.js';
 
 /** The progress of an account. */
 export interface Progress {

@@ -4,7 +4,7 @@ import { listErrors } from '../../api/usage.js';
 import { homeText } from '../../i18n/home.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
-import { NewestRecords } from '../usage/newest-records.js';
+import { NewestRecords } from '../usage/records/newest-records.js';
 
 const shown = 5;
 const errorsMs = 5000;

@@ -15,8 +15,8 @@ import { Segmented } from '../../ui/segmented.js';
 import { type LineOfChart, StackedBars } from '../../ui/stacked-bars.js';
 import { Usd } from '../../ui/values.js';
 import { accountBudgetsKey } from '../projects/queries.js';
-import { chartOf, runningSums, sumOf } from '../usage/figures.js';
-import { fetchOverview, type Overview } from '../usage/overview-query.js';
+import { chartOf, runningSums, sumOf } from '../usage/overview/figures.js';
+import { fetchOverview, type Overview } from '../usage/overview/overview-query.js';
 import { readView } from '../usage/view.js';
 
 const refreshMs = 10_000;

@@ -13,10 +13,10 @@ import { TextField } from '../../ui/field.js';
 import { FormError } from '../../ui/notice.js';
 import { Segmented } from '../../ui/segmented.js';
 import { toast } from '../../ui/toast.js';
-import { EditKeyDialog } from './edit-key.js';
+import { EditKeyDialog } from './form/edit-key.js';
 import type { OpenAction } from './key-actions.js';
 import { useKeyChanged } from './queries.js';
-import type { Revealed } from './reveal-key.js';
+import type { Revealed } from './secret/reveal-key.js';
 
 /** The dialog that is open. */
 export function KeyDialogs({

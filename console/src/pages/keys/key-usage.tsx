@@ -13,9 +13,9 @@ import { Section, Stat, Stats } from '../../ui/layout.js';
 import { Fetched } from '../../ui/query.js';
 import { StackedBars } from '../../ui/stacked-bars.js';
 import { Usd } from '../../ui/values.js';
-import { allTokens, sumOf } from '../usage/figures.js';
-import { NewestRecords } from '../usage/newest-records.js';
-import { fetchOverview, type OverviewSlots } from '../usage/overview-query.js';
+import { allTokens, sumOf } from '../usage/overview/figures.js';
+import { NewestRecords } from '../usage/records/newest-records.js';
+import { fetchOverview, type OverviewSlots } from '../usage/overview/overview-query.js';
 import { useZoneName } from '../usage/use-view.js';
 import { readView } from '../usage/view.js';
 

@@ -26,8 +26,8 @@ import { UsageOf } from './key-usage.js';
 import { KeyStateBadge, LimitBar, ModelChips, useStateMeaning } from './key-words.js';
 import { ChangeKey, RevealKey } from './lazy-dialogs.js';
 import { keyKey } from './queries.js';
-import { RateLimitWords } from './rate-limit-fields.js';
-import type { Revealed } from './reveal-key.js';
+import { RateLimitWords } from './form/rate-limit-fields.js';
+import type { Revealed } from './secret/reveal-key.js';
 
 export default function KeyPage() {
   const account = useAccount();

@@ -22,7 +22,7 @@ import { type OpenAction, useKeyMenu, useToggle } from './key-actions.js';
 import { KeyStateBadge, LimitInBrief, ModelsInBrief, Spend, useStateMeaning } from './key-words.js';
 import { ChangeKey, CreateKey, RevealKey } from './lazy-dialogs.js';
 import { keysKey } from './queries.js';
-import type { Revealed } from './reveal-key.js';
+import type { Revealed } from './secret/reveal-key.js';
 
 const pageSize = 50;
 const inUse = keyStates.filter((state) => state !== 'revoked').join(',');

@@ -2,11 +2,12 @@
 import { type ComponentProps, lazy, Suspense } from 'react';
 import { serverFile } from '../../session/server-file.js';
 import { LazyDialog } from '../../ui/lazy-dialog.js';
-import type { CreateKeyDialog } from './create-key.js';
+import type { CreateKeyDialog } from './form/create-key.js';
 import type { KeyDialogs } from './key-dialogs.js';
-import type { RevealKeyDialog } from './reveal-key.js';
+import type { RevealKeyDialog } from './secret/reveal-key.js';
 
-const all = () => serverFile(() => Promise.all([import('./create-key.js'), import('./key-dialogs.js'), import('./reveal-key.js')]));
+const all = () =>
+  serverFile(() => Promise.all([import('./form/create-key.js'), import('./key-dialogs.js'), import('./secret/reveal-key.js')]));
 
 const LazyCreate = lazy(async () => ({ default: (await all())[0].CreateKeyDialog }));
 const LazyDialogs = lazy(async () => ({ default: (await all())[1].KeyDialogs }));

@@ -1,7 +1,7 @@
 // Creates a management key, and shows its secret once.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
-import { accountScopes, type Scope, scopes } from '../../../../proto/rules/scopes.js';
+import { accountScopes, type Scope, scopes } from '../../../../proto/rules/access/scopes.js';
 import { createManagementKey } from '../../api/management-keys.js';
 import { clientBaseUrl } from '../../base.js';
 import { useZone } from '../../format/time.js';
@@ -14,9 +14,9 @@ import { CodeBlock } from '../../ui/code-block.js';
 import { FormDialog } from '../../ui/dialog.js';
 import { CheckField, SelectField, TextAreaField, TextField } from '../../ui/field.js';
 import { fieldError, FormError } from '../../ui/notice.js';
-import { ExpiryField } from '../keys/expiry-field.js';
-import { addressesOf, type ExpiryForm, expiryOf } from '../keys/key-form.js';
-import { SecretDialog } from '../keys/secret-dialog.js';
+import { ExpiryField } from '../keys/form/expiry-field.js';
+import { addressesOf, type ExpiryForm, expiryOf } from '../keys/form/key-form.js';
+import { SecretDialog } from '../keys/secret/secret-dialog.js';
 import { useProjects } from '../projects/queries.js';
 import { managementKeysKey } from './queries.js';
 

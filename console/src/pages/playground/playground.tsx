@@ -12,7 +12,7 @@ import { Disclosure } from '../../ui/disclosure.js';
 import { CheckField, SelectField, TextAreaField, TextField } from '../../ui/field.js';
 import { Card, Empty, PageHeader } from '../../ui/layout.js';
 import { Fetched } from '../../ui/query.js';
-import { suggestedModel } from '../keys/suggested-model.js';
+import { suggestedModel } from '../keys/secret/suggested-model.js';
 import { Answer } from './answer.js';
 import { type CallSettings, type Exchange, useConversation } from './conversation.js';
 

@@ -25,8 +25,8 @@ import { TextField } from '../../ui/field.js';
 import { FormError } from '../../ui/notice.js';
 import { Segmented } from '../../ui/segmented.js';
 import { toast } from '../../ui/toast.js';
-import { ModelPicker } from '../keys/model-picker.js';
-import { RateLimitFields } from '../keys/rate-limit-fields.js';
+import { ModelPicker } from '../keys/form/model-picker.js';
+import { RateLimitFields } from '../keys/form/rate-limit-fields.js';
 import { BudgetFields } from './budget-fields.js';
 import { useProjectsChanged } from './queries.js';
 

@@ -24,7 +24,7 @@ import { When } from '../../ui/values.js';
 import { UsageOf } from '../keys/key-usage.js';
 import { KeyStateBadge, LimitInBrief, ModelChips, Spend } from '../keys/key-words.js';
 import { keysKey } from '../keys/queries.js';
-import { RateLimitWords } from '../keys/rate-limit-fields.js';
+import { RateLimitWords } from '../keys/form/rate-limit-fields.js';
 import { BudgetBars } from './budget-bars.js';
 import { ProjectDialog } from './project-form.js';
 import { PromptLogSection } from './prompt-log.js';

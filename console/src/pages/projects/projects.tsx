@@ -15,7 +15,7 @@ import { Card, PageHeader, Section } from '../../ui/layout.js';
 import { Fetched } from '../../ui/query.js';
 import { DataTable } from '../../ui/table.js';
 import { ModelChips } from '../keys/key-words.js';
-import { RateLimitWords } from '../keys/rate-limit-fields.js';
+import { RateLimitWords } from '../keys/form/rate-limit-fields.js';
 import { AccountBudgetSection } from './account-budgets.js';
 import { BudgetBars } from './budget-bars.js';
 import { ProjectDialog } from './project-form.js';

@@ -7,8 +7,8 @@ import { Button, ButtonLink } from '../../ui/button.js';
 import { CodeBlock } from '../../ui/code-block.js';
 import { Empty } from '../../ui/layout.js';
 import { useCatalog } from '../keys/queries.js';
-import { samplesFor } from '../keys/samples.js';
-import { suggestedModel } from '../keys/suggested-model.js';
+import { samplesFor } from '../keys/secret/samples.js';
+import { suggestedModel } from '../keys/secret/suggested-model.js';
 import { useCalledModels, useView } from './use-view.js';
 import { filterParts, noFilter, type Range } from './view.js';
 

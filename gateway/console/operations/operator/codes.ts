@@ -2,7 +2,7 @@
 import { fieldFault } from '#client/errors/fault.js';
 import { newId } from '#kit/id.js';
 import { CreateRedemptionCodesRequest, ListRedemptionCodesRequest, RedemptionCodeState } from '#proto/ledger/v1/ledger.js';
-import { amountNanoUsdMax } from '#rules/money.js';
+import { amountNanoUsdMax } from '#rules/money/money.js';
 import { renderCode } from '../../render/statement.js';
 import { nanoUsdOf, orNull } from '../../render/values.js';
 import { words } from '../../render/words.js';

@@ -1,6 +1,6 @@
 // Large amounts must be sent twice, so that a typing error does not move money.
 import { fieldFault } from '#client/errors/fault.js';
-import { parseUsd } from '#rules/money.js';
+import { parseUsd } from '#rules/money/money.js';
 import type { OperationDeps } from '../../deps.js';
 
 const field = 'confirm_amount_usd';

@@ -6,7 +6,7 @@ import type { Upstream } from '#proto/inference/v1/inference.js';
 import type { BooksCheck, GetHealthResponse } from '#proto/ledger/v1/ledger.js';
 import type { Reconciliation } from '#proto/metering/v1/metering.js';
 import type { ProcessInfo } from '#proto/process/v1/process.js';
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 import type { OperationDeps } from '../../deps.js';
 import { instant, orNull } from '../../render/values.js';
 import { words } from '../../render/words.js';

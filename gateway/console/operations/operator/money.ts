@@ -1,7 +1,7 @@
 // Money into and out of accounts, for operators: always as new entries of the journal, each posted once per Idempotency-Key.
 import { fault, fieldFault } from '#client/errors/fault.js';
 import { DepositSource, EntryKind, type RefundResponse } from '#proto/ledger/v1/ledger.js';
-import { amountNanoUsdMax, formatUsd } from '#rules/money.js';
+import { amountNanoUsdMax, formatUsd } from '#rules/money/money.js';
 import type { OperationDeps } from '../../deps.js';
 import { effectNanoUsd, renderBalance, renderEntry } from '../../render/billing.js';
 import { nanoUsdOf } from '../../render/values.js';

@@ -1,7 +1,7 @@
 // Prices of models, for operators: draft, compare, publish.
 import { futureMs } from '../../instants.js';
 import { type PriceDiff, type PriceDraft, PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { unitCostNanoUsdMax, unitPriceNanoUsdMax } from '#rules/pricing.js';
+import { unitCostNanoUsdMax, unitPriceNanoUsdMax } from '#rules/money/pricing.js';
 import type { OperationDeps } from '../../deps.js';
 import { type CallCost, renderDiff, renderDraft, renderPrice } from '../../render/catalog.js';
 import { nanoUsdOf } from '../../render/values.js';

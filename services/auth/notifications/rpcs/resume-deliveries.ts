@@ -1,7 +1,7 @@
 // ResumeDeliveries: lets a restored installation send mails and webhook requests.
 import type { CallContext } from '#client/call-context.js';
 import type { ResumeDeliveriesRequest, ResumeDeliveriesResponse } from '#proto/auth/v1/notifications.js';
-import { finding } from '#rules/finding-sentences.js';
+import { finding } from '#rules/errors/finding-sentences.js';
 import { forgetHappened } from '../../store/installation.js';
 import type { NotificationDeps } from '../deps.js';
 

@@ -160,11 +160,11 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
 
   it('do not count for the account when they are refused, as for an address that has received too many', async () => {
     for (let number = 0; number < mailsPerHourMax.address; number += 1)
-      await ask(await newAccount(auth.service, `One of many ${number}`), 'popular@example.com');
+      await invite(await newAccount(auth.service, `One of many ${number}`), 'popular@example.com');
     const account = await newAccount(auth.service, 'Insistent');
     for (let number = 0; number < invitationsMax.account; number += 1)
-      expect((await ask(account, 'popular@example.com')).invitation).toMatchObject({ mailState: failed });
-    expect((await ask(account, 'other@example.com')).invitation).toMatchObject({ mailState: sent });
+      expect((await invite(account, 'popular@example.com')).invitation).toMatchObject({ mailState: failed });
+    expect((await invite(account, 'other@example.com')).invitation).toMatchObject({ mailState: sent });
   });
 
   it('leave no token in the database or the log', async () => {

@@ -5,7 +5,7 @@ import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import { NotificationState } from '#proto/auth/v1/notifications.js';
 import type { Invitation } from '#proto/auth/v1/users.js';
-import { finding } from '#rules/finding-sentences.js';
+import { finding } from '#rules/errors/finding-sentences.js';
 import { attemptsMax, noEvent, type OutgoingNotification, type StoredNotification } from '../../notifications/model.js';
 import type { Notifier } from '../../notifications/notifier.js';
 import type { MailBudget } from '../store/mail-budget.js';

@@ -14,7 +14,7 @@ import {
   type SignedIn,
   SignInMethod,
 } from '#proto/auth/v1/users.js';
-import { hashSecret } from '#rules/key-secrets.js';
+import { hashSecret } from '#rules/keys/key-secrets.js';
 import { actingAs, identityResponse, newAccount, operator, password, startTestAuth, type TestAuth } from '../../testing/auth.js';
 import { TestMailer } from '../../testing/test-mailer.js';
 import { failuresMax, failureWindowMs } from '../throttle.js';
@@ -239,18 +239,18 @@ describe.each(testEngines)('second factors on %s', (engine) => {
   });
 
   it('keep a recovery code whose sign-in is refused', async () => {
-    const person = await newPerson();
-    const { codes } = await addApp(person);
-    const used = await asked(person);
-    await finish(used, recovery(codes[0]!), person.client);
-    await expect(finish(used, recovery(codes[1]!), person.client)).rejects.toMatchObject(refused);
-    const disabled = await asked(person);
-    const row = () => auth.db.knex('person').where({ email: person.email });
+    const user = await newUser();
+    const { codes } = await addApp(user);
+    const used = await challengeOf(user);
+    await finish(used, recovery(codes[0]!), user.client);
+    await expect(finish(used, recovery(codes[1]!), user.client)).rejects.toMatchObject(refused);
+    const disabled = await challengeOf(user);
+    const row = () => auth.db.knex('person').where({ email: user.email });
     await row().update({ is_disabled: 1 });
-    await expect(finish(disabled, recovery(codes[1]!), person.client)).rejects.toMatchObject(refused);
+    await expect(finish(disabled, recovery(codes[1]!), user.client)).rejects.toMatchObject(refused);
     await row().update({ is_disabled: 0 });
-    expect(await factorsOf(person)).toMatchObject({ recoveryCodesLeft: 9 });
-    await finish(disabled, recovery(codes[1]!), person.client);
+    expect(await factorsOf(user)).toMatchObject({ recoveryCodesLeft: 9 });
+    await finish(disabled, recovery(codes[1]!), user.client);
   });
 
   it('accept passkeys as a second factor and alone, with an increasing counter', async () => {

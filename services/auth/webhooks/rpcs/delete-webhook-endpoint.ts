@@ -1,7 +1,7 @@
 // DeleteWebhookEndpoint: deletes an endpoint.
 import type { CallContext } from '#client/call-context.js';
 import type { DeleteWebhookEndpointRequest, DeleteWebhookEndpointResponse } from '#proto/auth/v1/webhooks.js';
-import { finding } from '#rules/finding-sentences.js';
+import { finding } from '#rules/errors/finding-sentences.js';
 import { accountIdBytes, endpointIdBytes } from '../../requests/fields.js';
 import type { WebhookDeps } from '../deps.js';
 

@@ -9,7 +9,7 @@ import {
   WebhookEndpointState,
 } from '#proto/auth/v1/webhooks.js';
 import { mailLanguage } from '#rules/mail-language.js';
-import { finding } from '#rules/finding-sentences.js';
+import { finding } from '#rules/errors/finding-sentences.js';
 import { accountIdBytes, endpointIdBytes } from '../../requests/fields.js';
 import type { WebhookDeps } from '../deps.js';
 import { checkedDescription, checkedEventTypes, checkedUrl } from '../fields.js';

@@ -1,7 +1,7 @@
 // Writes canonical block events: numbers blocks without gaps, keeps one open at a time, and ends every block that it began.
 import assert from 'node:assert/strict';
 import type { BlockDelta, BlockStart, Event, Foreign, Target } from '#proto/inference/v1/inference.js';
-import { messagesToolId } from '#rules/tool-ids.js';
+import { messagesToolId } from '#rules/wire/tool-ids.js';
 import { customToolInput } from '../requests/custom-tools.js';
 
 type Block = NonNullable<BlockStart['block']>;

@@ -6,7 +6,7 @@ import { CapabilityProbe, TestResult, type TestUpstreamRequest, type UpstreamTes
 import { localCallsInFlight } from '../calls-in-flight.js';
 import { createHttpUpstream, wireOf } from '../create-upstream.js';
 import { guardedConnector } from '#kit/net/address-guard.js';
-import { finding } from '#rules/finding-sentences.js';
+import { finding } from '#rules/errors/finding-sentences.js';
 import { parseBaseUrl } from '../http/base-url.js';
 import type { HttpUpstreamDeps } from '../http/http-upstream.js';
 import type { KnownUpstream, RemoteUpstream } from '../managed.js';

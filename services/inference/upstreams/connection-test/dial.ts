@@ -4,7 +4,7 @@ import { TLSSocket } from 'node:tls';
 import type { buildConnector } from 'undici';
 import { dayMs } from '#kit/clock.js';
 import { guardedLookup } from '#kit/net/address-guard.js';
-import { finding } from '#rules/finding-sentences.js';
+import { finding } from '#rules/errors/finding-sentences.js';
 import { faultWords, partsOf } from './operator-text.js';
 import { type Found, StepFault } from './step-log.js';
 

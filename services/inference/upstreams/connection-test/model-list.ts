@@ -1,6 +1,6 @@
 // The steps of a test that request the upstream's list of models: whether the secret is accepted, and whether the model is listed.
 import { readText } from '#kit/net/read-text.js';
-import { finding } from '#rules/finding-sentences.js';
+import { finding } from '#rules/errors/finding-sentences.js';
 import type { Socket } from 'node:net';
 import { Client, type Dispatcher } from 'undici';
 import type { InferenceConfig } from '../../config.js';

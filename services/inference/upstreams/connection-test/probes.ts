@@ -1,7 +1,7 @@
 // Calls that test whether a model has the capabilities that the catalog lists, through the same code as all calls.
 import { ApiFormat, CapabilityProbe, GenerateRequest, Role } from '#proto/inference/v1/inference.js';
-import { probeInputTokens, probeOutputTokens } from '#rules/capability-probes.js';
-import { finding } from '#rules/finding-sentences.js';
+import { probeInputTokens, probeOutputTokens } from '#rules/upstreams/capability-probes.js';
+import { finding } from '#rules/errors/finding-sentences.js';
 import { hasReason } from '#client/errors/app-error.js';
 import { isObject, parsedJson } from '../answers/stream-decoder.js';
 import type { Upstream } from '../upstream.js';

@@ -1,7 +1,7 @@
 // Records the steps of a test as they run: how long each took and what it found.
 import type { Clock } from '#kit/clock.js';
 import { TestResult, type UpstreamTestStep } from '#proto/inference/v1/inference.js';
-import { finding } from '#rules/finding-sentences.js';
+import { finding } from '#rules/errors/finding-sentences.js';
 import type { UpstreamCredential } from '../credentials.js';
 import { faultWords } from './operator-text.js';
 

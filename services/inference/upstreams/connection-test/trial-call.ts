@@ -1,7 +1,7 @@
 // The `call` step of a test: a real call of a few tokens, through the same code as all calls.
 import type { Clock } from '#kit/clock.js';
 import { GenerateRequest, type GenerateResponse, Role } from '#proto/inference/v1/inference.js';
-import { finding } from '#rules/finding-sentences.js';
+import { finding } from '#rules/errors/finding-sentences.js';
 import { checkGenerateRequest } from '../../requests/request-rules.js';
 import { inputTokensMax } from '../../tokens/prompt-text.js';
 import { totalInput } from '../../tokens/usage-report.js';

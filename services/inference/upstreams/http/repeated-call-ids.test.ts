@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { callContext } from '#client/call-context.js';
 import { ApiFormat, Role, Upstream } from '#proto/inference/v1/inference.js';
-import { messagesToolId } from '#rules/tool-ids.js';
+import { messagesToolId } from '#rules/wire/tool-ids.js';
 import { collect, eventsOf, startInference, type TestInference, textRequest } from '../../testing/fixtures.js';
 
 const id = 'list_dir:0';

@@ -1,8 +1,8 @@
 // Converts parts of the common prompt to content blocks. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import type { DocumentPart, ImagePart, Part, ToolResultPart } from '#proto/inference/v1/inference.js';
-import { itemOfSignature } from '#rules/reasoning-seals.js';
-import { messagesToolId } from '#rules/tool-ids.js';
+import { itemOfSignature } from '#rules/wire/reasoning-seals.js';
+import { messagesToolId } from '#rules/wire/tool-ids.js';
 import { callArgumentsJson } from '../requests/custom-tools.js';
 import { toolArguments } from '../requests/tool-json.js';
 

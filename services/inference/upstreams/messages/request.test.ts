@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { CountTokensRequest, GenerateRequest, type Prompt, Role, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
 import { checkCountTokens, checkMessages } from '../../../../tests/upstream/checks/check-messages.js';
 import { textRequest } from '../../testing/fixtures.js';
-import { messagesToolId } from '#rules/tool-ids.js';
+import { messagesToolId } from '#rules/wire/tool-ids.js';
 import { countTokensBody, messagesBody } from './request.js';
 
 const oldVersion = '2023-06-01';

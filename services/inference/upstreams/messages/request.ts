@@ -1,6 +1,6 @@
 // Builds the body of POST /messages or POST /messages/count_tokens from a common request. Pure.
 import { type CountTokensRequest, type GenerateRequest, ApiFormat } from '#proto/inference/v1/inference.js';
-import { countOf, webSearchUnit } from '#rules/pricing.js';
+import { countOf, webSearchUnit } from '#rules/money/pricing.js';
 import type { UpstreamBody } from '../http/wire.js';
 import { droppedFor, nativeFor } from '../requests/native.js';
 import type { JsonObject } from '../answers/stream-decoder.js';

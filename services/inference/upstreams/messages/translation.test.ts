@@ -17,7 +17,7 @@ import {
   tools,
   user,
 } from '../../testing/messages-bodies.js';
-import { messagesToolId } from '#rules/tool-ids.js';
+import { messagesToolId } from '#rules/wire/tool-ids.js';
 
 const asked = (messages: NonNullable<PartialRequest['prompt']>['messages'], rest: PartialRequest = {}): MessagesBody =>
   acceptedBody({ ...rest, prompt: { ...rest.prompt, messages } }).body;

@@ -7,7 +7,7 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from '#proto/inference/v1/inference.js';
-import { itemOfSignature } from '#rules/reasoning-seals.js';
+import { itemOfSignature } from '#rules/wire/reasoning-seals.js';
 import { documentText, marked, textContent, type Translation } from '../chat-completions/content.js';
 import { instructionParts } from '../chat-completions/conversation.js';
 import { toUpstreamToolId, toUpstreamToolName } from '../chat-completions/tool-names.js';

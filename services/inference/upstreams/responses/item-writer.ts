@@ -1,5 +1,5 @@
 // Writes the output items of one answer as blocks: one for each content part of a message, and one for each other item.
-import { signatureOfItem } from '#rules/reasoning-seals.js';
+import { signatureOfItem } from '#rules/wire/reasoning-seals.js';
 import type { BlockWriter } from '../answers/block-writer.js';
 import { isObject, type JsonObject, listOf, malformed, optionalTextField } from '../answers/stream-decoder.js';
 import type { Item } from './items.js';

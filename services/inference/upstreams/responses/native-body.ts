@@ -1,5 +1,5 @@
 // Builds the body for a caller of the same format: our fields, spliced before the caller's own. Pure.
-import { isOwnEncryptedContent } from '#rules/reasoning-seals.js';
+import { isOwnEncryptedContent } from '#rules/wire/reasoning-seals.js';
 import type { ChatCompletionsFlavour } from '../chat-completions/flavour.js';
 import type { UpstreamBody } from '../http/wire.js';
 import { isObject, type JsonObject } from '../answers/stream-decoder.js';

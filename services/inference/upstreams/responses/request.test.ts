@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ApiFormat, CountTokensRequest, GenerateRequest, Role, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
-import { encryptedContentOf, signatureOfItem } from '#rules/reasoning-seals.js';
+import { encryptedContentOf, signatureOfItem } from '#rules/wire/reasoning-seals.js';
 import { checkInputTokens, checkResponses } from '../../../../tests/upstream/checks/check-responses.js';
 import { textRequest } from '../../testing/fixtures.js';
 import { countTokensBody, responsesBody } from './request.js';

@@ -1,5 +1,5 @@
 // Builds the body of POST /responses from a canonical request: the caller's own body plus our fields, or one built from the meaning. Pure.
-import { countOf, webSearchUnit } from '#rules/pricing.js';
+import { countOf, webSearchUnit } from '#rules/money/pricing.js';
 import {
   ApiFormat,
   type CountTokensRequest,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { raisedBy } from '#kit/testing/waiting.js';
 import { StopReason } from '#proto/inference/v1/inference.js';
-import { signatureOfItem } from '#rules/reasoning-seals.js';
+import { signatureOfItem } from '#rules/wire/reasoning-seals.js';
 import { decoded, eventsOf } from '../../testing/fixtures.js';
 import { ResponsesDecoder } from './stream.js';
 

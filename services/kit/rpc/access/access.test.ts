@@ -7,7 +7,7 @@ import { testActorSigner } from '../../testing/actor-tokens.js';
 import { type Probe, probe, probeService, ProbeServiceDefinition } from '../../testing/probe-service.js';
 import { failureOf, untilTrue } from '../../testing/waiting.js';
 import { type Actor, callContext, type CallContext } from '#client/call-context.js';
-import { scopes } from '#rules/scopes.js';
+import { scopes } from '#rules/access/scopes.js';
 import { decorateOperations, decorateService } from '../chain/standard-chain.js';
 import { Access } from './access.js';
 import type { RegisteredCaller } from './caller-directory.js';

@@ -1,7 +1,7 @@
 // Decorator that decides which caller may call which RPC, for which accounts and on behalf of which users. The rules come from the contracts. The
 // grants are built in for the processes of the installation, and kept by auth for all other callers.
 import { accessTable } from '#proto/access.js';
-import { builtInCallers } from '#rules/callers.js';
+import { builtInCallers } from '#rules/access/callers.js';
 import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import { systemClock } from '../../clock.js';

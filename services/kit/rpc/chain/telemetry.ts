@@ -2,7 +2,7 @@
 import { type Context, context as activeContext, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { type AppError, toAppError } from '#client/errors/app-error.js';
 import { Status, statusNames } from '#client/errors/status.js';
-import { builtInCallers } from '#rules/callers.js';
+import { builtInCallers } from '#rules/access/callers.js';
 import type { Logger } from '../../log.js';
 import { addException } from '../../telemetry/traces/exception-event.js';
 import { hasIdentity } from '../../telemetry/traces/recorded-trace.js';

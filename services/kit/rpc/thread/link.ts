@@ -1,6 +1,6 @@
 // One end of the connection between two threads: everything that is sent in one turn of the event loop travels as one array.
 import type { MessagePort } from 'node:worker_threads';
-import type { Reason } from '#rules/reasons.js';
+import type { Reason } from '#rules/errors/reasons.js';
 import { type Packed, Packer, Unpacker } from './packing.js';
 
 /** What travels with a call besides its request. */

@@ -1,7 +1,7 @@
 // The texts of budget alerts, for programs and for users. Pure.
 import { BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
 import type { MailLanguage } from '#rules/mail-language.js';
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 import { webhookBody } from '#rules/webhook-events.js';
 import { dateText, isoIn, periodBounds } from '../../budgets/calendar.js';
 import type { PeriodBudget } from '../../books/model.js';

@@ -2,7 +2,7 @@
 import type { CallContext } from '#client/call-context.js';
 import type { PutAlertRequest, PutAlertResponse } from '#proto/ledger/v1/alerts.js';
 import { mailLanguage } from '#rules/mail-language.js';
-import { formatUsd } from '#rules/money.js';
+import { formatUsd } from '#rules/money/money.js';
 import { checkedAmount, checkedId } from '../../requests/fields.js';
 import type { AlertDeps } from '../deps.js';
 import { destinationsOf } from '../entries.js';

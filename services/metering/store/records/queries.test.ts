@@ -10,7 +10,7 @@ import {
   UsageFilter,
   type UsageRecord,
 } from '#proto/metering/v1/metering.js';
-import { errorOutcomes } from '#rules/outcomes.js';
+import { errorOutcomes } from '#rules/money/outcomes.js';
 import { call, price, report, startedAtMs, tokens } from '../../testing/calls.js';
 import { Harness, record } from '../../testing/harness.js';
 import { percentilesOf } from '../totals/performance.js';

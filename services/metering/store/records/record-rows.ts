@@ -3,7 +3,7 @@ import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js
 import { Table } from '#kit/db/plain/table.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
 import { type ModelFallback, PromptLogState, type Settlement, type UsageRecord } from '#proto/metering/v1/metering.js';
-import { chargeFor } from '#rules/pricing.js';
+import { chargeFor } from '#rules/money/pricing.js';
 import type { PricedRecord } from '../../records/usage-record.js';
 import { attemptsOfText, attemptText } from './attempt-text.js';
 import { noUnits, unitsOfText, unitText } from './unit-text.js';

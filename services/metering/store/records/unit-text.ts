@@ -1,7 +1,7 @@
 // The units of a record that are not tokens, with their prices, caps and counts, as the text of one column. Pure.
 import type { UnitPrice } from '#proto/catalog/v1/catalog.js';
 import type { UnitCounts } from '#proto/inference/v1/tokens.js';
-import { countOf } from '#rules/pricing.js';
+import { countOf } from '#rules/money/pricing.js';
 
 /** The price is text, because a JSON number cannot hold it. */
 type StoredUnit = [unit: string, nanoUsd: string, maxPerCall: number, cap: number, count: number];

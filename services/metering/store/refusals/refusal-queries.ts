@@ -4,7 +4,7 @@ import type { Database } from '#kit/db/open.js';
 import { asBigInt, asBytes, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { type Refusal, type RefusalFilter, RefusalGroupBy } from '#proto/metering/v1/metering.js';
-import { quarterMs } from '#rules/refusals.js';
+import { quarterMs } from '#rules/errors/refusals.js';
 import type { Position } from '../records/queries.js';
 import { bytesOf } from '../records/record-rows.js';
 import { refusalColumns, refusalFromRow } from './refusals.js';

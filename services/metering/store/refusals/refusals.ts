@@ -6,7 +6,7 @@ import { Table, type Values } from '#kit/db/plain/table.js';
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import type { RecordRefusalsRequest_Series as Series, Refusal } from '#proto/metering/v1/metering.js';
-import { examplesUntil } from '#rules/refusals.js';
+import { examplesUntil } from '#rules/errors/refusals.js';
 import { bytesOf } from '../records/record-rows.js';
 import { noteRefusedKeys } from './refused-keys.js';
 

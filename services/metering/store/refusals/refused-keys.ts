@@ -7,7 +7,7 @@ import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { includesProject, type Projects } from '#kit/rpc/access/projects.js';
 import type { KeyRefusals, RecordRefusalsRequest_Series as Series } from '#proto/metering/v1/metering.js';
-import { refusalPauseMs, standingReasons } from '#rules/refusals.js';
+import { refusalPauseMs, standingReasons } from '#rules/errors/refusals.js';
 import { bytesOf } from '../records/record-rows.js';
 
 const rowsPerStatement = 100;

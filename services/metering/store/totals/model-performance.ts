@@ -4,7 +4,7 @@ import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain/plain-transaction.js';
 import { asNumber, asText, optional } from '#kit/db/values.js';
 import { ModelPerformance, type ModelPerformance_Period as Period, Outcome } from '#proto/metering/v1/metering.js';
-import { errorOutcomes } from '#rules/outcomes.js';
+import { errorOutcomes } from '#rules/money/outcomes.js';
 import { percentilesOf } from './performance.js';
 
 /** Maximum number of records that are read for one measurement; the newest of all models. */

@@ -7,7 +7,7 @@ import type {
   GetUsagePerformanceResponse_Percentiles as Percentiles,
   UsageFilter,
 } from '#proto/metering/v1/metering.js';
-import { errorOutcomes } from '#rules/outcomes.js';
+import { errorOutcomes } from '#rules/money/outcomes.js';
 import { newestOf } from '../records/queries.js';
 
 /** Maximum number of records that are read for one response. */

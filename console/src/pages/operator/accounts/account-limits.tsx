@@ -10,7 +10,7 @@ import { Button } from '../../../ui/button.js';
 import { FormDialog } from '../../../ui/dialog.js';
 import { TextField } from '../../../ui/field.js';
 import { FormError } from '../../../ui/notice.js';
-import { RateLimitFields, RateLimitWords } from '../../keys/rate-limit-fields.js';
+import { RateLimitFields, RateLimitWords } from '../../keys/form/rate-limit-fields.js';
 import { useAccountChange } from './account-change.js';
 
 /** The limits of an account in words. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { upstreamLimits } from '../../../../../proto/rules/upstream-limits.js';
+import { upstreamLimits } from '../../../../../proto/rules/upstreams/upstream-limits.js';
 import { auditFields } from '../../../i18n/audit-fields.js';
 import { detailParts, type DetailWords, targetText } from './audit-detail.js';
 
