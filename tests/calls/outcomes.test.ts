@@ -38,7 +38,7 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
       // Twice as long as the rest of an answer takes whose client disconnects in the middle of it.
       TOLLGATE_GATEWAY_READ_ON_TIME: '3s',
       TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL: '100ms',
-      // Longer than the tests wait and the gateway then reads on.
+      // Longer than the tests wait and the gateway then drains.
       TOLLGATE_INFERENCE_IDLE_TIMEOUT: '6s',
       TOLLGATE_INFERENCE_FIRST_TOKEN_TIMEOUT: '8s',
       TOLLGATE_INFERENCE_CONNECTIONS_MAX: '8',

@@ -147,7 +147,7 @@ describe.each(modes)('a stream, %s', (mode) => {
       const [request] = await eventually(() => (asked().length > 0 ? asked() : undefined));
       leaving.abort();
       expect(await call).toBe('AbortError');
-      // Long before the upstream begins its answer, and before the gateway would stop reading on.
+      // Long before the upstream begins its answer, and before the gateway would stop draining.
       expect(await Promise.race([request!.clientLeft, sleep(10_000, 'still there')])).toBe(true);
     },
   );

@@ -5,7 +5,7 @@ import { type Language, readLanguage } from '../language.js';
 /** The supported orders. */
 export const orders = ['name', 'input', 'output', 'context', 'newest'] as const;
 
-/** One of them. */
+/** A supported order. */
 export type Order = (typeof orders)[number];
 
 /** The query of an address. */
