@@ -1,4 +1,5 @@
 // Catalog models → the bodies of GET /v1/models, GET /v1/models/{id} and GET /v1/catalog.
+import { enumWord } from '#kit/enum-word.js';
 import { Capability, Modality, type Model, type ModelPause, ModelState, type PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { AppError } from '#client/errors/app-error.js';
 import { formatUsd } from '#rules/money/money.js';
@@ -41,9 +42,9 @@ export function renderModel(model: Model): ModelView {
     lifecycle: lifecycleOf(model.state),
     description: model.description,
     aliases: model.aliases,
-    input_modalities: model.inputModalities.map((modality) => word(Modality[modality], 'MODALITY_')),
-    output_modalities: model.outputModalities.map((modality) => word(Modality[modality], 'MODALITY_')),
-    features: model.capabilities.map((capability) => word(Capability[capability], 'CAPABILITY_')),
+    input_modalities: model.inputModalities.map((modality) => enumWord(Modality[modality], 'MODALITY_')),
+    output_modalities: model.outputModalities.map((modality) => enumWord(Modality[modality], 'MODALITY_')),
+    features: model.capabilities.map((capability) => enumWord(Capability[capability], 'CAPABILITY_')),
     ...(model.imageTokensMax === 0 ? {} : { max_image_tokens: model.imageTokensMax }),
     usd_per_million_tokens: model.price === undefined ? null : pricesOf(model.price),
     unit_prices: renderUnitPrices(model.price),
@@ -133,8 +134,4 @@ function pricesOf(price: PriceVersion): NonNullable<ModelView['usd_per_million_t
     output: formatUsd(price.outputNanoUsdPerMtok),
     ...(reasoning === undefined ? {} : { reasoning: formatUsd(reasoning) }),
   };
-}
-
-function word(name: string | undefined, prefix: string): string {
-  return (name ?? 'UNKNOWN').replace(prefix, '').toLowerCase();
 }
