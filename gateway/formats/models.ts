@@ -46,7 +46,7 @@ export function renderModel(model: Model): ModelView {
     output_modalities: model.outputModalities.map((modality) => enumWord(Modality[modality], 'MODALITY_')),
     features: model.capabilities.map((capability) => enumWord(Capability[capability], 'CAPABILITY_')),
     ...(model.imageTokensMax === 0 ? {} : { max_image_tokens: model.imageTokensMax }),
-    usd_per_million_tokens: model.price === undefined ? null : pricesOf(model.price),
+    usd_per_million_tokens: model.price === undefined ? null : renderTokenPrices(model.price),
     unit_prices: renderUnitPrices(model.price),
     ...(model.pause === undefined ? {} : { paused: renderPause(model.pause) }),
   };
@@ -124,7 +124,8 @@ export function renderUnitPrices(price: PriceVersion | undefined): UnitPrices {
   return (price?.units ?? []).map(({ unit, nanoUsd, maxPerCall }) => ({ unit, usd: formatUsd(nanoUsd), max_per_call: maxPerCall }));
 }
 
-function pricesOf(price: PriceVersion): NonNullable<ModelView['usd_per_million_tokens']> {
+/** Returns the prices of tokens per million. */
+export function renderTokenPrices(price: PriceVersion): NonNullable<ModelView['usd_per_million_tokens']> {
   const reasoning = price.reasoningNanoUsdPerMtok;
   return {
     input: formatUsd(price.inputNanoUsdPerMtok),

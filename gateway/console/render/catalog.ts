@@ -12,7 +12,7 @@ import {
   type Target,
 } from '#proto/catalog/v1/catalog.js';
 import type { Upstream } from '#proto/inference/v1/inference.js';
-import { renderPause, renderUnitPrices } from '../../formats/models.js';
+import { renderPause, renderTokenPrices, renderUnitPrices } from '../../formats/models.js';
 import { renderTokens, renderUnits } from '../../render/usage.js';
 import type {
   Change,
@@ -29,14 +29,7 @@ import { words } from './words.js';
 
 /** Renders the figures of a version or a draft. Null for reasoning: charged as output. */
 export function renderFigures(price: PriceVersion): Figures {
-  return {
-    input: formatUsd(price.inputNanoUsdPerMtok),
-    cache_read: formatUsd(price.cacheReadNanoUsdPerMtok),
-    cache_write_5m: formatUsd(price.cacheWrite5mNanoUsdPerMtok),
-    cache_write_1h: formatUsd(price.cacheWrite1hNanoUsdPerMtok),
-    output: formatUsd(price.outputNanoUsdPerMtok),
-    reasoning: maybe(price.reasoningNanoUsdPerMtok, formatUsd),
-  };
+  return { ...renderTokenPrices(price), reasoning: maybe(price.reasoningNanoUsdPerMtok, formatUsd) };
 }
 
 /** Renders a price version. */
