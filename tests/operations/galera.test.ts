@@ -224,7 +224,7 @@ describe('a Galera cluster', () => {
     const back = cluster.restart(second);
     await eventually(async () => expect((await valuesOf('wsrep_local_state', [first]))[0]).toBe(2) ?? true, patienceMs);
     second.kill('SIGSTOP');
-    await eventually(async () => expect(await faultOfNode(first)).toContain('primary part') ?? true, patienceMs);
+    await eventually(async () => expect(await faultOfNode(first)).toContain('primary component') ?? true, patienceMs);
     const log = join(dataDir, first.name, 'mariadb.log');
     // Earlier tests may have left the same line.
     const loggedBefore = readFileSync(log, 'utf8').length;
@@ -235,7 +235,7 @@ describe('a Galera cluster', () => {
     // If the two nodes do not find each other again, or lose each other at once because the machine is busy, there is no majority, and no node is stuck.
     const isBack = await Promise.race([back.then(() => true), sleep(patienceMs).then(() => false)]);
     back.catch(() => undefined);
-    const isApart = async (): Promise<boolean> => (await faultOfNode(first))?.includes('primary part') === true;
+    const isApart = async (): Promise<boolean> => (await faultOfNode(first))?.includes('primary component') === true;
     if (isBack) await eventually(async () => expect((await isStuck()) || (await isApart())).toBe(true) ?? true);
 
     supervision = keepRunning(cluster, {
