@@ -95,7 +95,7 @@ function openMysql(url: string, options: DatabaseOptions): Database {
     // With autocommit: a SELECT by itself would otherwise begin a transaction that is never ended.
     ...database('mysql', knex, knex.client as ConnectionPool, probe),
     migrationUrl: options.migrationUrl,
-    // What is committed is durable, so there is no earlier moment to report.
+    // Every committed transaction is durable, so there is no earlier moment to report.
     plainTransaction: (work, options) => retried((trackCommit) => runOnMysql(pool, trackCommit(work)), options, probe.note),
     turn: nextTurn,
     isCommitting: () => false,
@@ -123,7 +123,7 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
         syncsCommits = true;
         connection.pragma('foreign_keys = ON');
         connection.pragma('busy_timeout = 5000');
-        // What a savepoint may have to undo is otherwise written to a temporary file.
+        // Otherwise, SQLite writes the undo data of savepoints to a temporary file.
         connection.pragma('temp_store = MEMORY');
         // A checkpoint copies a page once, however often it was written since the previous one, and blocks while it syncs two files.
         connection.pragma('wal_autocheckpoint = 4000');

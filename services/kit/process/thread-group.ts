@@ -11,7 +11,7 @@ import { serveThread, type ThreadServer } from '../rpc/thread/thread-server.js';
 import { countersOf, mergeMetrics, type MetricSnapshot } from '../telemetry/metrics.js';
 import { thisProcess, thisProcessKey } from './process-info.js';
 
-/** What a thread is started with. */
+/** The data with which a thread is started. */
 export interface ThreadSetup {
   /** From 1. */
   readonly thread: number;
@@ -26,10 +26,10 @@ export interface ThreadSetup {
   readonly data: unknown;
 }
 
-/** What the main thread sends to a thread. */
+/** A message from the main thread to a thread. */
 export type ThreadOrder = { readonly kind: 'enter-lame-duck' | 'stop' | 'collect' };
 
-/** What a thread reports. */
+/** A message from a thread to the main thread. */
 export type ThreadReport =
   | { readonly kind: 'started'; readonly result: unknown }
   | { readonly kind: 'failed'; readonly reason: Reason; readonly message: string }

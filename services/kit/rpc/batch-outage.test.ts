@@ -151,7 +151,7 @@ describe('a replica that hangs', () => {
     expect(await failureOf(tollgate.ledger.release({ holdId: '1' }))).toMatchObject({ reason: 'deadline_exceeded' });
   });
 
-  it('is replaced by another one once a call on it has timed out, although the time of day was set back', async () => {
+  it('is replaced by another one once a call on it has timed out, even if the wall clock was set back', async () => {
     const dateNow = Date.now;
     let setBackMs = 0;
     const timeOfDay = jest.spyOn(Date, 'now').mockImplementation(() => dateNow() - setBackMs);

@@ -1,4 +1,4 @@
-// What a server serves, over any transport.
+// A service as a server offers it, over any transport.
 import type { ServiceDefinition } from '#client/definition.js';
 
 /** A service object and its definition. */

@@ -63,7 +63,7 @@ it('gets a key file that only its owner can read, once', async () => {
 it('keeps the key that another container has just created, whose process has the same id', () => {
   createSecretKeys(file);
   const content = readFileSync(file, 'utf8');
-  // What the other process has not removed yet.
+  // The temporary file that the other process has not removed yet.
   const other = `${file}.${process.pid}.part`;
   linkSync(file, other);
   createSecretKeys(file);
@@ -89,7 +89,7 @@ it('seals secrets with a new key, opens them with the old one until then, and re
   expect(box.open(rows.get('a')!, 'a')).toBe('one');
 });
 
-it('finds a key that was added to the file, although the time of day was set back', async () => {
+it('finds a key that was added to the file, even if the wall clock was set back', async () => {
   writeSecretKeys(file, [newSecretKey()]);
   const keys = new SecretKeyFile(file);
   expect(keys.find('unknown')).toBeUndefined();

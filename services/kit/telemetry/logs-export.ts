@@ -10,7 +10,7 @@ import type { Telemetry } from './sdk.js';
 /** The severity numbers of https://opentelemetry.io/docs/specs/otel/logs/data-model/#field-severitynumber. */
 const severities: Readonly<Record<LogLevel, number>> = { trace: 1, debug: 5, info: 9, warn: 13, error: 17, fatal: 21, silent: 0 };
 
-/** What every line has, and what an error adds to it. */
+/** The fields of a line; some are only in lines about errors. */
 interface Line {
   readonly level: LogLevel;
   readonly time: string;

@@ -14,7 +14,7 @@ interface QueryEvent {
   sql: string;
 }
 
-/** What drivers' connections and knex know of the database; SQLite's have only a file name. */
+/** The properties of the database in drivers' connections and in knex; SQLite's have only a file name. */
 export interface ConnectionFacts {
   readonly name?: string;
   /** Absent for SQLite. */

@@ -1,4 +1,4 @@
-// What only a server has: health, reflection, a graceful stop, and refused connections.
+// Behaviour that only a gRPC server has: health, reflection, a graceful stop, and refused connections.
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';

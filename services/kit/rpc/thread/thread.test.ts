@@ -1,4 +1,4 @@
-// What only the connection between threads has; what it has in common with the other transports is in transports.test.ts.
+// Behaviour that only the connection between threads has; the behaviour of all transports is in transports.test.ts.
 import { MessageChannel } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { callContext, type CallContext } from '#client/call-context.js';

@@ -1,4 +1,4 @@
-// What joins the span of a batch to the calls that it carried.
+// How the span of a batch is linked to the calls that it carried.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { context, type Link, ROOT_CONTEXT, trace, TraceFlags } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
