@@ -72,7 +72,7 @@ describe('the span of an attempt', () => {
     expect(JSON.stringify(span!.attributes)).not.toContain('Hi');
   });
 
-  it('has the time to the first chunk, although the time of day is set while the upstream is awaited', async () => {
+  it('has the time to the first chunk, even if the wall clock is set in the meantime', async () => {
     const clock = new ManualClock();
     await start({}, clock);
     stub.script('x', { blocks: [{ type: 'text', text: 'Hello.' }], edit: (events) => [': comment\n\n', ...events], frameDelayMs: 20 });

@@ -53,7 +53,7 @@ export async function* race<R extends Run>(
       const { run, result, error } = step;
       if (result === undefined || result.done === true) {
         running.delete(run);
-        // A failure is followed by another attempt at once, so a hedge is no longer needed.
+        // A failure is followed by another attempt immediately, so a hedge is no longer needed.
         late = undefined;
         const [other] = running.keys();
         if (other === undefined) {

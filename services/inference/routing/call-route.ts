@@ -117,7 +117,7 @@ export class CallRoute {
 
   /**
    * Waits until the vendor of the target that was chosen last admits the call by its requests and tokens per minute; undefined if the vendor
-   * admits it at once. Raises upstream_rate_limited if that takes too long, and the signal's reason if it aborts first.
+   * admits it immediately. Raises upstream_rate_limited if that takes too long, and the signal's reason if it aborts first.
    */
   admit(signal: AbortSignal): Promise<void> | undefined {
     const paced = this.#paced(this.#current, this.#credential);

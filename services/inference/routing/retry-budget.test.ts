@@ -44,7 +44,7 @@ describe('the budget for retries', () => {
     expect(taken).toBeLessThanOrEqual(1200 + 60 + 10);
   });
 
-  it('forgets what was not used', () => {
+  it('loses retries that were not used', () => {
     const budget = new RetryBudget({ percent: 20, perSecondMin: 0 }, 0);
     for (let call = 0; call < 500; call += 1) budget.noteCall(0);
     expect(takeAll(budget, 60_000)).toBe(0);

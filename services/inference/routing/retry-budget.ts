@@ -27,7 +27,7 @@ export class RetryBudget {
   /** Notes a call, which earns its share of a retry. */
   noteCall(nowMs: number): void {
     this.#refill(nowMs);
-    // What calls earn decays within the window; what is left of the minimum does not.
+    // Retries that calls have earned decay within the window; the remainder of the minimum does not.
     this.#available += this.rules.percent / 100;
   }
 

@@ -226,7 +226,7 @@ describe('calls', () => {
     expect(second.credential?.id).toBe('y');
   });
 
-  it('try each credential once, although the list of credentials is replaced while the call runs', () => {
+  it('try each credential once, even if the list of credentials is replaced while the call runs', () => {
     const { call } = start();
     const rotated = credentials.map((credential) => ({ ...credential, setAtMs: 2 }));
     const areRevoked = () => {
@@ -260,7 +260,7 @@ describe('calls', () => {
     );
   });
 
-  it('wait for an allowance no longer than the setting, all waits together', async () => {
+  it('wait for allowances no longer in total than the setting', async () => {
     const { clock, pacedRoute } = start({ paceWaitMs: 700 });
     expect(pacedRoute({ requestsPerMinute: 1 }).admit(new AbortController().signal)).toBeUndefined();
     clock.advance(60_000);

@@ -131,7 +131,7 @@ describe('the health of a target', () => {
     expect(health.standing(70)).toBe('available');
   });
 
-  it('keeps it in service if too many others are ejected, also after a failed trial', () => {
+  it('keeps it in service if too many others are ejected, even after a failed trial', () => {
     const health = new TargetHealth(rules);
     fail(health, 0, 10, false);
     expect(health.standing(0)).toBe('available');
@@ -172,7 +172,7 @@ describe('the health of a target', () => {
     expect(health.standing(10_000)).toBe('available');
   });
 
-  it('ejects it for answers that begin late, although they are complete', () => {
+  it('ejects it for answers that begin late, even if they are complete', () => {
     const health = new TargetHealth(rules);
     for (let call = 0; call < 30 && !health.isEjected; call += 1) {
       const ticket = health.begin(call);

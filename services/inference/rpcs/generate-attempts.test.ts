@@ -110,7 +110,7 @@ describe('attempts', () => {
     expect(error).toBe('upstream_rate_limited');
   });
 
-  it('that end the call although there is another target are reported without a next', async () => {
+  it('that end the call despite another target are reported without a next target', async () => {
     const { failed, error } = await reported({ targets: [targetOf('status-400'), targetOf('text')] });
     expect(failed).toEqual([expect.objectContaining({ reason: 'upstream_rejected', httpStatus: 400 })]);
     expect(failed[0]!.next).toBeUndefined();

@@ -83,7 +83,7 @@ describe('an upstream with limits of its own', () => {
     await expect(collect(inference.service, stubRequest('late'))).rejects.toMatchObject({ reason: 'upstream_timeout' });
   });
 
-  it('refuses calls beyond its number, and the change takes effect at once', async () => {
+  it('refuses calls beyond its limit, and a changed limit takes effect immediately', async () => {
     await start();
     await inference.service.putUpstream(limited({ callsMax: 1 }), operator);
     const over = new AbortController();
@@ -117,7 +117,7 @@ describe('an upstream with limits of its own', () => {
     expect([await usedOf('small', counted), await usedOf('small', counted)]).toEqual(['small', 'cc']);
   });
 
-  it('keeps its requests and tokens for the calls that are sent: those beyond its number use none', async () => {
+  it('counts requests and tokens only of calls that are sent, not of those beyond its number of calls', async () => {
     await start({ paceWaitMs: 0 });
     await inference.service.putUpstream(limited({ callsMax: 1, requestsPerMinute: 2, tokensPerMinute: 300 }), operator);
     const call = (model: string, signal?: AbortSignal) =>
@@ -131,7 +131,7 @@ describe('an upstream with limits of its own', () => {
     expect(finishedOf(await call('text')).usageReported).toBe(true);
   });
 
-  it('keeps its requests while no connection to it can be made', async () => {
+  it('does not count requests while no connection to it can be made', async () => {
     await start({ paceWaitMs: 0, retryPauseMs: 1 });
     const { upstream, secret } = limited({ requestsPerMinute: 1 });
     await inference.service.putUpstream({ upstream: { ...upstream, baseUrl: 'http://127.0.0.1:1/v1' }, secret }, operator);
@@ -214,7 +214,7 @@ describe('a consumer that disconnects', () => {
 });
 
 describe('a consumer that is slow', () => {
-  it('makes us stop reading, so that the upstream cannot run ahead', async () => {
+  it('pauses the reading from the upstream, so that the upstream cannot run ahead', async () => {
     await start();
     stub.script('x', { blocks: [{ type: 'text', text: 'x'.repeat(24 << 20) }], deltaChars: 1 << 16 });
     const stream = inference.service.generate(stubRequest('x', 'cc', { maxOutputTokens: 10_000_000 }), operator)[Symbol.asyncIterator]();

@@ -146,7 +146,7 @@ describe('what callers see of a failure', () => {
     expect(`${printed}${String(rejected)}`).not.toContain(stubApiKey);
   });
 
-  it('has no secret of another form either, although LiteLLM quotes the one that it refuses', async () => {
+  it('contains no secret in another form either, even if LiteLLM quotes the one that it refuses', async () => {
     const apiKey = 'Qm9vZ2llLXdvb2dpZQ/7f3a';
     const other = await startStubUpstream({ apiKey });
     try {

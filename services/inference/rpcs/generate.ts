@@ -87,7 +87,7 @@ async function* waitingFor(wait: Promise<void>): AsyncGenerator<GenerateResponse
   yield { events: [], usageSoFar: undefined, waits: false };
 }
 
-/** What all attempts of a call share. */
+/** The state that all attempts of a call share. */
 interface RunningCall {
   readonly request: GenerateRequest;
   readonly arrivedAtMs: number;
@@ -121,7 +121,7 @@ class AttemptRun implements Run {
   }
 
   /**
-   * Waits until its vendor's allowance admits the attempt; undefined if it does at once. Raises unsupported_field if the format cannot express
+   * Waits until its vendor's allowance admits the attempt; undefined if it does so immediately. Raises unsupported_field if the format cannot express
    * the request.
    */
   admit(): Promise<void> | undefined {

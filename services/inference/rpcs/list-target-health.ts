@@ -17,7 +17,7 @@ export async function listTargetHealth(
   const { overrides, watchedUntilMs } = await targets.overrides();
   if (withAvailable === true && watchedUntilMs < nowMs + watchMs / 2) {
     await targets.watch(nowMs, nowMs + watchMs);
-    // This process reports at once, the others at their next call.
+    // This process reports immediately, the others at their next call.
     await registry.reload();
   }
   const health = await targets.health(nowMs - reportValidMs);

@@ -62,7 +62,7 @@ describe('the health of targets', () => {
     expect(eventsOf(await collect(inference.service, textRequest('Hi', drained))).at(-1)?.$case).toBe('finished');
   });
 
-  it('is that of a vendor that limits the rate, although it says that it may be called again at once', async () => {
+  it('excludes a rate-limited target, even if its vendor says that it may be called again immediately', async () => {
     stub.script('sick', { fault: { kind: 'status', status: 429, body: {}, headers: { 'retry-after': '0' } } });
     expect([await call(), await call()]).toEqual([['sick', 'text'], ['text']]);
   });
@@ -102,7 +102,7 @@ describe('the health of targets', () => {
     });
   });
 
-  it('follows the operator for a single credential, also for one that no call has used yet', async () => {
+  it('follows the operator for a single credential, including one that no call has used yet', async () => {
     stub.script('sick', { blocks: [{ type: 'text', text: 'Hello.' }] });
     await inference.service.putCredential({ upstreamId: 'cc', credentialId: 'second', secret: stubApiKey }, operator);
     const override = (credentialId: string, mode: OverrideMode, ejectForMs = 0) =>

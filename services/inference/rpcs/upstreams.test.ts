@@ -391,7 +391,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     await replicaDb.close();
   });
 
-  it('are changed in the fields of a mask only, whatever else its caller knew of them', async () => {
+  it('are changed only in the fields of the mask, whatever the other fields of the request', async () => {
     await put({ limits: { callsMax: 3, idleTimeoutMs: 1000 } });
     const change = (changes: Partial<Upstream>, updateMask: string[]) =>
       service.putUpstream({ upstream: wanted(changes), updateMask }, operator);
@@ -413,7 +413,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     await expect(change({ id: 'none' }, ['enabled'])).rejects.toMatchObject({ reason: 'not_found' });
   });
 
-  it('are no more than the maximum, also when two operators add the last one at once', async () => {
+  it('never exceed the maximum, even when two operators add the last one at once', async () => {
     await put();
     const row = await database.db.knex('upstream').first();
     const others = Array.from({ length: storedUpstreamsMax - 2 }, (_, index) => ({ ...row, id: `other-${index}` }));

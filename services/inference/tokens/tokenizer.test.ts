@@ -13,7 +13,7 @@ jest.setTimeout(60_000);
 
 /**
  * Returns the CPU time that this thread takes for the work: the least of three times, because a collection of the whole heap may fall into one.
- * What other processes take from this one does not count.
+ * Time that other processes take does not count.
  */
 async function leastCpuMs(work: () => Promise<unknown>): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
@@ -146,7 +146,7 @@ describe('bounds', () => {
 });
 
 describe('a meter', () => {
-  it('uses input that was reported although the output never was', async () => {
+  it('uses reported input even if the output was never reported', async () => {
     const meter = new Meter(textRequest('Hi'), 'm');
     meter.report({ input: { inputTokens: 9, cacheReadTokens: 1, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 }, output: undefined }, false);
     const deltas = ['Hello', ' world'].map((value) => ({

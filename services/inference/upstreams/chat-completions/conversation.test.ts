@@ -66,7 +66,7 @@ describe('instructions of a messages caller', () => {
     ]);
   });
 
-  it('in the middle are text of the user for servers other than OpenAI, whose models may take them only at the beginning', () => {
+  it('in the middle become user text for servers other than OpenAI, whose models may accept them only at the beginning', () => {
     const messages = [
       { role: user, parts: [text('Hi')] },
       { role: system, parts: [text('Agents: a'), text('Skills: b')] },

@@ -12,7 +12,7 @@ const bookkeeping = 'x-anthropic-billing-header:';
 /** Returns all messages, in order. Raises unsupported_field for a document that is only a url. */
 export function conversation(prompt: Prompt, translation: Translation): JsonObject[] {
   const messages = systemMessages(prompt, translation);
-  // What comes between two turns of the assistant.
+  // The messages between two turns of the assistant.
   let between: Between = newBetween();
   for (const [index, message] of prompt.messages.entries()) {
     const field = `messages[${index}]`;

@@ -47,7 +47,7 @@ describe('an answer with vectors', () => {
     expect(read({ data: [vector(undefined, [1]), vector(undefined, [2])] })).toEqual({ vectors: [[1], [2]], input: undefined });
   });
 
-  it('reports its input, also where that is only in the total', () => {
+  it('reports its input, even if that is only in the total', () => {
     const inputOf = (figures: object) => read({ data: [vector(0, [1]), vector(1, [2])], usage: figures }).input;
     expect(inputOf({ total_tokens: 3 })).toEqual(tokens);
     expect(inputOf({ prompt_tokens: 3, total_tokens: 5 })).toEqual(tokens);

@@ -260,7 +260,7 @@ describe('the end of a chat-completions stream', () => {
 describe('tool calls of a chat-completions stream', () => {
   const opened = (id: string, name: string, index: number) => `${index}:toolCall(${id},${name})`;
 
-  it('stream as they come, one after another', () => {
+  it('are streamed as they arrive, one after another', () => {
     expect(
       words(
         call({ index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '' } }),
@@ -309,7 +309,7 @@ describe('tool calls of a chat-completions stream', () => {
     }
   });
 
-  it('wait for an id or a name that comes late', () => {
+  it('wait for an id or a name that arrives late', () => {
     expect(
       words(
         call({ index: 0, function: { arguments: '{"x"' } }),
@@ -449,7 +449,7 @@ describe('tool calls of a chat-completions stream', () => {
     ).toEqual(['started', opened('a', 'f', 0), '{"x"', '0.', '1:text', 'so', '1.']);
   });
 
-  it('fail the answer when a name never comes, or a complete call goes on', () => {
+  it('fail the answer when a name never arrives, or a complete call continues', () => {
     expect(reasonOf(call({ index: 0, id: 'a', function: { arguments: '{}' } }), finish('tool_calls'))).toBe('upstream_failed');
     const closed = [
       call({ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }),

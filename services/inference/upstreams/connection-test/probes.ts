@@ -125,14 +125,14 @@ export function probeSteps(wanted: readonly CapabilityProbe[], format: ApiFormat
     .flatMap((each) => {
       const probe = probes[each];
       if (probe === undefined || (probe.format !== undefined && probe.format !== format)) return [];
-      return [{ step: probe.step, run: (upstream, upstreamModel, signal) => ask(probe, upstream, upstreamModel, signal) }];
+      return [{ step: probe.step, run: (upstream, upstreamModel, signal) => runProbe(probe, upstream, upstreamModel, signal) }];
     });
 }
 
 /** Makes the call of a probe. Raises what real calls raise, and StepFault if the model cannot do it. */
 export type ProbeRun = (upstream: Upstream, upstreamModel: string, signal: AbortSignal) => Promise<Found<void>>;
 
-async function ask(probe: Probe, upstream: Upstream, upstreamModel: string, signal: AbortSignal): Promise<Found<void>> {
+async function runProbe(probe: Probe, upstream: Upstream, upstreamModel: string, signal: AbortSignal): Promise<Found<void>> {
   try {
     return await answerTo(probe, upstream, upstreamModel, signal);
   } catch (error) {

@@ -240,8 +240,8 @@ export class HttpUpstream implements Upstream {
     const watchdog = new Watchdog(attempt.signal);
     try {
       watchdog.expect('count tokens', this.deps.config.countTimeoutMs);
-      const asked = count.body(request, attempt.target.upstreamModel);
-      const answer = this.#post(count.path, asked, request, attempt, watchdog);
+      const countBody = count.body(request, attempt.target.upstreamModel);
+      const answer = this.#post(count.path, countBody, request, attempt, watchdog);
       await this.#refuseErrors(answer, attempt);
       const body = decodedBody(answer, (await answer.head).headers['content-encoding']);
       return count.read(JSON.parse(await readText(body, this.deps.config.errorBodyBytesMax)));

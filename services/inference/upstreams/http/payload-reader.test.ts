@@ -53,7 +53,7 @@ describe('the body of an answer', () => {
     await expect(textOf(decodedBody(Readable.from([bytes('this is not gzip')]), 'gzip'))).rejects.toThrow('header');
   });
 
-  it('is passed on as it comes, also when it is compressed', async () => {
+  it('is passed on as it arrives, even when it is compressed', async () => {
     const gzip = createGzip();
     const reader = decodedBody(gzip, 'gzip')[Symbol.asyncIterator]();
     gzip.write('first');

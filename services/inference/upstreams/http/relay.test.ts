@@ -86,7 +86,7 @@ describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
     }
   });
 
-  it('gives one message for what arrives together', async () => {
+  it('yields one message for events that arrive together', async () => {
     expect(await relayed(wire, cut(whole, []))).toHaveLength(1);
     expect((await relayed(wire, cut(whole, [whole.length >> 1]))).length).toBe(2);
   });
@@ -106,7 +106,7 @@ describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
     expect(messages.at(-1)!.usageSoFar).toEqual(finishedOf(messages).usage);
   });
 
-  it('that breaks off reports last what was delivered, counted exactly', async () => {
+  it('that breaks off reports at the end the delivered tokens, counted exactly', async () => {
     const words = { blocks: [{ type: 'text' as const, text: 'internationalisation '.repeat(40) }], deltaChars: 21 };
     const frames = wire === formats[0]![1] ? completionFrames(words, body) : messageFrames(words, body);
     const messages: GenerateResponse[] = [];
@@ -164,7 +164,7 @@ describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
       });
     });
 
-    it('is charged by a report that is higher, as it includes what was not delivered', async () => {
+    it('is charged by the report if that is higher, because it includes undelivered tokens', async () => {
       const { running, charged: tokens } = await charged(900);
       expect(tokens).toBe(900);
       expect(running).toMatchObject({ usageSoFar: { outputTokens: 900 }, outputReported: false, reportedOutput: { outputTokens: 900 } });

@@ -57,8 +57,8 @@ function toBlock(part: Part['part']): Block | undefined {
 
 function toolResultBlock({ toolCallId, text, isError, content }: ToolResultPart): Block {
   const blocks = content.flatMap(toBlocks);
-  const said = blocks.length > 0 ? blocks : text === '' ? undefined : text;
-  return { type: 'tool_result', tool_use_id: messagesToolId(toolCallId), content: said, is_error: isError ? true : undefined };
+  const result = blocks.length > 0 ? blocks : text === '' ? undefined : text;
+  return { type: 'tool_result', tool_use_id: messagesToolId(toolCallId), content: result, is_error: isError ? true : undefined };
 }
 
 const imageTypes = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];

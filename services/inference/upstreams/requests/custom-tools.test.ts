@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { BlockWriter } from '../answers/block-writer.js';
 import { callArgumentsJson, customToolInput, toolDescription } from './custom-tools.js';
 
-test('the free text of a custom tool survives the function that stands for it, also when it is cut off', () => {
+test('the free text of a custom tool survives the conversion to a function, even when it is cut off', () => {
   const text = '*** Begin Patch\n"x" \\ é';
   expect(customToolInput(callArgumentsJson({ argumentsJson: text, isCustom: true }))).toBe(text);
   expect(customToolInput('{"input":"*** Beg')).toBe('*** Beg');

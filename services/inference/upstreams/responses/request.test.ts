@@ -272,7 +272,7 @@ describe('the body of a caller of the format', () => {
     });
   });
 
-  it('keeps reasoning with its id, and leaves out what the upstream cannot read', () => {
+  it('keeps reasoning with its id, and leaves out reasoning that the upstream cannot read', () => {
     const readable = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAA=' };
     const bare = { type: 'reasoning', id: 'rs_2', summary: [] };
     const ours = { ...readable, encrypted_content: encryptedContentOf({ text: 'T', signature: 's', redactedData: '' }) };
@@ -280,7 +280,7 @@ describe('the body of a caller of the format', () => {
     const input = [readable, bare, ours, say];
     expect(bodyOf(native({ input }), openAi)['input']).toEqual([readable, say]);
     expect(bodyOf(native({ input }))['input']).toEqual([readable, bare, { ...say, role: 'system' }]);
-    // What needs no change is passed on as it was written.
+    // Fields that need no change are passed on as they were written.
     const untouched = native({ input: [readable, { role: 'user', content: 'Hi' }] });
     expect(responsesBody(untouched, 'm', openAi).json).toContain(untouched.native!.fieldsJson.slice(1));
   });
@@ -332,7 +332,7 @@ describe('searches of the vendor', () => {
     expect(sent(own, 0)).toEqual({ tools: ['function'], calls: undefined, dropped: ['tools.web_search'] });
   });
 
-  it('are limited to what money is held for, or to the caller’s own limit', () => {
+  it('are limited to the number that the hold covers, or to the caller’s own limit', () => {
     const sent = (fields: object, count: number): unknown => {
       const vendorTools = [{ field: 'tools[0].type', type: 'web_search', unit: 'web_search' }];
       const fieldsJson = JSON.stringify({ input: 'Hi', tools: [{ type: 'web_search' }], ...fields });

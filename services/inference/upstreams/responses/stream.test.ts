@@ -88,7 +88,7 @@ describe('a responses stream', () => {
     expect(words(created, ...strange, ...text.slice(0, 3), ...strange, ...text.slice(3), ...strange, completed())).toEqual(hello);
   });
 
-  it('writes only what is missing of a text whose many pieces it has written', () => {
+  it('writes only the missing end of a text whose many pieces it has written', () => {
     const pieces = ['a', 'b', 'c', 'd', 'e'].map((each) => delta('output_text', 0, each));
     const { events } = decode([created, added(0, message('msg_1')), ...pieces, done(0, message('msg_1', said('abcdef'))), completed()]);
     const written = events.flatMap(({ event }) => (event?.$case === 'blockDelta' ? [event.value.delta?.value] : []));
