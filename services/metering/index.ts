@@ -54,7 +54,7 @@ export interface MeteringDeps {
   readonly alerts?: Pick<AlertService, 'alertKeyRefused'>;
   /** The auth service, which keeps the audit log. */
   readonly auth: AuditReceiver;
-  /** What logging prompts needs; absent where none are stored, read or deleted. */
+  /** The services that prompt logs need; absent where none are stored, read or deleted. */
   readonly promptLogs?: PromptLogPeers;
 }
 

@@ -343,7 +343,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     expect((await record(brief.service, ended(first))).chargeNanoUsd).toBe(200_000n);
   });
 
-  it('are still charged when a repeat would take their key, but is refused because too much is stored', async () => {
+  it('are still charged when a repeat that would take over their key is refused because the quota is used up', async () => {
     const small = await harness.replica({ leaseMs, keptBytesPerAccountMax: 512 });
     const accountId = newId('acct');
     const first = keyedCall({ accountId });

@@ -61,7 +61,7 @@ describe.each(testEngines)('stored responses on %s', (engine) => {
     expect(await service.recordUsage(sent)).toMatchObject({ replayed: true, responseStorage: Storage.RESPONSE_STORAGE_GONE });
   });
 
-  it('replace parts of the same name, also when two replicas store them at once', async () => {
+  it('replace parts of the same name, even when two replicas store them at once', async () => {
     const second = await harness.replica({ leaseMs });
     const first = partOf('first');
     await store(first);

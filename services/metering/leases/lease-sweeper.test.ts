@@ -262,7 +262,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
       await expect(record(service, report({ call: lost }))).rejects.toMatchObject({ reason: 'call_closed' });
     };
 
-    it('although metering was stopped when it ended', async () => {
+    it('even if metering was stopped when it ended', async () => {
       const before = await harness.replica({ lostGraceMs });
       const [lost, reported] = [await lose(before.service), await lose(before.service)];
       await before.stop();
@@ -271,7 +271,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
       await expectWholeGrace(service, lost, reported);
     });
 
-    it('although the database was unavailable when it ended', async () => {
+    it('even if the database was unavailable when it ended', async () => {
       const { service } = await harness.replica({ lostGraceMs });
       const [lost, reported] = [await lose(service), await lose(service)];
       await harness.db.knex.schema.renameTable('outbox', 'away');
@@ -282,7 +282,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
       await expectWholeGrace(service, lost, reported);
     });
 
-    it.each(['a report', 'a readiness check'])('although the database could not write when it ended, as %s shows', async (shownBy) => {
+    it.each(['a report', 'a readiness check'])('even if the database could not write when it ended, as %s shows', async (shownBy) => {
       const { service, ready } = await harness.replica({ lostGraceMs });
       const [lost, reported] = [await lose(service), await lose(service)];
       harness.writeFault = Object.assign(new Error('Disk full.'), { errno: 1021 });
@@ -294,7 +294,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
       await expectWholeGrace(service, lost, reported);
     });
 
-    it('although metering or its database was paused when it ended; nor is any call considered lost then', async () => {
+    it('even if metering or its database was paused when it ended; no call is then considered lost either', async () => {
       const { service, stop } = await harness.replica({ lostGraceMs });
       await lose(service);
       await checkpoint(service, { call: call(), tokens: tokens() });
@@ -336,7 +336,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
       }
     });
 
-    it('although the wall clock was set', async () => {
+    it('even if the wall clock was set', async () => {
       const { service } = await harness.replica({ lostGraceMs });
       const [lost, reported] = [await lose(service), await lose(service)];
       harness.clock.step(10 * lostGraceMs);

@@ -38,7 +38,7 @@ export interface Findings {
 export async function examine(calls: readonly CallName[], deps: ReconcileDeps): Promise<Findings> {
   const findings: Findings = { drifts: [], unfinished: [] };
   for (let start = 0; start < calls.length; start += callsPerQuery) {
-    for (const { call, judgement } of await look(calls.slice(start, start + callsPerQuery), deps)) {
+    for (const { call, judgement } of await judgePage(calls.slice(start, start + callsPerQuery), deps)) {
       findings.drifts.push(...judgement.drifts);
       if (!judgement.isFinished) findings.unfinished.push(call);
     }
@@ -61,7 +61,7 @@ export async function recheck(suspects: readonly Drift[], deps: ReconcileDeps): 
   return distinct([...suspects.filter(({ callId }) => callId === ''), ...drifts.filter((drift) => known.has(identityOf(drift)))]);
 }
 
-async function look(calls: readonly CallName[], deps: ReconcileDeps): Promise<{ call: CallName; judgement: Judgement }[]> {
+async function judgePage(calls: readonly CallName[], deps: ReconcileDeps): Promise<{ call: CallName; judgement: Judgement }[]> {
   // Our own data is read first: what it says is settled must be settled at the ledger by then.
   const own = await ownEvidence(
     deps.db,

@@ -1,4 +1,4 @@
-// Alerts about refused keys are all sent at once, and each once, also if the periodic retry comes while it is being sent.
+// Alerts about refused keys are sent immediately, and each only once, even if the periodic retry begins while it is being sent.
 import { randomBytes } from 'node:crypto';
 import { expect, it, jest } from '@jest/globals';
 import { newId } from '#kit/id.js';

@@ -162,7 +162,7 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
     }
   });
 
-  it('is not lost because attempts are too many or too long, and keeps no text of a vendor', async () => {
+  it('is stored even if it has too many or too long attempts, and without text of a vendor', async () => {
     const attempt = {
       upstreamId: 'u'.repeat(300),
       upstreamModel: 'm'.repeat(300),
@@ -210,7 +210,7 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
     expect(harness.ledger.settled.get(request.call!.id)?.costNanoUsd).toBe(200_000n);
   });
 
-  it('is returned as its charge and tokens alone if the caller wants no more', async () => {
+  it('is returned with only its charge and tokens if the caller requests no more', async () => {
     const request = report({ chargeOnly: true });
     const { record: first } = await service.recordUsage(request);
     expect(first).toEqual(UsageRecord.fromPartial({ tokens: request.tokens!, chargeNanoUsd: 200_000n }));

@@ -13,7 +13,7 @@ import { requireHash, requireId } from '../requests/validate-call.js';
 import { enqueueRefund } from '../store/settlement/refund-outbox.js';
 import { findRecord } from '../store/records/records.js';
 
-/** Bounds what a gateway could refund by mistake or in bad faith. Gateways report at once, or as soon as metering is available again. */
+/** Bounds what a gateway could refund by mistake or in bad faith. Gateways report immediately, or as soon as metering is available again. */
 const recordAgeMsMax = 86_400_000;
 
 /** Returns after the commit. Raises not_found, and failed_precondition for a call of which something may have been delivered or that ended too long ago. */

@@ -170,7 +170,7 @@ describe.each(testEngines)('settlements on %s', (engine) => {
     expect((await find(service, request.call!.id))?.settlement).toMatchObject({ capturedNanoUsd: 150_000n, shortfallNanoUsd: 50_000n });
   });
 
-  it('in progress are finished before a stop ends, or left for later when that takes too long', async () => {
+  it('in progress are finished before the worker stops, or left for later when that takes too long', async () => {
     const metering = await harness.replica({ drainTimeoutMs: 20_000 });
     const requests = Array.from({ length: 50 }, () => report());
     await Promise.all(requests.map((request) => record(metering.service, request)));

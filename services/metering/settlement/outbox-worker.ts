@@ -22,7 +22,7 @@ const outcomesPerTransactionMax = 100;
 const backoffMinMs = 200;
 /** How long settlements wait at most for a group that is in progress, and for enough of them to form the next one. */
 const groupWaitMsMax = 50;
-/** A group of this many is followed by the next one at once. */
+/** A group of this many is followed by the next one immediately. */
 const groupWanted = 50;
 
 /** Holds the dependencies of the worker. */
@@ -69,7 +69,7 @@ export class OutboxWorker {
     });
   }
 
-  /** Starts to deliver. What an earlier process left is due at once; if another replica is delivering it too, the ledger recognises the repeat. */
+  /** Starts to deliver. The backlog of an earlier process is due immediately; if another replica is delivering it too, the ledger recognises the repeat. */
   async start(): Promise<void> {
     const { config, db, clock, log } = this.deps;
     await makeAllDue(db, clock.nowMs());

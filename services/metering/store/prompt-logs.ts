@@ -61,7 +61,7 @@ export interface FoundLog {
   readonly expiresAtMs: number;
 }
 
-/** Returns the log of a call, also if it has expired and is not deleted yet. */
+/** Returns the log of a call, even if it has expired and is not deleted yet. */
 export async function findPromptLog(db: Database, callId: Buffer): Promise<FoundLog | undefined> {
   const [row] = await db.query('SELECT account_id, project_id, state, expires_at_ms FROM prompt_log WHERE call_id = ?', [callId]);
   return row === undefined
@@ -89,7 +89,7 @@ export async function keyOfAccount(
   for (;;) {
     const [known] = await db.query('SELECT sealed_key FROM prompt_log_account WHERE account_id = ?', [accountId]);
     if (known !== undefined) return asText(known['sealed_key']);
-    // Another process may remove the new key at once, because the account has no logs yet.
+    // Another process may remove the new key immediately, because the account has no logs yet.
     await db.plainTransaction((tx) => tx.run(`${ignoring[tx.engine]} ${insertAccount}`, [accountId, newKey()]), { isRepeatable: true });
   }
 }

@@ -36,7 +36,7 @@ export async function readRuns(db: Database): Promise<RunState[]> {
   }));
 }
 
-/** Creates the runs that are missing, due at once. Anything older than this instant is left to the full run. */
+/** Creates the runs that are missing, due immediately. Anything older than this instant is left to the full run. */
 export async function ensureRuns(db: Database, nowMs: number): Promise<void> {
   const known = new Set((await readRuns(db)).map(({ name }) => name));
   for (const name of ['recent', 'full'] as const) {

@@ -319,7 +319,7 @@ describe.each(testEngines)('the source of totals on %s', (engine) => {
     expect(await harness.db.knex('usage_sum').select('series')).toEqual([]);
   });
 
-  it('gets new calls although a process that no longer runs leased the roll-up while its clock was ahead', async () => {
+  it('gets new calls even if a process that no longer runs leased the roll-up while its clock was ahead', async () => {
     ({ service } = await harness.replica({ foldIntervalMs: 600_000 }));
     const aheadMs = harness.clock.nowMs() + 365 * dayMs;
     expect(await leaseRollup(harness.db, Buffer.alloc(16, 1), aheadMs, aheadMs + 15_000)).toBe(true);

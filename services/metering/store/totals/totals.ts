@@ -83,8 +83,8 @@ function plainDimensionOf(groupBy: GroupBy, offsetMinutes: number): Dimension | 
 
 /** Returns the time resolution. When days and hours are nested, the hours suffice for both. */
 function grainOf({ groupBy, thenBy }: Grouping): TimeGrain {
-  const asked = [groupBy, thenBy];
-  return asked.includes(GroupBy.GROUP_BY_HOUR) ? 'hour' : asked.includes(GroupBy.GROUP_BY_DAY) ? 'day' : 'none';
+  const groupings = [groupBy, thenBy];
+  return groupings.includes(GroupBy.GROUP_BY_HOUR) ? 'hour' : groupings.includes(GroupBy.GROUP_BY_DAY) ? 'day' : 'none';
 }
 
 /** Returns the SQL for the start of the hour or day in local time, plus one day, which keeps the dividend of the remainder above zero in every zone. */
