@@ -162,7 +162,7 @@ export interface AccountSnapshot {
   readonly openHolds: readonly HoldRecord[];
   /** Number of the last entry that the journal has or had; 0 for none. */
   readonly lastSeq: bigint;
-  /** What the archived beginning of its journal adds up to; undefined while none of it is archived. */
+  /** The sums of the archived beginning of its journal; undefined while none of it is archived. */
   readonly base?: RebuildSums | undefined;
   /** The account's months, oldest first; undefined if they were not read. */
   readonly openings?: readonly MonthOpening[] | undefined;

@@ -230,7 +230,7 @@ describe.each(testEngines)('budgets on %s', (engine) => {
     expect(await drifts(customer)).toMatchObject([{ subject: `held of ${budget.id}`, storedNanoUsd: 7n, rebuiltNanoUsd: 0n }]);
   });
 
-  it('keep a hold’s answer for its repeat, also when the period has turned and the budget has changed', async () => {
+  it('return a hold’s first response to a repeat, even when the period has ended and the budget has changed', async () => {
     setClock('2027-06-30T23:59:59.000Z');
     const customer = await fundedCustomer(ledger.service, 1_000n);
     const budgets = [budgetOf(customer, 100n)];

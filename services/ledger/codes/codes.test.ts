@@ -122,7 +122,7 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
     expect(await completeClaims(deps)).toBe(0);
     ledger.clock.advance(60_000);
     await expect(completeClaims(deps)).rejects.toThrow('Nothing is left');
-    // A process that starts sweeps at once.
+    // A process sweeps immediately when it starts.
     await ledger.startReplica();
     await eventually(async () => ((await list({ state: State.REDEMPTION_CODE_STATE_CLAIMED })).length === 0 ? true : undefined));
     expect(await balanceOf(left)).toMatchObject({ creditedNanoUsd: 50n, seq: 1n });

@@ -25,7 +25,7 @@ describe.each(testEngines)('the sweeper on %s', (engine) => {
 
   it('frees the money of calls that were never ended', async () => {
     ledger = await startTestLedger(engine, eagerConfig);
-    // Where several processes may serve one database, two sweep the same holds.
+    // On engines where several processes may serve one database, two sweep the same holds.
     if (engine === 'mysql') await ledger.startReplica();
     const customer = await fundedCustomer(ledger.service, 1_000n);
     for (let index = 0; index < 30; index += 1) await ledger.service.hold(holdRequest(customer, 10n, { ttlMs: 1_000 }));

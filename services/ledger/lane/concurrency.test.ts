@@ -78,7 +78,7 @@ describe.each(testEngines)('concurrent callers on %s', (engine) => {
     expect(balance).toMatchObject({ creditedNanoUsd: 100n, spentNanoUsd: 60n, seq: 2n });
   }, 60_000);
 
-  it('creates an account once when its first writes come at once', async () => {
+  it('creates an account once when its first writes arrive together', async () => {
     const customer = newCustomer();
     await Promise.all([
       ...Array.from({ length: 10 }, (_, index) => at(index).deposit(depositRequest(customer, 10n))),

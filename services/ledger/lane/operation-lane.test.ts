@@ -127,7 +127,7 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
     expect(ledger.logLines.filter((line) => line.includes('could not be ended') && line.includes(victim.accountId))).toHaveLength(1);
   });
 
-  it('refuses with overloaded, without executing, what its queue has no room for', async () => {
+  it('refuses operations beyond its queue with overloaded, without executing them', async () => {
     const module = createLedger({ ...quietConfig, queueMax: operationsMax, lanes: 1 }, { ...ledger, access: new Access() });
     const owner = await fundedCustomer(ledger.service, 1000n);
     const amounts = [...Array<bigint>(operationsMax).fill(1n), 40n];
@@ -188,7 +188,7 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
 });
 
 describe('the lane of operations', () => {
-  it('tries once, and not each operation by itself, when the database is unavailable', async () => {
+  it('tries once, not each operation separately, when the database is unavailable', async () => {
     const db = openDatabase('mysql://nobody@127.0.0.1:1/nothing');
     const store = createStore(db, unaudited);
     let executions = 0;

@@ -144,7 +144,7 @@ describe('holds that are written with the records of their calls', () => {
         expect(await held()).toBe(20n);
       }
       expect(await drifts()).toEqual([]);
-      // What was granted early ends as a repeated hold does.
+      // A hold that was granted early ends as a repeated hold does.
       const { hold: replayed } = await ledger.service.settle(settleRequest(customer, open.holdId, 20n));
       expect(replayed).toMatchObject({ amountNanoUsd: 20n, capturedNanoUsd: 20n, shortfallNanoUsd: 0n });
       expect(await held()).toBe(0n);
@@ -204,7 +204,7 @@ describe('holds that are written with the records of their calls', () => {
     const unless = (error: unknown): void => {
       if (!hasReason(error, 'balance_held', 'balance_empty', 'key_limit_reached', 'hold_closed') && !isFault(error)) throw error;
     };
-    /** Repeats what a fault has prevented: a hold that nobody settles would soon leave nothing for others. */
+    /** Retries work that a fault has prevented: holds that are never settled would soon leave nothing for others. */
     const untilDone = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
       for (;;) {
         try {

@@ -102,7 +102,7 @@ export const schema: Migration = {
         created_at_ms ${sql.int64} NOT NULL,
         PRIMARY KEY (slot, account_id, id)
       ) ${sql.tableOptions}`,
-      // What the archived beginning of an account's journal adds up to.
+      // The sums of the archived beginning of an account's journal.
       `CREATE TABLE journal_base (
         slot ${slot} NOT NULL,
         account_id ${id} NOT NULL,

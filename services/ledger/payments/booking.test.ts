@@ -1,4 +1,4 @@
-// Refunds are deducted once, as far as the balance covers them: also after a refund failed, after the secrets were replaced, or if a response is lost.
+// Refunds are deducted once, as far as the balance covers them: even after a failed refund, after the secrets were replaced, or if a response is lost.
 import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -162,7 +162,7 @@ describe.each(testEngines)('a refund of a payment on %s', (engine) => {
   const context = callContext({ caller: 'gateway' });
   const available = async () => (await ledger.service.getBalance({ accountId })).balance!.availableNanoUsd;
 
-  it('is deducted from its payment, also if its event arrives first, in the name of the provider', async () => {
+  it('is deducted from its payment in the name of the provider, even if its event arrives first', async () => {
     const { service, log } = ledger;
     const callers: string[] = [];
     const deps: BookingDeps = {

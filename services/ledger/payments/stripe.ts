@@ -85,7 +85,7 @@ export class StripeProvider implements PaymentProvider {
         };
       }
       case 'refund.failed': {
-        // What was deducted from the balance for the refund stays deducted, although the payer did not receive it.
+        // The amount that was deducted from the balance for the refund stays deducted, although the payer did not receive it.
         const { id, payment_intent: intent, amount, currency, failure_reason: reason } = event.data.object;
         return {
           kind: 'review',

@@ -87,7 +87,7 @@ export const dueAlertTable = new Table('budget_alert', {
   fixed: ['spent_nano_usd', 'at_ms'],
 });
 
-/** What archived beginnings of journals add up to; the row without an account holds the instant before which rows may have been archived. */
+/** The sums of archived beginnings of journals; the row without an account holds the instant before which rows may have been archived. */
 export const baseTable = new Table('journal_base', { key: ['slot', 'account_id'], changing: ['seq', 'until_ms', 'sums'] });
 
 /** The key of the row that belongs to no account. */
