@@ -53,7 +53,7 @@ export class ChangeFeed {
     await this.loop;
   }
 
-  /** Pushes a change at once instead of with the next poll. Call it after a change was committed in this process. */
+  /** Pushes a change immediately instead of with the next poll. Call it after a change was committed in this process. */
   wake(): void {
     this.woken = true;
     this.endSleep?.();
@@ -111,7 +111,7 @@ export class ChangeFeed {
       if (this.failing) this.log.info('changes can be read again');
       this.failing = false;
     } catch (error) {
-      // The cursor stays, so that nothing is missed; the silence tells watchers to stop trusting their caches.
+      // The cursor stays, so that nothing is missed; the silence makes watchers stop trusting their caches.
       if (!this.failing) this.log.error({ err: error }, 'changes cannot be read; watchers receive nothing in the meantime');
       this.failing = true;
     }

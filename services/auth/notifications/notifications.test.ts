@@ -191,7 +191,7 @@ describe.each(testEngines)('notifications on %s', (engine) => {
     expect((await list()).notifications).toEqual([]);
   });
 
-  it('are claimed by one process only, also if another one reads them after the claim', async () => {
+  it('are claimed by one process only, even if another one reads them after the claim', async () => {
     mailer.failures = [new MailFailure('451 later', false)];
     const [{ id }] = (await deliver(mail())) as [Notification];
     const store = new NotificationStore(auth.db);

@@ -54,10 +54,10 @@ export async function postWebhook(call: WebhookCall, allowPrivateNetwork: boolea
       },
       body,
     });
-    const said = wordsOf(await readText(answer, answerBytesMax));
+    const detail = wordsOf(await readText(answer, answerBytesMax));
     const isRedirect = statusCode >= 300 && statusCode < 400;
     const rule = isRedirect ? 'redirected' : 'responded';
-    const words = said === '' ? finding(rule, { status: statusCode }) : finding(`${rule}_with`, { status: statusCode, detail: said });
+    const words = detail === '' ? finding(rule, { status: statusCode }) : finding(`${rule}_with`, { status: statusCode, detail });
     return { isDelivered: statusCode >= 200 && statusCode < 300, isFinal: statusCode === 410, isGone: statusCode === 410, words };
   } catch (error) {
     return { isDelivered: false, isFinal: refusalOf(error) !== undefined, words: faultWords(error) };

@@ -61,7 +61,7 @@ describe.each(testEngines)('accounts on %s', (engine) => {
     expect(account?.version).toBe(1n);
   });
 
-  it('get one version per change, also when changes are concurrent', async () => {
+  it('get one version per change, even when changes are concurrent', async () => {
     const { id } = await newAccount(auth.service);
     await Promise.all(Array.from({ length: 10 }, (_, index) => update({ accountId: id, name: `Name ${index}` })));
     expect((await get(id))?.version).toBe(11n);

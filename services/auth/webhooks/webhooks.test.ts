@@ -354,7 +354,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     expect(mailer.mails).toMatchObject([{ to: 'ada@example.com', subject: expect.stringContaining('disabled') }]);
   });
 
-  it('count one email for an endpoint, although several requests find it gone at once', async () => {
+  it('count one email for an endpoint, even if several requests find it gone at once', async () => {
     const { user } = await auth.users.createUser(CreateUserRequest.fromPartial({ email: 'ada@example.com', name: 'Ada' }), operator);
     await auth.users.putMember({ accountId: account.id, userId: user!.id, role: Role.ROLE_OWNER }, operator);
     const waiting: ServerResponse[] = [];
@@ -450,7 +450,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     expect(await store.find([id])).toMatchObject([{ state: pending, attempts: 2 }]);
   });
 
-  it('follow a changed address, and withdraw what waits for an endpoint that is disabled or deleted', async () => {
+  it('follow a changed address, and are withdrawn if they wait for an endpoint that is disabled or deleted', async () => {
     receiver.answer = (response) => void response.writeHead(503).end();
     const { endpoint } = await create();
     await publish();
@@ -466,7 +466,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     expect(await endpoints()).toEqual([]);
   });
 
-  it('are changed in the fields of a mask only, whatever else its caller knew of them', async () => {
+  it('are changed only in the fields of the mask, whatever the other fields of the request', async () => {
     const { endpoint } = await create();
     await update(endpoint!, { enabled: false });
     const change = (fields: Partial<WebhookEndpoint>, updateMask: string[], isEnabled = true) =>

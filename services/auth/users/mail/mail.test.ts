@@ -131,7 +131,7 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
     expect(mailer.mails.filter(({ to }) => to === 'orphan@example.com')).toHaveLength(1);
   });
 
-  it('are limited per hour for an account, an address and a user, also when requested concurrently', async () => {
+  it('are limited per hour for an account, an address and a user, even when requested concurrently', async () => {
     const account = await newAccount(auth.service, 'Spammer');
     const answers = await Promise.all(
       Array.from({ length: invitationsMax.account + 5 }, (_, number) => invite(account, `victim${number}@example.com`)),

@@ -21,7 +21,7 @@ export const signUpLifeMs = 24 * 3_600_000;
 const mailsPerHourMax = 3;
 const purpose = 'sign-up';
 
-/** What a mailed link holds, sealed: nothing is stored before the link is used. */
+/** The sealed contents of a mailed link: nothing is stored before the link is used. */
 interface Wanted {
   readonly email: string;
   readonly name: string;

@@ -38,7 +38,7 @@ export async function updateWebhookEndpoint(
     const before = await endpoints.locked(tx, accountId, id);
     const state = mask.has('enabled') ? stateAfter(before.state, request.enabled) : before.state;
     const after = { ...before, ...settings, state, updatedAtMs: BigInt(nowMs) };
-    // What failed at another address, or before the endpoint was disabled, says nothing about it now.
+    // Failures at another address, or before the endpoint was disabled, say nothing about its present state.
     if ((state === enabled && before.state !== enabled) || after.url !== before.url) after.failingSinceMs = 0n;
     const changed = changedFields(detailOf(before), detailOf(after));
     if (changed === undefined) return before;
