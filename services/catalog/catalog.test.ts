@@ -52,7 +52,7 @@ describe.each(testEngines)('the catalog on %s', (engine) => {
       expect((await service.listModels({}, context)).models).toEqual([replaced]);
     });
 
-    it('changes only the fields of a mask, whatever else its caller knew of the model', async () => {
+    it('changes only the fields of the mask, whatever the other fields of the request', async () => {
       await put();
       const change = (fields: DeepPartial<Model>, updateMask: string[]) =>
         service.putModel({ model: exampleModel(fields), updateMask }, context);
@@ -218,7 +218,7 @@ describe.each(testEngines)('the catalog on %s', (engine) => {
     const pause = (untilMs: bigint, reason = 'Maintenance') => service.pauseModel({ modelId: 'small', untilMs, reason }, context);
     const present = async () => (await service.getModel({ modelId: 'acme/small' }, context)).model!.pause;
 
-    it('keeps its beginning when it is changed, survives a change of the model, and ends by itself', async () => {
+    it('keeps its start when it is changed, survives a change of the model, and ends automatically', async () => {
       await put({ aliases: ['small'] });
       const sinceMs = BigInt(clock.nowMs());
       const untilMs = sinceMs + 60_000n;

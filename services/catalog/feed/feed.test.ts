@@ -45,7 +45,7 @@ describe('the feed', () => {
     await feed.stop();
   });
 
-  it('reads a database that cannot be read no more often because a price has started meanwhile', async () => {
+  it('does not retry an unreadable database more often because a price has started in the meantime', async () => {
     const clock = new ManualClock();
     let reads = 0;
     let isGone = false;

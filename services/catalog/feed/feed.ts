@@ -63,7 +63,7 @@ export class CatalogFeed {
   }
 
   /**
-   * Yields the catalog at once and after every change; undefined is a heartbeat. Ends when the feed stops or the signal aborts.
+   * Yields the catalog immediately and after every change; undefined is a heartbeat. Ends when the feed stops or the signal aborts.
    * Raises overloaded when there are too many watchers.
    */
   async *watch(signal: AbortSignal): AsyncGenerator<StoredCatalog | undefined, void, undefined> {

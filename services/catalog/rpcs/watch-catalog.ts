@@ -4,7 +4,7 @@ import type { WatchCatalogRequest, WatchCatalogResponse } from '#proto/catalog/v
 import type { RpcDeps } from '../deps.js';
 import { snapshotAt } from '../models/view.js';
 
-/** Yields a snapshot at once and after every change, price starts included, and heartbeats in between. Raises overloaded. */
+/** Yields a snapshot immediately and after every change, price starts included, and heartbeats in between. Raises overloaded. */
 export async function* watchCatalog(
   _request: WatchCatalogRequest,
   context: CallContext,

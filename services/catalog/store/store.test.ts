@@ -91,7 +91,7 @@ describe.each(testEngines)('the store on %s', (engine) => {
     expect((await store.load(0)).models).toEqual([]);
   });
 
-  it('makes concurrent changes one after another, so that each sees what the previous one wrote', async () => {
+  it('serialises concurrent changes, so that each sees the result of the previous one', async () => {
     const addNext = () =>
       store.change(async (change) => {
         const id = `acme/model-${(await change.models()).length}`;
