@@ -1,4 +1,4 @@
-// What the gateway's certificate can do by itself: every RPC whose contract requires a role is refused over mutual TLS, and changes nothing,
+// The gateway's certificate alone gives no privileges: every RPC whose contract requires a role is refused over mutual TLS, and changes nothing,
 // without a valid token of a user with that role. The RPCs are read from the contracts, so that new ones are covered automatically.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';

@@ -1,4 +1,4 @@
-// What the operator's command may import of backups.
+// The functions of backups that the operator's command may import.
 export { backUpDataFolder, backUpServers } from './backup.js';
 export type { Manifest } from './manifest.js';
 export { restore, type Restored, type RestoreRequest } from './restore.js';

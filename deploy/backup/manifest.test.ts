@@ -1,4 +1,4 @@
-// What a restore refuses before it writes anything.
+// The backups that a restore refuses before it writes anything.
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -117,7 +117,7 @@ it('keeps a folder closed whose restore failed halfway', async () => {
   refuseUnfinished(dataDir);
 });
 
-it('makes the restored files writable for their owner, and for nobody else readable, whatever the files of the backup are', async () => {
+it('makes the restored files writable for their owner and unreadable for all others, whatever the modes in the backup', async () => {
   chmodSync(join(source, 'auth.db'), 0o444);
   await expect(restoring({ withoutSecretKey: true })).rejects.toThrow();
   expect(statSync(join(folder, 'data', 'auth.db')).mode & 0o777).toBe(0o600);

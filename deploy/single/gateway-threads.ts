@@ -24,7 +24,7 @@ import { callsInFlightMemory, clearCallsInFlight, type InferenceConfig } from '.
 const coresMin = 4;
 const threadsDefaultMax = 4;
 
-/** What a gateway thread is started with. */
+/** The data with which a gateway thread is started. */
 export interface GatewayThreadData {
   readonly gateway: GatewayConfig;
   readonly inference: InferenceConfig;
