@@ -138,6 +138,6 @@ function update(cli: Cli, change: DeepPartial<UpdateAccountRequest>): Promise<vo
 /** Returns undefined while the ledger is unavailable: auth keeps the accounts, so they can be listed without it. */
 async function balancesOf(accounts: readonly Account[], ledger: Services['ledger']): Promise<readonly Balance[] | undefined> {
   if (accounts.length === 0) return [];
-  const asked = ledger.batchGetBalances({ accountIds: accounts.map(({ id }) => id) }, operatorCall());
-  return (await unlessUnavailable(asked))?.balances;
+  const response = ledger.batchGetBalances({ accountIds: accounts.map(({ id }) => id) }, operatorCall());
+  return (await unlessUnavailable(response))?.balances;
 }

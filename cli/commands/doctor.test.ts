@@ -69,7 +69,7 @@ describe('the doctor', () => {
     expect(stdout).toMatch(
       /ledger +serving; version 1\.2\.3 on Node 24\.0\.0 and SQLite 3\.50\.0 \(0\.4 ms\)[^]*holds +2 open, the oldest for 5 s/,
     );
-    // The lines are printed one by one, and are aligned all the same.
+    // The lines are printed one by one, but are aligned.
     const starts = stdout
       .split('\n')
       .filter(Boolean)
