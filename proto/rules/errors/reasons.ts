@@ -34,7 +34,7 @@ export const reasons = {
   // The identity of the caller.
   /** No platform key was sent. */
   key_missing: Status.UNAUTHENTICATED,
-  /** What was sent is not of the form of a platform key. */
+  /** The text that was sent does not have the form of a platform key. */
   key_malformed: Status.UNAUTHENTICATED,
   /** No such key. */
   key_unknown: Status.UNAUTHENTICATED,
