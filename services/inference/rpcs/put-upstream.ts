@@ -82,7 +82,7 @@ function auditDetail({ apiFormat, baseUrl, allowPrivateNetwork, enabled, wholeAn
   };
 }
 
-type Wanted = Pick<
+type CheckedUpstream = Pick<
   UpstreamRow,
   'id' | 'apiFormat' | 'baseUrl' | 'allowPrivateNetwork' | 'enabled' | 'wholeAnswers' | 'allowedFields' | 'limits'
 >;
@@ -111,7 +111,7 @@ function changedUpstream(present: UpstreamRow | undefined, wanted: Upstream, mas
   };
 }
 
-function checkUpstream(upstream: Upstream): Wanted {
+function checkUpstream(upstream: Upstream): CheckedUpstream {
   const { id, apiFormat, allowPrivateNetwork, enabled, wholeAnswers, allowedFields } = upstream;
   if (!/^[a-z0-9_-]{1,64}$/.test(id)) throw fieldFault('upstream.id', 'upstream_id', { max: 64 });
   if (!isRemoteWireFormat(apiFormat))
@@ -137,7 +137,7 @@ function checkAllowedFields(fields: readonly string[]): void {
 /** Returns the credentials of the new row: with a new secret, without any, or the current ones. */
 function credentialsOf(
   secret: string | undefined,
-  wanted: Wanted,
+  wanted: CheckedUpstream,
   present: UpstreamRow | undefined,
   { box, clock }: RpcDeps,
 ): readonly StoredCredential[] {

@@ -75,14 +75,14 @@ function documentTokens({ source }: DocumentPart, model: string): number {
 }
 
 const countPattern = /\/Type\s*\/Pages\b[^>]{0,400}?\/Count\s+(\d{1,5})\b|\/Count\s+(\d{1,5})\b[^>]{0,400}?\/Type\s*\/Pages\b/g;
-const lookedAtChars = 1 << 18;
+const scannedChars = 1 << 18;
 
 /** Returns the pages of a PDF: from its page tree if that is readable at either end of the file, otherwise estimated from its size. */
 export function pagesOf(base64: string): number {
   const bytes = Math.floor((base64.length * 3) / 4);
-  const tail = base64.length <= lookedAtChars ? '' : base64.slice(Math.floor((base64.length - lookedAtChars) / 4) * 4);
+  const tail = base64.length <= scannedChars ? '' : base64.slice(Math.floor((base64.length - scannedChars) / 4) * 4);
   let pages = 0;
-  for (const piece of [base64.slice(0, lookedAtChars), tail]) {
+  for (const piece of [base64.slice(0, scannedChars), tail]) {
     for (const [, one, other] of Buffer.from(piece, 'base64').toString('latin1').matchAll(countPattern))
       pages = Math.max(pages, Number(one ?? other));
   }

@@ -3,7 +3,7 @@ import { GenerateRequest, Role } from '#proto/inference/v1/inference.js';
 import { EmbeddingsDecoder, embeddingsBody } from './embeddings.js';
 
 const head = { target: { upstreamId: 'u', upstreamModel: 'm' }, requestId: 'r', droppedFields: [], isNative: true };
-const asking = (texts: readonly string[], embedding = {}): GenerateRequest =>
+const embeddingRequest = (texts: readonly string[], embedding = {}): GenerateRequest =>
   GenerateRequest.fromPartial({
     prompt: { messages: texts.map((text) => ({ role: Role.ROLE_USER, parts: [{ part: { $case: 'text', value: { text } } }] })) },
     embedding,
@@ -11,7 +11,7 @@ const asking = (texts: readonly string[], embedding = {}): GenerateRequest =>
 
 /** Returns the vectors and the usage of an answer to two texts. */
 function read(answer: object): { vectors: number[][]; input: unknown } {
-  const decoder = new EmbeddingsDecoder(asking(['a', 'b']), head);
+  const decoder = new EmbeddingsDecoder(embeddingRequest(['a', 'b']), head);
   const events = decoder.push(JSON.stringify(answer));
   const vectors = events.flatMap(({ event }) => (event?.$case === 'embedding' ? [event.value.vector] : []));
   return { vectors: vectors.map((bytes) => Array.from(new Float32Array(Uint8Array.from(bytes).buffer))), input: decoder.report.input };
@@ -23,13 +23,13 @@ const tokens = { inputTokens: 3, cacheReadTokens: 0, cacheWrite5mTokens: 0, cach
 
 describe('a request for vectors', () => {
   it('requests base64 from OpenAI, and numbers from other servers, all of which can send them', () => {
-    const encodingOf = (isOpenAi: boolean): unknown => JSON.parse(embeddingsBody(asking(['a']), 'm', { isOpenAi }).json);
+    const encodingOf = (isOpenAi: boolean): unknown => JSON.parse(embeddingsBody(embeddingRequest(['a']), 'm', { isOpenAi }).json);
     expect(encodingOf(true)).toEqual({ model: 'm', input: ['a'], encoding_format: 'base64' });
     expect(encodingOf(false)).toEqual({ model: 'm', input: ['a'], encoding_format: 'float' });
   });
 
   it('sends ids of tokens as they are, and the number of dimensions', () => {
-    const request = asking([], { tokenInputs: [{ ids: [1, 2] }, { ids: [3] }], dimensions: 8 });
+    const request = embeddingRequest([], { tokenInputs: [{ ids: [1, 2] }, { ids: [3] }], dimensions: 8 });
     expect(JSON.parse(embeddingsBody(request, 'm', { isOpenAi: true }).json)).toMatchObject({ input: [[1, 2], [3]], dimensions: 8 });
   });
 });

@@ -31,7 +31,7 @@ const pdf: fc.Arbitrary<Part> = word.map((base64) => ({
     value: { source: { $case: 'data', value: { mediaType: 'application/pdf', base64 } }, title: 'A title', context: '', filename: '' },
   },
 }));
-const said = fc.oneof(text, image, documentText, pdf);
+const userPart = fc.oneof(text, image, documentText, pdf);
 const toolName = fc.oneof(fc.constantFrom('f', 'get_weather'), fc.constant('n'.repeat(100)), fc.constant(`${'n'.repeat(100)}2`));
 
 interface Turn {
@@ -58,27 +58,27 @@ const turn: fc.Arbitrary<Turn> = fc.record({
       ),
       name: toolName,
       json: word.map((value) => JSON.stringify({ value })),
-      results: fc.array(said, { maxLength: 3 }),
+      results: fc.array(userPart, { maxLength: 3 }),
       plain: fc.oneof(fc.constant(''), word),
       isError: fc.boolean(),
     }),
     { maxLength: 3 },
   ),
   before: fc.array(text, { minLength: 1, maxLength: 2 }),
-  after: fc.array(said, { minLength: 1, maxLength: 4 }),
+  after: fc.array(userPart, { minLength: 1, maxLength: 4 }),
   system: fc.array(text, { maxLength: 1 }),
   isSplit: fc.boolean(),
 });
 
 /** Returns a turn: the assistant's text and calls, an instruction, the results in one message or in several, and what the user says. */
 function messagesOf({ calls, before, after, system, isSplit }: Turn): Message[] {
-  const asked = calls.map(({ id, name, json }): Part => ({ part: { $case: 'toolCall', value: { id, name, argumentsJson: json } } }));
+  const callParts = calls.map(({ id, name, json }): Part => ({ part: { $case: 'toolCall', value: { id, name, argumentsJson: json } } }));
   const results = calls.map(({ id, results: content, plain, isError }): Part => ({
     part: { $case: 'toolResult', value: { toolCallId: id, text: content.length > 0 ? '' : plain, isError, content: [...content] } },
   }));
   const answers = isSplit ? results.map((result) => ({ role: ROLE_USER, parts: [result] })) : [{ role: ROLE_USER, parts: results }];
   return [
-    { role: ROLE_ASSISTANT, parts: [...before, ...asked] },
+    { role: ROLE_ASSISTANT, parts: [...before, ...callParts] },
     ...system.map((part) => ({ role: ROLE_SYSTEM, parts: [part] })),
     ...answers.filter(({ parts }) => parts.length > 0),
     { role: ROLE_USER, parts: [...after] },
@@ -136,10 +136,10 @@ describe.each([
         expect(() => checkChatCompletions(body, { isOpenAi: flavour.isOpenAi })).not.toThrow();
         const { system, messages, tools } = value.prompt!;
         const from = (...roles: string[]) => JSON.stringify(body.messages.filter(({ role }) => roles.includes(role)));
-        const said = (...roles: Role[]) => messages.flatMap(({ role, parts }) => (roles.includes(role) ? wordsOf(parts) : []));
-        expectInOrder(from('system'), [...system, ...(flavour.isOpenAi ? said(ROLE_SYSTEM) : [])]);
-        expectInOrder(from('user'), said(ROLE_USER));
-        if (!flavour.isOpenAi) expectInOrder(from('user'), said(ROLE_SYSTEM));
+        const wordsIn = (...roles: Role[]) => messages.flatMap(({ role, parts }) => (roles.includes(role) ? wordsOf(parts) : []));
+        expectInOrder(from('system'), [...system, ...(flavour.isOpenAi ? wordsIn(ROLE_SYSTEM) : [])]);
+        expectInOrder(from('user'), wordsIn(ROLE_USER));
+        if (!flavour.isOpenAi) expectInOrder(from('user'), wordsIn(ROLE_SYSTEM));
         expectInOrder(
           from('assistant'),
           messages.flatMap(({ role, parts }) => (role === ROLE_ASSISTANT ? wordsOf(parts) : [])),

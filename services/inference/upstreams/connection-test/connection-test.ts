@@ -58,7 +58,7 @@ export async function testConnection(
     for (const { step, run } of capabilities) {
       if (signal.aborted) break;
       // The other capabilities are still probed after a failure.
-      await log.run(step, () => callOnce(known, (upstream) => run(upstream, upstreamModel!, signal), deps, true)).catch(unlessOver);
+      await log.run(step, () => callOnce(known, (upstream) => run(upstream, upstreamModel!, signal), deps, true)).catch(ignoreTestOver);
     }
   } catch (error) {
     if (parent.aborted) throw abortError(parent);
@@ -72,7 +72,7 @@ export async function testConnection(
   return { startedAtMs: atMs, ok: failed === undefined, failedStep: failed?.name ?? '', steps, upstreamModel: upstreamModel ?? '' };
 }
 
-function unlessOver(error: unknown): void {
+function ignoreTestOver(error: unknown): void {
   if (!(error instanceof TestOver)) throw error;
 }
 

@@ -31,7 +31,9 @@ interface Probe {
   rejected?(detail: string): string;
 }
 
-const asking = (text: string) => ({ messages: [{ role: Role.ROLE_USER, parts: [{ part: { $case: 'text' as const, value: { text } } }] }] });
+const promptOf = (text: string) => ({
+  messages: [{ role: Role.ROLE_USER, parts: [{ part: { $case: 'text' as const, value: { text } } }] }],
+});
 const shortened = (text: string): string => JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
 
 const cityParameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false };
@@ -48,7 +50,7 @@ const probes: Partial<Record<CapabilityProbe, Probe>> = {
     step: 'tools',
     fields: {
       prompt: {
-        ...asking('What is the weather in Paris? Call the tool get_weather.'),
+        ...promptOf('What is the weather in Paris? Call the tool get_weather.'),
         tools: [{ name: 'get_weather', description: 'Returns the weather in a city.', parametersJson: JSON.stringify(cityParameters) }],
       },
     },
@@ -63,7 +65,7 @@ const probes: Partial<Record<CapabilityProbe, Probe>> = {
   [CapabilityProbe.CAPABILITY_PROBE_STRUCTURED_OUTPUT]: {
     step: 'structured_output',
     fields: {
-      prompt: asking('It is 21 degrees in Paris. Return the city and the degrees.'),
+      prompt: promptOf('It is 21 degrees in Paris. Return the city and the degrees.'),
       responseFormat: {
         format: {
           $case: 'jsonSchema',
@@ -105,7 +107,7 @@ const probes: Partial<Record<CapabilityProbe, Probe>> = {
     step: 'answers',
     format: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
     fields: {
-      prompt: asking('Say a word.'),
+      prompt: promptOf('Say a word.'),
       choices: 2,
       native: { format: ApiFormat.API_FORMAT_CHAT_COMPLETIONS, fieldsJson: JSON.stringify(answersFields) },
     },

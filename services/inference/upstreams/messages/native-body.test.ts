@@ -6,7 +6,7 @@ import { countTokensBody, messagesBody } from './request.js';
 import { messagesWire } from './wire.js';
 
 const wire = messagesWire('u', 'https://example.com/v1');
-const asking = (fields: object, rest: Parameters<typeof textRequest>[1] = {}): GenerateRequest =>
+const nativeRequest = (fields: object, rest: Parameters<typeof textRequest>[1] = {}): GenerateRequest =>
   textRequest('Hi', { native: { format: ApiFormat.API_FORMAT_MESSAGES, fieldsJson: JSON.stringify(fields) }, ...rest });
 const bodyOf = (request: GenerateRequest): unknown => JSON.parse(messagesBody(request, 'vendor-model').json);
 
@@ -19,25 +19,25 @@ const fields = {
 
 describe('the body of a caller of the same format', () => {
   it('is the caller’s own except for our fields', () => {
-    expect(bodyOf(asking(fields, { endUser: 'hash', maxOutputTokens: 77 }))).toEqual({
+    expect(bodyOf(nativeRequest(fields, { endUser: 'hash', maxOutputTokens: 77 }))).toEqual({
       model: 'vendor-model',
       max_tokens: 77,
       stream: true,
       metadata: { user_id: 'hash' },
       ...fields,
     });
-    expect(messagesBody(asking(fields), 'm').dropped).toEqual([]);
+    expect(messagesBody(nativeRequest(fields), 'm').dropped).toEqual([]);
   });
 
   it('keeps every character of the caller’s fields', () => {
     const text = '{"messages":[{"role":"user","content":"1e2 \\u00e9 \\\\ \\" 0.10"}],"top_p":0.10}';
-    const request = asking({}, { native: { format: ApiFormat.API_FORMAT_MESSAGES, fieldsJson: text } });
+    const request = nativeRequest({}, { native: { format: ApiFormat.API_FORMAT_MESSAGES, fieldsJson: text } });
     expect(messagesBody(request, 'm').json).toBe(`{"model":"m","max_tokens":1000,"stream":true,${text.slice(1)}`);
   });
 
   it('may request no output, and may have nothing else', () => {
-    expect(bodyOf(asking({}, { maxOutputTokens: 0 }))).toEqual({ model: 'vendor-model', max_tokens: 0, stream: true });
-    expect(messagesBody(asking(fields, { maxOutputTokens: 0 }), 'm').dropped).toEqual([]);
+    expect(bodyOf(nativeRequest({}, { maxOutputTokens: 0 }))).toEqual({ model: 'vendor-model', max_tokens: 0, stream: true });
+    expect(messagesBody(nativeRequest(fields, { maxOutputTokens: 0 }), 'm').dropped).toEqual([]);
   });
 
   it('has no unsigned thinking, nor a message of nothing else', () => {
@@ -50,24 +50,24 @@ describe('the body of a caller of the same format', () => {
       { role: 'user', content: [said] },
       { role: 'assistant', content: [unsigned, signed, said] },
     ];
-    expect(bodyOf(asking({ messages, novelty: 1 }))).toMatchObject({
+    expect(bodyOf(nativeRequest({ messages, novelty: 1 }))).toMatchObject({
       messages: [messages[0], messages[2], { role: 'assistant', content: [signed, said] }],
       novelty: 1,
     });
-    expect(messagesBody(asking({ messages: [messages[2]] }), 'm').json).toContain(JSON.stringify([messages[2]]));
+    expect(messagesBody(nativeRequest({ messages: [messages[2]] }), 'm').json).toContain(JSON.stringify([messages[2]]));
   });
 
   it('has a thinking budget below our cap, or no thinking if there is no room for it', () => {
     const thinking = { type: 'enabled', budget_tokens: 31_999, display: 'omitted' };
     const own = { ...fields, thinking, context_management: { edits: [] } };
     const reasoning = { effort: '', budgetTokens: 31_999, disabled: false };
-    const roomy = messagesBody(asking(own, { reasoning, maxOutputTokens: 32_000 }), 'vendor-model');
+    const roomy = messagesBody(nativeRequest(own, { reasoning, maxOutputTokens: 32_000 }), 'vendor-model');
     expect(JSON.parse(roomy.json)).toMatchObject({ max_tokens: 32_000, thinking });
     expect(roomy.dropped).toEqual([]);
-    const lowered = messagesBody(asking(own, { reasoning, maxOutputTokens: 4000 }), 'vendor-model');
+    const lowered = messagesBody(nativeRequest(own, { reasoning, maxOutputTokens: 4000 }), 'vendor-model');
     expect(JSON.parse(lowered.json)).toMatchObject({ ...own, max_tokens: 4000, thinking: { ...thinking, budget_tokens: 3999 } });
     expect(lowered.dropped).toEqual(['thinking.budget_tokens']);
-    const tight = messagesBody(asking(own, { reasoning, maxOutputTokens: 1024 }), 'vendor-model');
+    const tight = messagesBody(nativeRequest(own, { reasoning, maxOutputTokens: 1024 }), 'vendor-model');
     expect(JSON.parse(tight.json)).toEqual({ model: 'vendor-model', max_tokens: 1024, stream: true, ...fields });
     expect(tight.dropped).toEqual(['thinking', 'context_management']);
   });
@@ -80,7 +80,7 @@ describe('the body of a caller of the same format', () => {
   });
 
   it('is counted by its own fields, without a cap', () => {
-    expect(JSON.parse(countTokensBody(CountTokensRequest.fromPartial({ native: asking(fields).native }), 'm'))).toEqual({
+    expect(JSON.parse(countTokensBody(CountTokensRequest.fromPartial({ native: nativeRequest(fields).native }), 'm'))).toEqual({
       model: 'm',
       ...fields,
     });

@@ -56,12 +56,12 @@ export function planThinking(reasoning: Reasoning | undefined, conditions: Think
 
 /** Plans thinking with the caller's budget, which takes precedence over a forced tool. */
 function withBudget(tokens: number, { effort }: Reasoning, { maxTokens, traits, forcesTool, isMidTurn }: ThinkingConditions): ThinkingPlan {
-  const saidEffort = traits.thinking === 'budget' || effort === '' ? {} : { effort: effortFor(effort, traits) };
+  const effortField = traits.thinking === 'budget' || effort === '' ? {} : { effort: effortFor(effort, traits) };
   const budget = Math.min(tokens, maxTokens - 1);
-  if (budget < thinkingBudgetMin || isMidTurn) return { ...none, ...saidEffort, isDropped: true };
+  if (budget < thinkingBudgetMin || isMidTurn) return { ...none, ...effortField, isDropped: true };
   return {
     ...none,
-    ...saidEffort,
+    ...effortField,
     thinking: { type: 'enabled', budget_tokens: budget },
     freesTool: forcesTool,
     isLowered: budget < tokens,

@@ -50,7 +50,7 @@ export function deltaRest(delta: JsonObject, type: string): string | undefined {
 }
 
 /** Returns the rest of message_start, content_block_start and content_block_delta, alongside the message, block or delta in them. */
-export function besideRest(event: JsonObject): string | undefined {
+export function envelopeRest(event: JsonObject): string | undefined {
   const rest = withoutAccount(restOf(event, inAroundEvent));
   return rest === undefined ? undefined : JSON.stringify(rest);
 }

@@ -15,7 +15,7 @@ import {
   type StreamDecoder,
 } from '../answers/stream-decoder.js';
 import { eventError } from './error.js';
-import { besideRest, blockRest, blockStopRest, deltaRest, endRest, startedRest, stopRest } from './rest.js';
+import { blockRest, blockStopRest, deltaRest, endRest, envelopeRest, startedRest, stopRest } from './rest.js';
 import { isCommonStopReason, stopReasonOf } from './stop-reason.js';
 import { MergedUsage } from './usage.js';
 
@@ -111,7 +111,7 @@ export class MessagesDecoder implements StreamDecoder {
   }
 
   #besideOf(event: JsonObject): string | undefined {
-    return this.options.isNative ? besideRest(event) : undefined;
+    return this.options.isNative ? envelopeRest(event) : undefined;
   }
 
   #messageStart(message: unknown, beside?: string): void {

@@ -19,7 +19,7 @@ import {
 } from '../../testing/messages-bodies.js';
 import { messagesToolId } from '#rules/wire/tool-ids.js';
 
-const asked = (messages: NonNullable<PartialRequest['prompt']>['messages'], rest: PartialRequest = {}): MessagesBody =>
+const bodyFor = (messages: NonNullable<PartialRequest['prompt']>['messages'], rest: PartialRequest = {}): MessagesBody =>
   acceptedBody({ ...rest, prompt: { ...rest.prompt, messages } }).body;
 
 describe('a conversation of another format', () => {
@@ -39,18 +39,18 @@ describe('a conversation of another format', () => {
       const { body } = acceptedBody({ prompt: { messages: [hi, says(system, text('Be brief.')), says(user, text('Go'))] } }, model);
       expect(body.messages).toEqual([{ role: 'user', content: ['Hi', reminder, 'Go'].map((value) => ({ type: 'text', text: value })) }]);
     }
-    const bare = asked([hi, says(assistant, text('Hello.')), says(system, text('Be brief.'))]);
+    const bare = bodyFor([hi, says(assistant, text('Hello.')), says(system, text('Be brief.'))]);
     expect(bare.messages.at(-1)).toEqual({ role: 'user', content: [{ type: 'text', text: reminder }] });
   });
 
   it('never begins with an instruction, even if everything before it is empty', () => {
-    const body = asked([says(user, text(' ')), says(system, text('one')), hi]);
+    const body = bodyFor([says(user, text(' ')), says(system, text('one')), hi]);
     expect(body.system).toEqual([{ type: 'text', text: 'one' }]);
     expect(body.messages.map(({ role }) => role)).toEqual(['user']);
   });
 
   it('begins with the user even if an application greets first', () => {
-    expect(asked([says(assistant, text('Welcome!')), hi]).messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
+    expect(bodyFor([says(assistant, text('Welcome!')), hi]).messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
   });
 
   it('has the results of parallel calls in one message, before the user text', () => {
@@ -61,7 +61,7 @@ describe('a conversation of another format', () => {
       says(user, text('And?'), result('b')),
     ];
     expect(
-      asked(history, { prompt: { tools } })
+      bodyFor(history, { prompt: { tools } })
         .messages.at(-1)!
         .content.map(({ type }) => type),
     ).toEqual(['tool_result', 'tool_result', 'text']);
@@ -76,7 +76,7 @@ describe('a conversation of another format', () => {
       { part: { $case: 'reasoning', value: { redactedData: 'opaque' } } },
       call('a'),
     );
-    expect(asked([hi, turn, says(user, result('a'))], { prompt: { tools } }).messages[1]!.content.map(({ type }) => type)).toEqual([
+    expect(bodyFor([hi, turn, says(user, result('a'))], { prompt: { tools } }).messages[1]!.content.map(({ type }) => type)).toEqual([
       'thinking',
       'redacted_thinking',
       'text',
@@ -86,7 +86,7 @@ describe('a conversation of another format', () => {
 
   it('keeps a thought whose text was not shown', () => {
     const hidden = { part: { $case: 'reasoning' as const, value: { signature: 'sig' } } };
-    expect(asked([hi, says(assistant, hidden, text('So.')), hi]).messages[1]!.content[0]).toEqual({
+    expect(bodyFor([hi, says(assistant, hidden, text('So.')), hi]).messages[1]!.content[0]).toEqual({
       type: 'thinking',
       thinking: '',
       signature: 'sig',
@@ -94,14 +94,14 @@ describe('a conversation of another format', () => {
   });
 
   it('lets the answer continue the caller’s beginning, without trailing space', () => {
-    expect(asked([hi, says(assistant, text('Once \n'))]).messages.at(-1)).toEqual({
+    expect(bodyFor([hi, says(assistant, text('Once \n'))]).messages.at(-1)).toEqual({
       role: 'assistant',
       content: [{ type: 'text', text: 'Once' }],
     });
   });
 
   it('has the same acceptable id in a call and its result', () => {
-    const body = asked([hi, says(assistant, call('functions.f:0')), says(user, result('functions.f:0'))], { prompt: { tools } });
+    const body = bodyFor([hi, says(assistant, call('functions.f:0')), says(user, result('functions.f:0'))], { prompt: { tools } });
     expect(body.messages[1]!.content[0]!['id']).toBe(messagesToolId('functions.f:0'));
     expect(body.messages[2]!.content[0]!['tool_use_id']).toBe(messagesToolId('functions.f:0'));
   });
@@ -117,7 +117,7 @@ describe('images and documents', () => {
     const pdf = document({ source: data('application/pdf'), filename: 'a.pdf', context: 'From the archive.' });
     const plain = document({ source: data('text/markdown'), title: 'T' });
     const linked = document({ source: { $case: 'url', value: 'https://example.com/a.pdf' } });
-    expect(asked([says(user, image('image/jpg'), url, pdf, plain, linked, text('What?'))]).messages[0]!.content).toEqual([
+    expect(bodyFor([says(user, image('image/jpg'), url, pdf, plain, linked, text('What?'))]).messages[0]!.content).toEqual([
       { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: 'aGFsbG8=' } },
       { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
       {
@@ -134,14 +134,14 @@ describe('images and documents', () => {
 
   it('of tool results stay in them', () => {
     const seen = { part: { $case: 'toolResult' as const, value: { toolCallId: 'a', content: [text('Look:'), image('image/png')] } } };
-    const body = asked([hi, says(assistant, call('a')), says(user, seen)], { prompt: { tools } });
+    const body = bodyFor([hi, says(assistant, call('a')), says(user, seen)], { prompt: { tools } });
     expect((body.messages[2]!.content[0]!['content'] as { type: string }[]).map(({ type }) => type)).toEqual(['text', 'image']);
   });
 
   it.each([image('image/tiff'), document({ source: data('application/zip') })])(
     'of other types are refused with a clear message',
     (part) => {
-      expect(() => asked([says(user, part)])).toThrow(/not (image\/tiff|application\/zip)/);
+      expect(() => bodyFor([says(user, part)])).toThrow(/not (image\/tiff|application\/zip)/);
     },
   );
 });
@@ -149,7 +149,7 @@ describe('images and documents', () => {
 describe('cache marks', () => {
   it('are where the caller put them', () => {
     const prompt = { system: ['one', 'two'], systemCacheTtls: { 1: '1h' }, tools: [{ ...tools[0]!, cacheTtl: '1h' }] };
-    const body = asked([says(user, text('a', '5m'), text('b'))], { prompt });
+    const body = bodyFor([says(user, text('a', '5m'), text('b'))], { prompt });
     expect(body['tools']).toMatchObject([{ cache_control: { type: 'ephemeral', ttl: '1h' } }]);
     expect(body.system).toEqual([
       { type: 'text', text: 'one' },
@@ -163,7 +163,7 @@ describe('cache marks', () => {
 
   it('beyond the fourth from the end are left out, and reported to the caller', () => {
     const messages = [says(user, ...['a', 'b', 'c', 'd', 'e'].map((word) => text(word, '5m')))];
-    expect(asked(messages).messages[0]!.content.map((block) => block['cache_control'] !== undefined)).toEqual([
+    expect(bodyFor(messages).messages[0]!.content.map((block) => block['cache_control'] !== undefined)).toEqual([
       false,
       true,
       true,
@@ -175,14 +175,14 @@ describe('cache marks', () => {
 
   it('of an hour after one of five minutes last five minutes', () => {
     const messages = [says(user, text('a', '5m'), text('b', '1h'))];
-    expect(asked(messages).messages[0]!.content[1]!['cache_control']).toEqual({ type: 'ephemeral' });
+    expect(bodyFor(messages).messages[0]!.content[1]!['cache_control']).toEqual({ type: 'ephemeral' });
   });
 });
 
 describe('tools of another format', () => {
   const schemaOf = (schema: unknown, strict?: boolean) =>
     (
-      asked([hi], { prompt: { tools: [{ name: 'f', parametersJson: JSON.stringify(schema), strict }] } })['tools'] as {
+      bodyFor([hi], { prompt: { tools: [{ name: 'f', parametersJson: JSON.stringify(schema), strict }] } })['tools'] as {
         input_schema: unknown;
         strict?: boolean;
       }[]
@@ -228,7 +228,7 @@ describe('structured output', () => {
   const jsonSchema = { format: { $case: 'jsonSchema' as const, value: { name: 'out', schemaJson: JSON.stringify(schema), strict: true } } };
 
   it('is a schema that the vendor enforces: objects closed, unsupported keywords described in words', () => {
-    expect(asked([hi], { responseFormat: jsonSchema })['output_config']).toEqual({
+    expect(bodyFor([hi], { responseFormat: jsonSchema })['output_config']).toEqual({
       format: {
         type: 'json_schema',
         schema: {
@@ -244,7 +244,7 @@ describe('structured output', () => {
   });
 
   it('can be combined with an effort', () => {
-    expect(asked([hi], { responseFormat: jsonSchema, reasoning: { effort: 'low' } })['output_config']).toMatchObject({
+    expect(bodyFor([hi], { responseFormat: jsonSchema, reasoning: { effort: 'low' } })['output_config']).toMatchObject({
       effort: 'low',
       format: {},
     });
@@ -258,7 +258,7 @@ describe('structured output', () => {
   });
 
   it('of any form is an instruction, never a forced tool', () => {
-    const body = asked([hi], { prompt: { system: ['Be brief.'] }, responseFormat: { format: { $case: 'jsonObject', value: {} } } });
+    const body = bodyFor([hi], { prompt: { system: ['Be brief.'] }, responseFormat: { format: { $case: 'jsonObject', value: {} } } });
     expect(body.system!.map((block) => block.text)).toEqual(['Be brief.', expect.stringContaining('one JSON object and nothing else')]);
     expect(body['tool_choice']).toBeUndefined();
   });
@@ -283,9 +283,9 @@ describe('any conversation', () => {
     fc.assert(
       fc.property(fc.array(exchange, { maxLength: 5 }), words, (exchanges, last) => {
         const messages = [...exchanges.flat(), says(user, text(last))];
-        const body = asked(messages, { prompt: { tools } });
-        const expected = messages.flatMap(({ parts }) => (parts as readonly unknown[]).map((part) => saidBy(part)));
-        const got = body.messages.flatMap(({ content }) => content.map((block) => saidIn(block)));
+        const body = bodyFor(messages, { prompt: { tools } });
+        const expected = messages.flatMap(({ parts }) => (parts as readonly unknown[]).map((part) => partSummary(part)));
+        const got = body.messages.flatMap(({ content }) => content.map((block) => blockSummary(block)));
         expect(got).toEqual(expected);
       }),
       { numRuns: 200 },
@@ -293,14 +293,14 @@ describe('any conversation', () => {
   });
 });
 
-function saidBy(part: unknown): unknown[] {
+function partSummary(part: unknown): unknown[] {
   const { $case, value } = (part as { part: { $case: string; value: Record<string, string> } }).part;
   if ($case === 'text') return ['text', value['text']];
   if ($case === 'toolCall') return ['call', messagesToolId(value['id']!), value['name'], JSON.parse(value['argumentsJson']!)];
   return ['result', messagesToolId(value['toolCallId']!), value['text']];
 }
 
-function saidIn(block: Record<string, unknown>): unknown[] {
+function blockSummary(block: Record<string, unknown>): unknown[] {
   if (block['type'] === 'text') return ['text', block['text']];
   if (block['type'] === 'tool_use') return ['call', block['id'], block['name'], block['input']];
   return ['result', block['tool_use_id'], block['content'] ?? ''];

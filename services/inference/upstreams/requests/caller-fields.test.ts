@@ -99,20 +99,20 @@ describe('beta flags', () => {
     'effort',
     'tomorrow-2027-01-01',
   ];
-  const asking = textRequest('Hi', {
+  const request = textRequest('Hi', {
     native: { format: ApiFormat.API_FORMAT_MESSAGES, fieldsJson: '{"messages":[]}', messagesBetas: flags },
   });
 
   it('reach an upstream if they cost nothing but tokens, or if its operator allows them; others are named', () => {
-    expect(wires.anthropic.headers(undefined, asking)['anthropic-beta']).toBe('claude-code-20250219,effort-2025-11-24');
-    expect(wires.anthropic.generateBody(asking, 'm', true).dropped).toEqual([
+    expect(wires.anthropic.headers(undefined, request)['anthropic-beta']).toBe('claude-code-20250219,effort-2025-11-24');
+    expect(wires.anthropic.generateBody(request, 'm', true).dropped).toEqual([
       'anthropic-beta.context-1m-2025-08-07',
       'anthropic-beta.mcp-client-2025-11-20',
       'anthropic-beta.effort',
       'anthropic-beta.tomorrow-2027-01-01',
     ]);
     const allowing = messagesWire('u', 'https://api.anthropic.com/v1', ['anthropic-beta.context-1m-2025-08-07']);
-    expect(allowing.headers(undefined, asking)['anthropic-beta']).toBe('claude-code-20250219,context-1m-2025-08-07,effort-2025-11-24');
+    expect(allowing.headers(undefined, request)['anthropic-beta']).toBe('claude-code-20250219,context-1m-2025-08-07,effort-2025-11-24');
   });
 });
 

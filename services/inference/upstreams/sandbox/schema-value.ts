@@ -27,10 +27,10 @@ const formats: Readonly<Record<string, string>> = {
 
 /** Returns a value that the schema accepts as far as its types, references and bounds go; patterns and conditions are ignored. */
 export function valueFor(schema: unknown, text: string): unknown {
-  return new Maker(schema, text).value(schema, 0);
+  return new ValueBuilder(schema, text).value(schema, 0);
 }
 
-class Maker {
+class ValueBuilder {
   #values = 0;
 
   constructor(
