@@ -60,13 +60,13 @@ describe('a lane', () => {
     const { subject, stored } = lane();
     const running = subject.add('running');
     await new Promise((resolve) => setImmediate(resolve));
-    const leaver = new AbortController();
+    const caller = new AbortController();
     const results = Promise.allSettled([
-      subject.add('left', callContext({ caller: 'test', signal: leaver.signal })),
+      subject.add('left', callContext({ caller: 'test', signal: caller.signal })),
       subject.add('late', callContext({ caller: 'test', timeoutMs: 0 })),
       subject.add('in time', callContext({ caller: 'test', timeoutMs: 60_000 })),
     ]);
-    leaver.abort();
+    caller.abort();
     expect(await results).toMatchObject([
       { status: 'rejected', reason: { reason: 'cancelled' } },
       { status: 'rejected', reason: { reason: 'deadline_exceeded' } },

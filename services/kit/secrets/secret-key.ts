@@ -65,7 +65,7 @@ export function readSecretKeys(path: string): readonly SecretKey[] | undefined {
 
 /** Replaces the keys in a file, which only its owner can read: the same one, if root replaces them for a process that runs as another user. */
 export function writeSecretKeys(path: string, keys: readonly SecretKey[]): void {
-  const temporary = writeBeside(path, keys);
+  const temporary = writeTemporary(path, keys);
   const present = statSync(path, { throwIfNoEntry: false });
   if (present !== undefined && process.getuid?.() === 0) chownSync(temporary, present.uid, present.gid);
   renameSync(temporary, path);
@@ -74,7 +74,7 @@ export function writeSecretKeys(path: string, keys: readonly SecretKey[]): void 
 
 /** Creates a file with one new key, unless another process has just created it. */
 export function createSecretKeys(path: string): void {
-  const temporary = writeBeside(path, [newSecretKey()]);
+  const temporary = writeTemporary(path, [newSecretKey()]);
   try {
     // Unlike a rename, it fails when the file exists.
     linkSync(temporary, path);
@@ -96,7 +96,7 @@ function flushFolder(path: string): void {
   }
 }
 
-function writeBeside(path: string, keys: readonly SecretKey[]): string {
+function writeTemporary(path: string, keys: readonly SecretKey[]): string {
   mkdirSync(dirname(path), { recursive: true });
   // Processes in different containers may have the same id, and the file of another one may be linked to the path already.
   const temporary = `${path}.${randomBytes(8).toString('hex')}.part`;

@@ -91,7 +91,7 @@ interface Branch<S> {
 }
 
 /** A metric whose series are kept here. */
-abstract class Kept<L extends string, S extends { readonly labels: LabelValues }> extends Metric<L> {
+abstract class SeriesMetric<L extends string, S extends { readonly labels: LabelValues }> extends Metric<L> {
   readonly #all: S[] = [];
   readonly #root: Branch<S> = { series: undefined, branches: new Map() };
   #overflow: S | undefined;
@@ -143,7 +143,7 @@ export class Count {
 }
 
 /** A number that only grows. */
-export class Counter<L extends string = never> extends Kept<L, Count> {
+export class Counter<L extends string = never> extends SeriesMetric<L, Count> {
   readonly kind = 'counter';
 
   protected begin(labels: LabelValues): Count {
@@ -189,7 +189,7 @@ export class Buckets {
 }
 
 /** A distribution of values. */
-export class Histogram<L extends string = never> extends Kept<L, Buckets> {
+export class Histogram<L extends string = never> extends SeriesMetric<L, Buckets> {
   readonly kind = 'histogram';
 
   constructor(
@@ -209,7 +209,7 @@ export class Histogram<L extends string = never> extends Kept<L, Buckets> {
 }
 
 /** A value that goes up and down: kept here, or read by an observer when metrics are collected. */
-export class Gauge<L extends string = never> extends Kept<L, Count> {
+export class Gauge<L extends string = never> extends SeriesMetric<L, Count> {
   readonly kind = 'gauge';
 
   constructor(

@@ -13,7 +13,7 @@ import { ServerReflectionDefinition as AlphaDefinition } from '#grpc/reflection/
 import { descriptorSet } from '#proto/descriptor-set.js';
 import type { ServedService } from '../served-service.js';
 
-type Question = NonNullable<ServerReflectionRequest['messageRequest']>;
+type Query = NonNullable<ServerReflectionRequest['messageRequest']>;
 type Answer = NonNullable<ServerReflectionResponse['messageResponse']>;
 
 /** The services that every server has besides its own. */
@@ -24,12 +24,12 @@ const standardServices = ['grpc.health.v1.Health', ServerReflectionDefinition.fu
  * describes every type of the contracts, options and imports included.
  */
 export function createReflection(serviceNames: readonly string[]): ServedService[] {
-  const answerTo = (question: Question): Answer => {
-    if (question.$case === 'listServices') {
+  const answerTo = (query: Query): Answer => {
+    if (query.$case === 'listServices') {
       return { $case: 'listServicesResponse', value: { service: [...serviceNames, ...standardServices].map((name) => ({ name })) } };
     }
     const errorMessage = 'This server has no service, type or file with this name.';
-    return describe(question) ?? { $case: 'errorResponse', value: { errorCode: status.NOT_FOUND, errorMessage } };
+    return describe(query) ?? { $case: 'errorResponse', value: { errorCode: status.NOT_FOUND, errorMessage } };
   };
   const service: ServerReflection = {
     async *serverReflectionInfo(requests) {
@@ -45,20 +45,20 @@ export function createReflection(serviceNames: readonly string[]): ServedService
 // Reading all descriptors takes long and few servers are ever queried, so the first request does it.
 let contracts: FileRegistry | undefined;
 
-function describe(question: Question): Answer | undefined {
+function describe(query: Query): Answer | undefined {
   contracts ??= createFileRegistry(fromBinary(FileDescriptorSetSchema, Buffer.from(descriptorSet, 'base64')));
-  switch (question.$case) {
+  switch (query.$case) {
     case 'fileByFilename':
-      return filesFrom(contracts.getFile(question.value));
+      return filesFrom(contracts.getFile(query.value));
     case 'fileContainingSymbol':
-      return filesFrom(fileOf(contracts, question.value));
+      return filesFrom(fileOf(contracts, query.value));
     case 'fileContainingExtension': {
-      const { containingType, extensionNumber } = question.value;
+      const { containingType, extensionNumber } = query.value;
       const extendee = contracts.getMessage(containingType);
       return filesFrom(extendee === undefined ? undefined : contracts.getExtensionFor(extendee, extensionNumber)?.file);
     }
     case 'allExtensionNumbersOfType': {
-      const baseTypeName = question.value;
+      const baseTypeName = query.value;
       if (contracts.getMessage(baseTypeName) === undefined) return undefined;
       const extensions = [...contracts].filter((each) => each.kind === 'extension');
       const extensionNumber = extensions.filter(({ extendee }) => extendee.typeName === baseTypeName).map((each) => each.number);
