@@ -31,7 +31,8 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     (await auth.users.createUser(CreateUserRequest.fromPartial({ email, name: 'Ada', password }), operator)).user!;
   const signIn = async (email: string, secret = password, from = newClient()): Promise<SignedIn> =>
     (await auth.users.signIn({ email, password: secret, client: from }, operator)).signedIn!;
-  const ask = (email: string, from = newClient()) => auth.users.requestPasswordReset({ email, client: from, language: '' }, operator);
+  const requestReset = (email: string, from = newClient()) =>
+    auth.users.requestPasswordReset({ email, client: from, language: '' }, operator);
   const reset = async (token: string, newPassword = changed, from = newClient()): Promise<SignedIn> =>
     (await auth.users.resetPassword({ token, newPassword, client: from, sessionId: '' }, operator)).signedIn!;
   const sessionOf = (token: string) => auth.users.getSession({ token, clientAddress: '', accountId: '' }, operator);
@@ -50,7 +51,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
   const tokenOf = ({ text }: Mail): string => /https:\/\/ai\.example\.com\/console\/reset#([\w-]{43})\n/.exec(text)![1]!;
   async function askedToken(email: string): Promise<string> {
     mailer.mails = [];
-    await ask(email);
+    await requestReset(email);
     return tokenOf((await arrived(1))[0]!);
   }
 
@@ -58,7 +59,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     await add('ada@example.com');
     const before = await signIn('ada@example.com');
     const { token: link } = await auth.users.createSignInLink({ email: 'ada@example.com', sendMail: false, language: '' }, operator);
-    await ask('ADA@example.com');
+    await requestReset('ADA@example.com');
     const [mail] = await arrived(1);
     expect(mail).toMatchObject({ to: 'ada@example.com', subject: 'Reset your password' });
     const token = tokenOf(mail!);
@@ -89,13 +90,13 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
       operator,
     );
     await add('here@example.com');
-    expect(await Promise.all(['nobody@example.com', 'gone@example.com', 'here@example.com'].map((email) => ask(email)))).toEqual([
+    expect(await Promise.all(['nobody@example.com', 'gone@example.com', 'here@example.com'].map((email) => requestReset(email)))).toEqual([
       {},
       {},
       {},
     ]);
     expect((await arrived(1)).map(({ to }) => to)).toEqual(['here@example.com']);
-    await expect(ask('no address')).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'email' } });
+    await expect(requestReset('no address')).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'email' } });
   });
 
   it('links end after an hour, and when the address or password changes or the user is disabled', async () => {
@@ -128,7 +129,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
 
   it('can be requested three times an hour by anyone, without ending links that were sent before', async () => {
     await add('asked@example.com');
-    for (let number = 0; number < resetsPerHourMax + 3; number += 1) await ask('asked@example.com');
+    for (let number = 0; number < resetsPerHourMax + 3; number += 1) await requestReset('asked@example.com');
     const tokens = (await arrived(resetsPerHourMax)).map(tokenOf);
     await reset(tokens[0]!);
     // With the password that is set the others end.
@@ -139,9 +140,9 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
 
   it('can be requested ten times from one network, for any users', async () => {
     const from = newClient();
-    for (let number = 0; number < attemptsMax.passwordReset; number += 1) await ask(`stranger${number}@example.com`, from);
-    await expect(ask('stranger@example.com', from)).rejects.toMatchObject({ reason: 'sign_in_throttled' });
-    await ask('stranger@example.com');
+    for (let number = 0; number < attemptsMax.passwordReset; number += 1) await requestReset(`stranger${number}@example.com`, from);
+    await expect(requestReset('stranger@example.com', from)).rejects.toMatchObject({ reason: 'sign_in_throttled' });
+    await requestReset('stranger@example.com');
     await arrived(0);
   });
 

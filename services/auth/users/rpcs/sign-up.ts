@@ -22,7 +22,7 @@ const mailsPerHourMax = 3;
 const purpose = 'sign-up';
 
 /** The sealed contents of a mailed link: nothing is stored before the link is used. */
-interface Wanted {
+interface SignUpData {
   readonly email: string;
   readonly name: string;
   readonly accountName: string;
@@ -37,10 +37,10 @@ export async function signUp(request: SignUpRequest, context: CallContext, deps:
   if (!config.signUp) throw fault('no_sign_up', {}, { details: { what: 'path' } });
   const client = checkedClient(request.client);
   if (request.token !== '') {
-    const wanted = opened(request.token, deps);
+    const data = opened(request.token, deps);
     // Anyone can sign up with any address. If the link were enough, its recipient would get a user whose password another client knows.
-    const isTheirs = await checkPassword({ email: wanted.email, address: client.address }, request.password, wanted.password, deps);
-    const signedUp = isTheirs ? await add(wanted, true, client, context, deps) : undefined;
+    const isTheirs = await checkPassword({ email: data.email, address: client.address }, request.password, data.password, deps);
+    const signedUp = isTheirs ? await add(data, true, client, context, deps) : undefined;
     if (signedUp === undefined) throw signInRefused();
     return signedUp;
   }
@@ -52,20 +52,20 @@ export async function signUp(request: SignUpRequest, context: CallContext, deps:
   await takeAttempt(scope, attemptsMax.signUp, deps);
   // Hashed whether or not the address is free, so that the response takes equally long.
   const password = await hashPassword(request.password);
-  const wanted: Wanted = { email, name, accountName, password, expiresAtMs: clock.nowMs() + signUpLifeMs };
+  const data: SignUpData = { email, name, accountName, password, expiresAtMs: clock.nowMs() + signUpLifeMs };
   const page = mails.address('/sign-up');
   if (page !== undefined) {
-    mails.inBackground(() => mailLink(wanted, page, request.language, deps));
+    mails.inBackground(() => mailLink(data, page, request.language, deps));
     return { signedIn: undefined, account: undefined };
   }
-  const signedUp = await add(wanted, false, client, context, deps);
+  const signedUp = await add(data, false, client, context, deps);
   if (signedUp === undefined) throw emailTaken();
   return signedUp;
 }
 
 /** Adds the user with their account and begins a session; returns undefined if the address belongs to another user. */
 async function add(
-  { email, name, accountName, password }: Wanted,
+  { email, name, accountName, password }: SignUpData,
   emailVerified: boolean,
   client: Client,
   context: CallContext,
@@ -99,14 +99,14 @@ async function add(
 
 /** Mails the link, or, to the user of a known address, that they have an account. */
 async function mailLink(
-  wanted: Wanted,
+  data: SignUpData,
   page: string,
   language: string,
   { box, db, users, mails, notifier, clock, log }: UserDeps,
 ): Promise<void> {
-  const { email, expiresAtMs } = wanted;
+  const { email, expiresAtMs } = data;
   const isKnown = (await users.findByEmail(email)) !== undefined;
-  const token = box.seal(JSON.stringify(wanted), purpose);
+  const token = box.seal(JSON.stringify(data), purpose);
   const mail = await mails.compose({
     id: newId('ntf', clock.nowMs()),
     kind: 'sign-up',
@@ -122,11 +122,11 @@ async function mailLink(
   log.info({ is_known: isKnown }, 'a sign-up was answered by mail');
 }
 
-function opened(token: string, { box, clock }: UserDeps): Wanted {
+function opened(token: string, { box, clock }: UserDeps): SignUpData {
   const text = box.open(token, purpose);
-  const wanted = text === undefined ? undefined : (JSON.parse(text) as Wanted);
-  if (wanted === undefined || wanted.expiresAtMs <= clock.nowMs()) throw signInRefused();
-  return wanted;
+  const data = text === undefined ? undefined : (JSON.parse(text) as SignUpData);
+  if (data === undefined || data.expiresAtMs <= clock.nowMs()) throw signInRefused();
+  return data;
 }
 
 function checkedAccountName(name: string): string {
