@@ -35,8 +35,8 @@ This page is generated from the code (\`deploy/settings-page.ts\`); a test fails
 `;
 
 function row(setting: Setting<unknown>): string {
-  const standard = 'default' in setting ? shown(setting) : '**required**';
-  return `| \`${setting.env}\` | ${standard} | ${valuesOf(setting)} | ${setting.description}${setting.secret === true ? ' (secret)' : ''} |`;
+  const byDefault = 'default' in setting ? shown(setting) : '**required**';
+  return `| \`${setting.env}\` | ${byDefault} | ${valuesOf(setting)} | ${setting.description}${setting.secret === true ? ' (secret)' : ''} |`;
 }
 
 function valuesOf({ values }: Setting<unknown>): string {

@@ -6,7 +6,7 @@ import { type CallingOptions, withRetries } from './retries.js';
 
 const method = (idempotencyLevel?: string): MethodInfo =>
   ({ key: 'get', fullName: 'test.v1.Test/Get', definition: { options: { idempotencyLevel } } }) as unknown as MethodInfo;
-const away = new AppError('service_unavailable', 'Away.');
+const unavailable = new AppError('service_unavailable', 'Unavailable.');
 
 /** Calls the method, whose attempts fail with these errors in turn. Returns the result or the error, and the number of attempts. */
 async function call(
@@ -31,9 +31,9 @@ async function call(
 
 describe('a call', () => {
   it('is retried while the service is unavailable, up to the maximum number of attempts', async () => {
-    expect(await call([away, away])).toEqual(['done', 3]);
-    expect(await call([away, away, away])).toEqual(['service_unavailable', 3]);
-    expect(await call([away], { options: { attempts: 1 } })).toEqual(['service_unavailable', 1]);
+    expect(await call([unavailable, unavailable])).toEqual(['done', 3]);
+    expect(await call([unavailable, unavailable, unavailable])).toEqual(['service_unavailable', 3]);
+    expect(await call([unavailable], { options: { attempts: 1 } })).toEqual(['service_unavailable', 1]);
   });
 
   it('is not retried after another error, whose result would be the same or unknown', async () => {
@@ -42,13 +42,13 @@ describe('a call', () => {
   });
 
   it('is not retried if the contract does not declare it idempotent', async () => {
-    expect(await call([away], { info: method() })).toEqual(['service_unavailable', 1]);
+    expect(await call([unavailable], { info: method() })).toEqual(['service_unavailable', 1]);
   });
 
   it('is retried only within its deadline, all attempts together, and only while its caller waits', async () => {
-    expect(await call([away], { options: { timeoutMs: 20 } })).toEqual(['service_unavailable', 1]);
-    expect(await call([away], { context: callContext({ caller: 'test', timeoutMs: 20 }) })).toEqual(['service_unavailable', 1]);
+    expect(await call([unavailable], { options: { timeoutMs: 20 } })).toEqual(['service_unavailable', 1]);
+    expect(await call([unavailable], { context: callContext({ caller: 'test', timeoutMs: 20 }) })).toEqual(['service_unavailable', 1]);
     const context = callContext({ caller: 'test', timeoutMs: 10_000, signal: AbortSignal.abort() });
-    expect(await call([away], { context })).toEqual(['service_unavailable', 1]);
+    expect(await call([unavailable], { context })).toEqual(['service_unavailable', 1]);
   });
 });

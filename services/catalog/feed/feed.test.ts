@@ -38,9 +38,9 @@ describe('the feed', () => {
     await new Promise((resolve) => setTimeout(resolve, 30));
     expect(feed.checked).toBe(false);
     revision = 2n;
-    let news = await watcher.next();
-    while (news.value === undefined && news.done !== true) news = await watcher.next();
-    expect(news.value?.revision).toBe(2n);
+    let update = await watcher.next();
+    while (update.value === undefined && update.done !== true) update = await watcher.next();
+    expect(update.value?.revision).toBe(2n);
     expect(feed.checked).toBe(true);
     await feed.stop();
   });

@@ -2,11 +2,11 @@
 import { checkTogether, ConfigError, optionalText, type Setting, type Settings, type Values } from '#kit/config/settings.js';
 import { formatUsd, parseUsd } from '#rules/money/money.js';
 
-function amount(env: string, description: string, standard: bigint): Setting<bigint> {
+function amount(env: string, description: string, byDefault: bigint): Setting<bigint> {
   return {
     env,
     description,
-    default: standard,
+    default: byDefault,
     show: formatUsd,
     parse(value) {
       const nanoUsd = parseUsd(value);
