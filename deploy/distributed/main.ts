@@ -95,6 +95,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
     env['TOLLGATE_GATEWAY_REDIS_URL'] === undefined
       ? superviseRedis({ folder: join(dataDir, 'redis'), port: ports.at(-1)!, log, restartDelayMs }, notePid('redis'))
       : undefined;
+  const redisEnv: Record<string, string> = redis === undefined ? {} : { TOLLGATE_GATEWAY_REDIS_URL: redis.url };
   // Services are servers and clients; the gateway and the operator are only clients.
   const certificates = new Map<string, CertificateFiles>();
   for (const name of [...services, 'gateway', 'operator']) {
@@ -146,7 +147,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
   const gateway = child('gateway', '../../gateway/main.js', () => ({
     ...addressEnv,
     PORT: String(publicPort),
-    ...(redis === undefined ? {} : { TOLLGATE_GATEWAY_REDIS_URL: redis.url }),
+    ...redisEnv,
   }));
 
   const host = env['TOLLGATE_GATEWAY_HOST'] || '127.0.0.1';
@@ -155,12 +156,18 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
   const operator: Part = {
     name: 'operator',
     async start() {
-      const ofGateway = ['TOLLGATE_GATEWAY_TRACE_URL', 'TOLLGATE_GATEWAY_PUBLIC_URL', 'TOLLGATE_GATEWAY_SPOOL_DIR'];
+      const ofGateway = [
+        'TOLLGATE_GATEWAY_TRACE_URL',
+        'TOLLGATE_GATEWAY_PUBLIC_URL',
+        'TOLLGATE_GATEWAY_SPOOL_DIR',
+        'TOLLGATE_GATEWAY_REDIS_URL',
+      ];
       const operatorEnv = {
         ...addressEnv,
         ...tlsEnv('operator'),
         TOLLGATE_GATEWAY_URL: address,
         ...Object.fromEntries(ofGateway.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
+        ...redisEnv,
         TOLLGATE_DATA_DIR: dataDir,
         TOLLGATE_BACKUP_DATABASE_URL: store.backupUrl(),
       };

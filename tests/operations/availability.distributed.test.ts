@@ -1,6 +1,7 @@
 // Kills the processes of a distributed Tollgate one after the other under light traffic, and checks which calls are refused, which
 // continue, and that everything recovers by itself with correct books.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createClient } from '@redis/client';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -126,6 +127,13 @@ describe('a distributed system that loses a process', () => {
     const outage = await outageOf('gateway');
     expect(new Set(outage.during.map((call) => call.status))).toEqual(new Set([0]));
     expectServed(outage.after);
+  });
+
+  it('gives the operator the address of its private Redis, as the runbook requires', async () => {
+    const redis = createClient({ url: system.operatorEnv()['TOLLGATE_GATEWAY_REDIS_URL']! });
+    await redis.connect();
+    expect(await redis.ping()).toBe('PONG');
+    redis.destroy();
   });
 
   it('keeps serving without the catalog', async () => {
