@@ -18,7 +18,7 @@ interface UpdateOptions extends RateLimitOptions, BudgetOptions {
 
 /** The noun `account`. */
 export function accountCommand(cli: Cli): Command {
-  const account = new Command('account').description('Accounts, which own balances and keys.');
+  const account = new Command('account').description('Accounts, which own balances and keys. They cannot be deleted, only suspended.');
 
   withRateLimits(account.command('create <name>'))
     .description('Create an account.')
