@@ -54,7 +54,8 @@ export function superviseRedis({ folder, port, log, restartDelayMs }: RedisOptio
 
   return {
     name: 'redis',
-    url: `redis://:${password}@127.0.0.1:${port}`,
+    // With a user, because redis-cli sends an empty one otherwise.
+    url: `redis://default:${password}@127.0.0.1:${port}`,
     async start() {
       findProgram('redis-server');
       mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -1,7 +1,7 @@
 // Kills the processes of a distributed Tollgate one after the other under light traffic, and checks which calls are refused, which
 // continue, and that everything recovers by itself with correct books.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createClient } from '@redis/client';
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -129,11 +129,9 @@ describe('a distributed system that loses a process', () => {
     expectServed(outage.after);
   });
 
-  it('gives the operator the address of its private Redis, as the runbook requires', async () => {
-    const redis = createClient({ url: system.operatorEnv()['TOLLGATE_GATEWAY_REDIS_URL']! });
-    await redis.connect();
-    expect(await redis.ping()).toBe('PONG');
-    redis.destroy();
+  it('gives the operator the address of its private Redis, as the runbook requires', () => {
+    const url = system.operatorEnv()['TOLLGATE_GATEWAY_REDIS_URL']!;
+    expect(execFileSync('redis-cli', ['-u', url, 'ping'], { encoding: 'utf8', stdio: 'pipe' })).toBe('PONG\n');
   });
 
   it('keeps serving without the catalog', async () => {
