@@ -2,6 +2,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startFakeGateway, testNowMs } from '../testing/fake-gateway.js';
 import { tollgate } from '../testing/tollgate.js';
 import { binaryLogsOf } from './backup.js';
 
@@ -10,6 +11,21 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const restore = (...options: string[]) =>
   tollgate({ env: { TOLLGATE_DATA_DIR: join(folder, 'data') } }, ['restore', join(folder, 'none'), ...options]);
+
+describe('a backup that another program made', () => {
+  it('is recorded for the doctor', async () => {
+    const gateway = await startFakeGateway();
+    expect(gateway.state.backups.lastBackupAtMs).toBe(0n);
+    expect(await tollgate(gateway, ['backup', '--record'])).toMatchObject({ code: 0 });
+    expect(gateway.state.backups.lastBackupAtMs).toBe(BigInt(testNowMs));
+    await gateway.stop();
+  });
+
+  it.each([[[]], [['backups', '--record']]])('is not mistaken for one that is to be made: %j', async (options) => {
+    const env = { TOLLGATE_DATA_DIR: join(folder, 'data') };
+    expect(await tollgate({ env }, ['backup', ...options])).toMatchObject({ code: 2, stderr: expect.stringContaining('or only --record') });
+  });
+});
 
 describe('a restore up to an instant', () => {
   it.each(['2026-11-31T12:00Z', '11/23/2026 10:00', '2026-11-23T10:00+1'])(

@@ -49,8 +49,18 @@ function sizeOf({ files }: Manifest): number {
 export function backupCommand(cli: Cli): Command {
   return new Command('backup')
     .description('Back up the installation while calls run: databases and spool, not the secret key and the certificates (docs/backup.md).')
-    .argument('<folder>', 'a new folder for the backup')
-    .action(async (target: string) => {
+    .argument('[folder]', 'a new folder for the backup')
+    .option('--record', 'make no backup, but record for `tollgate doctor` and its alert that another program has just made one')
+    .action(async (target: string | undefined, { record: isMade }: { record?: boolean }) => {
+      if ((target === undefined) !== (isMade === true))
+        throw new CliError('A backup needs a folder, and --record takes none.', {
+          fix: 'Specify a new folder for the backup, or only --record.',
+          exitCode: 2,
+        });
+      if (target === undefined) {
+        await cli.withServices(({ auth }) => auth.recordBackup({}, operatorCall()));
+        return cli.out.note('The backup is recorded.');
+      }
       const config = cli.config();
       const folder = resolve(target);
       const { backUpDataFolder, backUpServers } = await loadBackups();

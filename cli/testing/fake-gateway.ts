@@ -251,6 +251,10 @@ const withIds = (budgets: readonly Budget[]): Budget[] => budgets.map((budget) =
 function auth(state: FakeState): object {
   return {
     getHealth: async () => ({ process: running, ...state.backups }),
+    recordBackup: async () => {
+      state.backups = { ...state.backups, lastBackupAtMs: BigInt(testNowMs) };
+      return {};
+    },
     createAccount: async ({ name, rateLimits }: CreateAccountRequest, context: CallContext) => {
       state.callers.add(context.caller);
       const account = Account.fromPartial({
