@@ -1,6 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Context } from 'koa';
-import { sameSite } from './session.js';
+import { ManualClock } from '#kit/clock.js';
+import { AuthenticateManagementKeyResponse } from '#proto/auth/v1/users.js';
+import { mintSecret } from '#rules/key-secrets.js';
+import { contextOf, stillActing } from './call-contexts.js';
+import { sameSite, signedIn } from './session.js';
 
 /** Reports whether a request to console.example with these headers is admitted. */
 async function isAdmitted(headers: Readonly<Record<string, string>>, method = 'POST'): Promise<boolean> {
@@ -33,5 +37,51 @@ describe('a change in the console', () => {
 
   it('needs no header for GET and HEAD, which change nothing', async () => {
     for (const method of ['GET', 'HEAD']) expect(await isAdmitted({ 'sec-fetch-site': 'cross-site' }, method)).toBe(true);
+  });
+});
+
+describe('a request with a management key', () => {
+  const clock = new ManualClock();
+  const config = { managementPerMinuteMax: 60, rpcTimeoutMs: 1000 };
+  let tokens = 0;
+  const authenticateManagementKey = async () => {
+    tokens += 1;
+    const actorToken = { token: `token ${tokens}`, expiresAtMs: BigInt(clock.nowMs() + 120_000) };
+    return AuthenticateManagementKeyResponse.fromPartial({ key: { id: 'mkey_1' }, user: {}, membership: {}, actorToken });
+  };
+  const authorization = `Bearer ${mintSecret(undefined, 'mk-tg-')}`;
+  const ctx = { ip: '192.0.2.1', get: (name: string) => (name === 'authorization' ? authorization : '') } as unknown as Context;
+  const serve = (next: () => Promise<void>, admitManagement: (keyId: string, max: number) => Promise<void> = async () => undefined) => {
+    const deps = { peers: { users: { authenticateManagementKey } }, config, clock, limiter: { admitManagement } };
+    return signedIn(deps as unknown as Parameters<typeof signedIn>[0])(ctx, next);
+  };
+
+  it('is refused once the key has used up its requests', async () => {
+    const refusal = new Error('too many requests');
+    let isServed = false;
+    const served = serve(
+      async () => void (isServed = true),
+      async (keyId, max) => {
+        expect([keyId, max]).toEqual(['mkey_1', 60]);
+        throw refusal;
+      },
+    );
+    await expect(served).rejects.toBe(refusal);
+    expect(isServed).toBe(false);
+  });
+
+  it('still acts for its user when the response takes longer than an actor token lives', async () => {
+    async function* tokensUsed() {
+      for (;;) yield contextOf({ config } as Parameters<typeof contextOf>[0]).actorToken;
+    }
+    let response: AsyncIterable<string | undefined> | undefined;
+    await serve(async () => void (response = stillActing(tokensUsed())));
+    const used = response![Symbol.asyncIterator]();
+    const first = (await used.next()).value;
+    clock.advance(70_000);
+    expect((await used.next()).value).toBe(first);
+    // No RPC may take longer than the token lives.
+    clock.advance(10_000);
+    expect((await used.next()).value).not.toBe(first);
   });
 });
