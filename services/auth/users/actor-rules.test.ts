@@ -5,7 +5,19 @@ import type { Knex } from 'knex';
 import { idToBytes } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import type { CallContext } from '#client/call-context.js';
-import { type Client, CreateUserRequest, RevokeSessionsRequest, Role, type SignedIn, UpdateProfileRequest } from '#proto/auth/v1/users.js';
+import {
+  AddSecondFactorRequest,
+  BeginSecondFactorRequest,
+  type Client,
+  ConnectIdentityRequest,
+  CreateRecoveryCodesRequest,
+  CreateUserRequest,
+  ReauthenticateRequest,
+  RevokeSessionsRequest,
+  Role,
+  type SignedIn,
+  UpdateProfileRequest,
+} from '#proto/auth/v1/users.js';
 import { actingAs, newAccount, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { MemberStore } from './store/members.js';
 import { UserStore } from './store/users.js';
@@ -50,6 +62,16 @@ describe.each(testEngines)('an acting user on %s', (engine) => {
     const fields = { sessionId, currentPassword: password };
     await expect(auth.users.confirmPassword(fields, as('stranger'))).rejects.toMatchObject(refused);
     await expect(auth.users.setPassword({ ...fields, newPassword: 'another phrase' }, as('stranger'))).rejects.toMatchObject(refused);
+    const { users } = auth;
+    for (const change of [
+      () => users.connectIdentity(ConnectIdentityRequest.fromPartial({ sessionId }), as('stranger')),
+      () => users.beginReauthentication({ sessionId }, as('stranger')),
+      () => users.reauthenticate(ReauthenticateRequest.fromPartial({ sessionId }), as('stranger')),
+      () => users.beginSecondFactor(BeginSecondFactorRequest.fromPartial({ sessionId }), as('stranger')),
+      () => users.addSecondFactor(AddSecondFactorRequest.fromPartial({ sessionId }), as('stranger')),
+      () => users.createRecoveryCodes(CreateRecoveryCodesRequest.fromPartial({ sessionId }), as('stranger')),
+    ])
+      await expect(change()).rejects.toMatchObject({ ...refused, details: { rule: 'own_session_only' } });
   });
 
   it('sees and ends only their own sessions, unless they are an operator', async () => {
@@ -58,6 +80,8 @@ describe.each(testEngines)('an acting user on %s', (engine) => {
     await expect(auth.users.listSessions({ userId }, as('owner'))).rejects.toMatchObject(refused);
     await expect(auth.users.revokeSessions(end, as('owner'))).rejects.toMatchObject(refused);
     await expect(auth.users.listIdentities({ userId }, as('owner'))).rejects.toMatchObject(refused);
+    await expect(auth.users.disconnectIdentity({ userId, identityId: '' }, as('owner'))).rejects.toMatchObject(refused);
+    await expect(auth.users.listSecondFactors({ userId }, as('owner'))).rejects.toMatchObject(refused);
     for (const name of ['viewer', 'boss']) {
       expect((await auth.users.listSessions({ userId }, as(name))).sessions).toHaveLength(1);
       await auth.users.revokeSessions(end, as(name));

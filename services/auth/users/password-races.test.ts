@@ -1,6 +1,7 @@
 // Sign-ins of users whose password is reset meanwhile, and changes in sessions that end meanwhile: an earlier proof no longer counts.
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { generateSync } from 'otplib';
 import { idToBytes, newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { eventually } from '#kit/testing/waiting.js';
@@ -9,10 +10,11 @@ import {
   CreateInvitationRequest,
   RevokeSessionsRequest,
   Role,
+  SecondFactorKind,
   UpdateProfileRequest,
   type User,
 } from '#proto/auth/v1/users.js';
-import { actingAs, newAccount, newClient, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
+import { actingAs, identityResponse, newAccount, newClient, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { hashPassword } from './password.js';
 import { resetLifeMs } from './rpcs/request-password-reset.js';
 import { scopeHash } from './store/failures.js';
@@ -151,6 +153,43 @@ describe.each(testEngines)('users whose password is changed on %s', (engine) => 
     await expect(auth.users.acceptInvitation(request, actingAs(signedIn))).rejects.toMatchObject({ reason: 'sign_in_refused' });
     // Neither does a new session continue it.
     expect((await openSessions()).filter(({ id }) => id !== signedIn.session!.id)).toEqual([]);
+  });
+
+  it('accept no invitation that is revoked meanwhile', async () => {
+    await add();
+    const { id: accountId } = await newAccount(auth.service);
+    const fields = { accountId, email: user.email, role: Role.ROLE_OWNER, invitedByUserId: user.id };
+    const { token, invitation } = await auth.users.createInvitation(CreateInvitationRequest.fromPartial(fields), operator);
+    const accept = (client: Client) => auth.users.acceptInvitation({ token, name: '', password, client, sessionId: '' }, operator);
+    const revoke = () => auth.users.revokeInvitation({ accountId, invitationId: invitation!.id }, operator);
+    await expect(whileHashing(accept, revoke)).rejects.toMatchObject({ reason: 'not_found' });
+    expect((await auth.users.listMembers({ accountId }, operator)).members).toEqual([]);
+  });
+
+  it('change neither their name nor how they sign in when their session ends meanwhile', async () => {
+    await add();
+    const sessionId = (await signIn()).signedIn!.session!.id;
+    const isRefused = async (change: () => Promise<unknown>): Promise<void> => {
+      endAtRead(2);
+      await expect(change()).rejects.toMatchObject({ reason: 'not_found' });
+      jest.restoreAllMocks();
+    };
+    const kind = SecondFactorKind.SECOND_FACTOR_KIND_TOTP;
+    const { enrolment, setup } = await auth.users.beginSecondFactor({ sessionId, kind }, operator);
+    const secret = new URL(setup!.value).searchParams.get('secret')!;
+    const proof = { $case: 'totpCode', value: generateSync({ secret, epoch: Math.floor(auth.clock.nowMs() / 1000) }) } as const;
+    const addFactor = () => auth.users.addSecondFactor({ sessionId, enrolment, name: 'Phone', proof, language: '' }, operator);
+    await isRefused(addFactor);
+    const { id: factorId } = (await addFactor()).factor!;
+    const claims = { issuer: 'https://id.example.com', subject: 'stolen', email: user.email, emailVerified: true, name: 'Ada' };
+    for (const change of [
+      () => auth.users.renameSecondFactor({ sessionId, factorId, name: 'Tablet' }, operator),
+      () => auth.users.removeSecondFactor({ sessionId, factorId, language: '' }, operator),
+      () => auth.users.createRecoveryCodes({ sessionId, language: '' }, operator),
+      () => auth.users.connectIdentity({ sessionId, response: identityResponse(claims) }, operator),
+      () => auth.users.updateProfile(UpdateProfileRequest.fromPartial({ sessionId, name: 'Eve', updateMask: ['name'] }), operator),
+    ])
+      await isRefused(change);
   });
 
   it('end a session together with one that continues it at the same moment', async () => {

@@ -195,6 +195,18 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     await finish(await challengeOf(user), code(codeAt(secret)), user.client);
   });
 
+  it('have no failures from a network after a success there', async () => {
+    const user = await newUser();
+    const { secret } = await addApp(user);
+    for (let round = 0; round < 2; round += 1) {
+      const challenge = await challengeOf(user);
+      for (let tries = 1; tries < failuresMax.factor; tries += 1)
+        await expect(finish(challenge, code('000000'), user.client)).rejects.toMatchObject(refused);
+      await finish(challenge, code(codeAt(secret)), user.client);
+      auth.clock.advance(stepMs);
+    }
+  });
+
   it('end a challenge after ten minutes, and accept no other text as one', async () => {
     const user = await newUser();
     const { secret } = await addApp(user);
@@ -247,6 +259,7 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     const disabled = await challengeOf(user);
     const row = () => auth.db.knex('person').where({ email: user.email });
     await row().update({ is_disabled: 1 });
+    await expect(byLink(user)).rejects.toMatchObject(refused);
     await expect(finish(disabled, recovery(codes[1]!), user.client)).rejects.toMatchObject(refused);
     await row().update({ is_disabled: 0 });
     expect(await factorsOf(user)).toMatchObject({ recoveryCodesLeft: 9 });
@@ -295,6 +308,12 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     const of = await challengeOf(other);
     const options = JSON.stringify({ challenge: JSON.parse((await challengeOf(user)).passkeyOptionsJson).challenge });
     await expect(finish(of, byPasskey(key.get(options)), other.client)).rejects.toMatchObject(refused);
+    // Nor does it answer the challenge of another user who has one too.
+    const own = new SoftwareAuthenticator(publicUrl);
+    await addPasskey(other, own);
+    const theirs = await challengeOf(other);
+    await expect(finish(theirs, byPasskey(key.get(theirs.passkeyOptionsJson)), other.client)).rejects.toMatchObject(refused);
+    await finish(theirs, byPasskey(own.get(theirs.passkeyOptionsJson)), other.client);
     // A security key without a PIN is valid as a second factor, but not alone.
     const challenge = await challengeOf(user);
     await finish(challenge, byPasskey(key.get(challenge.passkeyOptionsJson)), user.client);
@@ -332,6 +351,43 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     expect(await factorsOf(user)).toEqual({ factors: [], recoveryCodesLeft: 0 });
     expect((await enter(user)).signedIn).toMatchObject({ user: { hasSecondFactor: false } });
     await expect(remove()).rejects.toMatchObject({ reason: 'not_found' });
+  });
+
+  it('are not added when the setup has taken longer than a quarter of an hour', async () => {
+    const { sessionId } = await newUser();
+    const { enrolment, setup } = await auth.users.beginSecondFactor({ sessionId, kind: totp }, operator);
+    auth.clock.advance(15 * 60_000);
+    const proof = { $case: 'totpCode', value: codeAt(new URL(setup!.value).searchParams.get('secret')!) } as const;
+    await expect(
+      auth.users.addSecondFactor({ sessionId, enrolment, name: 'My phone', proof, language: '' }, operator),
+    ).rejects.toMatchObject({ reason: 'failed_precondition', details: { rule: 'enrolment_ended' } });
+  });
+
+  it('include one app only, even if the setup of a second one began before the first was added', async () => {
+    const user = await newUser();
+    const { sessionId } = user;
+    const { enrolment, setup } = await auth.users.beginSecondFactor({ sessionId, kind: totp }, operator);
+    await addApp(user);
+    const proof = { $case: 'totpCode', value: codeAt(new URL(setup!.value).searchParams.get('secret')!) } as const;
+    await expect(
+      auth.users.addSecondFactor({ sessionId, enrolment, name: 'My tablet', proof, language: '' }, operator),
+    ).rejects.toMatchObject({ reason: 'failed_precondition', details: { rule: 'totp_present' } });
+  });
+
+  it('authenticate only the session that asked for them', async () => {
+    const user = await newUser();
+    const { codes } = await addApp(user);
+    const other = await finish(await challengeOf(user), recovery(codes[0]!), user.client);
+    auth.clock.advance(recentMs + 1);
+    const { sessionId } = user;
+    const { challenge: ofOther } = await auth.users.beginReauthentication({ sessionId: other.session!.id }, operator);
+    for (const challenge of [await challengeOf(user), ofOther!]) {
+      const value = { challengeToken: challenge.token, proof: recovery(codes[1]!), language: '' };
+      await expect(auth.users.reauthenticate({ sessionId, by: { $case: 'secondFactor', value } }, operator)).rejects.toMatchObject(refused);
+    }
+    await expect(auth.users.createRecoveryCodes({ sessionId, language: '' }, operator)).rejects.toMatchObject({
+      details: { rule: 'reauthenticate' },
+    });
   });
 
   it('are one app and a few passkeys, of the user of the session only', async () => {
