@@ -33,6 +33,14 @@ describe('passwords', () => {
       await isPassword(password, 'x'),
     ]).toEqual([true, false, false, false]);
   });
+
+  it('are hashed at most eight at a time', async () => {
+    const check = () => isPassword(password, undefined);
+    const outcomes = await Promise.allSettled(Array.from({ length: 9 }, check));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(8);
+    expect(outcomes.at(-1)).toMatchObject({ reason: { reason: 'overloaded', retryAfterMs: 2000 } });
+    expect(await check()).toBe(false);
+  });
 });
 
 describe.each(testEngines)('users on %s', (engine) => {
@@ -143,6 +151,19 @@ describe.each(testEngines)('users on %s', (engine) => {
     await signIn('guessed@example.com', password, home);
   });
 
+  it('do not use up the attempts of their network by signing in, nor by attempts that must wait', async () => {
+    await add('neighbour@example.com');
+    const from = newClient();
+    const row = () => auth.db.knex('sign_in_failure').where({ scope_hash: scopeHash(addressScope('address', from.address)) });
+    await row().delete();
+    for (let attempt = 0; attempt < failuresMax.email; attempt += 1)
+      await signIn('neighbour@example.com', 'wrong guess', from).catch(() => undefined);
+    await expect(signIn('neighbour@example.com', password, from)).rejects.toMatchObject({ reason: 'sign_in_throttled' });
+    await add('neighbour2@example.com');
+    await signIn('neighbour2@example.com', password, from);
+    expect(Number((await row().first())!['failures'])).toBe(failuresMax.email);
+  });
+
   it('leave no rows with invented email addresses from a network that must wait', async () => {
     const from = newClient();
     const scope = scopeHash(addressScope('address', from.address));
@@ -195,6 +216,21 @@ describe.each(testEngines)('users on %s', (engine) => {
     const other = await signIn('idle@example.com');
     auth.clock.advance(7 * dayMs);
     await expect(sessionOf(other.token)).rejects.toMatchObject({ reason: 'session_unknown' });
+    const rename = UpdateProfileRequest.fromPartial({ sessionId: other.session!.id, name: 'Eve', updateMask: ['name'] });
+    await expect(auth.users.updateProfile(rename, operator)).rejects.toMatchObject({ reason: 'not_found' });
+  });
+
+  it('are signed out after a month even where a session may be unused for longer', async () => {
+    const { sessionIdleMs } = auth.config;
+    auth.config.sessionIdleMs = 60 * 86_400_000;
+    try {
+      await add('monthly@example.com');
+      const { token } = await signIn('monthly@example.com');
+      auth.clock.advance(30 * 86_400_000);
+      await expect(sessionOf(token)).rejects.toMatchObject({ reason: 'session_unknown' });
+    } finally {
+      auth.config.sessionIdleMs = sessionIdleMs;
+    }
   });
 
   it('stay signed in while they use a session, however short it lasts without use', async () => {
@@ -419,6 +455,25 @@ describe.each(testEngines)('users on %s', (engine) => {
     expect(invitations.map(({ email }) => email)).toEqual(['late@example.com']);
     await auth.users.revokeInvitation({ accountId: home.id, invitationId: invitations[0]!.id }, operator);
     await expect(accept(revoked)).rejects.toMatchObject({ reason: 'not_found' });
+  });
+
+  it('cannot accept an invitation that has expired', async () => {
+    const host = await add('patient@example.com');
+    const { token, invitation } = await auth.users.createInvitation(
+      {
+        accountId: account.id,
+        email: 'late.guest@example.com',
+        role: Role.ROLE_OWNER,
+        invitedByUserId: host.id,
+        projectRoles: [],
+        language: '',
+      },
+      operator,
+    );
+    auth.clock.advance(Number(invitation!.expiresAtMs) - auth.clock.nowMs());
+    await expect(auth.users.getInvitation({ token }, operator)).rejects.toMatchObject({ reason: 'not_found' });
+    const request = { token, name: 'Late', password, client: newClient(), sessionId: '' };
+    await expect(auth.users.acceptInvitation(request, operator)).rejects.toMatchObject({ reason: 'not_found' });
   });
 
   it('do not become members and use up no invitation while they are disabled', async () => {
