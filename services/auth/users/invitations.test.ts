@@ -1,9 +1,9 @@
-// The maximum number of open invitations of an account.
+// Invitations: their maximum number, their roles in projects, and how they are revoked.
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
-import type { Account } from '#proto/auth/v1/auth.js';
-import { CreateUserRequest, Role, type User } from '#proto/auth/v1/users.js';
-import { newAccount, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
+import { type Account, CreateProjectRequest } from '#proto/auth/v1/auth.js';
+import { CreateInvitationRequest, CreateUserRequest, Role, type User } from '#proto/auth/v1/users.js';
+import { newAccount, newClient, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { openInvitationsMax } from './store/members.js';
 
 // A hundred sequential changes take long on a busy machine.
@@ -49,6 +49,48 @@ describe.each(testEngines)('invitations on %s', (engine) => {
     auth.clock.advance(7 * 86_400_000);
     await invite(full, 'yet.more@example.com');
     expect((await open(full)).map(({ email }) => email)).toEqual(['yet.more@example.com']);
+  });
+
+  it('give the roles in projects of the account', async () => {
+    const [account, other] = [await newAccount(auth.service, 'Projects'), await newAccount(auth.service, 'Foreign')];
+    await auth.users.putMember({ accountId: account.id, userId: host.id, role: Role.ROLE_OWNER }, operator);
+    const projectOf = async ({ id: accountId }: Account): Promise<string> =>
+      (await auth.service.createProject(CreateProjectRequest.fromPartial({ accountId, name: 'Search' }), operator)).project!.id;
+    const invite = (projectId: string) => {
+      const projectRoles = [{ projectId, role: Role.ROLE_DEVELOPER }];
+      const fields = {
+        accountId: account.id,
+        email: 'builder@example.com',
+        role: Role.ROLE_MEMBER,
+        invitedByUserId: host.id,
+        projectRoles,
+      };
+      return auth.users.createInvitation(CreateInvitationRequest.fromPartial(fields), operator);
+    };
+    const foreignId = await projectOf(other);
+    await expect(invite(foreignId)).rejects.toMatchObject({ reason: 'not_found' });
+    const foreign = { accountId: account.id, userId: host.id, projectId: foreignId, role: Role.ROLE_DEVELOPER };
+    await expect(auth.users.putProjectMember(foreign, operator)).rejects.toMatchObject({ reason: 'not_found' });
+    const projectId = await projectOf(account);
+    const { token } = await invite(projectId);
+    await auth.users.acceptInvitation({ token, name: 'Builder', password, client: newClient(), sessionId: '' }, operator);
+    const { members } = await auth.users.listMembers({ accountId: account.id }, operator);
+    expect(members.find(({ user }) => user!.email === 'builder@example.com')).toMatchObject({
+      role: Role.ROLE_MEMBER,
+      projectRoles: [{ projectId, role: Role.ROLE_DEVELOPER }],
+    });
+  });
+
+  it('are revoked once, and by their own account only', async () => {
+    const [account, other] = [await newAccount(auth.service, 'Own'), await newAccount(auth.service, 'Stranger')];
+    await ask(account, 'guest@example.com');
+    const [{ id: invitationId } = { id: '' }] = await open(account);
+    const revoke = ({ id: accountId }: Account) => auth.users.revokeInvitation({ accountId, invitationId }, operator);
+    await expect(revoke(other)).rejects.toMatchObject({ reason: 'not_found' });
+    expect(await open(account)).toHaveLength(1);
+    await revoke(account);
+    expect(await open(account)).toEqual([]);
+    await expect(revoke(account)).rejects.toMatchObject({ reason: 'not_found' });
   });
 
   it('do not exceed the maximum when many are created at once', async () => {

@@ -194,6 +194,15 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
     expect((await byIdentity(owner)).signedIn!.user!.id).toBe(own.user!.id);
   });
 
+  it('keep their identities when they change the password themselves, also with an unverified address', async () => {
+    const identity = claims('unverified@elsewhere.example.com');
+    const { signedIn } = await signUp('unverified@example.com');
+    const { id: sessionId } = signedIn!.session!;
+    await auth.users.connectIdentity({ sessionId, response: identityResponse(identity) }, operator);
+    await auth.users.setPassword({ sessionId, currentPassword: password, newPassword: `${password} 2` }, operator);
+    expect((await byIdentity(identity)).signedIn!.user!.id).toBe(signedIn!.user!.id);
+  });
+
   it('have a verified address when the operator invited them or entered the address', async () => {
     const boss = (
       await auth.users.createUser(CreateUserRequest.fromPartial({ email: 'boss@example.com', name: 'Boss', isOperator: true }), operator)

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Mail, MailFailure } from '#kit/mail/mailer.js';
 import { testEngines } from '#kit/testing/database.js';
+import { eventually } from '#kit/testing/waiting.js';
 import { NotificationState } from '#proto/auth/v1/notifications.js';
 import { CreateUserRequest, Role, type SignedIn, SignInMethod, UpdateUserRequest, type User } from '#proto/auth/v1/users.js';
 import { identityResponse, newAccount, newClient, operator, password, startTestAuth, type TestAuth } from '../../testing/auth.js';
@@ -74,6 +75,17 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     await expect(signIn('ada@example.com')).rejects.toMatchObject(refused);
     await signIn('ada@example.com', changed);
     await expect(reset(token)).rejects.toMatchObject(refused);
+  });
+
+  it('disconnects no identity of a user whose address is verified', async () => {
+    await add('connected@example.com');
+    const claims = { issuer: 'https://id.example.com', subject: 'own', email: 'own@example.com', emailVerified: true, name: 'Ada' };
+    const response = identityResponse(claims);
+    const { session } = await signIn('connected@example.com');
+    await auth.users.connectIdentity({ sessionId: session!.id, response }, operator);
+    await reset(await askedToken('connected@example.com'));
+    const { signedIn } = await auth.users.signInWithIdentity({ response, client: newClient() }, operator);
+    expect(signedIn!.user!.email).toBe('connected@example.com');
   });
 
   it('is set by only one of many concurrent uses of a link', async () => {
@@ -198,6 +210,26 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     ).not.toContain(token);
     expect(auth.logLines.join('')).not.toContain(token);
     await reset(token);
+  });
+
+  it('links are not mailed once they have ended', async () => {
+    const email = 'ended@example.com';
+    await add(email);
+    const { session } = await signIn(email);
+    mailer.failures = [new MailFailure('454 not now', false), new MailFailure('454 not now', false)];
+    await ask(email);
+    await eventually(() => (mailer.failures.length === 1 ? true : undefined));
+    await auth.users.createSignInLink({ email, sendMail: true, language: '' }, operator);
+    await auth.users.setPassword({ sessionId: session!.id, currentPassword: password, newPassword: changed }, operator);
+    auth.clock.advance(60_000);
+    const states = async () => {
+      const rows = (await auth.db.knex('notification').where({ destination: email }).select('state')) as { state: unknown }[];
+      return rows.map(({ state }) => Number(state));
+    };
+    const withdrawn = NotificationState.NOTIFICATION_STATE_WITHDRAWN;
+    await eventually(async () => ((await states()).every((state) => state === withdrawn) ? true : undefined));
+    expect(await states()).toHaveLength(2);
+    await arrived(0);
   });
 
   it('an operator’s link is mailed on request, and the displayed link works too', async () => {
