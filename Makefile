@@ -126,7 +126,7 @@ FORCE:
 
 # Running Tollgate needs only half of the packages; tests need the others too.
 # Install scripts are not run, because no package needs them.
-NPM_CI = $(WITH_NODE) npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+NPM_CI = echo "Installing packages with npm …" && $(WITH_NODE) npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 
 # A checkout that has the packages for tests keeps them.
 node_modules/.for-run:

@@ -15,7 +15,10 @@ if [ "$(major_of "$own/node")" -lt "$major_min" ]; then
   mkdir -p "$root/.toolchain"
   [ -f "$root/.toolchain/package.json" ] || echo '{"private":true}' > "$root/.toolchain/package.json"
   # Whether it could be installed is checked below.
-  from_npm() { npm install --prefix "$root/.toolchain" --no-save --no-audit --no-fund --loglevel=error "$1" >&2 || true; }
+  from_npm() {
+    echo "Installing $1 with npm …" >&2
+    npm install --prefix "$root/.toolchain" --no-save --no-audit --no-fund --loglevel=error "$1" >&2 || true
+  }
   from_npm node@$major_min
   if [ "$(major_of "$own/node")" -lt "$major_min" ]; then
     # An npm that runs no install scripts leaves the wrapper package empty; the platform's own package needs no script.

@@ -49,7 +49,9 @@ it('says why it does not start when Node is too old and npm cannot install anoth
   });
   expect([status, stdout]).toEqual([1, '']);
   expect(stderr.trim().split('\n')).toEqual([
+    'Installing node@24 with npm …',
     'npm error network',
+    expect.stringMatching(/^Installing node-\S+@24 with npm …$/),
     'npm error network',
     'No Node 24 or newer could be installed through npm.',
   ]);
