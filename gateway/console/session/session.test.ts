@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Context } from 'koa';
 import { ManualClock } from '#kit/clock.js';
 import { AuthenticateManagementKeyResponse } from '#proto/auth/v1/users.js';
-import { mintSecret } from '#rules/key-secrets.js';
+import { mintSecret } from '#rules/keys/key-secrets.js';
 import { contextOf, stillActing } from './call-contexts.js';
 import { sameSite, signedIn } from './session.js';
 

@@ -56,7 +56,7 @@ describe.each(testEngines)('invitations on %s', (engine) => {
     await auth.users.putMember({ accountId: account.id, userId: host.id, role: Role.ROLE_OWNER }, operator);
     const projectOf = async ({ id: accountId }: Account): Promise<string> =>
       (await auth.service.createProject(CreateProjectRequest.fromPartial({ accountId, name: 'Search' }), operator)).project!.id;
-    const invite = (projectId: string) => {
+    const inviteTo = (projectId: string) => {
       const projectRoles = [{ projectId, role: Role.ROLE_DEVELOPER }];
       const fields = {
         accountId: account.id,
@@ -68,11 +68,11 @@ describe.each(testEngines)('invitations on %s', (engine) => {
       return auth.users.createInvitation(CreateInvitationRequest.fromPartial(fields), operator);
     };
     const foreignId = await projectOf(other);
-    await expect(invite(foreignId)).rejects.toMatchObject({ reason: 'not_found' });
+    await expect(inviteTo(foreignId)).rejects.toMatchObject({ reason: 'not_found' });
     const foreign = { accountId: account.id, userId: host.id, projectId: foreignId, role: Role.ROLE_DEVELOPER };
     await expect(auth.users.putProjectMember(foreign, operator)).rejects.toMatchObject({ reason: 'not_found' });
     const projectId = await projectOf(account);
-    const { token } = await invite(projectId);
+    const { token } = await inviteTo(projectId);
     await auth.users.acceptInvitation({ token, name: 'Builder', password, client: newClient(), sessionId: '' }, operator);
     const { members } = await auth.users.listMembers({ accountId: account.id }, operator);
     expect(members.find(({ user }) => user!.email === 'builder@example.com')).toMatchObject({
@@ -83,7 +83,7 @@ describe.each(testEngines)('invitations on %s', (engine) => {
 
   it('are revoked once, and by their own account only', async () => {
     const [account, other] = [await newAccount(auth.service, 'Own'), await newAccount(auth.service, 'Stranger')];
-    await ask(account, 'guest@example.com');
+    await invite(account, 'guest@example.com');
     const [{ id: invitationId } = { id: '' }] = await open(account);
     const revoke = ({ id: accountId }: Account) => auth.users.revokeInvitation({ accountId, invitationId }, operator);
     await expect(revoke(other)).rejects.toMatchObject({ reason: 'not_found' });
