@@ -62,7 +62,9 @@ export async function startMariadb(options: MariadbOptions): Promise<Mariadb> {
     const lines = lastLines(join(folder, 'mariadb.log'));
     // Another process can take a free port before the server listens on it.
     const lostPort = !options.port && lines.includes('Address already in use');
-    if (!lostPort || attempt >= startAttemptsMax)
+    // The server waits 30 seconds for an earlier one on the same data, which can take longer to write its pages before it ends.
+    const isInUse = /already have another mariadbd process|Unknown storage engine 'Aria'/.test(lines);
+    if (!(lostPort || isInUse) || attempt >= startAttemptsMax)
       throw new Error(`MariaDB did not start on ${folder}. The last lines of its log:\n${lines}`);
   }
 }
