@@ -9,7 +9,7 @@ import { type Firehose, startFirehose } from '../support/vendors/firehose.js';
 import { settled } from '../support/clients/calls.js';
 import { eventually } from '../support/systems/process.js';
 import { pidsOf } from '../support/systems/processes.js';
-import { queuedBytes } from '../support/socket-queues.js';
+import { queuedBytes } from '../support/sockets.js';
 import { addModel, addUpstream } from '../support/stub-models.js';
 import { modes } from '../support/systems/system.js';
 import type { Json } from '../upstream/checks/check.js';

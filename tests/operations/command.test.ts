@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { cleanEnv, root, startScript } from '../support/systems/process.js';
+import { isConnected } from '../support/sockets.js';
+import { cleanEnv, eventually, root, startScript } from '../support/systems/process.js';
 import { pidsOf } from '../support/systems/processes.js';
 import { startSystem } from '../support/systems/system.js';
 
@@ -62,8 +62,10 @@ it('says how to repeat a deposit safely when Ctrl-C ends it', async () => {
   const { ledger } = pidsOf(system);
   process.kill(ledger, 'SIGSTOP');
   try {
-    const child = startScript('dist/cli/main.js', ['balance', 'deposit', '5'], system.operatorEnv());
-    await sleep(2000);
+    const env = system.operatorEnv();
+    const ledgerPort = Number(new URL(`tcp://${env['TOLLGATE_LEDGER_ADDRESS']}`).port);
+    const child = startScript('dist/cli/main.js', ['balance', 'deposit', '5'], env);
+    await eventually(() => (isConnected(child.process.pid!, ledgerPort) ? true : undefined));
     expect(await child.end('SIGINT')).toBe(130);
     expect(child.stderr()).toMatch(/may not have been booked\.\nTo make sure, retry with the same amount and --idempotency-key [\w-]{36};/);
   } finally {
