@@ -1,4 +1,4 @@
-// The services that the gateway calls. What it may call of them is in proto/rules/access/callers.ts, and checked by the services.
+// The services that the gateway calls. Its grants are in proto/rules/access/callers.ts; the services check them.
 import type { Health } from '#grpc/health/v1/health.js';
 import type { AuthService } from '#proto/auth/v1/auth.js';
 import type { CallerService } from '#proto/auth/v1/callers.js';

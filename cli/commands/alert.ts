@@ -37,7 +37,7 @@ export function alertCommand(cli: Cli): Command {
     .description('Replace the alert: addresses that are not named are removed.')
     .argument(
       '<usd>',
-      'the threshold: it fires once when the settled balance falls below it, and not again until the balance has recovered',
+      'the threshold: it fires once when the settled balance falls below it, and not again until it has risen to 1.2 times that',
       parsePositiveAmount,
     )
     .option('--email <address...>', 'the recipients of the emails')

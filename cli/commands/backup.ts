@@ -50,7 +50,10 @@ export function backupCommand(cli: Cli): Command {
   return new Command('backup')
     .description('Back up the installation while calls run: databases and spool, not the secret key and the certificates (docs/backup.md).')
     .argument('[folder]', 'a new folder for the backup')
-    .option('--record', 'make no backup, but record for `tollgate doctor` and its alert that another program has just made one')
+    .option(
+      '--record',
+      'make no backup, but record that another program has just made one, for `tollgate doctor` and the alert TollgateBackupOverdue',
+    )
     .action(async (target: string | undefined, { record: isMade }: { record?: boolean }) => {
       if ((target === undefined) !== (isMade === true))
         throw new CliError('A backup needs a folder, and --record takes none.', {

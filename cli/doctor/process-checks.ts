@@ -25,7 +25,7 @@ export function checkVersions(processes: readonly SeenProcess[]): string {
   const namesOf = (version: string): string[] => processes.filter(({ info }) => info.version === version).map(({ name }) => name);
   const found = versions.map((version) => `${version} (${namesOf(version).join(', ')})`);
   throw new CliError(`The processes run different versions: ${found.join(', ')}.`, {
-    fix: 'Finish the upgrade; two neighbouring versions may run side by side meanwhile (docs/rollouts.md).',
+    fix: 'Finish the upgrade; two consecutive versions may run side by side meanwhile (docs/rollouts.md).',
   });
 }
 

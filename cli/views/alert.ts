@@ -40,7 +40,7 @@ export const alertView: View<AlertNow> = {
     { title: 'settled', text: ({ settledNanoUsd, low }) => `${usd(settledNanoUsd)}${low ? ' (low)' : ''}` },
     {
       title: 'fired',
-      text: ({ alert, rearmAtNanoUsd }) => (alert!.fired ? `${maybe(alert!.firedAtMs)}; rearmed at ${usd(rearmAtNanoUsd)}` : ''),
+      text: ({ alert, rearmAtNanoUsd }) => (alert!.fired ? `${maybe(alert!.firedAtMs)}; armed again at ${usd(rearmAtNanoUsd)}` : ''),
     },
     {
       title: 'mail',

@@ -191,7 +191,7 @@ describe.each(modes)('alerts, %s', (mode) => {
     expect([mail.mails.length, hook.requests.length]).toEqual([1, 1]);
   });
 
-  it('are armed again only after the balance has recovered', async () => {
+  it('are armed again only after the balance has risen to the rearm amount', async () => {
     expect(await billing.get(`${account}/alerts`)).toMatchObject({ fired: true, rearm_at_usd: '5.9988' });
     await system.cli('balance', 'deposit', '0.9', '--account', accountId);
     await new Promise((resolve) => setTimeout(resolve, 300));

@@ -98,7 +98,7 @@ function idsSent(outcome: Outcome): { calls: unknown[]; results: unknown[] } {
 }
 
 describe('money', () => {
-  it('1 (litellm#11789): cache reads are billed at their own price, also when streamed', async () => {
+  it('1 (litellm#11789): cache reads are billed at their own price, even when streamed', async () => {
     const figures = { input: 5, cacheRead: 40, output: 7 };
     await expectAnswers(gateway, paths, { blocks: [text], usage: figures }, { ...textSeen, end: { kind: 'complete', usage: figures } });
   });

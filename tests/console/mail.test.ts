@@ -151,7 +151,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
       await finish.getByRole('button', { name: 'Create account' }).click();
     };
     await enter('chosen by another client');
-    await finish.getByText('The password is wrong, or the link was already used').waitFor();
+    await finish.getByText('This is not the password you chose at sign-up, or the link was used').waitFor();
     await enter(who.password);
     await finish.waitForURL(/\/console\/accounts\/acct_\w+$/);
     const again = await person.open(link!);

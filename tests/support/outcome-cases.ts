@@ -42,7 +42,7 @@ export interface Case {
   readonly row: string;
   readonly what: string;
   readonly script: (upstream: 'cc' | 'm') => Script;
-  readonly leave?: 'when-asked' | 'when-accepted' | 'after-part' | 'in-the-middle';
+  readonly leave?: 'when-requested' | 'when-accepted' | 'after-part' | 'in-the-middle';
   readonly expected: (combination: Combination) => Expected;
   readonly inDistributed?: boolean;
 }
@@ -136,7 +136,7 @@ export const cases: readonly Case[] = [
     row: 'client_disconnected',
     what: 'before the upstream accepted the call, is free',
     script: () => ({ fault: { kind: 'slow-headers', delayMs: 20_000 } }),
-    leave: 'when-asked',
+    leave: 'when-requested',
     expected: () => ({
       outcome: 'client_disconnected',
       detail: '',

@@ -44,7 +44,8 @@ export const signInText = dictionary(
     signUpFinish: 'Finish signing up',
     signUpFinishHint:
       'Enter the password that you chose when you signed up. If you did not sign up, close this page: no account is created.',
-    signUpRefused: 'The password is wrong, or the link was already used or has expired. To choose another password, sign up again.',
+    signUpRefused:
+      'This is not the password you chose at sign-up, or the link was used or has expired. To choose another password, sign up again.',
     signUpAgain: 'Sign up again',
 
     linkTitle: 'Sign in with a link',

@@ -34,7 +34,7 @@ export const usageText = dictionary(
     model: 'Model',
     requestedModel: 'Requested model',
     fallbackReason: ({ model, percent }: { model: string; percent: number }) =>
-      `${model}; replaced because ${percent}% of a project budget was spent`,
+      `${model}; replaced because of a project budget (${percent}% spent)`,
     outcome: 'Outcome',
     requestId: 'Request ID',
     findById: 'Find a call by its request ID',

@@ -241,7 +241,7 @@ describe('a retry of a client library', () => {
     expect(store.released).toEqual([begun.callId]);
   });
 
-  it('gets the answer from another gateway, also if the call has ended before it arrives', async () => {
+  it('gets the answer from another gateway, even if the call has ended before it arrives', async () => {
     const [one, other] = [gateway(store, upstream), gateway(store)];
     const first = attempt(0);
     const { steps, callId } = await one.retries.begin(one.request(false), first.client);

@@ -71,7 +71,7 @@ export function assertMayChangeKeysOf(
   if (!projectRoles.some((each) => each.projectId === projectId && each.role === developer)) throw fault('role_not_permitted', {});
 }
 
-/** Checks that only owners appoint, change or remove owners. Raises role_not_permitted. */
+/** Checks that only owners make, change or remove owners. Raises role_not_permitted. */
 export function assertMayPut(actor: Role, present: Role | undefined, wanted: Role | undefined): void {
   if (actor === owner || (present !== owner && wanted !== owner)) return;
   throw fault('owners_only', {});

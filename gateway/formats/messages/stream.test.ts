@@ -167,10 +167,10 @@ describe('a messages stream', () => {
     expect(encoder.push([delta(0, 'text', 'now')])).toContain('"text":"now"');
   });
 
-  it('closes blocks that the upstream left open at its end, and ignores what is of no block', () => {
+  it('closes blocks that the upstream left open at its end, and ignores deltas and stops that belong to no block', () => {
     const encoder = messages.stream(answerContext);
-    const ofNone = [delta(9, 'text', 'of no block'), blockStop(9)];
-    encoder.push([started, toolStart(0, 'a', 'f'), toolStart(1, 'b', 'g'), delta(1, 'argumentsJson', '{}'), ...ofNone, finished()]);
+    const withoutBlock = [delta(9, 'text', 'of no block'), blockStop(9)];
+    encoder.push([started, toolStart(0, 'a', 'f'), toolStart(1, 'b', 'g'), delta(1, 'argumentsJson', '{}'), ...withoutBlock, finished()]);
     const types = framesOf(encoder.finish(counts)).map(({ event }) => event);
     expect(types).toEqual([
       'content_block_stop',

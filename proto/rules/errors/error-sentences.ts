@@ -10,7 +10,7 @@ export const fieldRules = {
   one_of: 'must be one of {values}',
   words_of: 'must be a comma-separated list of {values}',
   update_mask: 'must name the fields to change: one or more of {values}',
-  type: 'must be {type}',
+  type: 'must be of type {type}',
   integer: 'must be an integer',
   number: 'must be a number',
   at_least: 'must be at least {min}',

@@ -8,20 +8,33 @@ import { type CreateInvitationRequest, Role, type UserService } from '#proto/aut
 export type CheckMember = (roleOf: (userId: string) => Role | undefined) => void;
 
 /**
- * Returns the check that only owners and admins change members, and only owners create, change or remove owners; `wanted` is the role that the user is to
- * have. It raises role_not_permitted, and not_found for a user who is not a member. Call it while the members are locked: another owner may be changing the
- * role of the user, or of the actor, at this moment.
+ * Returns the check that only owners and admins change members. It raises role_not_permitted. Call it while the members are locked: an owner may be
+ * changing the role of the actor at this moment.
  */
-export function mayChangeMember({ actor }: CallContext, userId: string, wanted?: Role): CheckMember {
+export function mayManageMembers({ actor }: CallContext): CheckMember {
   return (roleOf) => {
     if (actor === undefined || actor.isOperator) return;
-    // Not the role in their token, with which an actor who has just lost it could give it to themselves again.
+    // The role in the token may be outdated: an actor who has just lost it could restore it.
     const own = roleOf(actor.userId);
     if (own !== Role.ROLE_OWNER && own !== Role.ROLE_ADMIN) throw fault('managers_only', {});
+  };
+}
+
+/**
+ * Returns the check of `mayManageMembers`, and that only owners create, change or remove owners; `wanted` is the role that the user is to have. It also
+ * raises not_found for a user who is not a member.
+ */
+export function mayChangeMember(context: CallContext, userId: string, wanted?: Role): CheckMember {
+  const { actor } = context;
+  const checkActor = mayManageMembers(context);
+  return (roleOf) => {
+    checkActor(roleOf);
+    if (actor === undefined || actor.isOperator) return;
     const present = roleOf(userId);
     // Users who are not members of the account yet must be invited, so that they can decline.
     if (present === undefined) throw fault('no_member', {}, { details: { what: 'member' } });
-    if (own !== Role.ROLE_OWNER && (present === Role.ROLE_OWNER || wanted === Role.ROLE_OWNER)) throw fault('owners_only', {});
+    if (roleOf(actor.userId) !== Role.ROLE_OWNER && (present === Role.ROLE_OWNER || wanted === Role.ROLE_OWNER))
+      throw fault('owners_only', {});
   };
 }
 

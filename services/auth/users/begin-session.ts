@@ -33,8 +33,8 @@ export async function beginSessionOrChallenge(
 
 /**
  * Creates a session and its tokens for a user as they were when they proved their identity. If it continues the `present` session of the user, it ends
- * no later, and the user has not authenticated again. Raises sign_in_refused if the user is disabled, or if their sessions have ended since: the present
- * one, or all, because they have another password or a second factor.
+ * no later, and the user has not authenticated again. Raises sign_in_refused if the user is disabled, if the present session has ended since, or if all
+ * sessions have ended because the user has a new password or a second factor.
  */
 export async function beginSession(
   proven: StoredUser,

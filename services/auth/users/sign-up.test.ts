@@ -194,7 +194,7 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
     expect((await byIdentity(owner)).signedIn!.user!.id).toBe(own.user!.id);
   });
 
-  it('keep their identities when they change the password themselves, also with an unverified address', async () => {
+  it('keep their identities when they change the password themselves, even with an unverified address', async () => {
     const identity = claims('unverified@elsewhere.example.com');
     const { signedIn } = await signUp('unverified@example.com');
     const { id: sessionId } = signedIn!.session!;
@@ -286,7 +286,7 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
     await expect(disconnect(other.signedIn!.user!.id)).rejects.toMatchObject({ reason: 'failed_precondition' });
   });
 
-  it('get the same identity from a repeat, also when they have others of the provider and can connect no more', async () => {
+  it('get the same identity from a repeat, even if they have others of the provider and the maximum number of identities', async () => {
     const { session } = await signIn((await add('collector@example.com')).email);
     const connect = async (given: IdentityClaims) =>
       (await auth.users.connectIdentity({ sessionId: session!.id, response: identityResponse(given) }, operator)).identity;

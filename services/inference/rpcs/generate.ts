@@ -78,7 +78,7 @@ export async function* generate(
   }
 }
 
-/** Waits, and first reports to the consumer that no upstream is working. */
+/** Waits, and reports to the consumer that no upstream works on the call in the meantime. */
 async function* waitingFor(wait: Promise<void>): AsyncGenerator<GenerateResponse, void, undefined> {
   // Its failure is raised below, if the consumer continues to read.
   wait.catch(() => undefined);

@@ -18,6 +18,6 @@ export function fromDatabase(error: unknown): unknown {
       retryAfterMs,
     });
   if (isPoolExhausted(error) || isRetryable(error))
-    return new AppError('overloaded', "A service's database is overloaded. Try again.", { cause: error, retryAfterMs });
+    return new AppError('overloaded', "A service's database is busy. Try again.", { cause: error, retryAfterMs });
   return error;
 }

@@ -1,4 +1,4 @@
-// Low-balance alerts over a real database: fired once, rearmed after a clear rise, and their notifications shipped to the notifier once.
+// Low-balance alerts over a real database: fired once, rearmed when the balance has risen enough, and their notifications shipped to the notifier once.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { dayMs, hourMs } from '#kit/clock.js';
 import { testEngines } from '#kit/testing/database.js';
@@ -127,7 +127,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     expect(alerts.notifier.events[0]!.data).toMatchObject({ settled_usd: '9', available_usd: '7' });
   });
 
-  it('fire again only after a clear rise', async () => {
+  it('fire again only after the balance has risen to the rearm amount', async () => {
     await put();
     await spend(11n * usd);
     await check();

@@ -32,7 +32,7 @@ describe('an alert', () => {
     ]);
   });
 
-  it('fires at most once between two clear rises, and misses no fall after one, for any sequence of balances', () => {
+  it('fires at most once until it is rearmed, and misses no fall afterwards, for any sequence of balances', () => {
     const amount = fc.bigInt({ min: 0n, max: 30n * usd });
     fc.assert(
       fc.property(fc.bigInt({ min: 1n, max: 20n * usd }), fc.array(amount, { maxLength: 60 }), (thresholdNanoUsd, course) => {

@@ -19,15 +19,15 @@ import { verifyAccount } from '../verify/verify-account.js';
 // The stacks of refusals are never read, and the trace is half of their cost here.
 Error.stackTraceLimit = 0;
 
-const asked = process.env['TOLLGATE_TEST_HISTORIES'];
+const givenHistories = process.env['TOLLGATE_TEST_HISTORIES'];
 const givenSeed = process.env['TOLLGATE_TEST_SEED'];
 const seed = givenSeed === undefined ? Math.trunc(Math.random() * 2 ** 31) : Number(givenSeed);
 
 /** Histories of some 25 operations each: 3,500 through lane, store and databases, in addition to those through the rules alone. `make nightly` runs 200,000. */
 const runs =
-  asked === undefined
+  givenHistories === undefined
     ? { memory: 1_500, sqlite: 2_000, mysql: 1_500 }
-    : { memory: Number(asked), sqlite: Number(asked), mysql: Number(asked) };
+    : { memory: Number(givenHistories), sqlite: Number(givenHistories), mysql: Number(givenHistories) };
 /** Histories that run at the same time on one database, and so share transactions. */
 const streams = givenSeed === undefined ? 100 : 1;
 /** Far more than it takes: the number of histories bounds the duration. */

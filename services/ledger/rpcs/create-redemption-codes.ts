@@ -68,15 +68,15 @@ export async function createRedemptionCodes(
 
 function replay(
   before: readonly CodeRecord[],
-  asked: Pick<CodeRecord, 'amountNanoUsd' | 'note' | 'expiresAtMs'> & { count: number },
+  requested: Pick<CodeRecord, 'amountNanoUsd' | 'note' | 'expiresAtMs'> & { count: number },
 ): CreateRedemptionCodesResponse {
   const [first] = before;
   const isSame =
     first !== undefined &&
-    first.amountNanoUsd === asked.amountNanoUsd &&
-    first.note === asked.note &&
-    first.expiresAtMs === asked.expiresAtMs &&
-    before.length === asked.count;
+    first.amountNanoUsd === requested.amountNanoUsd &&
+    first.note === requested.note &&
+    first.expiresAtMs === requested.expiresAtMs &&
+    before.length === requested.count;
   if (!isSame) throw fault('batch_mismatch', {}, { details: { field: 'batch_id' } });
   return { codes: before.map(toCodeMessage), secrets: [], replayed: true };
 }

@@ -32,16 +32,16 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
 
   const keyedCall = (changes: Partial<Call> = {}): Call => call({ idempotencyKeyHash: randomBytes(32), ...changes });
   const repeatOf = (first: Call): Call => call({ accountId: first.accountId, idempotencyKeyHash: first.idempotencyKeyHash });
-  const request = (asked: Call, changes: Partial<ReserveIdempotencyKeyRequest> = {}): ReserveIdempotencyKeyRequest =>
+  const request = (of: Call, changes: Partial<ReserveIdempotencyKeyRequest> = {}): ReserveIdempotencyKeyRequest =>
     ReserveIdempotencyKeyRequest.fromPartial({
-      accountId: asked.accountId,
-      keyHash: asked.idempotencyKeyHash,
+      accountId: of.accountId,
+      keyHash: of.idempotencyKeyHash,
       fingerprint: Buffer.alloc(32, 1),
-      callId: asked.id,
+      callId: of.id,
       ...changes,
     });
-  const begin = async (asked: Call, changes: Partial<ReserveIdempotencyKeyRequest> = {}, replica = service) =>
-    (await replica.reserveIdempotencyKey(request(asked, changes))).result!;
+  const begin = async (of: Call, changes: Partial<ReserveIdempotencyKeyRequest> = {}, replica = service) =>
+    (await replica.reserveIdempotencyKey(request(of, changes))).result!;
   const ended = (of: Call, changes: Partial<RecordUsageRequest> = {}): RecordUsageRequest =>
     report({ call: of, tokens: used, storedAnswer: answer, ...changes });
   const countOf = async (table: string): Promise<number> => Number((await harness.db.knex(table).count({ rows: '*' }))[0]!['rows']);

@@ -44,31 +44,31 @@ export function FactorsSection() {
 }
 
 /** The action that the user has chosen. It may require the user to authenticate again first. */
-type Wanted = { readonly add: SecondFactor['kind'] } | { readonly remove: SecondFactor } | { readonly codes: true };
+type PendingAction = { readonly add: SecondFactor['kind'] } | { readonly remove: SecondFactor } | { readonly codes: true };
 
 function Factors({ factors: { data, recovery_codes_left: left } }: { factors: SecondFactors }) {
   const t = useText(secondFactorText);
   const { user } = useMe();
   const [begun, setBegun] = useState<SecondFactorBegun>();
   const [codes, setCodes] = useState<readonly string[]>();
-  const [pending, setPending] = useState<Wanted>();
+  const [pending, setPending] = useState<PendingAction>();
   const [renaming, setRenaming] = useState<SecondFactor>();
-  const [unproven, setUnproven] = useState<Wanted>();
+  const [unproven, setUnproven] = useState<PendingAction>();
   // The user is refreshed too, because whether a required factor is missing decides which pages are shown. This must not close a dialog with codes.
   const refresh = async (): Promise<void> => {
     await queryClient.invalidateQueries({ queryKey: factorsKey });
     await queryClient.invalidateQueries({ queryKey: meKey });
   };
   const act = useMutation({
-    async mutationFn(wanted: Wanted) {
-      if ('add' in wanted) return setBegun(await beginSecondFactor(wanted.add));
-      if ('codes' in wanted) return setCodes((await createRecoveryCodes()).recovery_codes);
-      await removeSecondFactor(wanted.remove.id);
+    async mutationFn(action: PendingAction) {
+      if ('add' in action) return setBegun(await beginSecondFactor(action.add));
+      if ('codes' in action) return setCodes((await createRecoveryCodes()).recovery_codes);
+      await removeSecondFactor(action.remove.id);
       toast(t.removed);
       return refresh();
     },
-    onError(error, wanted) {
-      if (needsReauthentication(error)) setUnproven(wanted);
+    onError(error, action) {
+      if (needsReauthentication(error)) setUnproven(action);
     },
     onSettled: () => setPending(undefined),
   });

@@ -50,7 +50,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     return mailer.mails;
   }
   const tokenOf = ({ text }: Mail): string => /https:\/\/ai\.example\.com\/console\/reset#([\w-]{43})\n/.exec(text)![1]!;
-  async function askedToken(email: string): Promise<string> {
+  async function requestedToken(email: string): Promise<string> {
     mailer.mails = [];
     await requestReset(email);
     return tokenOf((await arrived(1))[0]!);
@@ -83,14 +83,14 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     const response = identityResponse(claims);
     const { session } = await signIn('connected@example.com');
     await auth.users.connectIdentity({ sessionId: session!.id, response }, operator);
-    await reset(await askedToken('connected@example.com'));
+    await reset(await requestedToken('connected@example.com'));
     const { signedIn } = await auth.users.signInWithIdentity({ response, client: newClient() }, operator);
     expect(signedIn!.user!.email).toBe('connected@example.com');
   });
 
   it('is set by only one of many concurrent uses of a link', async () => {
     await add('race@example.com');
-    const token = await askedToken('race@example.com');
+    const token = await requestedToken('race@example.com');
     const outcomes = await Promise.allSettled(['one', 'two', 'three'].map((each) => reset(token, `a phrase of number ${each}`)));
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
@@ -113,23 +113,23 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
 
   it('links end after an hour, and when the address or password changes or the user is disabled', async () => {
     const user = await add('many@example.com');
-    const late = await askedToken('many@example.com');
+    const late = await requestedToken('many@example.com');
     auth.clock.advance(resetLifeMs);
     await expect(reset(late)).rejects.toMatchObject(refused);
 
-    const moved = await askedToken('many@example.com');
+    const moved = await requestedToken('many@example.com');
     await auth.users.updateUser(
       UpdateUserRequest.fromPartial({ userId: user.id, email: 'moved@example.com', updateMask: ['email'] }),
       operator,
     );
     await expect(reset(moved)).rejects.toMatchObject(refused);
 
-    const overtaken = await askedToken('moved@example.com');
+    const overtaken = await requestedToken('moved@example.com');
     const { session } = await signIn('moved@example.com');
     await auth.users.setPassword({ sessionId: session!.id, currentPassword: password, newPassword: changed }, operator);
     await expect(reset(overtaken)).rejects.toMatchObject(refused);
 
-    const disabled = await askedToken('moved@example.com');
+    const disabled = await requestedToken('moved@example.com');
     await auth.users.updateUser(
       UpdateUserRequest.fromPartial({ userId: user.id, isDisabled: true, updateMask: ['is_disabled'] }),
       operator,
@@ -189,7 +189,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     for (let attempt = 0; attempt < failuresMax.email; attempt += 1)
       await signIn('victim@example.com', 'a wrong guess', home).catch(() => undefined);
     await expect(signIn('victim@example.com', password, home)).rejects.toMatchObject({ reason: 'sign_in_throttled' });
-    await reset(await askedToken('victim@example.com'), changed, home);
+    await reset(await requestedToken('victim@example.com'), changed, home);
     await signIn('victim@example.com', changed, home);
     auth.config.signUp = false;
     await expect(auth.users.signInWithIdentity({ response: mallorys, client: newClient() }, operator)).rejects.toMatchObject(refused);
@@ -199,7 +199,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
   it('links are retried, and appear in no row and no log line', async () => {
     await add('secret@example.com');
     mailer.failures = [new MailFailure('454 not now', false)];
-    const token = await askedToken('secret@example.com');
+    const token = await requestedToken('secret@example.com');
     const rows: Record<string, unknown>[] = await auth.db.knex('password_reset').where({ email: 'secret@example.com' }).select();
     expect(rows).toHaveLength(1);
     expect(

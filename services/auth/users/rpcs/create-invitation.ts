@@ -122,7 +122,7 @@ async function compose(
     content: invitationMail(about, language),
     budgets: new Map([
       [`account ${invitation.accountId}`, mailsPerHourMax.account],
-      [`person ${invitation.invitedByUserId}`, mailsPerHourMax.user],
+      [`user ${invitation.invitedByUserId}`, mailsPerHourMax.user],
     ]),
   });
 }

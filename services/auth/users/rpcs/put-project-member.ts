@@ -4,11 +4,15 @@ import { type ProjectRole, type PutProjectMemberRequest, type PutProjectMemberRe
 import { accountIdBytes, checkedId, projectIdBytes } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { ownProject } from '../../requests/own-project.js';
+import { mayManageMembers } from '../actor-rules.js';
 import { roleWord } from '../audit-details.js';
 import type { UserDeps } from '../deps.js';
 import { checkedProjectRole, checkedProjectRoles, projectRolesMax } from '../fields.js';
 
-/** Raises invalid_request, and not_found for a project that the account does not have or a user who is not a member. */
+/**
+ * Raises invalid_request, not_found for a project that the account does not have or a user who is not a member, and role_not_permitted for an actor who has
+ * just lost the role for it.
+ */
 export async function putProjectMember(
   request: PutProjectMemberRequest,
   context: CallContext,
@@ -31,7 +35,8 @@ export async function putProjectMember(
       const kept = others.length < projectRolesMax ? others : open.filter(isOther);
       return checkedProjectRoles([...kept, { projectId, role }]);
     };
-    found((await members.changeProjectRoles(tx, accountId, userId, change)) ? true : undefined, 'member');
+    const isMember = await members.changeProjectRoles(tx, accountId, userId, change, mayManageMembers(context));
+    found(isMember ? true : undefined, 'member');
     if (former === role || (former === undefined && role === Role.ROLE_UNSPECIFIED)) return;
     const detail = {
       email: user.email,

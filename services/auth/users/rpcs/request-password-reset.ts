@@ -38,7 +38,7 @@ async function mailReset(email: string, language: string, { db, users, resets, m
     subject: hash.toString('hex'),
     to: email,
     content: resetMail({ name: user.name, link: `${page}#${token}`, expiresAtMs }, language),
-    budgets: new Map([[`person ${user.id}`, resetsPerHourMax]]),
+    budgets: new Map([[`user ${user.id}`, resetsPerHourMax]]),
   });
   if (mail.refusal !== undefined) return;
   await db.transaction(async (tx) => {

@@ -14,7 +14,7 @@ export async function revokeSessions(
   const butId = request.exceptSessionId === '' ? undefined : checkedId('except_session_id', 'sess', request.exceptSessionId);
   const which = request.sessionId === '' ? { butId } : { id: checkedId('session_id', 'sess', request.sessionId) };
   const ended = await db.transaction(async (tx) => {
-    // Otherwise a session could be continued by another one at this moment.
+    // Locks the user, because a concurrent request could otherwise continue an ending session as a new one.
     const email = (await users.lock(tx, userId))?.user.email;
     const count = await sessions.end(tx, userId, which);
     if (count > 0)

@@ -115,7 +115,7 @@ async function mailLink(
     content: isKnown
       ? knownAddressMail({ signIn: mails.address('/sign-in')!, forgot: mails.address('/forgot')! }, language)
       : signUpMail({ link: `${page}#${token}`, expiresAtMs }, language),
-    budgets: new Map([[`person ${email}`, mailsPerHourMax]]),
+    budgets: new Map([[`sign-up ${email}`, mailsPerHourMax]]),
   });
   if (mail.refusal !== undefined) return;
   await db.transaction((tx) => notifier.add(tx, mail));

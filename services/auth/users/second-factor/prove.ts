@@ -60,10 +60,10 @@ async function userOfPasskey(proof: SecondFactorProof['proof'], { factors, passk
   return credentialId === undefined ? undefined : (await factors.findByCredential(credentialHash(credentialId)))?.userId;
 }
 
-/** Uses up a proof; returns false if it was used before. */
+/** The function that uses up a proof. It returns false if the proof was used before. */
 type Use = (tx: Knex.Transaction) => Promise<boolean>;
 
-/** Returns the use of a proof; undefined for a wrong one. */
+/** Returns the function that uses up this proof; undefined if the proof is wrong. */
 async function useOf(
   proof: SecondFactorProof['proof'],
   challenge: OpenChallenge,

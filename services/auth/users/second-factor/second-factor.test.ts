@@ -433,7 +433,7 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     for (const signedIn of [user.signedIn, later]) expect((await sessionOf(signedIn)).user?.id).toBe(user.userId);
   });
 
-  it('are required after a link and a password reset, which changes nothing before', async () => {
+  it('are required after a link and for a password reset, which changes nothing until one is proven', async () => {
     const user = await newUser({ hasPassword: true });
     const { secret } = await addApp(user);
     const { email, client } = user;

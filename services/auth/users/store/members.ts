@@ -75,14 +75,16 @@ export class MemberStore {
 
   /**
    * Replaces the roles of a member in projects with the result of `change`, which also gets those of them in projects that are not deleted; returns
-   * false when there is no such member.
+   * false when there is no such member. `check` may refuse that by throwing.
    */
   async changeProjectRoles(
     tx: Knex.Transaction,
     accountId: Buffer,
     userId: Buffer,
     change: (roles: readonly ProjectRole[], open: readonly ProjectRole[]) => readonly ProjectRole[],
+    check: CheckMember = () => undefined,
   ): Promise<boolean> {
+    check(roleIn(await lockedMembers(tx, accountId)));
     const member = { account_id: accountId, user_id: userId };
     const row: Row | undefined = await tx('member').where(member).forUpdate().first('project_roles');
     if (row === undefined) return false;

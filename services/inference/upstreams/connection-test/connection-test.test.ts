@@ -166,7 +166,7 @@ describe('a test of an upstream that works', () => {
       expect(test).toMatchObject({ ok: false, failedStep: 'tools' });
     });
 
-    it('passes over two answers where the upstream returns one per call', async () => {
+    it('skips the step answers if the upstream returns one answer per call', async () => {
       const rejection = {
         kind: 'status',
         status: 400,

@@ -27,7 +27,7 @@ interface Probe {
   readonly format?: ApiFormat;
   /** Returns what was found. Raises StepFault if the model cannot do it. */
   judge(answer: Answer): string;
-  /** Returns what it means that the upstream rejects the request, if that is not a fault. */
+  /** Returns the finding for a rejected request; absent if a rejection is a fault. */
   rejected?(detail: string): string;
 }
 

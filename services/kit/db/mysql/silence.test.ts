@@ -12,17 +12,17 @@ const tooManyConnections = Buffer.concat([Buffer.from([23, 0, 0, 0, 0xff, 0x10, 
 describe('a statement that waits', () => {
   const sockets = new Set<Socket>();
   let greeting: Buffer | undefined;
-  let asked = 0;
+  let probes = 0;
   let server: Server;
   let host: MysqlHost;
   let watch: SilenceWatch;
   let dead: MysqlHost[] = [];
 
   beforeEach(async () => {
-    asked = 0;
+    probes = 0;
     dead = [];
     server = createServer((socket) => {
-      asked += 1;
+      probes += 1;
       sockets.add(socket.on('error', () => undefined));
       if (greeting !== undefined) socket.write(greeting);
     });
@@ -77,18 +77,18 @@ describe('a statement that waits', () => {
   it('is not ended when its server responds, even with an error', async () => {
     greeting = tooManyConnections;
     const slow = send(host);
-    await untilTrue(() => asked >= 3);
-    expect(asked).toBeGreaterThanOrEqual(3);
+    await untilTrue(() => probes >= 3);
+    expect(probes).toBeGreaterThanOrEqual(3);
     expect([slow.destroyed, dead]).toEqual([false, []]);
   });
 
   it('triggers no probe when its connection was closed', async () => {
     greeting = tooManyConnections;
     const given = send(host);
-    await untilTrue(() => asked >= 1);
+    await untilTrue(() => probes >= 1);
     given.close();
-    const before = asked;
+    const before = probes;
     await new Promise((resolve) => setTimeout(resolve, 200));
-    expect(asked - before).toBeLessThanOrEqual(1);
+    expect(probes - before).toBeLessThanOrEqual(1);
   });
 });

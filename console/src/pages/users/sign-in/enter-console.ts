@@ -1,4 +1,4 @@
-// Finishes a sign-in: drops the previous user's data, and takes the user to the requested page.
+// Functions of the sign-in pages: replace the previous user's data, and read the requested page and the token from the address.
 import type { Me } from '../../../api/session.js';
 import { fetchMe, forgetUser, meKey, queryClient } from '../../../session/queries.js';
 
