@@ -172,7 +172,7 @@ describe('money', () => {
 
   it('23 (new-api#7062, #5235): disconnecting shortly before the end costs what the upstream reports', async () => {
     for (const path of streamed(paths)) {
-      gateway.answer(path.upstream, { blocks: [text], usage, deltaChars: 8, frameDelayMs: 25 });
+      gateway.answer(path.upstream, { blocks: [text], usage, deltaChars: 8, frameDelayMs: 10 });
       const record = await gateway.charged(await gateway.leave(path, bodyFor(path)));
       await onPath(path, () => expect(record).toMatchObject({ source: 'reported', chargeNanoUsd: priceOf(usage) }));
     }

@@ -80,7 +80,7 @@ export function conformance({ withWhole = false } = {}): Conformance {
   beforeAll(async () => {
     stub = await startStubUpstream();
     system = await startSystem('single', {
-      TOLLGATE_GATEWAY_READ_ON_TIME: '800ms',
+      TOLLGATE_GATEWAY_READ_ON_TIME: '1500ms',
       TOLLGATE_INFERENCE_IDLE_TIMEOUT: '5s',
       TOLLGATE_INFERENCE_FIRST_TOKEN_TIMEOUT: '5s',
     });
