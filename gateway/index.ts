@@ -216,7 +216,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
         storedResponses,
         readiness,
         spoolState: () => spool.state(),
-        warnings: () => findWarnings(spoolDir, clock.nowMs()),
+        warnings: () => findWarnings({ spoolDir, limits: limitStore, nowMs: clock.nowMs() }),
         isDraining: () => isDraining,
         occupancy,
         refusals,

@@ -1,15 +1,24 @@
-// Problems that an operator should fix before they stop calls. The gateway serves no RPC, so `tollgate doctor` reads them from its readiness.
+// Problems that an operator should fix before they affect more calls. The gateway serves no RPC, so `tollgate doctor` reads them from its readiness.
 import { statfs } from 'node:fs/promises';
 import { certificateMsMin, isAlmostFull } from '#rules/operating-limits.js';
 import { certificateExpiresAtMs } from '#kit/process/process-info.js';
+import type { LimitStore } from './limits/limiter.js';
 
-/** Names the problems: "certificate" (it expires soon) and "spool_disk" (it is almost full). */
-export async function findWarnings(spoolDir: string, nowMs: number): Promise<string[]> {
+/** Where the problems can be. */
+interface WarningSources {
+  readonly spoolDir: string;
+  readonly limits: Pick<LimitStore, 'isWithoutRedis'>;
+  readonly nowMs: number;
+}
+
+/** Names the problems: "certificate" (it expires soon), "spool_disk" (it is almost full) and "redis" (it does not answer). */
+export async function findWarnings({ spoolDir, limits, nowMs }: WarningSources): Promise<string[]> {
   const expiresAtMs = certificateExpiresAtMs();
   const disk = await statfs(spoolDir).catch(() => undefined);
   const found = {
     certificate: expiresAtMs !== undefined && expiresAtMs - nowMs < certificateMsMin,
     spool_disk: disk !== undefined && isAlmostFull(disk.bavail * disk.bsize, disk.blocks * disk.bsize),
+    redis: limits.isWithoutRedis?.() === true,
   };
   return Object.entries(found).flatMap(([name, isFound]) => (isFound ? [name] : []));
 }

@@ -162,6 +162,11 @@ describe('the doctor', () => {
     });
   });
 
+  it('reports that a gateway counts calls without Redis', async () => {
+    gateway.state.readiness = { status: 'ok', warnings: ['redis'] };
+    expect(await examine()).toMatchObject({ code: 1, fixes: { redis: expect.stringContaining('TOLLGATE_GATEWAY_REDIS_URL') } });
+  });
+
   it('reports calls that wait in the spool, and files that an operator must handle', async () => {
     gateway.state.readiness = { status: 'ok', spool: { waiting: 3, refused: 0, damaged_files: 0 } };
     expect(await examine()).toMatchObject({ code: 0, checks: expect.arrayContaining(['spool']) });

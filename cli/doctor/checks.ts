@@ -140,6 +140,11 @@ const gatewayWarnings = {
     fault: "The disk with the gateway's spool is almost full.",
     fix: 'Make room: when it is full and metering is unavailable, calls are refused.',
   },
+  redis: {
+    title: 'redis',
+    fault: 'Redis does not answer the gateway, so calls are not counted across gateways.',
+    fix: 'Start Redis again, or correct TOLLGATE_GATEWAY_REDIS_URL; docs/runbooks/redis-unavailable.md has the steps.',
+  },
 } as const;
 
 /** Raises a CliError when the spool contains something that an operator must handle. */

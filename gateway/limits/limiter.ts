@@ -33,6 +33,8 @@ const refused = counter({
 export interface LimitStore {
   /** Counts a call against all subjects, or none if one of them refuses it. Returns a promise only if it has to wait. */
   take(subjects: readonly Subject[], demand: Demand, nowMs: number): Checked | Promise<Checked>;
+  /** Whether calls are counted without Redis at present; absent if the store does not use it. */
+  isWithoutRedis?(): boolean;
   start?(): Promise<void>;
   stop?(): Promise<void>;
 }

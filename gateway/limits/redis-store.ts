@@ -216,6 +216,7 @@ export function redisLimitStore({ url, withoutRedis, local, clock, log }: RedisO
       if (!client.isReady || outage.isOn()) return takeAlone(subjects, demand, nowMs);
       return takeShared(subjects, demand).catch(() => takeAlone(subjects, demand, nowMs));
     },
+    isWithoutRedis: () => outage.isOn(),
     async start() {
       // The gateway does not wait for Redis: it can do without.
       client.connect().catch((error: unknown) => outage.began(error));

@@ -21,7 +21,7 @@ export interface HealthDeps {
 
 /**
  * Readiness: 200 if calls can be served, otherwise 503 with the missing parts. Includes, for operators, the services without which calls are served
- * from a copy (`degraded`), what should be fixed before it stops calls (`warnings`), and what the spool holds.
+ * from a copy (`degraded`), problems to fix soon (`warnings`), and what the spool holds.
  */
 export function readyz({ readiness, spoolState, warnings, isDraining, keys, models }: HealthDeps): Middleware {
   return async (ctx: Context) => {

@@ -72,6 +72,12 @@ describe('rate limits over three gateways', () => {
     return { status: answer.status, isAlone: answer.headers.get('x-ratelimit-limit-requests') === String(limit / gateways.length) };
   }
 
+  async function warningsOf(index: number): Promise<readonly string[]> {
+    const ready = await fetch(`${at(index).baseUrl}/readyz`);
+    const { warnings = [] } = (await ready.json()) as { warnings?: string[] };
+    return warnings;
+  }
+
   it('admit, of 50 callers, as many calls per minute as the limit', async () => {
     const { secret } = await createKey(system, 'shared', '--rpm', String(limit));
     const beganAtMs = performance.now();
@@ -114,6 +120,7 @@ describe('rate limits over three gateways', () => {
     const statuses = answers.map(({ status }) => status);
     expect(statuses.filter((status) => status === 200)).toHaveLength(30);
     expect(statuses.filter((status) => status === 429)).toHaveLength(30);
+    expect(await warningsOf(0)).toEqual(['redis']);
 
     // More than are made until both gateways are connected again, which need not be at the same time.
     const { secret: later } = await createKey(system, 'together', '--rpm', '6000');
@@ -124,5 +131,6 @@ describe('rate limits over three gateways', () => {
       const left = (of: Response): number => Number(of.headers.get('x-ratelimit-remaining-requests'));
       return left(answer) - left(next) === 1 && answer.headers.get('x-ratelimit-limit-requests') === '6000' ? true : undefined;
     }, 40_000);
+    expect(await warningsOf(0)).toEqual([]);
   });
 });
