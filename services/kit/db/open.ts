@@ -32,6 +32,8 @@ interface PlainOptions<T> extends TransactionOptions {
 export interface DatabaseOptions extends MysqlOptions {
   /** Syncs the log of a SQLite file; replaced by tests. */
   readonly syncFile?: SyncFile;
+  /** The clock by which a commit of a SQLite file waits for more work; replaced by tests. */
+  readonly monotonicMs?: () => number;
   /** The url of the user for migrations, if the user of this database may not change the schema. */
   readonly migrationUrl?: string | undefined;
 }
@@ -154,7 +156,7 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
     releaseConnection: (connection) => lone.release(connection),
   };
   // Plain transactions are synced separately (sqlite/commits.ts).
-  const commits = new SqliteCommits(unsynced, wal);
+  const commits = new SqliteCommits(unsynced, wal, options.monotonicMs ?? (() => performance.now()));
   const probe = new WriteProbe(() => runUnsynced(unsynced, writeRow));
   return {
     ...database('sqlite', knex, unsynced, probe),

@@ -14,15 +14,22 @@ describe('the commits of a SQLite file', () => {
   let db: Database;
   /** Syncs that have begun and not ended. */
   let syncs: { resolve: () => void; reject: (error: Error) => void }[];
+  let syncCount: number;
+  let nowMs: number;
   /** Ends syncs by themselves. */
   let isDiskFast: boolean;
 
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'tollgate-commits-'));
     syncs = [];
+    nowMs = 0;
     isDiskFast = true;
     db = openDatabase(`sqlite:${join(folder, 'some.db')}`, {
-      syncFile: () => (isDiskFast ? Promise.resolve() : new Promise((resolve, reject) => syncs.push({ resolve, reject }))),
+      syncFile() {
+        syncCount += 1;
+        return isDiskFast ? Promise.resolve() : new Promise((resolve, reject) => syncs.push({ resolve, reject }));
+      },
+      monotonicMs: () => nowMs,
     });
     await db.knex.raw('CREATE TABLE thing (id INTEGER NOT NULL PRIMARY KEY) STRICT');
     isDiskFast = false;
@@ -158,5 +165,31 @@ describe('the commits of a SQLite file', () => {
     expect(taken[1]).toBe(4);
     // Not forever.
     expect(taken[2]).toBeLessThan(20);
+  });
+
+  it('waits for work that is about to arrive while commits are usually shared, and not after lone ones', async () => {
+    isDiskFast = true;
+    let lastId = 0;
+    const shared = (size: number): Promise<unknown> => Promise.all(Array.from({ length: size }, () => add((lastId += 1))));
+    // The clock stands, so a commit that waits does so until it is moved.
+    const commit = async (size: number): Promise<void> => {
+      const done = shared(size);
+      while (!(await settled(done))) nowMs += 1;
+    };
+    for (let times = 0; times < 10; times += 1) await commit(10);
+
+    syncCount = 0;
+    const first = shared(1);
+    expect(await settled(first)).toBe(false);
+    const second = shared(1);
+    expect(await settled(second)).toBe(false);
+    nowMs += 1;
+    await Promise.all([first, second]);
+    expect(syncCount).toBe(1);
+
+    // So much that it need not wait.
+    await shared(100);
+    for (let times = 0; times < 40; times += 1) await commit(1);
+    expect(await settled(shared(1))).toBe(true);
   });
 });
