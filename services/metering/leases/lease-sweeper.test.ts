@@ -196,6 +196,29 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     expect(await find(service, lost.id)).toMatchObject({ outcome: Outcome.OUTCOME_GATEWAY_LOST, chargeNanoUsd: 100_000n });
   });
 
+  it('that were considered lost stay lost once their charge may have been booked, even if the ledger’s response was lost', async () => {
+    const { service } = await harness.replica({ lostGraceMs: 60_000 });
+    const lost = call();
+    await checkpoint(service, { call: lost, tokens: tokens({ inputTokens: 100 }) });
+    harness.clock.advance(leaseMs + 1);
+    await until(async () => (await find(service, lost.id)) !== undefined);
+    harness.ledger.losesAnswers = true;
+    harness.clock.advance(60_001);
+    await until(() => harness.ledger.deliveries > 0);
+    await expect(record(service, report({ call: lost }))).rejects.toMatchObject({ reason: 'call_closed' });
+    harness.ledger.losesAnswers = false;
+    await until(async () => {
+      harness.clock.advance(1000);
+      return (await find(service, lost.id))?.settlement !== undefined;
+    });
+    expect(await find(service, lost.id)).toMatchObject({
+      outcome: Outcome.OUTCOME_GATEWAY_LOST,
+      chargeNanoUsd: 100_000n,
+      settlement: { capturedNanoUsd: 100_000n, shortfallNanoUsd: 0n },
+    });
+    expect(harness.ledger.settled.get(lost.id)?.costNanoUsd).toBe(100_000n);
+  });
+
   it('are given one lease to be seen again after a database outage', async () => {
     const { service } = await harness.replica();
     const running = call();
