@@ -11,7 +11,7 @@ import { LoneConnection } from './sqlite/lone-connection.js';
 import { quietKnex } from './quiet-knex.js';
 import { retried, type TransactionOptions } from './plain/retries.js';
 import { nextTurn } from '../turn.js';
-import { type ConnectionPool, readPlain, runOnMysql, runUnsynced } from './plain/run-plain.js';
+import { type ConnectionPool, readOnMysql, readOnSqlite, runOnMysql, runUnsynced, type SqlitePool } from './plain/run-plain.js';
 import { SqliteCommits } from './sqlite/commits.js';
 import type { SqliteConnection } from './sqlite/transaction.js';
 import { type MeasuredPool, PoolMetrics } from './statements/db-metrics.js';
@@ -95,7 +95,7 @@ function openMysql(url: string, options: DatabaseOptions): Database {
   const probe = new WriteProbe(() => runOnMysql(pool, writeRow));
   return {
     // With autocommit: a SELECT by itself would otherwise begin a transaction that is never ended.
-    ...database('mysql', knex, knex.client as ConnectionPool, probe),
+    ...database('mysql', knex, (work) => readOnMysql(knex.client as ConnectionPool, work), probe),
     migrationUrl: options.migrationUrl,
     // Every committed transaction is durable, so there is no earlier moment to report.
     plainTransaction: (work, options) => retried((trackCommit) => runOnMysql(pool, trackCommit(work)), options, probe.note),
@@ -151,7 +151,12 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
   };
   client.acquireConnection = () => acquireAt(true);
   client.releaseConnection = (connection) => lone.release(connection);
-  const unsynced: ConnectionPool = {
+  const unsynced: SqlitePool = {
+    freeConnection() {
+      wal?.assertSound();
+      if (lone.free !== undefined) pool.tookFree();
+      return lone.free as SqliteConnection | undefined;
+    },
     acquireConnection: () => acquireAt(false),
     releaseConnection: (connection) => lone.release(connection),
   };
@@ -159,7 +164,7 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
   const commits = new SqliteCommits(unsynced, wal, options.monotonicMs ?? (() => performance.now()));
   const probe = new WriteProbe(() => runUnsynced(unsynced, writeRow));
   return {
-    ...database('sqlite', knex, unsynced, probe),
+    ...database('sqlite', knex, (work) => readOnSqlite(unsynced, work), probe),
     plainTransaction: (work, { onApplied, ...options } = {}) =>
       retried(
         (trackCommit) =>
@@ -182,7 +187,7 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
 function database(
   engine: Engine,
   knex: Knex,
-  pool: ConnectionPool,
+  read: <T>(work: (tx: PlainTransaction) => Promise<T>) => Promise<T>,
   probe: WriteProbe,
 ): Pick<Database, 'engine' | 'knex' | 'transaction' | 'query' | 'find' | 'isWritable'> {
   watchStatements(knex, engine);
@@ -190,8 +195,8 @@ function database(
     engine,
     knex,
     transaction: (work, options) => retried((trackCommit) => runInKnex(knex, trackCommit(work)), options, probe.note),
-    query: (sql, bindings) => readPlain(engine, pool, (tx) => tx.query(sql, bindings)),
-    find: (table, keys) => readPlain(engine, pool, (tx) => tx.find(table, keys)),
+    query: (sql, bindings) => read((tx) => tx.query(sql, bindings)),
+    find: (table, keys) => read((tx) => tx.find(table, keys)),
     isWritable: () => probe.isWritable(),
   };
 }

@@ -1,5 +1,4 @@
 // Runs plain transactions and queries on connections from knex's pool.
-import type { Engine } from '../engine.js';
 import { MysqlTransaction, type MysqlConnection } from '../mysql/transaction.js';
 import type { PlainTransaction } from './plain-transaction.js';
 import { SqliteTransaction, type SqliteConnection } from '../sqlite/transaction.js';
@@ -8,6 +7,12 @@ import { SqliteTransaction, type SqliteConnection } from '../sqlite/transaction.
 export interface ConnectionPool {
   acquireConnection(): Promise<unknown>;
   releaseConnection(connection: unknown): Promise<unknown>;
+}
+
+/** The pool of a SQLite file. */
+export interface SqlitePool extends ConnectionPool {
+  /** Returns the connection if it is not in use. It must not be used beyond the present call. */
+  freeConnection(): SqliteConnection | undefined;
 }
 
 /** Runs `work` in one transaction on a connection without autocommit: commits, or rolls back and rethrows. */
@@ -30,18 +35,30 @@ export async function runUnsynced<T>(pool: ConnectionPool, work: (tx: PlainTrans
   }
 }
 
-/** Runs a SELECT outside of a transaction. */
-export async function readPlain<T>(engine: Engine, pool: ConnectionPool, read: (tx: PlainTransaction) => Promise<T>): Promise<T> {
+/** Runs a SELECT on a connection with autocommit. */
+export async function readOnMysql<T>(pool: ConnectionPool, read: (tx: PlainTransaction) => Promise<T>): Promise<T> {
   const connection = await pool.acquireConnection();
+  const tx = new MysqlTransaction(connection as MysqlConnection);
   try {
-    if (engine === 'sqlite') return await read(new SqliteTransaction(connection as SqliteConnection));
-    const tx = new MysqlTransaction(connection as MysqlConnection);
-    try {
-      return await read(tx);
-    } catch (error) {
-      await tx.abandon();
-      throw error;
-    }
+    return await read(tx);
+  } catch (error) {
+    await tx.abandon();
+    throw error;
+  } finally {
+    await pool.releaseConnection(connection);
+  }
+}
+
+/**
+ * Runs a SELECT outside of a transaction. If the connection is free, it is not taken, because the statement has finished when `read` returns: polls
+ * that begin at the same moment do not wait for each other.
+ */
+export async function readOnSqlite<T>(pool: SqlitePool, read: (tx: PlainTransaction) => Promise<T>): Promise<T> {
+  const free = pool.freeConnection();
+  if (free !== undefined) return read(new SqliteTransaction(free));
+  const connection = (await pool.acquireConnection()) as SqliteConnection;
+  try {
+    return await read(new SqliteTransaction(connection));
   } finally {
     await pool.releaseConnection(connection);
   }

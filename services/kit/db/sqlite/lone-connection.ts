@@ -20,7 +20,12 @@ export class LoneConnection implements MeasuredPool {
     this.#release = client.releaseConnection.bind(client);
   }
 
-  /** Returns the connection if it is not in use. */
+  /** The connection if it is not in use. */
+  get free(): unknown {
+    return this.#free;
+  }
+
+  /** Takes the connection if it is not in use. */
   takeFree(): unknown {
     const connection = this.#free;
     this.#free = undefined;
