@@ -6,7 +6,7 @@ import type {
   RecoveryCodes,
   SecondFactor,
   SecondFactorAdded,
-  SecondFactorAsked,
+  SecondFactorRequired,
   SecondFactorBegun,
   SecondFactorChallenge,
   SecondFactors,
@@ -16,12 +16,12 @@ import { api } from './client.js';
 export type { SecondFactor, SecondFactorBegun, SecondFactorChallenge, SecondFactors };
 
 /** A challenge that the user must complete before the sign-in is finished; undefined when the user is signed in. */
-export type Asked = SecondFactorAsked | undefined;
+export type SignInChallenge = SecondFactorRequired | undefined;
 /** A proof without the token of its challenge. */
 export type Proof = Omit<ProveSecondFactor, 'token'>;
 
 export const finishSignIn = (body: ProveSecondFactor): Promise<void> => api.post('/session/second-factor', { body });
-export const beginPasskeySignIn = (): Promise<SecondFactorAsked> => api.post('/session/passkey');
+export const beginPasskeySignIn = (): Promise<SecondFactorRequired> => api.post('/session/passkey');
 
 export const listSecondFactors = (signal?: AbortSignal): Promise<SecondFactors> => api.get('/me/second-factors', { signal });
 export const beginSecondFactor = (kind: SecondFactor['kind']): Promise<SecondFactorBegun> =>

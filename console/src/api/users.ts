@@ -12,7 +12,7 @@ import type {
 } from '../../../gateway/console/schemas/members.js';
 import type { Ended, Identity, Session, SetPassword, UpdateMe } from '../../../gateway/console/schemas/profile.js';
 import type { AcceptInvitation, SignInOptions, SignUp } from '../../../gateway/console/schemas/sign-in.js';
-import type { Asked } from './second-factor.js';
+import type { SignInChallenge } from './second-factor.js';
 import { api, apiUrl, type Page } from './client.js';
 import type { ProjectRole, Role } from './session.js';
 
@@ -28,10 +28,10 @@ export type {
 };
 
 export const getSignInOptions = (signal?: AbortSignal): Promise<SignInOptions> => api.get('/sign-in-options', { signal });
-export const signIn = (body: { email: string; password: string }): Promise<Asked> => api.post('/session', { body });
-export const signInByLink = (token: string): Promise<Asked> => api.post('/session/link', { body: { token } });
+export const signIn = (body: { email: string; password: string }): Promise<SignInChallenge> => api.post('/session', { body });
+export const signInByLink = (token: string): Promise<SignInChallenge> => api.post('/session/link', { body: { token } });
 export const requestPasswordReset = (email: string): Promise<void> => api.post('/password-reset', { body: { email } });
-export const resetPassword = (body: { token: string; new_password: string }): Promise<Asked> =>
+export const resetPassword = (body: { token: string; new_password: string }): Promise<SignInChallenge> =>
   api.post('/password-reset/finish', { body });
 export const signUp = (body: SignUp): Promise<{ account_id: string | null }> => api.post('/sign-up', { body });
 export const finishSignUp = (body: { token: string; password: string }): Promise<{ account_id: string }> =>
@@ -42,7 +42,7 @@ export const oidcUrl = (page: string): string => apiUrl('/oidc/start', { to: pag
 
 export const getInvitation = (token: string, signal?: AbortSignal): Promise<OfferedInvitation> =>
   api.post('/invitation', { body: { token }, signal });
-export const acceptInvitation = (body: AcceptInvitation): Promise<Asked> => api.post('/invitation/accept', { body });
+export const acceptInvitation = (body: AcceptInvitation): Promise<SignInChallenge> => api.post('/invitation/accept', { body });
 
 export const updateMe = (body: UpdateMe): Promise<User> => api.patch('/me', { body });
 export const putPassword = (body: SetPassword): Promise<void> => api.put('/me/password', { body });

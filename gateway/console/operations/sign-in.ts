@@ -4,7 +4,7 @@ import { RevokeSessionsRequest, type SecondFactorChallenge, type SignedIn, SignU
 import { proofOf, renderChallenge } from '../render/second-factor.js';
 import { renderInvitation } from '../render/users.js';
 import { OfferedInvitation } from '../schemas/members.js';
-import { ProveSecondFactor, SecondFactorAsked } from '../schemas/second-factor.js';
+import { ProveSecondFactor, SecondFactorRequired } from '../schemas/second-factor.js';
 import {
   AcceptInvitation,
   FinishOidc,
@@ -28,7 +28,7 @@ const signedInAnswer = 'Signed in; the cookie is set.';
 const orChallenge = {
   status: 202,
   description: 'A second factor is needed: send its proof to /session/second-factor.',
-  schema: SecondFactorAsked,
+  schema: SecondFactorRequired,
 } as const;
 const errors = {
   sign_in_refused: 'The error does not say which part was wrong.',
@@ -74,7 +74,7 @@ export const signIn: Area = {
     operation('POST', '/session/passkey', {
       summary: 'Start a sign-in with only a passkey.',
       who: 'anyone',
-      answers: [ok(SecondFactorAsked, "Send the browser's response to /session/second-factor.")],
+      answers: [ok(SecondFactorRequired, "Send the browser's response to /session/second-factor.")],
       errors: { failed_precondition: 'Passkeys cannot be used at the public address.' },
       handle: async ({ context }, { peers }) => {
         const { challenge } = await peers.users.beginPasskeySignIn({}, context('patient'));
@@ -216,7 +216,7 @@ export const signIn: Area = {
 function beginOrChallenge(
   ctx: Context,
   { signedIn, challenge }: { signedIn: SignedIn | undefined; challenge: SecondFactorChallenge | undefined },
-): SecondFactorAsked | undefined {
+): SecondFactorRequired | undefined {
   if (challenge === undefined) {
     begin(ctx, signedIn);
     return undefined;

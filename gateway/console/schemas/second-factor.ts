@@ -34,8 +34,8 @@ export const SecondFactorChallenge = view('SecondFactorChallenge', {
 export type SecondFactorChallenge = Static<typeof SecondFactorChallenge>;
 
 /** What the user must prove in addition. */
-export const SecondFactorAsked = Type.Object({ second_factor: SecondFactorChallenge });
-export type SecondFactorAsked = Static<typeof SecondFactorAsked>;
+export const SecondFactorRequired = Type.Object({ second_factor: SecondFactorChallenge });
+export type SecondFactorRequired = Static<typeof SecondFactorRequired>;
 
 const proofFields = {
   totp_code: optional(Type.String({ maxLength: 20, description: 'The six digits that the app shows.' })),

@@ -208,7 +208,7 @@ function Services({ health: { services } }: { health: Health }) {
               name: t.state,
               cell: ({ ready, fault }) => (
                 <>
-                  <Verdict good={ready}>{ready ? t.up : t.away}</Verdict>
+                  <Verdict good={ready}>{ready ? t.up : t.unavailable}</Verdict>
                   {fault !== null && <span className="block text-sm text-soft wrap-anywhere">{fault}</span>}
                 </>
               ),

@@ -126,14 +126,14 @@ export function LedgerUnavailable({ onRetry }: { onRetry: () => Promise<unknown>
     <Notice
       tone="warn"
       live
-      title={t.ledgerAway}
+      title={t.ledgerUnavailable}
       action={
         <Button size="small" onClick={() => retry.mutate()} busy={retry.isPending}>
           {common.retry}
         </Button>
       }
     >
-      {t.ledgerAwayHint}
+      {t.ledgerUnavailableHint}
     </Notice>
   );
 }
