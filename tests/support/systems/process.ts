@@ -75,11 +75,14 @@ export function isAlive(pid: number): boolean {
 /** Makes `eventually` fail immediately, because no later check can succeed. */
 export class NeverWill extends Error {}
 
+/** The pause between two checks is a tenth of the time waited so far, within these limits, because many checks are whole commands. */
+const pauseMs = { min: 25, max: 250 };
+
 /** Waits until `check` returns something other than undefined. Throws its last error after the timeout, and a NeverWill immediately. */
 export async function eventually<T>(check: () => Promise<T | undefined> | T | undefined, timeoutMs = 20_000): Promise<T> {
-  const untilMs = Date.now() + timeoutMs;
+  const beganAtMs = Date.now();
   let failure: unknown = new Error('The condition never became true.');
-  while (Date.now() < untilMs) {
+  while (Date.now() < beganAtMs + timeoutMs) {
     try {
       const value = await check();
       if (value !== undefined) return value;
@@ -87,7 +90,8 @@ export async function eventually<T>(check: () => Promise<T | undefined> | T | un
       if (error instanceof NeverWill) throw error;
       failure = error;
     }
-    await new Promise((resolve) => setTimeout(resolve, 25));
+    const waitedMs = Date.now() - beganAtMs;
+    await new Promise((resolve) => setTimeout(resolve, Math.min(pauseMs.max, Math.max(pauseMs.min, waitedMs / 10))));
   }
   throw failure;
 }
