@@ -1,13 +1,13 @@
 // Exactly-once charging from the wire to the journal when metering, the ledger and the gateway become unavailable during calls: calls in
 // flight complete normally, new ones are refused with a retry hint, and afterwards each answer has one record and one charge.
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '#kit/db/open.js';
 import { adminUser, loadCredentials } from '../../deploy/distributed/mariadb/credentials.js';
-import { type BalanceRow, post, settled, sumOfCharges } from '../support/clients/calls.js';
+import { type BalanceRow, createKey, post, settled, sumOfCharges } from '../support/clients/calls.js';
 import { eventually } from '../support/systems/process.js';
 import { killOne, pidsOf, startedSince } from '../support/systems/processes.js';
 import { type Mode, modes, startSystem, type System } from '../support/systems/system.js';
@@ -29,12 +29,18 @@ const commonEnv = {
 const start = (mode: Mode, env: Record<string, string> = {}): Promise<System> =>
   startSystem(mode, { ...commonEnv, ...(mode === 'distributed' ? { TOLLGATE_DISTRIBUTED_RESTART_DELAY: `${awayMs}ms` } : {}), ...env });
 
-let system: System | undefined;
+/** An account that only one test uses, because tests share a system. */
+interface Customer {
+  readonly accountId: string;
+  readonly secret: string;
+}
 
-afterEach(async () => {
-  await system?.stop();
-  system = undefined;
-});
+async function addCustomer(to: System): Promise<Customer> {
+  const { id: accountId } = await to.json<{ id: string }>('account', 'create', 'Customer');
+  await to.cli('balance', 'deposit', '10', '--account', accountId);
+  const { secret } = await createKey(to, 'key', '--account', accountId);
+  return { accountId, secret };
+}
 
 interface Answer {
   readonly requestId: string;
@@ -43,8 +49,8 @@ interface Answer {
 }
 
 /** Makes a call that takes at least four seconds, and reads it to its end. Calls `onBegun` when a stream has begun. */
-async function call(to: System, path: string, isStream: boolean, onBegun = (): void => undefined): Promise<Answer> {
-  const response = await post(to, path, to.firstKey, {
+async function call(to: System, secret: string, path: string, isStream: boolean, onBegun = (): void => undefined): Promise<Answer> {
+  const response = await post(to, path, secret, {
     model: 'sandbox/story',
     stream: isStream,
     ...(path === paths[0] && isStream ? { stream_options: { include_usage: true } } : {}),
@@ -66,10 +72,10 @@ async function call(to: System, path: string, isStream: boolean, onBegun = (): v
 }
 
 /** Starts twenty calls, first six whole ones and then fourteen streams. Resolves when all are in flight. */
-async function twentyCalls(to: System): Promise<{ all: Promise<Answer[]> }> {
-  const whole = Array.from({ length: 6 }, (_, index) => call(to, paths[index % 2]!, false));
+async function twentyCalls(to: System, secret: string): Promise<{ all: Promise<Answer[]> }> {
+  const whole = Array.from({ length: 6 }, (_, index) => call(to, secret, paths[index % 2]!, false));
   let begun = 0;
-  const streams = Array.from({ length: 14 }, (_, index) => call(to, paths[index % 2]!, true, () => (begun += 1)));
+  const streams = Array.from({ length: 14 }, (_, index) => call(to, secret, paths[index % 2]!, true, () => (begun += 1)));
   const all = Promise.all([...whole, ...streams]);
   // A failure is reported where `all` is awaited.
   all.catch(() => undefined);
@@ -79,10 +85,10 @@ async function twentyCalls(to: System): Promise<{ all: Promise<Answer[]> }> {
 }
 
 /** Expects that new calls of both formats, streamed and whole, are refused with a retry hint and do not reach an upstream. */
-async function expectRefusals(of: System): Promise<void> {
+async function expectRefusals(of: System, secret: string): Promise<void> {
   for (const path of paths) {
     for (const stream of [true, false]) {
-      const seen = await observe(of, of.firstKey, path, {
+      const seen = await observe(of, secret, path, {
         model: 'sandbox/echo',
         stream,
         max_tokens: 20,
@@ -93,8 +99,7 @@ async function expectRefusals(of: System): Promise<void> {
   }
 }
 
-async function expectOneRecordEach(of: System, answers: readonly Answer[]): Promise<void> {
-  const { id: accountId } = await of.json<{ id: string }>('account', 'list');
+async function expectOneRecordEach(of: System, accountId: string, answers: readonly Answer[]): Promise<void> {
   const { rows, balance } = await settled(of, accountId, answers.length, 40_000);
   const byId = new Map(rows.map((row) => [row.id, row]));
   expect(rows).toHaveLength(byId.size);
@@ -161,18 +166,77 @@ async function lockRecords(of: System): Promise<() => Promise<void>> {
 }
 
 describe.each(modes)('without metering, %s', (mode) => {
-  // A single process has its records in one file, where a lock would block the whole process.
-  if (mode === 'distributed') {
-    it('withholds a whole answer that is recorded too late, and refunds its charge automatically', async () => {
-      system = await start(mode, {
-        TOLLGATE_GATEWAY_RECORD_PATIENCE: '1s',
-        // Metering stores the report only after the gateway has returned an error to its client.
-        TOLLGATE_GATEWAY_SPOOL_AFTER: '20s',
-        TOLLGATE_GATEWAY_RPC_TIMEOUT: '20s',
-        TOLLGATE_METERING_LEASE: '30s',
-      });
+  let system: System;
+
+  beforeAll(async () => {
+    system = await start(mode);
+  });
+
+  afterAll(() => system?.stop());
+
+  // This test comes first, because it reads the log of the system from its start on.
+  it('completes answers in flight, records them once it is back, and refuses new calls', async () => {
+    const { accountId, secret } = await addCustomer(system);
+    const { all: answers } = await twentyCalls(system, secret);
+    const untilBack = loseMetering(system);
+    const ended = await answers;
+    expect(spoolFiles(system)).not.toEqual([]);
+    await expectRefusals(system, secret);
+    await untilBack();
+    await expectOneRecordEach(system, accountId, ended);
+    expect(await eventually(() => fetch(`${system.baseUrl}/readyz`).then(({ status }) => (status === 200 ? true : undefined)))).toBe(true);
+    await call(system, secret, paths[0]!, true);
+    expectOnePerThread(logLines(system, /metering is unavailable/));
+    await eventually(() => (logLines(system, /metering is available again/).length > 0 ? true : undefined));
+    expectOnePerThread(logLines(system, /metering is available again/));
+  }, 120_000);
+
+  it('loses nothing when the gateway is also killed after it has spooled the calls', async () => {
+    const { accountId, secret } = await addCustomer(system);
+    const { all: answers } = await twentyCalls(system, secret);
+    const untilBack = loseMetering(system);
+    const ended = await answers;
+    expect(spoolFiles(system)).not.toEqual([]);
+    if (mode === 'distributed') {
+      // Late enough that metering, once it is back, treats the calls as lost before the gateway is back.
+      await sleep(3000);
+      const killedAtMs = Date.now();
+      const untilGatewayBack = killOne(system, 'gateway');
+      await Promise.all([untilBack(), untilGatewayBack()]);
+      await eventually(() => startedSince(system, 'gateway', killedAtMs), 30_000);
+    } else {
+      await system.kill();
+      await untilBack();
+      await system.start();
+    }
+    await expectOneRecordEach(system, accountId, ended);
+  }, 120_000);
+
+  it('loses nothing in a power cut after the calls were spooled', async () => {
+    const { accountId, secret } = await addCustomer(system);
+    const { all: answers } = await twentyCalls(system, secret);
+    const untilBack = loseMetering(system);
+    const ended = await answers;
+    await system.kill();
+    if (mode === 'single') await untilBack();
+    await system.start();
+    await expectOneRecordEach(system, accountId, ended);
+  }, 120_000);
+});
+
+// A single process has its records in one file, where a lock would block the whole process.
+if (modes.includes('distributed'))
+  it('A whole answer that metering records too late is withheld, and its charge refunded automatically.', async () => {
+    const system = await start('distributed', {
+      TOLLGATE_GATEWAY_RECORD_PATIENCE: '1s',
+      // Metering stores the report only after the gateway has returned an error to its client.
+      TOLLGATE_GATEWAY_SPOOL_AFTER: '20s',
+      TOLLGATE_GATEWAY_RPC_TIMEOUT: '20s',
+      TOLLGATE_METERING_LEASE: '30s',
+    });
+    try {
       const balance = async () => {
-        const { available_nano_usd: available, spent_nano_usd: spent } = await system!.json<BalanceRow>('balance', 'show');
+        const { available_nano_usd: available, spent_nano_usd: spent } = await system.json<BalanceRow>('balance', 'show');
         return { available, spent };
       };
       const before = await balance();
@@ -188,96 +252,59 @@ describe.each(modes)('without metering, %s', (mode) => {
       expect(response.status).toBe(503);
       const requestId = response.headers.get('x-request-id')!;
       const record = await eventually(async () => {
-        const shown = await system!.json<Record<string, string>>('usage', 'show', requestId);
+        const shown = await system.json<Record<string, string>>('usage', 'show', requestId);
         return shown['refunded_nano_usd'] === shown['charge_nano_usd'] ? shown : undefined;
       }, 30_000);
       expect(record).toMatchObject({ outcome: 'completed' });
       expect(BigInt(record['charge_nano_usd']!)).toBeGreaterThan(0n);
       expect(await balance()).toEqual(before);
       expect(await system.json('balance', 'verify')).toMatchObject({ ok: true, open_holds: 0, sum_nano_usd: '0' });
-    }, 120_000);
-  }
-
-  it('completes answers in flight, records them once it is back, and refuses new calls', async () => {
-    system = await start(mode);
-    const { all: answers } = await twentyCalls(system);
-    const untilBack = loseMetering(system);
-    const ended = await answers;
-    expect(spoolFiles(system)).not.toEqual([]);
-    await expectRefusals(system);
-    await untilBack();
-    await expectOneRecordEach(system, ended);
-    expect(await eventually(() => fetch(`${system!.baseUrl}/readyz`).then(({ status }) => (status === 200 ? true : undefined)))).toBe(true);
-    await call(system, paths[0]!, true);
-    expectOnePerThread(logLines(system, /metering is unavailable/));
-    await eventually(() => (logLines(system!, /metering is available again/).length > 0 ? true : undefined));
-    expectOnePerThread(logLines(system, /metering is available again/));
-  }, 120_000);
-
-  it('loses nothing when the gateway is also killed after it has spooled the calls', async () => {
-    system = await start(mode);
-    const { all: answers } = await twentyCalls(system);
-    const untilBack = loseMetering(system);
-    const ended = await answers;
-    expect(spoolFiles(system)).not.toEqual([]);
-    if (mode === 'distributed') {
-      // Late enough that metering, once it is back, treats the calls as lost before the gateway is back.
-      await sleep(3000);
-      const killedAtMs = Date.now();
-      const untilGatewayBack = killOne(system, 'gateway');
-      await Promise.all([untilBack(), untilGatewayBack()]);
-      await eventually(() => startedSince(system!, 'gateway', killedAtMs), 30_000);
-    } else {
-      await system.kill();
-      await untilBack();
-      await system.start();
+    } finally {
+      await system.stop();
     }
-    await expectOneRecordEach(system, ended);
   }, 120_000);
-
-  it('loses nothing in a power cut after the calls were spooled', async () => {
-    system = await start(mode);
-    const { all: answers } = await twentyCalls(system);
-    const untilBack = loseMetering(system);
-    const ended = await answers;
-    await system.kill();
-    if (mode === 'single') await untilBack();
-    await system.start();
-    await expectOneRecordEach(system, ended);
-  }, 120_000);
-});
 
 describe.each(modes)('without the ledger, %s', (mode) => {
-  it('completes answers in flight, charges them once it is back, refuses new calls, and leaves nothing held', async () => {
+  let system: System;
+
+  beforeAll(async () => {
     system = await start(mode, { TOLLGATE_METERING_LEASE: '30s' });
-    const { all: answers } = await twentyCalls(system);
+  });
+
+  afterAll(() => system?.stop());
+
+  // This test comes first, because it reads the log of the system from its start on.
+  it('completes answers in flight, charges them once it is back, refuses new calls, and leaves nothing held', async () => {
+    const { accountId, secret } = await addCustomer(system);
+    const { all: answers } = await twentyCalls(system, secret);
     const untilBack = loseLedger(system);
     const ended = await answers;
-    await expectRefusals(system);
+    await expectRefusals(system, secret);
     await untilBack();
-    await expectOneRecordEach(system, ended);
+    await expectOneRecordEach(system, accountId, ended);
     expectOnePerThread(logLines(system, /the ledger is unavailable: new calls/));
   }, 120_000);
-});
 
-// Only in distributed mode does the ledger have its own process.
-if (modes.includes('distributed'))
-  describe('a ledger that hangs', () => {
-    it('releases holds whose responses were lost as soon as it responds again, long before they would expire', async () => {
-      system = await start('distributed', { TOLLGATE_METERING_LEASE: '30s' });
+  // Only in distributed mode does the ledger have its own process.
+  if (mode === 'distributed')
+    it('releases holds whose responses were lost as soon as a ledger that hung responds again, long before they would expire', async () => {
+      const { accountId, secret } = await addCustomer(system);
+      const isAvailableAgain = /the ledger is available again/;
+      // The gateway has noticed the end of the outage before.
+      await eventually(() => (logLines(system, isAvailableAgain).length > 0 ? true : undefined));
+      const before = logLines(system, isAvailableAgain).length;
       const pid = pidsOf(system).ledger;
       process.kill(pid, 'SIGSTOP');
       try {
-        await Promise.all(Array.from({ length: 3 }, () => expectRefusals(system!)));
+        await Promise.all(Array.from({ length: 3 }, () => expectRefusals(system, secret)));
       } finally {
         process.kill(pid, 'SIGCONT');
       }
-      const { id: accountId } = await system.json<{ id: string }>('account', 'list');
-      await eventually(() => (logLines(system!, /the ledger is available again/).length > 0 ? true : undefined));
+      await eventually(() => (logLines(system, isAvailableAgain).length > before ? true : undefined));
       const { rows, balance } = await settled(system, accountId, 0, 30_000);
       expect(rows).toEqual([]);
       expect(balance.spent_nano_usd).toBe('0');
       expect(await system.json('balance', 'verify')).toMatchObject({ ok: true, open_holds: 0 });
-      await call(system, paths[1]!, false);
+      await call(system, secret, paths[1]!, false);
     }, 120_000);
-  });
+});
