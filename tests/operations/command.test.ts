@@ -1,12 +1,12 @@
 // The operator's command as a program: its output, and how it is found and started.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { isConnected } from '../support/sockets.js';
-import { cleanEnv, eventually, root, startScript } from '../support/systems/process.js';
-import { pidsOf } from '../support/systems/processes.js';
+import { cleanEnv, root, startScript } from '../support/systems/process.js';
 import { startSystem } from '../support/systems/system.js';
 
 let folder: string;
@@ -58,18 +58,25 @@ it('says why it does not start when Node is too old and npm cannot install anoth
 });
 
 it('says how to repeat a deposit safely when Ctrl-C ends it', async () => {
-  const system = await startSystem('distributed');
-  const { ledger } = pidsOf(system);
-  process.kill(ledger, 'SIGSTOP');
+  const system = await startSystem('single');
+  // A ledger that hangs.
+  const ledger = createServer().listen(0, '127.0.0.1');
   try {
-    const env = system.operatorEnv();
-    const ledgerPort = Number(new URL(`tcp://${env['TOLLGATE_LEDGER_ADDRESS']}`).port);
-    const child = startScript('dist/cli/main.js', ['balance', 'deposit', '5'], env);
-    await eventually(() => (isConnected(child.process.pid!, ledgerPort) ? true : undefined));
+    const connected = once(ledger, 'connection');
+    await once(ledger, 'listening');
+    const others = ['AUTH', 'CATALOG', 'METERING', 'INFERENCE'].map((name) => [
+      `TOLLGATE_${name}_ADDRESS`,
+      `unix:${join(system.dataDir, 'tollgate.sock')}`,
+    ]);
+    const child = startScript('dist/cli/main.js', ['balance', 'deposit', '5'], {
+      ...Object.fromEntries(others),
+      TOLLGATE_LEDGER_ADDRESS: `127.0.0.1:${(ledger.address() as AddressInfo).port}`,
+    });
+    await connected;
     expect(await child.end('SIGINT')).toBe(130);
     expect(child.stderr()).toMatch(/may not have been booked\.\nTo make sure, retry with the same amount and --idempotency-key [\w-]{36};/);
   } finally {
-    process.kill(ledger, 'SIGCONT');
+    ledger.close();
     await system.stop();
   }
 }, 60_000);
