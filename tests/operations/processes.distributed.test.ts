@@ -15,6 +15,7 @@ import { checkHealth } from '#kit/rpc/grpc/health-client.js';
 import { readTls, type Tls } from '#client/tls.js';
 import { createTestAuthority } from '#kit/testing/certificates.js';
 import { type CertificateFiles, ensureCertificate } from '#kit/tls/certificate-files.js';
+import { type CommandResult, runCommand } from '../support/clients/command-runner.js';
 import { type Child, cleanEnv, eventually, freePort, root, startScript } from '../support/systems/process.js';
 
 const services = ['auth', 'catalog', 'ledger', 'metering', 'inference'] as const;
@@ -100,16 +101,8 @@ describe('processes started one by one', () => {
     });
   }
 
-  async function cli(...args: string[]): Promise<{ code: number | null; stdout: string }> {
-    const child = startScript('dist/cli/main.js', args, {
-      ...envOf('operator'),
-      TOLLGATE_GATEWAY_URL: baseUrl,
-      TOLLGATE_DATA_DIR: folder,
-    });
-    child.process.stdin?.end();
-    const code = await new Promise<number | null>((resolve) => child.process.once('close', resolve));
-    return { code, stdout: child.stdout() };
-  }
+  const cli = (...args: string[]): Promise<CommandResult> =>
+    runCommand(args, { ...envOf('operator'), TOLLGATE_GATEWAY_URL: baseUrl, TOLLGATE_DATA_DIR: folder });
 
   it('names the missing services until all have started, in any order, and lists no models as unserved meanwhile', async () => {
     const absent: string[] = [...services].sort();
