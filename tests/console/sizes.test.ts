@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
-import { newMember, newPerson, type Person, settledPage, startChromium } from '../support/clients/chromium.js';
+import type { Browser, Page, Request } from 'playwright-core';
+import { goTo, newMember, newPerson, settledPage, startChromium } from '../support/clients/chromium.js';
 import { startSystem, type System } from '../support/systems/system.js';
 import { type SampleAccount, createSampleAccount } from './sample-account.js';
 
@@ -39,43 +39,40 @@ describe('the size of the pages', () => {
   }
 
   /** Returns the files of a kind that the page loads until it has settled. */
-  async function weigh(person: Person, path: string, kind: 'js' | 'css'): Promise<{ bytes: number; hosts: Set<string> }> {
+  async function weigh(page: Page, path: string, kind: 'js' | 'css'): Promise<{ bytes: number; hosts: Set<string> }> {
     const urls = new Set<string>();
     const hosts = new Set<string>();
-    const page = await person.context.newPage();
-    page.on('request', (request) => {
+    const record = (request: Request): void => {
       const url = new URL(request.url());
       hosts.add(url.host);
       if (url.pathname.endsWith(`.${kind}`)) urls.add(request.url());
-    });
-    await page.goto(`console${path}`);
-    await page.locator('h1').first().waitFor();
+    };
+    await page.goto('about:blank');
+    page.on('request', record);
+    await goTo(page, path);
     await settledPage(page);
-    await page.close();
+    page.off('request', record);
     let bytes = 0;
     for (const url of urls) bytes += await gzipped(url);
     return { bytes, hosts };
   }
 
   it('is within the budget for each first page, with all files from this gateway', async () => {
-    const nobody = await newPerson(chromium, system.baseUrl);
-    const owner = await newMember(chromium, system, sample.owner);
+    const nobody = await (await newPerson(chromium, system.baseUrl)).context.newPage();
+    const owner = await (await newMember(chromium, system, sample.owner)).context.newPage();
     const ofAccount = ['', '/keys', `/keys/${sample.keyId}`, '/usage', '/usage/records', '/billing', '/playground', '/members'].map(
       (page) => `/accounts/${sample.accountId}${page}`,
     );
     const ofOperator = ['accounts', 'users', 'models', 'upstreams', 'codes', 'audit', 'health'].map((page) => `/operator/${page}`);
     const weights: Record<string, number> = {};
     for (const path of ['/sign-in', '/settings', '/settings/security', ...ofAccount, ...ofOperator]) {
-      const person = path === '/sign-in' ? nobody : owner;
-      const { bytes, hosts } = await weigh(person, path, 'js');
+      const { bytes, hosts } = await weigh(path === '/sign-in' ? nobody : owner, path, 'js');
       weights[path] = bytes;
       expect([...hosts]).toEqual([new URL(system.baseUrl).host]);
     }
     expect(weights[ofAccount[0]!]).toBeLessThanOrEqual(homeBytesMax);
     expect(Object.entries(weights).filter(([, bytes]) => bytes > firstPageBytesMax)).toEqual([]);
     expect((await weigh(owner, ofAccount[0]!, 'css')).bytes).toBeLessThanOrEqual(stylesBytesMax);
-    await nobody.close();
-    await owner.close();
   });
 
   it('is within the budget for every further page, and for all of them together', () => {
