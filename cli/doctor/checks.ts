@@ -142,7 +142,7 @@ const gatewayWarnings = {
   },
   redis: {
     title: 'redis',
-    fault: 'Redis does not answer the gateway, so calls are not counted across gateways.',
+    fault: 'Redis does not answer the gateway, which counts calls against rate limits on its own or refuses calls that have limits.',
     fix: 'Start Redis again, or correct TOLLGATE_GATEWAY_REDIS_URL; docs/runbooks/redis-unavailable.md has the steps.',
   },
 } as const;
