@@ -56,7 +56,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
   });
 
   it('shows that an invitation is being mailed, and its link as well', async () => {
-    const page = await owner.open(members);
+    const page = await owner.show(members);
     await page.getByRole('button', { name: 'Invite member' }).click();
     await page.getByLabel('Email address').fill('vera@example.com');
     await page.getByRole('button', { name: 'Create invitation' }).click();
@@ -73,7 +73,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
   it('sets a new password with a mailed link, requested on the sign-in page', async () => {
     await addUser(system, 'forgetful@example.com', who.password);
     const person = await newPerson(chromium, system.baseUrl);
-    const page = await person.open('/sign-in');
+    const page = await person.show('/sign-in');
     await page.getByRole('link', { name: 'Forgot your password?' }).click();
     await page.getByLabel('Email address').fill('forgetful@example.com');
     expect(await accessibilityFaults(page)).toEqual([]);
@@ -86,7 +86,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
         .replaceAll('=3D', '='),
     );
     const [, token] = /console\/reset#([\w-]{43})/.exec(raw)!;
-    const reset = await person.open(`/reset#${token}`);
+    const reset = await person.show(`/reset#${token}`);
     await reset.getByLabel('New password').fill('short');
     await reset.getByRole('button', { name: 'Set password' }).click();
     await reset.getByText('must have 10 to 1024 characters').waitFor();
@@ -95,7 +95,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     await reset.keyboard.press('Enter');
     await reset.getByText('Password set').waitFor();
     await reset.getByRole('heading', { level: 1, name: 'You are not a member of any account' }).waitFor();
-    const again = await person.open(`/reset#${token}`);
+    const again = await person.show(`/reset#${token}`);
     await again.getByLabel('New password').fill('a phrase of their own');
     await again.keyboard.press('Enter');
     await again.getByText('The link was already used').waitFor();
@@ -106,7 +106,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
   it('explains why a mail failed and what to do, and updates the state when a retry succeeds', async () => {
     mail.refused.set('nobody@example.com', { code: 550, words: '5.1.1 no such mailbox' });
     mail.refused.set('busy@example.com', { code: 451, words: '4.7.1 come back later' });
-    const page = await owner.open(members);
+    const page = await owner.show(members);
     const invite = async (email: string): Promise<void> => {
       await page.getByRole('button', { name: 'Invite member' }).click();
       await page.getByLabel('Email address').fill(email);
@@ -134,7 +134,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
 
   it('finishes a sign-up with the emailed link and the password chosen at sign-up', async () => {
     const person = await newPerson(chromium, origin);
-    const page = await person.open('/sign-up');
+    const page = await person.show('/sign-up');
     const email = 'nora@example.com';
     await page.getByLabel('Your name').fill('Nora');
     await page.getByLabel('Email address').fill(email);
@@ -144,7 +144,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     await page.getByText('Check your email').waitFor();
     const { raw } = await eventually(() => mail.mails.find(({ to }) => to.includes(email)));
     const [, link] = /console(\/sign-up#\S+)/.exec(raw.replaceAll('=\r\n', ''))!;
-    const finish = await person.open(link!);
+    const finish = await person.show(link!);
     expect(await accessibilityFaults(finish)).toEqual([]);
     const enter = async (text: string): Promise<void> => {
       await finish.getByLabel('Password').fill(text);
@@ -154,7 +154,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     await finish.getByText('This is not the password you chose at sign-up, or the link was used').waitFor();
     await enter(who.password);
     await finish.waitForURL(/\/console\/accounts\/acct_\w+$/);
-    const again = await person.open(link!);
+    const again = await person.show(link!);
     await again.getByRole('link', { name: 'Sign up again' }).click();
     await again.getByLabel('Your name').waitFor();
     await person.close();

@@ -51,7 +51,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     ).trim();
 
   it('finds an account and credits it with a reason, and balance, journal, statement and ledger agree', async () => {
-    const page = await operator.open('/operator/accounts');
+    const page = await operator.show('/operator/accounts');
     await page.getByRole('searchbox', { name: 'Search by name or ID' }).fill('ACME');
     await eventually(async () => ((await page.getByRole('row').count()) === 2 ? true : undefined));
     expect(page.url()).toContain('q=ACME');
@@ -82,7 +82,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     expect(await system.json('balance', 'show', '--account', accountId)).toMatchObject({ available_usd: '250.5' });
     // The account's own pages, opened as the operator.
     await page.getByRole('link', { name: 'Open account' }).click();
-    await operator.open(`/accounts/${accountId}/billing`);
+    await (await operator.open(`/accounts/${accountId}/billing`)).close();
     await page.getByText('$250.50').first().waitFor();
     expect((await system.json<{ ok: boolean }>('ledger', 'verify')).ok).toBe(true);
   });
@@ -100,7 +100,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
   });
 
   it('sees all accounts again after a search, and the way back from an account that does not exist', async () => {
-    const page = await operator.open('/operator/accounts');
+    const page = await operator.show('/operator/accounts');
     await page.getByRole('searchbox', { name: 'Search by name or ID' }).fill('nothing like it');
     await page.getByText('No accounts match').waitFor();
     await page.getByRole('navigation').first().getByRole('link', { name: 'Accounts' }).click();
@@ -114,7 +114,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
   });
 
   it('finds and opens an account while the ledger is unavailable, and sees why there is no balance', async () => {
-    const page = await operator.open('/operator/accounts');
+    const page = await operator.show('/operator/accounts');
     const back = suspendLedger(system);
     try {
       await page.getByRole('searchbox', { name: 'Search by name or ID' }).fill('acme');
@@ -143,7 +143,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
   });
 
   it('sees that a debit would make the balance negative, and reverses an entry once', async () => {
-    const page = await operator.open(`/operator/accounts/${accountId}`);
+    const page = await operator.show(`/operator/accounts/${accountId}`);
     await page.getByRole('button', { name: 'Debit' }).click();
     const form = popup(page);
     await form.getByLabel('Amount in USD').fill('250.500000001');
@@ -172,7 +172,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
   it('sees the budgets of the account, suspends it, so that its key is refused with the reason, and resumes it', async () => {
     const { id: project } = await system.json<{ id: string }>('project', 'create', 'Search', '--account', accountId, '--budget', 'day:7');
     await system.cli('account', 'update', accountId, '--budget', 'month:70');
-    const page = await operator.open(`/operator/accounts/${accountId}`);
+    const page = await operator.show(`/operator/accounts/${accountId}`);
     // The budgets of the account, and those of its projects.
     await page.getByText('$0.00 of $70.00 spent').waitFor();
     await page.getByText('$0.00 of $7.00 spent').waitFor();
@@ -196,7 +196,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
   });
 
   it('adds a user, whose link works once', async () => {
-    const page = await operator.open('/operator/users');
+    const page = await operator.show('/operator/users');
     await page.getByRole('button', { name: 'Add user' }).click();
     await popup(page).getByLabel('Email address').fill('new@example.com');
     await popup(page).getByRole('button', { name: 'Add user' }).click();
@@ -232,7 +232,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
   });
 
   it('sees in the audit log who did what, with values before and after, and that the log is intact', async () => {
-    const page = await operator.open(`/operator/audit?account=${accountId}`);
+    const page = await operator.show(`/operator/audit?account=${accountId}`);
     const rows = page.getByRole('table', { name: 'Audit log' }).getByRole('row');
     await rows.nth(1).waitFor();
     const texts = await rows.allInnerTexts();
@@ -272,7 +272,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
   });
 
   it('sees the state of the system, and verifies the ledger', async () => {
-    const page = await operator.open('/operator/health');
+    const page = await operator.show('/operator/health');
     await page.getByRole('button', { name: 'Verify now' }).click();
     await page.getByText('Ledger verified').waitFor();
     await expectSoon(async () =>

@@ -33,11 +33,17 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     await system?.stop();
   });
 
-  const signedIn = (who: typeof owner): Promise<Person> => newMember(chromium, system, who);
+  const people = new Map<string, Promise<Person>>();
+  /** Returns the browser of a user, the same for all tests. */
+  function signedIn(who: typeof owner): Promise<Person> {
+    const person = people.get(who.email) ?? newMember(chromium, system, who);
+    people.set(who.email, person);
+    return person;
+  }
 
   it('are created with a budget, hold keys, and show what is spent, held and left', async () => {
     const person = await signedIn(owner);
-    const page = await person.open(`/accounts/${accountId}/projects`);
+    const page = await person.show(`/accounts/${accountId}/projects`);
     await page.getByRole('link', { name: 'Default' }).waitFor();
     await page.getByRole('button', { name: 'Create project' }).click();
     const form = popup(page);
@@ -67,7 +73,7 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     const projects = (await system.cli('project', 'list', '--account', accountId, '--json')).trim().split('\n');
     const { id } = JSON.parse(projects[1]!) as { id: string };
 
-    const other = await person.open(`/accounts/${accountId}/projects/${id}`);
+    const other = await person.show(`/accounts/${accountId}/projects/${id}`);
     await other.getByRole('link', { name: 'crawler' }).waitFor();
     await other.getByText(/^<?\$0\.000\d of \$2\.00 spent/).waitFor();
     await other.getByText(/^Resets /).waitFor();
@@ -79,11 +85,11 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     const { secret: ofDefault } = await createKey(system, 'elsewhere', '--account', accountId);
     await (await chat(system, ofDefault)).text();
     await settled(system, accountId, 2);
-    const statement = await person.open(`/accounts/${accountId}/billing/statements/${new Date().toISOString().slice(0, 7)}`);
+    const statement = await person.show(`/accounts/${accountId}/billing/statements/${new Date().toISOString().slice(0, 7)}`);
     const byProject = statement.getByRole('table', { name: 'Charges by project' });
     for (const name of ['Search', 'Default']) await byProject.getByRole('row', { name: new RegExp(`^${name} 1 \\$0\\.00`) }).waitFor();
 
-    const deletion = await person.open(`/accounts/${accountId}/projects/${id}`);
+    const deletion = await person.show(`/accounts/${accountId}/projects/${id}`);
     await deletion.getByRole('button', { name: 'Delete' }).click();
     await popup(deletion).getByRole('button', { name: 'Delete' }).click();
     await popup(deletion).getByText('The project has keys that are not revoked.', { exact: false }).waitFor();
@@ -92,7 +98,7 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
 
   it('share the budgets and the time zone of the account, which owners change', async () => {
     const person = await signedIn(owner);
-    const page = await person.open(`/accounts/${accountId}/projects`);
+    const page = await person.show(`/accounts/${accountId}/projects`);
     await page.getByRole('button', { name: 'Set a budget' }).click();
     const form = popup(page);
     // The field for an amount that it begins with is no budget while nothing is typed there.
@@ -118,7 +124,7 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     const { id } = await system.json<{ id: string }>('account', 'create', 'Zones');
     await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', id);
     const person = await signedIn(owner);
-    const page = await person.open(`/accounts/${id}/projects`);
+    const page = await person.show(`/accounts/${id}/projects`);
     await page.getByRole('button', { name: 'Set a budget' }).click();
     const form = popup(page);
     await form.getByLabel('Limit in USD').fill('7');
@@ -138,13 +144,12 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     await form.getByRole('button', { name: 'Save' }).click();
     await form.waitFor({ state: 'detached' });
     expect(person.faults).toEqual([]);
-    await person.close();
   });
 
   it('log prompts and answers once an owner turns it on, which records show as text, until the account forbids it', async () => {
     const person = await signedIn(owner);
     const projectId = accountId.replace('acct_', 'proj_');
-    const page = await person.open(`/accounts/${accountId}/projects/${projectId}`);
+    const page = await person.show(`/accounts/${accountId}/projects/${projectId}`);
     await page.getByText('Off: prompts and answers are not stored.').waitFor();
     await page.getByRole('button', { name: 'Change' }).click();
     const form = popup(page);
@@ -170,12 +175,12 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     });
     // An operator who is no member may neither read them nor have more of them logged.
     await addUser(system, 'operator@example.com', password, '--operator');
-    const operator = await signedIn({ email: 'operator@example.com', password });
+    const operator = await newMember(chromium, system, { email: 'operator@example.com', password });
     const foreign = await operator.open(`/accounts/${accountId}/usage/records/${requestId}`);
     await foreign.getByText('Developers, admins and owners can read them.').waitFor();
     expect(await foreign.getByRole('button', { name: 'Show prompt and answer' }).count()).toBe(0);
     await operator.close();
-    const record = await person.open(`/accounts/${accountId}/usage/records/${requestId}`);
+    const record = await person.show(`/accounts/${accountId}/usage/records/${requestId}`);
     await record.getByRole('button', { name: 'Show prompt and answer' }).click();
     const prompt = record.getByRole('region', { name: 'Prompt', exact: true });
     expect(JSON.parse((await prompt.textContent())!)).toMatchObject({ messages: [{ content }] });
@@ -190,26 +195,26 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     await record.getByRole('button', { name: 'Delete now' }).click();
     await popup(record).getByRole('button', { name: 'Delete now' }).click();
     await prompt.waitFor({ state: 'detached' });
-    const audit = await person.open(`/accounts/${accountId}/audit`);
+    const audit = await person.show(`/accounts/${accountId}/audit`);
     await audit.getByText('deleted a prompt and its answer').waitFor();
     await audit.getByText('read a prompt and its answer').waitFor();
 
-    const all = await person.open(`/accounts/${accountId}/projects`);
+    const all = await person.show(`/accounts/${accountId}/projects`);
     await all.getByRole('button', { name: 'Never log prompts and answers' }).click();
     await popup(all).getByRole('button', { name: 'Never log prompts and answers' }).click();
     await all.getByText('No project of this account logs prompts and answers.').waitFor();
-    const again = await person.open(`/accounts/${accountId}/projects/${projectId}`);
+    const again = await person.show(`/accounts/${accountId}/projects/${projectId}`);
     await again.getByText('Off: this account never logs prompts and answers.').waitFor();
     expect(person.faults).toEqual([]);
   });
 
   it('are shown to developers, who choose the project of their keys', async () => {
     const person = await signedIn(developer);
-    const page = await person.open(`/accounts/${accountId}/projects`);
+    const page = await person.show(`/accounts/${accountId}/projects`);
     await page.getByRole('link', { name: 'Search' }).waitFor();
     await expectSoon(async () => expect(await page.getByRole('button', { name: 'Create project' }).count()).toBe(0));
     await expectSoon(async () => expect(await page.getByRole('button', { name: 'Edit budgets' }).count()).toBe(0));
-    const keys = await person.open(`/accounts/${accountId}/keys?create`);
+    const keys = await person.show(`/accounts/${accountId}/keys?create`);
     await popup(keys).getByLabel('Name').fill('notebook');
     await popup(keys).getByLabel('Project').selectOption({ label: 'Search' });
     await popup(keys).getByRole('button', { name: 'Create key' }).click();
@@ -245,27 +250,27 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     await popup(members).getByRole('alert').waitFor();
     await popup(members).getByRole('button', { name: 'Cancel' }).click();
     await members.getByRole('row').filter({ hasText: guest.email }).getByText('billing').waitFor();
+    await members.close();
     await system.cli('member', 'put', guest.email, '--role', 'member', '--account', accountId);
 
     const person = await signedIn(guest);
-    const page = await person.open('/');
+    const page = await person.show('/');
     const places = page.getByRole('navigation').first().getByRole('link');
     await page.getByRole('heading', { level: 1 }).waitFor();
     for (const name of ['Billing', 'Members']) await expectSoon(async () => expect(await places.filter({ hasText: name }).count()).toBe(0));
-    const projects = await person.open(`/accounts/${accountId}/projects`);
+    const projects = await person.show(`/accounts/${accountId}/projects`);
     await projects.getByRole('link', { name: 'Search' }).waitFor();
     await expectSoon(async () => expect(await projects.getByRole('link', { name: 'Default' }).count()).toBe(0));
-    const keys = await person.open(`/accounts/${accountId}/keys?create`);
+    const keys = await person.show(`/accounts/${accountId}/keys?create`);
     await popup(keys).getByLabel('Name').fill('of a guest');
     await popup(keys).getByRole('button', { name: 'Create key' }).click();
     await keys.getByTestId('secret').waitFor();
     for (const path of ['billing', 'members', 'webhooks', 'management-keys']) {
-      const forbidden = await person.open(`/accounts/${accountId}/${path}`);
+      const forbidden = await person.show(`/accounts/${accountId}/${path}`);
       await forbidden.getByRole('heading', { level: 1, name: 'You do not have access to this page' }).waitFor();
       if (path === 'billing') expect(await accessibilityFaults(forbidden)).toEqual([]);
-      await forbidden.close();
     }
-    const usage = await person.open(`/accounts/${accountId}/usage`);
+    const usage = await person.show(`/accounts/${accountId}/usage`);
     await settledPage(usage);
     const created = await system.cli('key', 'list', '--account', accountId, '--json');
     expect(created.split('\n').find((line) => line.includes('of a guest'))).not.toContain(`"${accountId.replace('acct', 'proj')}"`);
@@ -275,7 +280,7 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
   it('hold the keys of members who see the whole account, and change keys in one project only', async () => {
     await system.cli('member', 'put', guest.email, '--role', 'viewer', '--account', accountId);
     const person = await signedIn(guest);
-    const keys = await person.open(`/accounts/${accountId}/keys?create`);
+    const keys = await person.show(`/accounts/${accountId}/keys?create`);
     await popup(keys).getByLabel('Name').fill('of a viewer');
     await popup(keys).getByRole('button', { name: 'Create key' }).click();
     await keys.getByTestId('secret').waitFor();
@@ -288,7 +293,7 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
 
   it('can name a cheaper model, which their page shows', async () => {
     const person = await signedIn(owner);
-    const page = await person.open(`/accounts/${accountId}/projects`);
+    const page = await person.show(`/accounts/${accountId}/projects`);
     await page.getByRole('link', { name: 'Search' }).click();
     await page.getByRole('button', { name: 'Edit' }).click();
     await popup(page).getByLabel('Cheaper model').fill('sandbox/echo');
