@@ -318,9 +318,18 @@ describe.each(process.env['TOLLGATE_TEST_WIDTHS'] === 'all' ? [desktop, phone] :
     it.each(views.map((view) => [view.name, view] as const))('%s', async (name, view) => {
       const person = view.who === 'nobody' ? nobody : signedIn;
       const page = windows.get(person)!;
-      await page.setViewportSize({ width, height: 800 });
-      await showTheme(page, themes[0]);
-      await (person === nobody || page.url() === 'about:blank' ? goTo : follow)(page, view.path(sample));
+      // Not while the window still shows the previous page, which would be laid out and painted again.
+      const widen = async (): Promise<void> => {
+        await page.setViewportSize({ width, height: 800 });
+        await showTheme(page, themes[0]);
+      };
+      if (person === nobody || page.url() === 'about:blank') {
+        await page.goto('about:blank');
+        await widen();
+        await goTo(page, view.path(sample));
+      } else {
+        await follow(page, view.path(sample), widen);
+      }
       await settledPage(page);
       if (view.act !== undefined) {
         await view.act(page, sample);

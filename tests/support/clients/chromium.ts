@@ -93,15 +93,16 @@ export async function goTo(page: Page, path: string): Promise<void> {
 
 /**
  * Shows a page of the console in a window that shows another, as a link would: a third of the work of loading it. Waits until it has its
- * heading.
+ * heading. `prepare` changes the window while it shows neither of them.
  */
-export async function follow(page: Page, path: string): Promise<void> {
+export async function follow(page: Page, path: string, prepare?: () => Promise<void>): Promise<void> {
   const heading = page.locator('h1');
   const notFound = heading.filter({ hasText: 'Page not found' });
   const show = (to: string): Promise<void> => page.evaluate((address) => history.pushState({}, '', address), `/console${to}`);
   // By way of the page for unknown addresses, so that no dialog stays open and the heading is the new page's.
   await show('/unknown');
   await notFound.first().waitFor();
+  await prepare?.();
   await show(path);
   await notFound.first().waitFor({ state: 'detached' });
   await heading.first().waitFor();
