@@ -52,7 +52,7 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     const person = await newMember(chromium, system, owner);
     const stranger = await newPerson(chromium, system.baseUrl);
     const check = async ({ context }: typeof person, path: string): Promise<void> => {
-      const page = await context.newPage();
+      const page = context.pages()[0] ?? (await context.newPage());
       await page.goto(path);
       await page.locator('h1').first().waitFor();
       await page.keyboard.press('Tab');
