@@ -10,7 +10,7 @@ import { newPerson, startChromium } from '../support/clients/chromium.js';
 import { addMember, password } from '../support/clients/console.js';
 import { handNames, handsOn } from './hands.js';
 import { eventually } from '../support/systems/process.js';
-import { modes, startSystem, type System } from '../support/systems/system.js';
+import { browserModes, modes, startSystem, type System } from '../support/systems/system.js';
 
 const owner = { email: 'owner@example.com', password };
 
@@ -38,7 +38,8 @@ describe.each(modes)('an owner’s journey through the console, %s', (mode) => {
     return response.status;
   }
 
-  it.each(handNames)('by %s', async (name) => {
+  // By keyboard only where the other pages are tested too, because the keyboard reaches the same controls in every mode.
+  it.each(browserModes.includes(mode) ? handNames : (['pointer'] as const))('by %s', async (name) => {
     const person = await newPerson(chromium, system.baseUrl);
     await person.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     const page = await person.open('/sign-in');
