@@ -75,11 +75,13 @@ export function isAlive(pid: number): boolean {
 /** Makes `eventually` fail immediately, because no later check can succeed. */
 export class NeverWill extends Error {}
 
-/** The pause between two checks is a tenth of the time waited so far, within these limits, because many checks are whole commands. */
-const pauseMs = { min: 25, max: 250 };
+const pauseMsMin = 25;
 
-/** Waits until `check` returns something other than undefined. Throws its last error after the timeout, and a NeverWill immediately. */
-export async function eventually<T>(check: () => Promise<T | undefined> | T | undefined, timeoutMs = 20_000): Promise<T> {
+/**
+ * Waits until `check` returns something other than undefined. Throws its last error after the timeout, and a NeverWill immediately. The pause between
+ * two checks is a tenth of the time waited so far, because many checks are whole commands; `pauseMsMax` limits it where the instant matters.
+ */
+export async function eventually<T>(check: () => Promise<T | undefined> | T | undefined, timeoutMs = 20_000, pauseMsMax = 250): Promise<T> {
   const beganAtMs = Date.now();
   let failure: unknown = new Error('The condition never became true.');
   while (Date.now() < beganAtMs + timeoutMs) {
@@ -91,7 +93,7 @@ export async function eventually<T>(check: () => Promise<T | undefined> | T | un
       failure = error;
     }
     const waitedMs = Date.now() - beganAtMs;
-    await new Promise((resolve) => setTimeout(resolve, Math.min(pauseMs.max, Math.max(pauseMs.min, waitedMs / 10))));
+    await new Promise((resolve) => setTimeout(resolve, Math.min(pauseMsMax, Math.max(pauseMsMin, waitedMs / 10))));
   }
   throw failure;
 }

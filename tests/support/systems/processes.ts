@@ -17,7 +17,8 @@ export function killOne(system: System, name: ProcessName): () => Promise<void> 
   const pid = pidsOf(system)[name];
   process.kill(pid, 'SIGKILL');
   return async () => {
-    await eventually(() => (pidsOf(system)[name] === pid ? undefined : true));
+    // Tests read from this instant which calls were made during the outage.
+    await eventually(() => (pidsOf(system)[name] === pid ? undefined : true), 20_000, 25);
   };
 }
 
