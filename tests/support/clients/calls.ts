@@ -81,15 +81,18 @@ export async function settled(
 ): Promise<{ rows: UsageRow[]; balance: BalanceRow }> {
   const balanceNow = (): Promise<BalanceRow> => system.json<BalanceRow>('balance', 'show', '--account', accountId);
   return eventually(async () => {
+    const notYet = async (what: string): Promise<never> => {
+      await sleep(100);
+      throw new Error(`Not settled: ${what}.`);
+    };
     // What is held before the rows are read may be missing in them, and what is settled after the balance is read is missing in it.
     const before = await balanceNow();
+    if (before.held_nano_usd !== '0') return notYet(`held ${before.held_nano_usd}`);
     const rows = await usageRows(system, '--account', accountId);
-    const balance = before.held_nano_usd === '0' ? await balanceNow() : before;
     const unsettled = rows.filter((row) => row.settled_at === null).length;
-    if (rows.length < calls || unsettled > 0 || balance.held_nano_usd !== '0') {
-      await sleep(100);
-      throw new Error(`Not settled: ${rows.length} of ${calls} records, ${unsettled} unsettled, held ${balance.held_nano_usd}.`);
-    }
+    if (rows.length < calls || unsettled > 0) return notYet(`${rows.length} of ${calls} records, ${unsettled} unsettled`);
+    const balance = await balanceNow();
+    if (balance.held_nano_usd !== '0') return notYet(`held ${balance.held_nano_usd} again`);
     return { rows, balance };
   }, timeoutMs);
 }
