@@ -44,7 +44,7 @@ export async function readQuietBooks(system: System, accountIds: readonly string
   return eventually(async () => {
     const before = await readOpen(system, accountIds);
     if (before.unsettled.length > 0 || before.held.length > 0) {
-      await sleep(300);
+      await sleep(1000);
       throw new Error(
         `Still open: ${before.unsettled.length} records not settled (${before.unsettled.slice(0, 5).join(', ')}), held: ${before.held.join(', ')}.`,
       );
