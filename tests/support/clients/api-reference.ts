@@ -18,6 +18,8 @@ interface Document {
 export type AnswerCheck = (method: string, path: string, response: Response) => Promise<void>;
 
 const checks = new Map<string, Promise<AnswerCheck>>();
+/** By the texts of the documents, which all gateways of a build have in common: compiling their schemas takes a second. */
+const compiled = new Map<string, AnswerCheck>();
 
 /** Returns the check against the document of a gateway, which is fetched once. */
 export function answerCheck(baseUrl: string): Promise<AnswerCheck> {
@@ -30,11 +32,21 @@ export function answerCheck(baseUrl: string): Promise<AnswerCheck> {
 }
 
 async function readCheck(baseUrl: string): Promise<AnswerCheck> {
-  const address = `${baseUrl}/console/openapi.json`;
-  const document = closed(await jsonOf(address)) as Document;
+  const texts = await Promise.all(
+    ['/console/openapi.json', '/openapi.json'].map(async (path) => (await fetch(`${baseUrl}${path}`)).text()),
+  );
+  const name = JSON.stringify(texts);
+  const check = compiled.get(name) ?? compile(texts[0]!, texts[1]!);
+  compiled.set(name, check);
+  return check;
+}
+
+function compile(ofConsole: string, ofGateway: string): AnswerCheck {
+  const address = 'https://tollgate/console/openapi.json';
+  const document = closed(JSON.parse(ofConsole)) as Document;
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
   ajv.addSchema(document, address);
-  ajv.addSchema((await jsonOf(`${baseUrl}/openapi.json`)) as object, `${baseUrl}/openapi.json`);
+  ajv.addSchema(JSON.parse(ofGateway) as object, 'https://tollgate/openapi.json');
 
   const assertOf = (what: string, steps: readonly string[], value: unknown): void => {
     const pointer = steps.map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/');
@@ -92,8 +104,4 @@ function closed(part: unknown): unknown {
   if (typeof part !== 'object' || part === null) return part;
   const copy = Object.fromEntries(Object.entries(part).map(([name, value]) => [name, closed(value)]));
   return copy['type'] === 'object' && copy['properties'] !== undefined ? { additionalProperties: false, ...copy } : copy;
-}
-
-async function jsonOf(address: string): Promise<unknown> {
-  return (await fetch(address)).json();
 }
