@@ -226,7 +226,7 @@ describe.each(modes)('without metering, %s', (mode) => {
 
 // A single process has its records in one file, where a lock would block the whole process.
 if (modes.includes('distributed'))
-  it('A whole answer that metering records too late is withheld, and its charge refunded automatically.', async () => {
+  it('a whole answer that metering records too late is withheld, and its charge is refunded automatically', async () => {
     const system = await start('distributed', {
       TOLLGATE_GATEWAY_RECORD_PATIENCE: '1s',
       // Metering stores the report only after the gateway has returned an error to its client.
