@@ -14,7 +14,7 @@ const turnsMax = 12;
 const gatheredMax = 100;
 /** If commits carry this many items on average, calls run side by side, and a commit waits for `gatherMs` for what is about to arrive. */
 const usualItemsMin = 3;
-const gatherMs = 0.3;
+const gatherMs = 0.5;
 /** Weight of the last commit in that average. */
 const lastWeight = 1 / 8;
 
