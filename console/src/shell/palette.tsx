@@ -34,6 +34,8 @@ function Search({ field, onClose, items }: Omit<Props, 'open'> & { field: RefObj
   const account = useMaybeAccount();
   const [text, setText] = useState('');
   const [chosen, setChosen] = useState(0);
+  /** Enter was pressed before anything was found. */
+  const [isEntered, setEntered] = useState(false);
   const { places, isFetching } = usePlaces(text, items);
   const [listId, hintId] = [useId(), useId()];
   const at = Math.min(chosen, places.length - 1);
@@ -41,6 +43,12 @@ function Search({ field, onClose, items }: Omit<Props, 'open'> & { field: RefObj
   useEffect(() => {
     document.getElementById(`${listId}-${at}`)?.scrollIntoView({ block: 'nearest' });
   }, [listId, at]);
+
+  useEffect(() => {
+    if (!isEntered) return;
+    if (places[0] !== undefined) leave(places[0]);
+    else if (!isFetching) setEntered(false);
+  });
 
   function leave({ to, outside }: Pick<Place, 'to' | 'outside'>): void {
     onClose();
@@ -58,7 +66,9 @@ function Search({ field, onClose, items }: Omit<Props, 'open'> & { field: RefObj
       event.preventDefault();
       const place = places[at];
       // An input method's Enter only ends the word.
-      if (place !== undefined && !event.nativeEvent.isComposing) leave(place);
+      if (event.nativeEvent.isComposing) return;
+      if (place === undefined) setEntered(true);
+      else leave(place);
     }
   }
 
@@ -84,6 +94,7 @@ function Search({ field, onClose, items }: Omit<Props, 'open'> & { field: RefObj
         onChange={(event) => {
           setText(event.target.value);
           setChosen(0);
+          setEntered(false);
           const to = recordPath(event.target.value, account);
           if (to !== undefined) leave({ to });
         }}
