@@ -448,13 +448,11 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     60_000,
   );
 
-  // Their retries differ only in what their requests look like, which the gateway alone reads.
-  if (mode === 'single')
-    it('is not needed by the official libraries for Python, whose retries join the call', async () => {
-      const customer = await Customer.create(late);
-      const { stdout } = await run('.toolchain/python/bin/python', [
-        '-c',
-        `
+  it('is not needed by the official libraries for Python, whose retries join the call', async () => {
+    const customer = await Customer.create(late);
+    const { stdout } = await run('.toolchain/python/bin/python', [
+      '-c',
+      `
 import anthropic, openai
 body = dict(model="${customer.model}", max_tokens=200, messages=[{"role": "user", "content": "${customer.messages[0].content}"}])
 one = openai.OpenAI(base_url="${system.baseUrl}/v1", api_key="${customer.secret}", timeout=3, max_retries=4)
@@ -463,11 +461,11 @@ other = anthropic.Anthropic(base_url="${system.baseUrl}", api_key="${customer.se
 answer = other.messages.with_raw_response.create(**body)
 print(answer.parse().content[0].text, answer.headers["idempotency-replayed"])
 `,
-      ]);
-      expect(stdout).toBe('Hello from the stub upstream.\nHello from the stub upstream. true\n');
-      expect(customer.upstreamCalls()).toBe(2);
-      await customer.books(2);
-    }, 120_000);
+    ]);
+    expect(stdout).toBe('Hello from the stub upstream.\nHello from the stub upstream. true\n');
+    expect(customer.upstreamCalls()).toBe(2);
+    await customer.books(2);
+  }, 120_000);
 
   it('is not needed to stop a call whose client does not retry: it is charged once, as after a disconnect', async () => {
     const customer = await Customer.create({ ...plain, fault: { kind: 'slow-headers', delayMs: 30_000 } });

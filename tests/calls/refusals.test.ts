@@ -233,7 +233,7 @@ describe.each(modes)('a refused call, %s', (mode) => {
   });
 
   it('in a flood is counted exactly, a few are stored as examples, and other calls are served', async () => {
-    const floods = Number(process.env['TOLLGATE_TEST_FLOOD'] ?? 1200);
+    const floods = Number(process.env['TOLLGATE_TEST_FLOOD'] ?? 2000);
     const [flooding, served] = [await keyOf(await account('0')), await keyOf(await account())];
     let left = floods;
     const refused: Record<string, number> = {};

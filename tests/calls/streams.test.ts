@@ -16,12 +16,9 @@ import type { Json } from '../upstream/checks/check.js';
 
 const megabyte = 1 << 20;
 const answerBytes = 120 * megabyte;
+const paths = upstreams.flatMap((client) => upstreams.map((upstream) => ({ client, upstream })));
 
 describe.each(modes)('a stream, %s', (mode) => {
-  // The formats of clients are in the gateway and those of upstreams are in inference, so each format once on each side covers both processes.
-  const paths = upstreams.flatMap((client) =>
-    upstreams.filter((upstream) => mode === 'single' || upstream !== client).map((upstream) => ({ client, upstream })),
-  );
   let stage: Stage;
   let firehose: Firehose;
 

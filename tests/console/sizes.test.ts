@@ -70,6 +70,9 @@ describe('the size of the pages', () => {
       weights[path] = bytes;
       expect([...hosts]).toEqual([new URL(system.baseUrl).host]);
     }
+    // The window also requests the files that it has cached.
+    const fresh = await (await newMember(chromium, system, sample.owner)).context.newPage();
+    expect((await weigh(fresh, ofAccount[0]!, 'js')).bytes).toBe(weights[ofAccount[0]!]);
     expect(weights[ofAccount[0]!]).toBeLessThanOrEqual(homeBytesMax);
     expect(Object.entries(weights).filter(([, bytes]) => bytes > firstPageBytesMax)).toEqual([]);
     expect((await weigh(owner, ofAccount[0]!, 'css')).bytes).toBeLessThanOrEqual(stylesBytesMax);

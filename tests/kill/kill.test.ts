@@ -19,8 +19,7 @@ import { seeded } from './random.js';
 import { runSchedule } from './schedule.js';
 import { footprints, ownFaults } from './survivors.js';
 
-// By default three in single mode, and one of each process in distributed mode.
-const killsWanted = Number(process.env['TOLLGATE_TEST_KILLS'] ?? 10);
+const killsWanted = Number(process.env['TOLLGATE_TEST_KILLS'] ?? 15);
 const seed = Number(process.env['TOLLGATE_TEST_SEED'] ?? Math.floor(Math.random() * 1e9));
 // By default one, in single mode, because a restored system takes its time to start and to settle.
 const backupsWanted = process.env['TOLLGATE_TEST_BACKUPS'];

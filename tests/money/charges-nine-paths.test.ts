@@ -68,9 +68,6 @@ const conversation = saying('messages', prompt);
 const pathOf = { 'chat-completions': '/v1/chat/completions', messages: '/v1/messages', responses: '/v1/responses' };
 
 describe.each(modes)('charges, %s', (mode) => {
-  // Both modes read and write the formats with the same code, and count and price with the same code. In distributed mode the figures also cross
-  // from process to process, for which one value of every class on each path, and one hold from each format, suffice.
-  const isEveryCase = mode === 'single';
   let stage: Stage;
 
   beforeAll(async () => {
@@ -219,7 +216,7 @@ describe.each(modes)('charges, %s', (mode) => {
     ['reasoning alone', { input: 13, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 64, reasoning: 64 }],
   ];
 
-  it.each(isEveryCase ? usages : usages.slice(0, 1))(
+  it.each(usages)(
     'are tokens × price for %s, on each path, streamed and whole, with and without a price for reasoning',
     async (_name, usage) => {
       for (const { client, upstream, streamed } of paths) {
@@ -336,25 +333,24 @@ describe.each(modes)('charges, %s', (mode) => {
   const dearest = prices.cacheWrite1h;
   const outputHeld = perLine(200, prices.output);
 
-  const formatPairs = formats.flatMap((client) =>
-    formats.filter((upstream) => isEveryCase || upstream === client).map((upstream) => [client, upstream] as const),
+  it.each(formats.flatMap((client) => formats.map((upstream) => [client, upstream] as const)))(
+    'for images, from %s over %s, are held per image, and the unused part is released',
+    async (client, upstream) => {
+      const usage: Classes = { input: 3100, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 5, reasoning: 0 };
+      stage.play(upstream, { usage, fault: { kind: 'slow-headers', delayMs: 1500 } });
+      const { heldNanoUsd, answer } = await heldDuring(() =>
+        ask(client, upstream, 'plain', true, showing(client, imageIn[client], imageIn[client])),
+      );
+      const inputHeld = heldNanoUsd - outputHeld;
+      expect(inputHeld).toBeGreaterThan(perLine(2 * imageTokensMax, dearest));
+      // The bytes of the images do not count as text; all of the text is a few hundred tokens.
+      expect(inputHeld).toBeLessThan(perLine(2 * imageTokensMax + 600, dearest));
+      expect(answer.status).toBe(200);
+      await expectCharged(answer, usage, 'plain');
+    },
   );
 
-  it.each(formatPairs)('for images, from %s over %s, are held per image, and the unused part is released', async (client, upstream) => {
-    const usage: Classes = { input: 3100, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 5, reasoning: 0 };
-    stage.play(upstream, { usage, fault: { kind: 'slow-headers', delayMs: 1500 } });
-    const { heldNanoUsd, answer } = await heldDuring(() =>
-      ask(client, upstream, 'plain', true, showing(client, imageIn[client], imageIn[client])),
-    );
-    const inputHeld = heldNanoUsd - outputHeld;
-    expect(inputHeld).toBeGreaterThan(perLine(2 * imageTokensMax, dearest));
-    // The bytes of the images do not count as text; all of the text is a few hundred tokens.
-    expect(inputHeld).toBeLessThan(perLine(2 * imageTokensMax + 600, dearest));
-    expect(answer.status).toBe(200);
-    await expectCharged(answer, usage, 'plain');
-  });
-
-  it.each(formatPairs)(
+  it.each(formats.flatMap((client) => formats.map((upstream) => [client, upstream] as const)))(
     'for a document, from %s over %s, are held for a full context, and charged for what was used',
     async (client, upstream) => {
       const usage: Classes = { input: 90_001, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 5, reasoning: 0 };

@@ -22,6 +22,7 @@ describe('the commits of a SQLite file', () => {
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'tollgate-commits-'));
     syncs = [];
+    syncCount = 0;
     nowMs = 0;
     isDiskFast = true;
     db = openDatabase(`sqlite:${join(folder, 'some.db')}`, {
