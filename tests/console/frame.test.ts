@@ -108,6 +108,7 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
 
   it('opens any page through the command palette, by keyboard', async () => {
     const key = await system.json<{ id: string }>('key', 'create', '--name', 'Night batch');
+    const other = await system.json<{ id: string }>('key', 'create', '--name', 'Weekly report');
     const person = await newMember(chromium, system, owner);
     const page = await person.open('/');
     await page.waitForURL(/\/console\/accounts\/acct_\w+$/);
@@ -128,6 +129,16 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     await page.keyboard.press('Enter');
     await page.waitForURL(new RegExp(`/keys/${key.id}$`));
     await reachedHeading(page, 'Night batch');
+    await page.goBack();
+    await reachedHeading(page, 'Home');
+
+    // While the results of an earlier text are shown.
+    await choose('night', 'Night batch');
+    await field.selectText();
+    await page.keyboard.type('weekly');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(new RegExp(`/keys/${other.id}$`));
+    await reachedHeading(page, 'Weekly report');
     await page.goBack();
     await reachedHeading(page, 'Home');
 

@@ -44,6 +44,8 @@ export function usePlaces(search: string, items: readonly NavigationItem[]): { p
   const text = search.trim();
   const settled = useSettled(text);
   const isSearching = settled !== '';
+  /** Reports whether a result of the last search matches the present text too: Enter must not open a result that does not. */
+  const isCurrent = (name: string): boolean => text === settled || matches(name, text);
 
   const keys = useQuery({
     queryKey: ['keys', account?.id, 'palette', settled],
@@ -79,24 +81,28 @@ export function usePlaces(search: string, items: readonly NavigationItem[]): { p
   if (account !== undefined && keys.data !== undefined && isSearching) {
     places.push(
       ...keys.data.data
+        .filter(({ name }) => isCurrent(name))
         .slice(0, ofAKind)
         .map((key): Place => ({ id: key.id, kind: 'key', name: key.name, hint: `…${key.last_four}`, to: account.path(`/keys/${key.id}`) })),
     );
   }
   if (accounts.data !== undefined && isSearching) {
     places.push(
-      ...accounts.data.data.slice(0, ofAKind).map(({ id, name }): Place => ({
-        id: `operator ${id}`,
-        kind: 'account',
-        name,
-        hint: names.operatorNavigation,
-        to: `/operator/accounts/${id}`,
-      })),
+      ...accounts.data.data
+        .filter(({ id, name }) => isCurrent(`${name} ${id}`))
+        .slice(0, ofAKind)
+        .map(({ id, name }): Place => ({
+          id: `operator ${id}`,
+          kind: 'account',
+          name,
+          hint: names.operatorNavigation,
+          to: `/operator/accounts/${id}`,
+        })),
     );
   }
   if (isSearching) {
     const models = (catalog.data ?? []).filter(
-      (model) => model.lifecycle !== 'retired' && matches(`${model.id} ${model.display_name}`, settled),
+      ({ id, display_name: name, lifecycle }) => lifecycle !== 'retired' && matches(`${id} ${name}`, settled) && isCurrent(`${id} ${name}`),
     );
     places.push(
       ...models.slice(0, ofAKind).map(({ id, display_name: name }): Place => ({
