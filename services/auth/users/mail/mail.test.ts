@@ -5,8 +5,16 @@ import { testEngines } from '#kit/testing/database.js';
 import { eventually } from '#kit/testing/waiting.js';
 import { NotificationState } from '#proto/auth/v1/notifications.js';
 import type { Account } from '#proto/auth/v1/auth.js';
-import { CreateUserRequest, type Invitation, type CreateInvitationResponse, Role, type User } from '#proto/auth/v1/users.js';
-import { newAccount, operator, startTestAuth, type TestAuth } from '../../testing/auth.js';
+import {
+  CreateInvitationRequest,
+  type CreateInvitationResponse,
+  CreateUserRequest,
+  type Invitation,
+  Role,
+  SignedIn,
+  type User,
+} from '#proto/auth/v1/users.js';
+import { actingAs, newAccount, operator, startTestAuth, type TestAuth } from '../../testing/auth.js';
 import { TestMailer } from '../../testing/test-mailer.js';
 import { mailsPerHourMax as invitationsMax } from '../rpcs/create-invitation.js';
 import { mailWindowMs } from '../store/mail-budget.js';
@@ -165,6 +173,17 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
     for (let number = 0; number < invitationsMax.account; number += 1)
       expect((await invite(account, 'popular@example.com')).invitation).toMatchObject({ mailState: failed });
     expect((await invite(account, 'other@example.com')).invitation).toMatchObject({ mailState: sent });
+  });
+
+  it('do not count when the invitation is refused', async () => {
+    const account = await newAccount(auth.service, 'Careful');
+    const outsider = actingAs(SignedIn.fromPartial({ session: {}, user: await addPerson(auth, 'outsider@example.com', 'Outsider') }));
+    const fields = { accountId: account.id, email: 'wanted@example.com', role: Role.ROLE_VIEWER };
+    for (let number = 0; number < mailsPerHourMax.address; number += 1)
+      await expect(auth.users.createInvitation(CreateInvitationRequest.fromPartial(fields), outsider)).rejects.toMatchObject({
+        reason: 'role_not_permitted',
+      });
+    expect((await invite(account, 'wanted@example.com')).invitation).toMatchObject({ mailState: sent });
   });
 
   it('leave no token in the database or the log', async () => {

@@ -1,6 +1,7 @@
 // Mails to users: composed here, within their limits, and delivered by the notifier. Their links hold secrets of which only hashes are kept
 // elsewhere, so the notifier encrypts them, and deletes them once the mail is delivered or given up.
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Knex } from 'knex';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import { NotificationState } from '#proto/auth/v1/notifications.js';
@@ -65,8 +66,11 @@ export class UserMails {
     return hasMailServer && publicUrl !== undefined ? `${publicUrl}/console${page}` : undefined;
   }
 
-  /** Returns the notification of a mail; one with a refusal if too many mails were sent. Call it before the transaction that adds it to the notifier. */
-  async compose({ id, to, content, kind, subject, budgets }: UserMail): Promise<OutgoingNotification> {
+  /**
+   * Returns the notification of a mail, to be added to the notifier in this transaction; one with a refusal if too many mails were sent. A mail whose
+   * transaction fails does not count.
+   */
+  async compose(tx: Knex.Transaction, { id, to, content, kind, subject, budgets }: UserMail): Promise<OutgoingNotification> {
     const { budget, clock, log } = this.deps;
     const mail: OutgoingNotification = {
       id,
@@ -79,11 +83,11 @@ export class UserMails {
     };
     const taken: string[] = [];
     for (const [scope, max] of [...budgets, [`to ${to}`, mailsPerHourMax.address], ['all', mailsPerHourMax.all]] as const) {
-      if (await budget.take(`${kind} ${scope}`, max, clock.nowMs())) {
+      if (await budget.take(`${kind} ${scope}`, max, clock.nowMs(), tx)) {
         taken.push(`${kind} ${scope}`);
         continue;
       }
-      for (const each of taken) await budget.giveBack(each);
+      for (const each of taken) await budget.giveBack(tx, each);
       log.warn({ kind, scope: scope.split(' ')[0], max }, 'an email was not sent: too many were sent within an hour');
       return { ...mail, refusal: finding('too_many_emails', {}) };
     }

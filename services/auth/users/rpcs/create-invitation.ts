@@ -57,13 +57,14 @@ export async function createInvitation(
     expiresAtMs: BigInt(nowMs + lifetimes.invitationMs),
     ...mailStateOf(undefined),
   };
-  const mail = await compose(invitation, token, { hasPassword: known?.user.hasPassword, language: request.language }, deps);
-  await db.transaction(async (tx) => {
+  const mail = await db.transaction(async (tx) => {
     if (context.actor !== undefined) await assertMayStillInvite(tx, invitation, deps);
     await members.invite(tx, invitation, hash);
-    if (mail !== undefined) await notifier.add(tx, mail);
+    const composed = await compose(tx, invitation, token, { hasPassword: known?.user.hasPassword, language: request.language }, deps);
+    if (composed !== undefined) await notifier.add(tx, composed);
     const detail = { email, role: roleWord(invitation.role), ...projectRoleWords(invitation.projectRoles) };
     await audit.append(tx, context, { action: 'member.invite', accountId: account.id, targetId: invitation.id, detail });
+    return composed;
   });
   log.info({ invitation_id: invitation.id, account_id: account.id }, 'invitation created');
   return { invitation: { ...invitation, ...(await mails.stateOf(mail)) }, token };
@@ -96,6 +97,7 @@ async function projectRolesOf({ accountId, projectRoles }: CreateInvitationReque
 
 /** Returns the mail of an invitation; undefined if no mail can be sent. */
 async function compose(
+  tx: Knex.Transaction,
   invitation: Invitation,
   token: string,
   { hasPassword, language }: { hasPassword: boolean | undefined; language: string },
@@ -103,7 +105,7 @@ async function compose(
 ): Promise<OutgoingNotification | undefined> {
   const page = mails.address('/invitation');
   if (page === undefined) return undefined;
-  const inviter = (await users.find(idToBytes('user', invitation.invitedByUserId)!))?.user;
+  const inviter = (await users.find(idToBytes('user', invitation.invitedByUserId)!, tx))?.user;
   const about = {
     accountName: invitation.accountName,
     role: invitation.role,
@@ -113,7 +115,7 @@ async function compose(
     expiresAtMs: Number(invitation.expiresAtMs),
     hasPassword,
   };
-  return mails.compose({
+  return mails.compose(tx, {
     // The store finds the state of the mail by the id of the invitation.
     id: idFromBytes('ntf', idToBytes('inv', invitation.id)!),
     kind: 'invitation',

@@ -19,25 +19,26 @@ export async function createSignInLink(
   const { token, hash } = mintToken();
   const expiresAtMs = clock.nowMs() + lifetimes.linkMs;
   const page = mails.address('/link');
-  const mail =
-    !request.sendMail || page === undefined
-      ? undefined
-      : await mails.compose({
-          id: newId('ntf', clock.nowMs()),
-          kind: 'link',
-          subject: hash.toString('hex'),
-          to: user.email,
-          content: signInMail({ name: user.name, link: `${page}#${token}`, expiresAtMs }, request.language),
-          budgets: new Map(),
-        });
   const userId = idToBytes('user', user.id)!;
-  await db.transaction(async (tx) => {
+  const mail = await db.transaction(async (tx) => {
     // The link is mailed to this address, and must not outlast a change of it that has ended the earlier links meanwhile.
     const present = await users.lock(tx, userId);
     found(present?.user.email === user.email ? present : undefined, 'user');
     await sessions.addLink(tx, userId, hash, expiresAtMs);
-    if (mail !== undefined) await notifier.add(tx, mail);
+    const composed =
+      !request.sendMail || page === undefined
+        ? undefined
+        : await mails.compose(tx, {
+            id: newId('ntf', clock.nowMs()),
+            kind: 'link',
+            subject: hash.toString('hex'),
+            to: user.email,
+            content: signInMail({ name: user.name, link: `${page}#${token}`, expiresAtMs }, request.language),
+            budgets: new Map(),
+          });
+    if (composed !== undefined) await notifier.add(tx, composed);
     await audit.append(tx, context, { action: 'user.link', targetId: user.id, detail: { email: user.email } });
+    return composed;
   });
   log.info({ user_id: user.id }, 'sign-in link created');
   return { token, expiresAtMs: BigInt(expiresAtMs), ...(await mails.stateOf(mail)) };

@@ -32,18 +32,19 @@ async function mailReset(email: string, language: string, { db, users, resets, m
   if (page === undefined || user === undefined || user.isDisabled) return;
   const { token, hash } = mintToken();
   const expiresAtMs = clock.nowMs() + resetLifeMs;
-  const mail = await mails.compose({
-    id: newId('ntf', clock.nowMs()),
-    kind: 'reset',
-    subject: hash.toString('hex'),
-    to: email,
-    content: resetMail({ name: user.name, link: `${page}#${token}`, expiresAtMs }, language),
-    budgets: new Map([[`user ${user.id}`, resetsPerHourMax]]),
-  });
-  if (mail.refusal !== undefined) return;
-  await db.transaction(async (tx) => {
+  const isSent = await db.transaction(async (tx) => {
+    const mail = await mails.compose(tx, {
+      id: newId('ntf', clock.nowMs()),
+      kind: 'reset',
+      subject: hash.toString('hex'),
+      to: email,
+      content: resetMail({ name: user.name, link: `${page}#${token}`, expiresAtMs }, language),
+      budgets: new Map([[`user ${user.id}`, resetsPerHourMax]]),
+    });
+    if (mail.refusal !== undefined) return false;
     await resets.add(tx, hash, idToBytes('user', user.id)!, email, expiresAtMs);
     await notifier.add(tx, mail);
+    return true;
   });
-  log.info({ user_id: user.id }, 'password reset requested');
+  if (isSent) log.info({ user_id: user.id }, 'password reset requested');
 }

@@ -107,19 +107,21 @@ async function mailLink(
   const { email, expiresAtMs } = data;
   const isKnown = (await users.findByEmail(email)) !== undefined;
   const token = box.seal(JSON.stringify(data), purpose);
-  const mail = await mails.compose({
-    id: newId('ntf', clock.nowMs()),
-    kind: 'sign-up',
-    subject: String(expiresAtMs),
-    to: email,
-    content: isKnown
-      ? knownAddressMail({ signIn: mails.address('/sign-in')!, forgot: mails.address('/forgot')! }, language)
-      : signUpMail({ link: `${page}#${token}`, expiresAtMs }, language),
-    budgets: new Map([[`sign-up ${email}`, mailsPerHourMax]]),
+  const isSent = await db.transaction(async (tx) => {
+    const mail = await mails.compose(tx, {
+      id: newId('ntf', clock.nowMs()),
+      kind: 'sign-up',
+      subject: String(expiresAtMs),
+      to: email,
+      content: isKnown
+        ? knownAddressMail({ signIn: mails.address('/sign-in')!, forgot: mails.address('/forgot')! }, language)
+        : signUpMail({ link: `${page}#${token}`, expiresAtMs }, language),
+      budgets: new Map([[`sign-up ${email}`, mailsPerHourMax]]),
+    });
+    if (mail.refusal === undefined) await notifier.add(tx, mail);
+    return mail.refusal === undefined;
   });
-  if (mail.refusal !== undefined) return;
-  await db.transaction((tx) => notifier.add(tx, mail));
-  log.info({ is_known: isKnown }, 'a sign-up was answered by mail');
+  if (isSent) log.info({ is_known: isKnown }, 'a sign-up was answered by mail');
 }
 
 function opened(token: string, { box, clock }: UserDeps): SignUpData {

@@ -118,6 +118,5 @@ async function takeRecoveryCode(
 
 async function mailAboutCode(user: User, language: string, deps: UserDeps): Promise<void> {
   const left = await deps.factors.codesLeft(idToBytes('user', user.id)!);
-  const mail = await mailAboutFactors(user, { event: 'recovery_code', left }, language, deps);
-  if (mail !== undefined) await deps.db.transaction((tx) => deps.notifier.add(tx, mail));
+  await deps.db.transaction((tx) => mailAboutFactors(tx, user, { event: 'recovery_code', left }, language, deps));
 }

@@ -39,9 +39,8 @@ export class MailBudget {
   }
 
   /** Frees one counted mail. */
-  async giveBack(scope: string): Promise<void> {
-    await this.db
-      .knex('mail_count')
+  async giveBack(tx: Knex.Transaction, scope: string): Promise<void> {
+    await tx('mail_count')
       .where({ scope_hash: scopeHash(`mail ${scope}`) })
       .where('mails', '>', 0)
       .decrement('mails', 1);

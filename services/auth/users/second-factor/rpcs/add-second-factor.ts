@@ -22,7 +22,7 @@ export async function addSecondFactor(
   context: CallContext,
   deps: UserDeps,
 ): Promise<AddSecondFactorResponse> {
-  const { audit, box, db, factors, notifier, sessions, clock, log } = deps;
+  const { audit, box, db, factors, sessions, clock, log } = deps;
   const name = checkedName(request.name);
   const who = await userOfSession(request.sessionId, deps);
   const { user } = who.stored;
@@ -32,7 +32,6 @@ export async function addSecondFactor(
   const factor = { id: newId('fac', nowMs), kind: enrolment.kind, name, createdAtMs: BigInt(nowMs), lastUsedAtMs: 0n };
   const stored: StoredFactor = { userId: user.id, factor, counter, sealedData: box.seal(data, factorPurpose({ userId: user.id, factor })) };
   const { codes, hashes } = newRecoveryCodes();
-  const mail = await mailAboutFactors(user, { event: 'added', what: name }, request.language, deps);
   let isFirst = false;
   const isAdded = await unlessDuplicate(() =>
     db.transaction(async (tx) => {
@@ -46,7 +45,7 @@ export async function addSecondFactor(
         // They began without a second factor, but would count as sessions of a user who has one.
         await sessions.end(tx, who.userId, { butId: idToBytes('sess', who.session.id) });
       }
-      if (mail !== undefined) await notifier.add(tx, mail);
+      await mailAboutFactors(tx, user, { event: 'added', what: name }, request.language, deps);
       const detail = { user: user.id, kind: kindWord(factor.kind), name };
       await audit.append(tx, context, { action: 'profile.add_factor', targetId: factor.id, detail, actor: sessionActor(who, context) });
     }),

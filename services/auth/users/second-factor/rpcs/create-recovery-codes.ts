@@ -15,17 +15,16 @@ export async function createRecoveryCodes(
   context: CallContext,
   deps: UserDeps,
 ): Promise<CreateRecoveryCodesResponse> {
-  const { audit, db, factors, notifier, clock } = deps;
+  const { audit, db, factors, clock } = deps;
   const who = await userOfSession(sessionId, deps);
   assertRecentlyAuthenticated(who.session, clock);
   const { user } = who.stored;
   const { codes, hashes } = newRecoveryCodes();
-  const mail = await mailAboutFactors(user, { event: 'new_codes' }, language, deps);
   await db.transaction(async (tx) => {
     await lockSession(tx, who, deps);
     if ((await factors.list(who.userId, tx)).length === 0) throw fault('no_second_factor', {});
     await factors.replaceCodes(tx, who.userId, hashes);
-    if (mail !== undefined) await notifier.add(tx, mail);
+    await mailAboutFactors(tx, user, { event: 'new_codes' }, language, deps);
     await audit.append(tx, context, { action: 'profile.recovery_codes', targetId: user.id, actor: sessionActor(who, context) });
   });
   return { recoveryCodes: codes };

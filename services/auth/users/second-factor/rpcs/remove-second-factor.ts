@@ -16,7 +16,7 @@ export async function removeSecondFactor(
   context: CallContext,
   deps: UserDeps,
 ): Promise<RemoveSecondFactorResponse> {
-  const { audit, db, factors, notifier, clock, log } = deps;
+  const { audit, db, factors, clock, log } = deps;
   const id = checkedId('factor_id', 'fac', request.factorId);
   const who = await userOfSession(request.sessionId, deps);
   assertRecentlyAuthenticated(who.session, clock);
@@ -25,11 +25,10 @@ export async function removeSecondFactor(
     (await factors.list(who.userId)).find((each) => each.factor.id === request.factorId),
     'second_factor',
   );
-  const mail = await mailAboutFactors(user, { event: 'removed', what: factor.name }, request.language, deps);
   await db.transaction(async (tx) => {
     await lockSession(tx, who, deps);
     found((await factors.remove(tx, who.userId, id)) ? true : undefined, 'second_factor');
-    if (mail !== undefined) await notifier.add(tx, mail);
+    await mailAboutFactors(tx, user, { event: 'removed', what: factor.name }, request.language, deps);
     const detail = { user: user.id, kind: kindWord(factor.kind), name: factor.name };
     await audit.append(tx, context, { action: 'profile.remove_factor', targetId: factor.id, detail, actor: sessionActor(who, context) });
   });

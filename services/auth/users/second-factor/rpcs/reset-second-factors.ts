@@ -12,15 +12,14 @@ export async function resetSecondFactors(
   context: CallContext,
   deps: UserDeps,
 ): Promise<ResetSecondFactorsResponse> {
-  const { audit, db, factors, notifier, users, log } = deps;
+  const { audit, db, factors, users, log } = deps;
   const userId = checkedId('user_id', 'user', request.userId);
   const { user } = found(await users.find(userId), 'user');
   if (!user.hasSecondFactor) return { user };
-  const mail = await mailAboutFactors(user, { event: 'reset' }, request.language, deps);
   await db.transaction(async (tx) => {
     await users.lock(tx, userId);
     await factors.removeAll(tx, userId);
-    if (mail !== undefined) await notifier.add(tx, mail);
+    await mailAboutFactors(tx, user, { event: 'reset' }, request.language, deps);
     await audit.append(tx, context, { action: 'user.reset_factors', targetId: user.id, detail: { email: user.email } });
   });
   log.info({ user_id: user.id }, 'second factors removed by the operator');
