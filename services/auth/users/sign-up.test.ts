@@ -13,6 +13,7 @@ import {
 import type { CallContext } from '#client/call-context.js';
 import type { IdentityClaims } from './identity-claims.js';
 import { actingAs, identityResponse, newAccount, newClient, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
+import { isPassword } from './password.js';
 import { recentMs } from './second-factor/recent.js';
 import { identitiesMax } from './store/identities.js';
 import { attemptsMax, failureWindowMs } from './throttle.js';
@@ -100,6 +101,15 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
     });
     auth.clock.advance(failureWindowMs);
     await signUp('fresh@example.com', from(99));
+  });
+
+  it('lose no attempt when too many passwords are being hashed', async () => {
+    const from: Partial<SignUpRequest> = { client: newClient() };
+    const hashing = Array.from({ length: 8 }, () => isPassword(password, undefined));
+    for (let attempt = 1; attempt <= attemptsMax.signUp; attempt += 1)
+      await expect(signUp('patient@example.com', from)).rejects.toMatchObject({ reason: 'overloaded' });
+    await Promise.all(hashing);
+    await signUp('patient@example.com', from);
   });
 
   it('sign in with the same identity again, even after its address has changed', async () => {

@@ -13,7 +13,7 @@ import { newAccountOf } from '../../new-account.js';
 import { hashPassword } from '../password.js';
 import { unlessDuplicate } from '../store/identities.js';
 import { emailTaken } from '../store/users.js';
-import { addressScope, attemptsMax, checkPassword, takeAttempt } from '../throttle.js';
+import { addressScope, attemptsMax, checkPassword, giveAttemptBack, takeAttempt } from '../throttle.js';
 
 /** How long a mailed link can be used, in milliseconds. */
 export const signUpLifeMs = 24 * 3_600_000;
@@ -51,7 +51,10 @@ export async function signUp(request: SignUpRequest, context: CallContext, deps:
   const scope = addressScope('sign-up', client.address);
   await takeAttempt(scope, attemptsMax.signUp, deps);
   // Hashed whether or not the address is free, so that the response takes equally long.
-  const password = await hashPassword(request.password);
+  const password = await hashPassword(request.password).catch(async (error: unknown) => {
+    await giveAttemptBack(scope, deps);
+    throw error;
+  });
   const data: SignUpData = { email, name, accountName, password, expiresAtMs: clock.nowMs() + signUpLifeMs };
   const page = mails.address('/sign-up');
   if (page !== undefined) {
