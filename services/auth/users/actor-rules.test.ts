@@ -18,6 +18,7 @@ import {
   Role,
   type SignedIn,
   UpdateProfileRequest,
+  UpdateUserRequest,
 } from '#proto/auth/v1/users.js';
 import { actingAs, newAccount, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { MemberStore } from './store/members.js';
@@ -142,6 +143,31 @@ describe.each(testEngines)('an acting user on %s', (engine) => {
       await new MemberStore(auth.db).put(tx, idToBytes('acct', accountId)!, demotion);
       outcomes = Promise.allSettled(changes.map((change) => change()));
       // Longer than finding out the role of the actor takes, if the change does so before the commit.
+      await pause(500);
+    });
+    expect(await outcomes).toMatchObject(changes.map(() => ({ reason: refused })));
+  });
+
+  it.each([
+    ['disabled', { isDisabled: true }],
+    ['no operator', { isOperator: false }],
+  ])('changes neither users nor members while they are being %s, since they could restore themselves', async (word, loss) => {
+    const fields = { email: `boss.${word.replace(' ', '.')}@example.com`, name: 'Former', isOperator: true };
+    const { user } = await auth.users.createUser(CreateUserRequest.fromPartial(fields), operator);
+    const actor = actingAs({ ...signedIn['boss']!, user });
+    const { project } = await auth.service.createProject(CreateProjectRequest.fromPartial({ accountId, name: word }), operator);
+    const restored = { userId: user!.id, isOperator: true, updateMask: ['is_operator', 'is_disabled'] };
+    const changes = [
+      () => auth.users.updateUser(UpdateUserRequest.fromPartial(restored), actor),
+      () => auth.users.putMember({ accountId, userId: user!.id, role: Role.ROLE_OWNER }, actor),
+      () => auth.users.putProjectMember({ accountId, userId: idOf('admin'), projectId: project!.id, role: Role.ROLE_VIEWER }, actor),
+      () => auth.users.deleteMember({ accountId, userId: idOf('admin') }, actor),
+    ];
+    let outcomes: Promise<PromiseSettledResult<unknown>[]> | undefined;
+    await auth.db.transaction(async (tx) => {
+      await new UserStore(auth.db).update(tx, idToBytes('user', user!.id)!, loss);
+      outcomes = Promise.allSettled(changes.map((change) => change()));
+      // Longer than finding out what the user may do takes, if the changes do so before the commit.
       await pause(500);
     });
     expect(await outcomes).toMatchObject(changes.map(() => ({ reason: refused })));

@@ -5,6 +5,7 @@ import { accountIdBytes, checkedId } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { mayChangeMember } from '../actor-rules.js';
 import type { UserDeps } from '../deps.js';
+import { lockActor } from '../lock-actor.js';
 
 /** Raises invalid_request, not_found, role_not_permitted, and failed_precondition when the account would have no owner left. */
 export async function deleteMember(
@@ -16,8 +17,10 @@ export async function deleteMember(
   const userId = checkedId('user_id', 'user', request.userId);
   const email = (await users.find(userId))?.user.email;
   // Every member may leave the account.
-  const check = context.actor?.userId === request.userId ? () => undefined : mayChangeMember(context, request.userId);
+  const isLeaving = context.actor?.userId === request.userId;
   await db.transaction(async (tx) => {
+    if (!isLeaving) await lockActor(tx, context, { users });
+    const check = isLeaving ? () => undefined : mayChangeMember(context, request.userId);
     found((await members.remove(tx, accountId, userId, check)) ? true : undefined, 'member');
     await audit.append(tx, context, {
       action: 'member.remove',

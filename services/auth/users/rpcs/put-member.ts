@@ -6,6 +6,7 @@ import { found } from '../../requests/found.js';
 import { mayChangeMember } from '../actor-rules.js';
 import { roleWord } from '../audit-details.js';
 import type { UserDeps } from '../deps.js';
+import { lockActor } from '../lock-actor.js';
 import { checkedRole } from '../fields.js';
 
 /** Raises invalid_request, not_found, role_not_permitted, and failed_precondition when the account would have no owner left. */
@@ -19,6 +20,7 @@ export async function putMember(
   const role = checkedRole(request.role);
   const { user } = found(await users.find(userId), 'user');
   await db.transaction(async (tx) => {
+    await lockActor(tx, context, { users });
     const check = mayChangeMember(context, request.userId, role);
     const former = await members.put(tx, accountId, { userId, role, nowMs: clock.nowMs() }, check);
     if (former === role) return;

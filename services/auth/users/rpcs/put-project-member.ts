@@ -7,6 +7,7 @@ import { ownProject } from '../../requests/own-project.js';
 import { mayManageMembers } from '../actor-rules.js';
 import { roleWord } from '../audit-details.js';
 import type { UserDeps } from '../deps.js';
+import { lockActor } from '../lock-actor.js';
 import { checkedProjectRole, checkedProjectRoles, projectRolesMax } from '../fields.js';
 
 /**
@@ -25,6 +26,7 @@ export async function putProjectMember(
   ownProject(request).check(found(await projects.find(projectIdBytes(projectId)), 'project'));
   const { user } = found(await users.find(userId), 'member');
   await db.transaction(async (tx) => {
+    await lockActor(tx, context, { users });
     let former: Role | undefined;
     const change = (roles: readonly ProjectRole[], open: readonly ProjectRole[]): ProjectRole[] => {
       former = roles.find((each) => each.projectId === projectId)?.role;

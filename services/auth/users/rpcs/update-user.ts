@@ -8,11 +8,12 @@ import { found } from '../../requests/found.js';
 import { checkedUpdateMask } from '#kit/rpc/update-mask.js';
 import { userDetail } from '../audit-details.js';
 import type { UserDeps } from '../deps.js';
+import { lockActor } from '../lock-actor.js';
 import { checkedEmail } from '../fields.js';
 
 const fields = ['name', 'is_disabled', 'is_operator', 'email'] as const;
 
-/** Changes the fields of the mask. Raises invalid_request, not_found, already_exists and failed_precondition. */
+/** Changes the fields of the mask. Raises invalid_request, not_found, already_exists, failed_precondition and role_not_permitted. */
 export async function updateUser(
   request: UpdateUserRequest,
   context: CallContext,
@@ -27,6 +28,7 @@ export async function updateUser(
   const change = { name, isDisabled, isOperator, ...(email === undefined ? {} : { email, emailVerified: true }) };
   const user = await db.transaction(async (tx) => {
     if (request.keepLastOperator && !(await users.keepsAnOperator(tx, id, change))) throw fault('last_operator', {});
+    await lockActor(tx, context, { users });
     const { before, after } = found(await users.update(tx, id, change), 'user');
     // Each use of a session or a link reads its user, so disabling takes effect immediately. They are ended too, so that they stay ended after the
     // user is enabled again.
