@@ -87,6 +87,27 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect((await browser.ask('POST', `${account}/keys`, { name: 'own' }, { origin: system.baseUrl })).status).toBe(201);
   });
 
+  it('refuses a request whose body ends after its user has left the account', async () => {
+    await addMember(system, accountId, 'leaver@example.com', 'developer');
+    const leaver = new Browser(system);
+    const signIn = await leaver.ask('POST', '/session', { email: 'leaver@example.com', password });
+    const { user } = await leaver.get<{ user: { id: string } }>('/me');
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const answer = fetch(`${system.baseUrl}/console/api${account}/keys`, {
+      method: 'POST',
+      headers: { cookie: signIn.headers.getSetCookie()[0]!.split(';')[0]!, 'x-tollgate-console': '1' },
+      body: readable,
+      duplex: 'half',
+    });
+    const body = writable.getWriter();
+    await body.write(Buffer.from(' '));
+    await owner.must('DELETE', `${account}/members/${user.id}`, undefined, 204);
+    void body.write(Buffer.from(JSON.stringify({ name: 'late' })));
+    void body.close();
+    const { status } = await answer;
+    expect(status).toBe(404);
+  });
+
   it('creates one key per Idempotency-Key, and rejects a second key with the same one', async () => {
     const make = (key: string) => owner.ask('POST', `${account}/keys`, { name: 'repeated' }, { 'idempotency-key': key });
     const [one, again, other] = [await make('a'.repeat(128)), await make('a'.repeat(128)), await make(`${'a'.repeat(127)}b`)];

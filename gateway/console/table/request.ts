@@ -27,7 +27,8 @@ export function readers(operation: Operation) {
   const readBody = body === undefined || bodyIsForwarded === true ? undefined : bodyChecker(body, fieldPaths);
   return {
     query: readQuery,
-    body: async (ctx: Context): Promise<unknown> => readBody?.(await readJson(ctx, bodyBytesMax)),
+    json: async (ctx: Context): Promise<unknown> => (readBody === undefined ? undefined : readJson(ctx, bodyBytesMax)),
+    body: (json: unknown): unknown => readBody?.(json),
     idempotencyKey: (ctx: Context, scope: string): string =>
       idempotency === undefined ? '' : idempotencyKeyOf(ctx, scope, idempotencyRequired === true),
   };

@@ -27,16 +27,21 @@ function routeOf(operation: Operation, deps: OperationDeps): Middleware {
   const read = readers(operation);
   const session = signedIn(deps);
   const handle = operation.handle as (call: Call, deps: OperationDeps) => unknown;
-  // Everything runs within the session, so that all RPCs act for its user.
-  const route: Middleware = (ctx: Context) => (who === 'anyone' ? serve(ctx) : session(ctx, () => serve(ctx)));
+  const route: Middleware = async (ctx: Context) => {
+    const json = read.json(ctx);
+    // Before the session is read: a user could otherwise send the end of a body after they have lost their role or their session.
+    await json.catch(() => undefined);
+    // Everything else runs within the session, so that all RPCs act for its user.
+    await (who === 'anyone' ? serve(ctx, json) : session(ctx, () => serve(ctx, json)));
+  };
   // Files hold no secrets; JSON may.
   return answers[0]?.types?.includes('text/csv') === true ? compressed(route, isFile) : route;
 
-  async function serve(ctx: Context): Promise<void> {
+  async function serve(ctx: Context, json: Promise<unknown>): Promise<void> {
     const { accountId, role, projectIds } = admitted(ctx, who, scope);
     const { query, page } = read.query(ctx);
     const idempotencyKey = read.idempotencyKey(ctx, accountId === '' ? 'console' : accountId);
-    const body = await read.body(ctx);
+    const body = read.body(await json);
     ctx.status = answers[0]!.status;
     const call: Call = {
       ctx,
