@@ -9,6 +9,7 @@ import { dayMs } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { startTestLedger, type TestLedger } from '../testing/ledger.js';
+import { depositRequest } from '../testing/requests.js';
 import { book, type BookingDeps } from './booking.js';
 import type { Paid, PaymentEvent } from './provider.js';
 import { stampOf } from './stamp.js';
@@ -18,7 +19,12 @@ import { StripeProvider } from './stripe.js';
 jest.setTimeout(60_000);
 
 /** Returns the event of a refund, by default of the whole payment. */
-function refunded(payment: Paid, eventId: string, createdAtMs: number, amountNanoUsd = payment.amountNanoUsd): PaymentEvent {
+function refunded(
+  payment: Paid,
+  eventId: string,
+  createdAtMs: number,
+  amountNanoUsd = payment.amountNanoUsd,
+): Extract<PaymentEvent, { kind: 'refunded' }> {
   return { kind: 'refunded', refundId: 'ch_1:5000', eventId, createdAtMs, amountNanoUsd, payment, isStamped: true };
 }
 
@@ -182,6 +188,48 @@ describe.each(testEngines)('a refund of a payment on %s', (engine) => {
     await book('stripe', refund(20_000_000_000n), context, deps);
     await book('stripe', { kind: 'paid', ...payment() }, context, deps);
     expect([await available(), missing(), new Set(callers)]).toEqual([30_000_000_000n, [], new Set(['stripe'])]);
+  });
+
+  it('is deducted once if the provider creates two events for it', async () => {
+    const deps = { ledger: ledger.service, log: ledger.log };
+    await ledger.service.deposit(depositRequest({ accountId, keyId: '' }, 100_000_000_000n));
+    await book('stripe', refund(20_000_000_000n), context, deps);
+    await book('stripe', refunded(payment(), 'evt_2', ledger.clock.nowMs() + 60_000, 20_000_000_000n), context, deps);
+    expect(await available()).toBe(130_000_000_000n);
+  });
+
+  it.each(['adjust', 'getEntryByIdempotencyKey'] as const)('is reported again while the ledger does not respond to %s', async (rpc) => {
+    const { service, log } = ledger;
+    const away = (): never => {
+      throw new AppError('service_unavailable', 'Unavailable.');
+    };
+    // Without a stamp, only the deposit shows that the payment is ours.
+    const event: PaymentEvent = { ...refunded(payment(), 'evt_1', ledger.clock.nowMs(), 20_000_000_000n), isStamped: false };
+    await book('stripe', { kind: 'paid', ...payment() }, context, { ledger: service, log });
+    const failed = book('stripe', event, context, { ledger: { ...service, [rpc]: away }, log });
+    await expect(failed).rejects.toMatchObject({ reason: 'service_unavailable' });
+    await book('stripe', event, context, { ledger: service, log });
+    expect([await available(), missing()]).toEqual([30_000_000_000n, []]);
+  });
+
+  it('is deducted once if its event arrives twice at once and the balance grows in between', async () => {
+    const { service, log } = ledger;
+    await book('stripe', { kind: 'paid', ...payment() }, context, { ledger: service, log });
+    await service.adjust({ idempotencyKey: 'spent', accountId, amountNanoUsd: -42_000_000_000n, reason: 'spent', linkedEntryId: '' });
+    const deps: BookingDeps = {
+      log,
+      ledger: {
+        ...service,
+        async getBalance(request) {
+          // The other delivery takes the 8 USD that are left, and a user pays 5.
+          await book('stripe', refund(50_000_000_000n), context, { ledger: service, log });
+          await service.deposit(depositRequest({ accountId, keyId: '' }, 5_000_000_000n));
+          return service.getBalance(request);
+        },
+      },
+    };
+    await book('stripe', refund(50_000_000_000n), context, deps);
+    expect([await available(), missing()]).toEqual([5_000_000_000n, ['42', '42']]);
   });
 
   it('is logged as missing where nothing is left', async () => {
