@@ -164,19 +164,20 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
     // A repeat after the expiry finds the earlier result.
     expect(await redeem(accountId, secrets[1]!)).toMatchObject({ replayed: true });
     expect((await failureOf(ledger.service.voidRedemptionCodes({ id: codes[1]!.id }))).reason).toBe('failed_precondition');
-    expect(await ledger.service.voidRedemptionCodes({ id: codes[0]!.batchId })).toEqual({ voided: 1 });
+    for (const voided of [1, 0]) expect(await ledger.service.voidRedemptionCodes({ id: codes[0]!.batchId })).toEqual({ voided });
     for (const id of [newId('code'), newId('batch')])
       expect((await failureOf(ledger.service.voidRedemptionCodes({ id }))).reason).toBe('not_found');
     expect(await balanceOf(accountId)).toMatchObject({ creditedNanoUsd: 50n });
   });
 
   it('cannot be guessed for long: the account that tries is throttled, and no other', async () => {
-    const { accountId } = newCustomer();
+    const [{ accountId }, mistyped] = [newCustomer(), newCustomer()];
     const { secrets } = await make();
+    await failureOf(redeem(mistyped.accountId, 'guess'));
     for (let attempt = 0; attempt < refusalsMax; attempt += 1)
       expect((await failureOf(redeem(accountId, `guess ${attempt}`))).reason).toBe('code_refused');
     expect(await failureOf(redeem(accountId, secrets[0]!))).toMatchObject({ reason: 'code_throttled', retryAfterMs: refusalWindowMs });
-    expect((await failureOf(redeem(newCustomer().accountId, 'guess'))).reason).toBe('code_refused');
+    for (const other of [mistyped, newCustomer()]) expect((await failureOf(redeem(other.accountId, 'guess'))).reason).toBe('code_refused');
     ledger.clock.advance(refusalWindowMs);
     expect(await redeem(accountId, secrets[0]!)).toMatchObject({ replayed: false });
   });
@@ -210,7 +211,8 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
     const [first, again] = one.replayed ? [other, one] : [one, other];
     expect(first).toMatchObject({ replayed: false });
     expect(again).toEqual({ codes: first.codes, secrets: [], replayed: true });
-    expect((await failureOf(make({ ...asked, amountNanoUsd: 8n }))).reason).toBe('idempotency_mismatch');
+    for (const changes of [{ amountNanoUsd: 8n }, { count: 4 }, { note: 'm' }, { expiresAtMs: BigInt(ledger.clock.nowMs() + dayMs) }])
+      expect((await failureOf(make({ ...asked, ...changes }))).reason).toBe('idempotency_mismatch');
     const stored = JSON.stringify(await ledger.db.knex('redemption_code').select(), (_, value) =>
       typeof value === 'bigint' ? String(value) : value,
     );
@@ -223,8 +225,25 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
       await ledger.service.listRedemptionCodes(ListRedemptionCodesRequest.fromPartial({ pageSize: 3 })),
     ];
     const rest = await list({ pageSize: 3, pageToken: next.nextPageToken });
+    expect(newest).toHaveLength(3);
     expect([...newest, ...rest].map(({ id }) => id).toSorted()).toEqual(first.codes.map(({ id }) => id).toSorted());
     expect(await list({ batchId: newId('batch') })).toEqual([]);
+  });
+
+  it('are in the audit log when they are created or voided, each change once', async () => {
+    const { codes } = await make({ count: 2, note: 'conference' });
+    const { id, batchId } = codes[0]!;
+    await make({ batchId, count: 2, note: 'conference' });
+    for (const each of [id, id, batchId, batchId]) await ledger.service.voidRedemptionCodes({ id: each });
+    await make({ count: 1, expiresAtMs: BigInt(ledger.clock.nowMs() + dayMs) });
+    const events = await eventually(async () => (ledger.auth.events.length >= 4 ? ledger.auth.events : undefined));
+    const expiresAt = new Date(ledger.clock.nowMs() + dayMs).toISOString();
+    expect(events.map(({ action, targetId, detailJson }) => [action, targetId, JSON.parse(detailJson) as unknown])).toEqual([
+      ['code.create', batchId, { amount_usd: '0.00000005', count: 2, expires_at: null, note: 'conference' }],
+      ['code.void', id, { voided: 1 }],
+      ['code.void', batchId, { voided: 1 }],
+      ['code.create', expect.any(String), { amount_usd: '0.00000005', count: 1, expires_at: expiresAt, note: '' }],
+    ]);
   });
 
   it('are refused with the field at fault', async () => {
@@ -234,6 +253,7 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
       ['count', { count: 501 }],
       ['note', { note: 'x'.repeat(201) }],
       ['expires_at_ms', { expiresAtMs: BigInt(ledger.clock.nowMs()) }],
+      ['expires_at_ms', { expiresAtMs: 2n ** 48n }],
     ] as const) {
       expect(await failureOf(make(fields))).toMatchObject({ reason: 'invalid_request', details: { field } });
     }
