@@ -211,8 +211,8 @@ function checkTool(value: unknown, path: string, rules: VendorRules): string {
   const { name, parameters, strict } = objectOf(value, path, ['type', 'name', 'parameters'], ['description', 'strict', 'defer_loading']);
   optionalFlag(strict, `${path}.strict`);
   if (parameters !== null) checkParameters(parameters, `${path}.parameters`);
-  // Strict is the default.
-  if ((strict ?? true) === true && enforcesStrictTools && parameters !== null) checkStrictSchema(parameters, `${path}.parameters`, true);
+  // Without the field, the vendor normalizes the schema for strict mode, and falls back to non-strict calls if it cannot.
+  if (strict === true && enforcesStrictTools && parameters !== null) checkStrictSchema(parameters, `${path}.parameters`, true);
   return nameOf(name, `${path}.name`, 64);
 }
 

@@ -186,7 +186,7 @@ describe('responses requests', () => {
   it.each<[string, Json, VendorRules?]>([
     ['the least', {}],
     ['answered calls', { input: [user, call, result] }],
-    ['a tool that is strict by default', tool({})],
+    ['a tool without strict, whose schema the vendor normalizes', tool({ parameters: open })],
     ['encrypted reasoning', { input: [{ ...thought, encrypted_content: 'gAA=' }, user] }, openAi],
     ['an image', { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:image/png;base64,AAAA' }] }] }],
     ['a form', { text: { format: { type: 'json_schema', name: 'x', schema: closed, strict: true } } }],
@@ -203,7 +203,7 @@ describe('responses requests', () => {
     ['No tool call found', { input: [user, result] }],
     ['not found', { input: [thought, user] }, openAi],
     ['could not be verified', { input: [{ ...thought, encrypted_content: 'tgreason.x' }, user] }],
-    ['additionalProperties', tool({ parameters: open })],
+    ['additionalProperties', tool({ parameters: open, strict: true })],
     ['not found in', { ...tool({}), tool_choice: { type: 'function', name: 'g' } }],
     ['must be specified with', { tool_choice: 'required' }],
     ["the word 'json'", { text: { format: { type: 'json_object' } } }],

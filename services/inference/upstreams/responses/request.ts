@@ -150,7 +150,7 @@ function toTool(tool: Tool): JsonObject {
     return { type: 'custom', ...head, format: syntax === '' ? undefined : { type: 'grammar', syntax, definition } };
   }
   const parameters = toolParameters(tool) ?? { type: 'object', properties: {} };
-  // A tool is strict here unless it says otherwise, and strict mode rejects schemas that other formats accept.
+  // Without the field, the vendor would normalize the schema for strict mode, where optional parameters become required; other formats do not.
   return { type: 'function', ...head, parameters, strict: tool.strict === true && isStrictSchema(parameters) };
 }
 
