@@ -23,6 +23,8 @@ export interface RequestState {
   key?: Key;
   /** That key as it was sent. */
   secret?: string;
+  /** Authenticates the request again and updates the fields about its key. Raises what authentication raises. */
+  renewKey?: () => Promise<void>;
   /** The project of the key. */
   project?: Project | undefined;
   /** The limits that the key shares with the other keys of its account. */

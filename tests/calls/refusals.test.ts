@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chat, createKey, get, post, usageRows } from '../support/clients/calls.js';
 import { addMember, signedIn } from '../support/clients/console.js';
+import { beginPost } from '../support/clients/slow-body.js';
 import { eventually } from '../support/systems/process.js';
 import { modes, startSystem, type System } from '../support/systems/system.js';
 
@@ -63,6 +64,17 @@ describe.each(modes)('a refused call, %s', (mode) => {
     return text === '' ? [] : text.split('\n').map((line) => JSON.parse(line) as Total);
   }
   const countOf = async (...options: string[]): Promise<number> => (await totals(...options)).reduce((sum, { calls }) => sum + calls, 0);
+
+  it('is one whose key is revoked while its body is sent', async () => {
+    const accountId = await account();
+    const [key, reader] = [await keyOf(accountId), await keyOf(accountId)];
+    const send = await beginPost(`${system.baseUrl}/v1/chat/completions`, { authorization: `Bearer ${key.secret}` });
+    await system.cli('key', 'revoke', key.id);
+    await eventually(async () => ((await chat(system, key.secret)).status === 401 ? true : undefined));
+    await sleep(1500);
+    const requestId = await requestIdOf(await send({ model: 'sandbox/echo', messages }), 401);
+    expect(await refusalOf(requestId, reader.secret)).toMatchObject({ reason: 'key_revoked', key_id: key.id });
+  });
 
   it('is found by its request id, with its reason and its figures, whatever the reason', async () => {
     const accountId = await account('0.0002');

@@ -3,10 +3,12 @@ import { execFile, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { scopes } from '../../proto/rules/access/scopes.js';
 import { chat, createKey, post, settled } from '../support/clients/calls.js';
+import { beginPost } from '../support/clients/slow-body.js';
 import { cleanEnv, eventually, root } from '../support/systems/process.js';
 import { addMember, addUser, Browser, password, settingsByDefault, signedIn } from '../support/clients/console.js';
 import { suspendLedger } from '../support/systems/ledger-unavailable.js';
@@ -87,25 +89,20 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect((await browser.ask('POST', `${account}/keys`, { name: 'own' }, { origin: system.baseUrl })).status).toBe(201);
   });
 
-  it('refuses a request whose body ends after its user has left the account', async () => {
+  it('refuses requests whose body ends after their user has left the account', async () => {
     await addMember(system, accountId, 'leaver@example.com', 'developer');
     const leaver = new Browser(system);
     const signIn = await leaver.ask('POST', '/session', { email: 'leaver@example.com', password });
     const { user } = await leaver.get<{ user: { id: string } }>('/me');
-    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-    const answer = fetch(`${system.baseUrl}/console/api${account}/keys`, {
-      method: 'POST',
-      headers: { cookie: signIn.headers.getSetCookie()[0]!.split(';')[0]!, 'x-tollgate-console': '1' },
-      body: readable,
-      duplex: 'half',
-    });
-    const body = writable.getWriter();
-    await body.write(Buffer.from(' '));
+    const { key } = await owner.must<{ key: KeyView & { id: string } }>('POST', `${account}/keys`, { name: 'shared' }, 201);
+    const headers = { cookie: signIn.headers.getSetCookie()[0]!.split(';')[0]!, 'x-tollgate-console': '1' };
+    const begin = (path: string) => beginPost(`${system.baseUrl}/console/api${account}/keys${path}`, headers);
+    const [create, call] = [await begin(''), await begin(`/${key.id}/chat/completions`)];
+    // The call's user and key are read before its body.
+    await pause(1500);
     await owner.must('DELETE', `${account}/members/${user.id}`, undefined, 204);
-    void body.write(Buffer.from(JSON.stringify({ name: 'late' })));
-    void body.close();
-    const { status } = await answer;
-    expect(status).toBe(404);
+    expect((await create({ name: 'late' })).status).toBe(404);
+    expect((await call({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hi' }] })).status).toBe(404);
   });
 
   it('creates one key per Idempotency-Key, and rejects a second key with the same one', async () => {

@@ -167,23 +167,14 @@ export const keys: Area = {
       ],
       errors: { key_disabled: 'Or any other error that a call with the key can get.' },
       handle: async (call, deps) => {
-        const { accountId, ctx, visitor } = call;
-        const key = await ownKey(call, deps);
-        assertMayChangeKeysOf(visitor.memberships, visitor.user.isOperator, key);
-        const [{ account }, { project }] = await Promise.all([
-          deps.peers.auth.getAccount({ accountId }, call.context()),
-          deps.peers.auth.getProject({ projectId: key.projectId, accountId }, call.context()),
-        ]);
-        assertUsable(key, ctx, { accountState: account!.state, accountStateReason: account!.stateReason }, deps.clock.nowMs());
-        const state = stateOf(ctx);
-        state.key = key;
-        state.project = project;
+        const state = stateOf(call.ctx);
         state.endpoint = 'chat-completions';
-        state.accountRateLimits = account!.rateLimits;
-        state.budgets = [...key.budgets, ...project!.budgets, ...account!.budgets];
-        state.accountTimeZone = account!.timeZone;
-        state.neverLogPrompts = account!.neverLogPrompts;
-        await deps.serveCall(ctx);
+        await noteKey(call, deps);
+        state.renewKey = async () => {
+          await call.readmit();
+          await noteKey(call, deps);
+        };
+        await deps.serveCall(call.ctx);
       },
     }),
   ],
@@ -252,6 +243,25 @@ async function renderedChange(key: Key, call: Call, deps: OperationDeps): Promis
     nowMs: deps.clock.nowMs(),
   };
   return renderChangedKey(standing, { spending: spend !== undefined, activity: activity !== undefined });
+}
+
+/** Notes the key of a call from the playground. Raises what a call with the key raises. */
+async function noteKey(call: Call, deps: OperationDeps): Promise<void> {
+  const { accountId, ctx, visitor } = call;
+  const key = await ownKey(call, deps);
+  assertMayChangeKeysOf(visitor.memberships, visitor.user.isOperator, key);
+  const [{ account }, { project }] = await Promise.all([
+    deps.peers.auth.getAccount({ accountId }, call.context()),
+    deps.peers.auth.getProject({ projectId: key.projectId, accountId }, call.context()),
+  ]);
+  assertUsable(key, ctx, { accountState: account!.state, accountStateReason: account!.stateReason }, deps.clock.nowMs());
+  const state = stateOf(ctx);
+  state.key = key;
+  state.project = project;
+  state.accountRateLimits = account!.rateLimits;
+  state.budgets = [...key.budgets, ...project!.budgets, ...account!.budgets];
+  state.accountTimeZone = account!.timeZone;
+  state.neverLogPrompts = account!.neverLogPrompts;
 }
 
 async function renderedOne(key: Key, call: Call, deps: OperationDeps): Promise<ApiKey> {

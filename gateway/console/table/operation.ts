@@ -32,6 +32,8 @@ export interface Call<Params extends string = string, Query = unknown, Body = un
   readonly role: Role;
   /** The only projects of the account that the user may see; undefined for all. */
   readonly projectIds: readonly string[] | undefined;
+  /** Reads the session again, and raises what it raises if the user may no longer do this; `visitor` is updated. */
+  readmit(): Promise<void>;
   /** Returns the context of an RPC for this request. */
   context(patience?: Patience): CallContext;
 }

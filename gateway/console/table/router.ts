@@ -56,6 +56,7 @@ function routeOf(operation: Operation, deps: OperationDeps): Middleware {
       get visitor() {
         return visitorOf(ctx);
       },
+      readmit: () => session(ctx, async () => void admitted(ctx, who, scope)),
       context: (patience) => contextOf(deps, patience),
     };
     const answer = await handle(call, deps);

@@ -25,15 +25,8 @@ export function authenticate(keys: KeyReplica): Middleware {
     const startedAtMs = performance.now();
     for (const [index, secret] of secrets.entries()) {
       try {
-        const { key, project, accountRateLimits, budgets, accountTimeZone, neverLogPrompts } = await keys.authenticate(secret, ctx);
-        const state = stateOf(ctx);
-        state.key = key;
-        state.secret = secret;
-        state.project = project;
-        state.accountRateLimits = accountRateLimits;
-        state.budgets = budgets;
-        state.accountTimeZone = accountTimeZone;
-        state.neverLogPrompts = neverLogPrompts;
+        await noteKey(ctx, secret, keys);
+        stateOf(ctx).renewKey = () => noteKey(ctx, secret, keys);
         break;
       } catch (error) {
         const isLast = index === secrets.length - 1;
@@ -43,4 +36,16 @@ export function authenticate(keys: KeyReplica): Middleware {
     noteTiming(ctx, 'auth', startedAtMs);
     await next();
   };
+}
+
+async function noteKey(ctx: Context, secret: string, keys: KeyReplica): Promise<void> {
+  const { key, project, accountRateLimits, budgets, accountTimeZone, neverLogPrompts } = await keys.authenticate(secret, ctx);
+  const state = stateOf(ctx);
+  state.key = key;
+  state.secret = secret;
+  state.project = project;
+  state.accountRateLimits = accountRateLimits;
+  state.budgets = budgets;
+  state.accountTimeZone = accountTimeZone;
+  state.neverLogPrompts = neverLogPrompts;
 }

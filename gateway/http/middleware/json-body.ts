@@ -19,14 +19,23 @@ export interface JsonBody {
 /** Printing a shorter body takes no longer than finding its fields in the text. */
 const largeChars = 4096;
 
-/** Returns the parsed body. Throws body_too_large, or invalid_request if it is not UTF-8 JSON of a bounded shape or has an unknown content encoding. */
+/** Changes of keys take effect within about this time. */
+const renewAfterMs = 1000;
+
+/**
+ * Returns the parsed body. Throws body_too_large, or invalid_request if it is not UTF-8 JSON of a bounded shape or has an unknown content encoding, and
+ * what authentication throws if the key of the request may no longer be used.
+ */
 export async function readJson(ctx: Context, bytesMax: number): Promise<unknown> {
   return (await readJsonBody(ctx, bytesMax)).value;
 }
 
 /** Returns the parsed body and its text. Throws as `readJson`, and what `check` throws before the body is parsed. */
 export async function readJsonBody(ctx: Context, bytesMax: number, check?: (outline: JsonOutline) => void): Promise<JsonBody> {
+  const beganAtMs = performance.now();
   const { chunks, bytes } = await readChunks(ctx, bytesMax);
+  // A client could otherwise begin requests with a key, and send the end of their bodies after it was revoked.
+  if (performance.now() - beganAtMs > renewAfterMs) await stateOf(ctx).renewKey?.();
   let text: string;
   try {
     text = decodeUtf8(chunks, bytes);
