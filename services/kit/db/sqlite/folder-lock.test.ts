@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,6 +20,12 @@ describe('the lock of a folder', () => {
     expect(() => lockFolder(folder)).toThrow('Another process works with');
     release();
     lockFolder(folder)();
+  });
+
+  it('is a file that no other user may open', () => {
+    const release = lockFolder(folder);
+    expect(statSync(join(folder, 'lock.db')).mode & 0o777).toBe(0o600);
+    release();
   });
 
   it('ends with a process that is killed', async () => {
