@@ -14,7 +14,8 @@ const searchCharsMax = 200;
 export const projectRolesMax = 50;
 
 // Without characters that are invisible, that quote others, or that mail programs leave out: with them, one mailbox would have many addresses.
-const emailForm = /^([^\s@\p{C}<>()[\]\\,;:"]+)@([^\s@\p{C}<>()[\]\\,;:"]+)$/u;
+// The domain has none that end it in a URL, which would be left out, nor an encoded one.
+const emailForm = /^([^\s@\p{C}<>()[\]\\,;:"]+)@([^\s@\p{C}<>()[\]\\,;:"/?#%]+)$/u;
 
 /**
  * Returns an email address in one spelling, so that each mailbox has one user and one limit of mails: in lower case, with its domain as mail servers read

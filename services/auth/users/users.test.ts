@@ -96,6 +96,10 @@ describe.each(testEngines)('users on %s', (engine) => {
       'one@exam\u00adple.com',
       'one@example.com.',
       'one@example..com',
+      'one@example.com/two',
+      'one@example.com?two',
+      'one@example.com#two',
+      'one@ex%61mple.com',
     ])
       await expect(add(email)).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'email' } });
   });
