@@ -5,6 +5,7 @@ import { type Account, CreateProjectRequest } from '#proto/auth/v1/auth.js';
 import { CreateInvitationRequest, CreateUserRequest, Role, type User } from '#proto/auth/v1/users.js';
 import { newAccount, newClient, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { openInvitationsMax } from './store/members.js';
+import { attemptsMax, failureWindowMs } from './throttle.js';
 
 // A hundred sequential changes take long on a busy machine.
 jest.setTimeout(60_000);
@@ -79,6 +80,26 @@ describe.each(testEngines)('invitations on %s', (engine) => {
       role: Role.ROLE_MEMBER,
       projectRoles: [{ projectId, role: Role.ROLE_DEVELOPER }],
     });
+  });
+
+  it('show an inviter who accepts them only a few times that another user has the address', async () => {
+    const account = await newAccount(auth.service, 'Curious');
+    const accept = async (email: string) =>
+      auth.users.acceptInvitation(
+        { token: await invite(account, email), name: 'New', password, client: newClient(), sessionId: '' },
+        operator,
+      );
+    await auth.users.putMember({ accountId: account.id, userId: host.id, role: Role.ROLE_OWNER }, operator);
+    for (let number = 0; number < attemptsMax.takenEmail; number += 1) {
+      const email = `known${number}@example.com`;
+      await auth.users.createUser(CreateUserRequest.fromPartial({ email, name: 'Known' }), operator);
+      await expect(accept(email)).rejects.toMatchObject({ reason: 'sign_in_refused' });
+      // An address that no user has does not count.
+      if (number === 0) await accept('unknown@example.com');
+    }
+    await expect(accept('other@example.com')).rejects.toMatchObject({ reason: 'sign_in_throttled', retryAfterMs: failureWindowMs });
+    auth.clock.advance(failureWindowMs);
+    await accept('other@example.com');
   });
 
   it('are revoked once, and by their own account only', async () => {

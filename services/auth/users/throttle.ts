@@ -15,7 +15,7 @@ export const failureWindowMs = 15 * 60_000;
  */
 export const failuresMax = { email: 5, address: 50, emailFromUnknown: 100, factor: 5, factorAnywhere: 10 } as const;
 
-/** Attempts allowed in a window: sign-ups and password resets per network address, and changes of one user to addresses of other users. */
+/** Attempts allowed in a window: sign-ups and password resets per network address, and those of one user to get an address that another user has. */
 export const attemptsMax = { signUp: 10, passwordReset: 10, takenEmail: 10 } as const;
 
 /** Returns the scope under which attempts from a network address are counted. */

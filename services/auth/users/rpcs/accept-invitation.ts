@@ -1,4 +1,5 @@
 // AcceptInvitation: makes the invited user a member and begins their session.
+import { hasReason } from '#client/errors/app-error.js';
 import { idToBytes, newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import {
@@ -18,7 +19,7 @@ import type { UserDeps } from '../deps.js';
 import { checkedClient, checkedPassword } from '../fields.js';
 import { hashPassword } from '../password.js';
 import type { StoredUser } from '../store/users.js';
-import { checkPassword } from '../throttle.js';
+import { attemptsMax, checkPassword, giveAttemptBack, takeAttempt } from '../throttle.js';
 import { hashToken } from '../token.js';
 
 /** Raises invalid_request, not_found, sign_in_refused, sign_in_throttled and overloaded. */
@@ -30,7 +31,7 @@ export async function acceptInvitation(
   const { audit, db, members, users, clock, log } = deps;
   const client = checkedClient(request.client);
   const invitation = found(await members.findInvitation(hashToken(request.token), clock.nowMs()), 'invitation');
-  const { proven, isNew, session } = await invited(invitation, request, client, deps);
+  const { proven, isNew, session } = await invitedWithin(invitation, request, client, deps);
   const { user } = proven;
   const method = session?.method ?? SignInMethod.SIGN_IN_METHOD_PASSWORD;
   if (session === undefined && user.hasSecondFactor) return beginSessionOrChallenge(proven, client, method, context, deps);
@@ -63,6 +64,26 @@ export async function acceptInvitation(
   });
   if (isNew) log.info({ user_id: user.id }, 'user added by invitation');
   return { signedIn: await beginSession(proven, client, method, context, deps, session), challenge: undefined };
+}
+
+/** Returns what `invited` returns. Limits attempts to add a new user: inviters see the links, and could find out which addresses are known. */
+async function invitedWithin(
+  invitation: Invitation,
+  request: AcceptInvitationRequest,
+  client: Client,
+  deps: UserDeps,
+): ReturnType<typeof invited> {
+  if (request.name === '') return invited(invitation, request, client, deps);
+  const scope = `taken ${invitation.invitedByUserId}`;
+  await takeAttempt(scope, attemptsMax.takenEmail, deps);
+  try {
+    const user = await invited(invitation, request, client, deps);
+    await giveAttemptBack(scope, deps);
+    return user;
+  } catch (error) {
+    if (!hasReason(error, 'sign_in_refused')) await giveAttemptBack(scope, deps);
+    throw error;
+  }
 }
 
 /**
