@@ -4,14 +4,16 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { AppError } from '#client/errors/app-error.js';
+import { callContext } from '#client/call-context.js';
 import { ManualClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { newId } from '#kit/id.js';
 import { Entry } from '#proto/ledger/v1/ledger.js';
 import { createLogger } from '#kit/log.js';
 import { silentLog } from '#kit/testing/log.js';
+import { book, type BookingDeps } from './booking.js';
 import { createProvider } from './create-payments.js';
-import type { PaymentProvider } from './provider.js';
+import type { PaymentEvent, PaymentProvider } from './provider.js';
 import { paymentService } from './service.js';
 import { paymentSettings } from './settings.js';
 import { accountOfStamp, stampOf } from './stamp.js';
@@ -19,6 +21,11 @@ import { StripeProvider } from './stripe.js';
 import { centsOf, nanoUsdOfCents, paidOf, refundOf } from './stripe-events.js';
 
 const deps = { clock: new ManualClock(), log: silentLog };
+const notFound = (): never => {
+  throw new AppError('not_found', 'There is no such entry.');
+};
+/** A ledger without entries that cannot be written. */
+const noLedger: BookingDeps['ledger'] = { deposit: notFound, adjust: notFound, getBalance: notFound, getEntryByIdempotencyKey: notFound };
 
 describe('the stamp on a payment', () => {
   const stamp = stampOf('acct_a', 'ref', ['one', 'two']);
@@ -199,9 +206,6 @@ describe('the requests of two accounts with the same idempotency key', () => {
 });
 
 describe('the payments of a service', () => {
-  const none = (): never => {
-    throw new AppError('not_found', 'There is no such entry.');
-  };
   const provider: PaymentProvider = {
     name: 'stripe',
     beginCheckout: async () => ({ id: 'cs_1', url: 'https://pay.example.com' }),
@@ -212,7 +216,7 @@ describe('the payments of a service', () => {
   const service = paymentService({
     ...deps,
     provider,
-    ledger: { deposit: none, adjust: none, getBalance: none, getEntryByIdempotencyKey: none },
+    ledger: noLedger,
     limits,
   });
   const { paymentMinNanoUsd: min, paymentMaxNanoUsd: max } = limits;
@@ -230,6 +234,14 @@ describe('the payments of a service', () => {
     for (const amountNanoUsd of [min, max]) await begin({ amountNanoUsd });
     for (const amountNanoUsd of [0n, -min, min - 10_000_000n, min + 1n, max + 10_000_000n])
       await expect(begin({ amountNanoUsd })).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'amount_nano_usd' } });
+  });
+
+  it('have an idempotency key, and ids of the provider', async () => {
+    await begin({ idempotencyKey: 'k'.repeat(200) });
+    for (const idempotencyKey of ['', 'k'.repeat(201)])
+      await expect(begin({ idempotencyKey })).rejects.toMatchObject({ details: { field: 'idempotency_key' } });
+    for (const paymentId of ['', '../cs_1', 'c'.repeat(191)])
+      await expect(service.getPayment({ accountId: newId('acct'), paymentId })).rejects.toMatchObject({ reason: 'not_found' });
   });
 
   it.each(['done_url', 'cancelled_url'])('return only to web addresses: %s', async (field) => {
@@ -332,6 +344,91 @@ describe('a payment that arrives after both secrets were replaced', () => {
     expect(event).toEqual({ kind: 'ignored' });
     expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ payment: 'cs_1', account_id: accountId, amount_cents: 500 }]);
     expect(await eventOf({ order: '7' })).toEqual({ event: { kind: 'ignored' }, lines: [] });
+  });
+});
+
+describe('an event of a payment, a refund or a dispute', () => {
+  const accountId = newId('acct');
+  const metadata = stampOf(accountId, 'one', ['sk_1']);
+  const session = { id: 'cs_1', mode: 'payment', payment_status: 'paid', amount_total: 5000, currency: 'usd', metadata };
+  const charge = { id: 'ch_1', payment_intent: 'pi_1', currency: 'usd', amount_refunded: 1200, metadata };
+  const refunded = { data: { object: charge, previous_attributes: { amount_refunded: 500 } } };
+
+  /** Returns what the provider reads from an event, where Stripe has these sessions; undefined: Stripe must not be queried. */
+  async function eventOf(event: object, sessions?: readonly object[]): Promise<unknown> {
+    const stripe = createServer((request, response) => {
+      const isOfIntent = new URL(request.url!, 'http://stripe.invalid').searchParams.get('payment_intent') === 'pi_1';
+      response.writeHead(sessions === undefined ? 500 : 200, { 'content-type': 'application/json', 'stripe-should-retry': 'false' });
+      response.end(JSON.stringify({ object: 'list', data: isOfIntent ? sessions : [] }));
+    });
+    await new Promise<void>((resolve) => stripe.listen(0, '127.0.0.1', resolve));
+    try {
+      const apiBase = `http://127.0.0.1:${(stripe.address() as AddressInfo).port}`;
+      const provider = new StripeProvider({ secretKey: 'sk_1', webhookSecret: 'whsec_1', apiBase }, deps);
+      const seconds = Math.floor(deps.clock.nowMs() / 1000);
+      const body = JSON.stringify({ id: 'evt_1', object: 'event', type: 'charge.refunded', created: 1_800_000_000, ...event });
+      const signature = createHmac('sha256', 'whsec_1').update(`${seconds}.${body}`).digest('hex');
+      return await provider.readEvent(Buffer.from(body), `t=${seconds},v1=${signature}`);
+    } finally {
+      stripe.closeAllConnections();
+      stripe.close();
+    }
+  }
+
+  it('reports what was refunded, of which payment and when', async () => {
+    expect(await eventOf(refunded, [session])).toEqual({
+      kind: 'refunded',
+      refundId: 'ch_1:1200',
+      eventId: 'evt_1',
+      createdAtMs: 1_800_000_000_000,
+      amountNanoUsd: 7_000_000_000n,
+      payment: { paymentId: 'cs_1', accountId, amountNanoUsd: 50_000_000_000n },
+      isStamped: true,
+    });
+  });
+
+  it.each([
+    ['its payment is not ours', { metadata: { order: '7' } }],
+    ['its payment names no account', { metadata: { ...metadata, tollgate_account: 'shop' } }],
+    ['it belongs to no payment', { payment_intent: null }],
+    ['it reports nothing new', { amount_refunded: 500 }],
+  ])('is ignored if %s', async (_why, changes) => {
+    const { previous_attributes } = refunded.data;
+    expect(await eventOf({ data: { object: { ...charge, ...changes }, previous_attributes } })).toEqual({ kind: 'ignored' });
+  });
+
+  it.each([
+    ['in another currency', { currency: 'jpy' }, undefined, 'a refund that cannot be deducted from a balance'],
+    ['of a payment that Stripe does not have', {}, [], 'a refund of a payment that was not credited'],
+    ['of an unpaid payment', {}, [{ ...session, payment_status: 'unpaid' }], 'a refund of a payment that was not credited'],
+  ])('is left to the operator if it is %s', async (_why, changes, sessions, what) => {
+    const { previous_attributes } = refunded.data;
+    expect(await eventOf({ data: { object: { ...charge, ...changes }, previous_attributes } }, sessions)).toMatchObject({
+      kind: 'review',
+      what,
+      details: { charge: 'ch_1', payment_intent: 'pi_1' },
+    });
+  });
+
+  it('is left to the operator if it is a payment in another currency', async () => {
+    expect(await eventOf({ type: 'checkout.session.completed', data: { object: { ...session, currency: 'jpy' } } })).toEqual({
+      kind: 'review',
+      what: 'a payment that cannot be credited',
+      details: { payment: 'cs_1', currency: 'jpy', amount: '5000' },
+    });
+  });
+
+  it('is left to the operator with its amount, and logged, if it is a dispute', async () => {
+    const dispute = { id: 'dp_1', status: 'needs_response', payment_intent: { id: 'pi_1' }, amount: 5000, currency: 'usd' };
+    const details = { dispute: 'dp_1', status: 'needs_response', payment_intent: 'pi_1', amount_cents: '5000', currency: 'usd' };
+    const lines: string[] = [];
+    const log = createLogger({ name: 'test', level: 'error' }, { write: (line) => void lines.push(line) });
+    for (const type of ['created', 'closed', 'funds_withdrawn', 'funds_reinstated'].map((each) => `charge.dispute.${each}`)) {
+      const event = (await eventOf({ type, data: { object: dispute } })) as PaymentEvent;
+      expect(event).toEqual({ kind: 'review', what: type, details });
+      await book('stripe', event, callContext({ caller: 'gateway' }), { ledger: noLedger, log });
+      expect(JSON.parse(lines.pop()!)).toMatchObject({ provider: 'stripe', what: type, ...details });
+    }
   });
 });
 
