@@ -96,6 +96,16 @@ describe.each(testEngines)('logged prompts on %s', (engine) => {
     expect((await read(logged)).log).toEqual(log);
   });
 
+  it('are stored for several accounts at once, each readable only as the log of its own call', async () => {
+    const ofCalls = [logged, call({ accountId: logged.accountId, projectId: logged.projectId }), call()].map((each, index) => ({
+      each,
+      own: PromptLog.fromPartial({ requestBody: `prompt ${index}` }),
+    }));
+    for (const { each } of ofCalls) harness.promptLogDays.set(each.projectId, 7);
+    await service.storePromptLogs({ entries: ofCalls.map(({ each, own }) => ({ ...entryOf(each), log: own })) });
+    for (const { each, own } of ofCalls) expect((await read(each)).log).toEqual(own);
+  });
+
   it('stay deleted when they arrive, or are sent again, after a user has deleted them', async () => {
     const { accountId } = logged;
     const sentAgain = call({ accountId, projectId: logged.projectId, promptLogDays: 7 });
@@ -232,20 +242,30 @@ describe.each(testEngines)('logged prompts on %s', (engine) => {
       const sealedWith = async (): Promise<string> =>
         (await harness.db.knex('prompt_log_account').select('sealed_key'))[0].sealed_key.split('.')[0];
       harness.secretKeys = fixedSecretKeys(old);
-      await keep(logged, log, await with_({}));
+      const other = call();
+      harness.promptLogDays.set(other.projectId, 7);
+      const first = await with_({});
+      for (const each of [logged, other]) await keep(each, log, first);
       expect(await sealedWith()).toBe(harness.secretKeys.current().id);
       harness.secretKeys = fixedSecretKeys(next, old);
       service = await with_({});
       expect(await sealedWith()).toBe(harness.secretKeys.current().id);
       harness.secretKeys = fixedSecretKeys(next);
       service = await with_({});
-      expect((await read(logged)).log).toEqual(log);
+      for (const each of [logged, other]) expect((await read(each)).log).toEqual(log);
       const lostId = harness.secretKeys.current().id;
+      // The process that rotates the key back ends before it has encrypted the key of the second account.
+      const row = harness.db.knex('prompt_log_account').where({ account_id: idToBytes('acct', logged.accountId) });
+      const { sealed_key } = await row.clone().first();
+      harness.secretKeys = fixedSecretKeys(old, next);
+      await with_({});
+      await row.clone().update({ sealed_key });
       harness.secretKeys = fixedSecretKeys(old);
       await expect(harness.replica()).rejects.toMatchObject({ reason: 'failed_precondition', message: expect.stringContaining(lostId) });
       ({ service } = await harness.replica({}, lostId));
       await expect(read(logged)).rejects.toMatchObject({ reason: 'not_found' });
-      expect(await countOf('prompt_log_body')).toBe(0);
+      expect((await read(other)).log).toEqual(log);
+      expect(await countOf('prompt_log_body')).toBe(1);
     });
 
     it('are neither stored nor kept where the installation logs nothing', async () => {
