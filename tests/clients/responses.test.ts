@@ -250,6 +250,40 @@ describe('the Agents SDK with previousResponseId', () => {
   });
 });
 
+describe('the Agents SDK in the chat-completions format', () => {
+  it.each(upstreams.flatMap((upstream) => [false, true].map((stream) => ({ upstream, stream }))))(
+    'continues a conversation with text and tool calls over a $upstream upstream, streamed: $stream',
+    async ({ upstream, stream }) => {
+      const requests = stage.play(upstream, ...threeTurns);
+      const run = new ToolRun();
+      const tools = [
+        tool({
+          name: 'get_weather',
+          description: '',
+          parameters: z.object({ city: z.string() }),
+          execute: ({ city }) => run.weather(city),
+        }),
+        tool({ name: 'get_time', description: '', parameters: z.object({ zone: z.string() }), execute: ({ zone }) => run.time(zone) }),
+      ];
+      const agent = new Agent({ name: 'Assistant', instructions: 'Be brief.', model: stage.model(upstream), tools });
+      const modelProvider = new OpenAIProvider({
+        baseURL: `${stage.system.baseUrl}/v1`,
+        apiKey: stage.system.firstKey,
+        useResponses: false,
+      });
+      const runner = new Runner({ modelProvider });
+      const first = stream ? await runner.run(agent, 'Hello there', { stream: true }) : await runner.run(agent, 'Hello there');
+      if ('completed' in first) await first.completed;
+      const second = await runner.run(agent, [...first.history, { role: 'user', content: 'And now?' }]);
+      expect([first.finalOutput, second.finalOutput]).toEqual([text, text]);
+      expect(run.asked.toSorted()).toEqual(['CET', 'Paris', 'Rome']);
+      const sent = JSON.stringify(requests()[3]!.body);
+      expect(sent).toMatch(thirdRequest);
+      expect(sent).toMatch(new RegExp(`${text}.*And now\\?`));
+    },
+  );
+});
+
 describe('the Codex CLI', () => {
   const codex = join(root, '.toolchain/codex/bin/codex');
 

@@ -6,6 +6,11 @@ import { isObject, type JsonObject } from '../rest.js';
  * list (`index`); all of them write null for absent fields. Vendors reject these in a request, and they have no meaning there.
  */
 const messageLeftovers = ['parsed', 'annotations'];
+/** The Agents SDK for JavaScript copies the other fields of the message into the part with its text or refusal. */
+const partLeftovers = [
+  ...['role', 'content', 'parsed', 'annotations', 'audio', 'function_call', 'tool_calls'],
+  ...['reasoning', 'reasoning_content', 'reasoning_details', 'thinking_blocks'],
+];
 const callLeftovers = ['index'];
 const functionLeftovers = ['parsed_arguments'];
 const refusedAsNull = ['audio', 'function_call', 'tool_calls', 'name', 'refusal'];
@@ -23,10 +28,20 @@ function cleanMessage(message: JsonObject): JsonObject {
     message,
     (name, value) => messageLeftovers.includes(name) || (value === null && refusedAsNull.includes(name)) || isNoCall(name, value),
   );
-  const calls: unknown = cleaned['tool_calls'];
-  if (!Array.isArray(calls)) return cleaned;
-  const cleanCalls = calls.map(cleanCall);
-  return cleanCalls.every((call, index) => call === calls[index]) ? cleaned : { ...cleaned, tool_calls: cleanCalls };
+  return withEach(withEach(cleaned, 'content', cleanPart), 'tool_calls', cleanCall);
+}
+
+/** Cleans each element of a list. Returns the same message if there is no list, or if no element needs a change. */
+function withEach(message: JsonObject, field: string, clean: (element: unknown) => unknown): JsonObject {
+  const list = message[field];
+  if (!Array.isArray(list)) return message;
+  const cleaned: unknown[] = list.map(clean);
+  return cleaned.every((element, index) => element === list[index]) ? message : { ...message, [field]: cleaned };
+}
+
+function cleanPart(part: unknown): unknown {
+  if (!isObject(part) || (part['type'] !== 'text' && part['type'] !== 'refusal')) return part;
+  return without(part, (name) => partLeftovers.includes(name) || (name === 'refusal' && part['type'] === 'text'));
 }
 
 /** Reports whether a field is an empty list of tool calls, which some libraries write and the vendor rejects: "[] is too short". */
