@@ -76,15 +76,6 @@ export class DroppedFields {
   add(name: string): void {
     if (this.names.length < droppedFieldsMax && headerSafeName.test(name) && !this.names.includes(name)) this.names.push(name);
   }
-
-  /** Adds the top-level fields of a body that are present but not honoured by its schema. */
-  addUnhonoured(body: object, schema: TObject): void {
-    const properties: Record<string, TSchema> = schema.properties;
-    for (const [name, value] of Object.entries(body)) {
-      if (value === null || value === undefined) continue;
-      if (!Object.hasOwn(properties, name) || ignoredKeyword in properties[name]!) this.add(name);
-    }
-  }
 }
 
 /** The type of a schema's values. */
