@@ -43,30 +43,30 @@ export function requireThat(condition: boolean, field: string, must: string): as
  * Returns the call as it may be stored. Text that is only read by humans is cut to its maximum, because a client's long header must not
  * cause the loss of a record. Raises invalid_request for anything else that is malformed.
  */
-export function validateCall(call: Call | undefined, field = 'call'): PricedCall {
-  requireThat(call !== undefined, field, 'is required');
-  requireId('req', call.id, `${field}.id`);
-  requireId('acct', call.accountId, `${field}.account_id`);
+export function validateCall(call: Call | undefined): PricedCall {
+  requireThat(call !== undefined, 'call', 'is required');
+  requireId('req', call.id, 'call.id');
+  requireId('acct', call.accountId, 'call.account_id');
   const projectId = call.projectId || defaultProjectId(call.accountId);
-  requireId('proj', projectId, `${field}.project_id`);
-  requireId('key', call.keyId, `${field}.key_id`);
-  requireThat(call.modelId !== '' && call.modelId.length <= nameCharsMax, `${field}.model_id`, `must have 1 to ${nameCharsMax} characters`);
-  requireThat(call.upstreamId.length <= nameCharsMax, `${field}.upstream_id`, `must have at most ${nameCharsMax} characters`);
-  requireThat(call.upstreamModel.length <= nameCharsMax, `${field}.upstream_model`, `must have at most ${nameCharsMax} characters`);
-  if (call.product === '') requireThat(callerFormats.has(call.format), `${field}.format`, 'must be a known format');
+  requireId('proj', projectId, 'call.project_id');
+  requireId('key', call.keyId, 'call.key_id');
+  requireThat(call.modelId !== '' && call.modelId.length <= nameCharsMax, 'call.model_id', `must have 1 to ${nameCharsMax} characters`);
+  requireThat(call.upstreamId.length <= nameCharsMax, 'call.upstream_id', `must have at most ${nameCharsMax} characters`);
+  requireThat(call.upstreamModel.length <= nameCharsMax, 'call.upstream_model', `must have at most ${nameCharsMax} characters`);
+  if (call.product === '') requireThat(callerFormats.has(call.format), 'call.format', 'must be a known format');
   else {
-    requireThat(productForm.test(call.product), `${field}.product`, 'must have 1 to 32 of a-z, 0-9, "-" and "_", and begin with a letter');
-    requireThat(call.format === ApiFormat.API_FORMAT_UNSPECIFIED, `${field}.format`, 'must be unspecified beside product');
+    requireThat(productForm.test(call.product), 'call.product', 'must have 1 to 32 of a-z, 0-9, "-" and "_", and begin with a letter');
+    requireThat(call.format === ApiFormat.API_FORMAT_UNSPECIFIED, 'call.format', 'must be unspecified beside product');
   }
-  const price = validatePrice(call.price, `${field}.price`);
-  requireThat(call.heldNanoUsd >= 0n, `${field}.held_nano_usd`, 'must be zero or more');
-  requireThat(isUint32(call.outputCapTokens), `${field}.output_cap_tokens`, 'must be the cap that was sent upstream');
-  requireUnits(call.unitCaps, `${field}.unit_caps`);
-  requireThat(isInstant(call.startedAtMs) && call.startedAtMs > 0n, `${field}.started_at_ms`, 'must be a timestamp in epoch milliseconds');
-  requireThat(call.traceId === '' || /^[0-9a-f]{32}$/.test(call.traceId), `${field}.trace_id`, 'must be empty or 32 hexadecimal digits');
+  const price = validatePrice(call.price);
+  requireThat(call.heldNanoUsd >= 0n, 'call.held_nano_usd', 'must be zero or more');
+  requireThat(isUint32(call.outputCapTokens), 'call.output_cap_tokens', 'must be the cap that was sent upstream');
+  requireUnits(call.unitCaps, 'call.unit_caps');
+  requireThat(isInstant(call.startedAtMs) && call.startedAtMs > 0n, 'call.started_at_ms', 'must be a timestamp in epoch milliseconds');
+  requireThat(call.traceId === '' || /^[0-9a-f]{32}$/.test(call.traceId), 'call.trace_id', 'must be empty or 32 hexadecimal digits');
   requireThat(
     call.idempotencyKeyHash.length === 0 || call.idempotencyKeyHash.length === hashBytes,
-    `${field}.idempotency_key_hash`,
+    'call.idempotency_key_hash',
     `must be empty or ${hashBytes} bytes`,
   );
   return {
@@ -97,33 +97,33 @@ function attemptToStore(attempt: Attempt): Attempt {
 }
 
 /** Returns the price of a call, within the bounds that 64-bit arithmetic needs. */
-function validatePrice(price: PriceVersion | undefined, field: string): PriceVersion {
-  requireThat(price !== undefined, field, 'is required: an unpriced call is refused, never free');
-  requireId('price', price.id, `${field}.id`);
-  requireThat(price.modelId.length <= nameCharsMax, `${field}.model_id`, `must have at most ${nameCharsMax} characters`);
-  requireThat(isInstant(price.effectiveFromMs), `${field}.effective_from_ms`, 'must be a timestamp in epoch milliseconds');
-  requireThat(isInstant(price.createdAtMs), `${field}.created_at_ms`, 'must be a timestamp in epoch milliseconds');
+function validatePrice(price: PriceVersion | undefined): PriceVersion {
+  requireThat(price !== undefined, 'call.price', 'is required: an unpriced call is refused, never free');
+  requireId('price', price.id, 'call.price.id');
+  requireThat(price.modelId.length <= nameCharsMax, 'call.price.model_id', `must have at most ${nameCharsMax} characters`);
+  requireThat(isInstant(price.effectiveFromMs), 'call.price.effective_from_ms', 'must be a timestamp in epoch milliseconds');
+  requireThat(isInstant(price.createdAtMs), 'call.price.created_at_ms', 'must be a timestamp in epoch milliseconds');
   const [outOfBounds] = pricesOutOfBounds(price);
-  requireThat(outOfBounds === undefined, `${field}.${outOfBounds}`, `must be from 0 to ${unitPriceNanoUsdMax}`);
-  requireThat(price.units.length <= unitsMax, `${field}.units`, `must have at most ${unitsMax} entries`);
+  requireThat(outOfBounds === undefined, `call.price.${outOfBounds}`, `must be from 0 to ${unitPriceNanoUsdMax}`);
+  requireThat(price.units.length <= unitsMax, 'call.price.units', `must have at most ${unitsMax} entries`);
   const [fault] = price.units.length === 0 ? [] : unitFaults(price.units);
-  requireThat(fault === undefined, `${field}.units[${fault?.index}]`, 'must be a price of the catalog');
+  requireThat(fault === undefined, `call.price.units[${fault?.index}]`, 'must be a price of the catalog');
   return price;
 }
 
 /** Raises invalid_request for a unit that the price does not have: an internal product can correct its report, an upstream cannot. */
-export function requirePrices({ units }: TokenCounts, { product, price }: PricedCall, field: string): void {
+export function requirePrices({ units }: TokenCounts, { product, price }: PricedCall): void {
   if (product === '') return;
   for (const [index, { unit }] of (units?.counts ?? []).entries()) {
     const isPriced = price.units.some((each) => each.unit === unit);
-    requireThat(isPriced, `${field}.units.counts[${index}].unit`, `must be a unit of the price; "${unit}" has none`);
+    requireThat(isPriced, `tokens.units.counts[${index}].unit`, `must be a unit of the price; "${unit}" has none`);
   }
 }
 
 /** Returns the quantities if they are present and well-formed; `validateUsage` checks whether they are plausible. */
-export function requireTokens(tokens: TokenCounts | undefined, field: string): TokenCounts {
-  requireThat(tokens !== undefined, field, 'is required');
-  requireUnits(tokens.units, `${field}.units`);
+export function requireTokens(tokens: TokenCounts | undefined): TokenCounts {
+  requireThat(tokens !== undefined, 'tokens', 'is required');
+  requireUnits(tokens.units, 'tokens.units');
   return tokens;
 }
 

@@ -59,7 +59,7 @@ async function renewHolds(calls: readonly OpenCall[], { config, ledger, log, out
 function openCallOf(item: CheckpointUsageRequest_Item, nowMs: number, log: RpcDeps['log']): OpenCall | undefined {
   try {
     const call = validateCall(item.call);
-    const { tokens } = validateUsage(requireTokens(item.tokens, 'tokens'), UsageSource.USAGE_SOURCE_ESTIMATED, call);
+    const { tokens } = validateUsage(requireTokens(item.tokens), UsageSource.USAGE_SOURCE_ESTIMATED, call);
     return { call, tokens, lastSeenAtMs: nowMs };
   } catch (error) {
     if (!hasReason(error, 'invalid_request')) throw error;

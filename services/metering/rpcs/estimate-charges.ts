@@ -28,7 +28,7 @@ export async function estimateCharges({ prices, tokens }: EstimateChargesRequest
   const estimate = (size: TokenCounts, price: PriceVersion) => {
     // Units that the price does not have are left out, and a call never counts more of one than its price allows.
     const bounds = { outputCapTokens: 0, price, unitCaps: size.units };
-    const counts = validateUsage(requireTokens(size, 'tokens'), UsageSource.USAGE_SOURCE_ESTIMATED, bounds).tokens;
+    const counts = validateUsage(requireTokens(size), UsageSource.USAGE_SOURCE_ESTIMATED, bounds).tokens;
     const { chargeNanoUsd, lineItems } = chargeFor(counts, price);
     return { chargeNanoUsd, lineItems: [...lineItems] };
   };

@@ -128,8 +128,8 @@ async function replay(priced: PricedRecord, deps: RpcDeps, cause: unknown): Prom
 
 function validateRequest(request: RecordUsageRequest): EndedCall {
   const call = validateCall(request.call);
-  const tokens = requireTokens(request.tokens, 'tokens');
-  requirePrices(tokens, call, 'tokens');
+  const tokens = requireTokens(request.tokens);
+  requirePrices(tokens, call);
   requireThat(
     request.source === UsageSource.USAGE_SOURCE_REPORTED || request.source === UsageSource.USAGE_SOURCE_ESTIMATED,
     'source',
