@@ -1,6 +1,6 @@
 // Settings of the single process, in addition to those of its parts.
 import { hostAndPort, isEmailAddress, isHost, optionalForm } from '#kit/config/forms.js';
-import { type Environment, integer, oneOf, type Setting, type Settings, text, type Values } from '#kit/config/settings.js';
+import { type Environment, integer, oneOf, type Setting, type Settings, text } from '#kit/config/settings.js';
 import { lostSecretKey } from '#kit/secrets/secret-keeper.js';
 import { formatUsd, parseUsd } from '#rules/money/money.js';
 
@@ -68,9 +68,6 @@ export const grpcSettings = {
     },
   } satisfies Setting<readonly string[]>,
 } satisfies Settings;
-
-/** The parsed settings. */
-export type SingleConfig = Values<typeof singleSettings>;
 
 /**
  * Defaults of a process that is the only user of its databases: no other process changes them, so an idle process need not poll several times a

@@ -38,8 +38,6 @@ export const outcomes = [
   'gateway_lost',
 ] as const satisfies readonly Outcome[];
 
-/** One line of a charge. */
-export type LineItem = UsageRecord['line_items'][number];
 /** The possible outcomes of an attempt at an upstream. */
 export type AttemptOutcome = Attempt['outcome'];
 

@@ -133,7 +133,6 @@ export type Draft = Static<typeof Draft>;
 export type ComparedDraft = Static<typeof ComparedDraft>;
 export type PriceDifference = Static<typeof PriceDifference>;
 export type Change = PriceDifference['changes'][number];
-export type WarningKind = PriceDifference['warnings'][number]['kind'];
 export type TypicalCall = PriceDifference['typical_calls'][number];
 export type OperatorModel = Static<typeof OperatorModel>;
 export type ModelState = OperatorModel['state'];
