@@ -1,6 +1,5 @@
 // A gateway for tests of the CLI: the real contracts over the kit's real gRPC, with small in-memory services.
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -84,6 +83,7 @@ import {
 } from '#proto/metering/v1/metering.js';
 import { webhookBody } from '#rules/webhook-events.js';
 import { ProcessInfo } from '#proto/process/v1/process.js';
+import { close, listen } from '#kit/testing/local-server.js';
 
 /** The current time in all tests of the CLI. */
 export const testNowMs = 1_800_000_000_000;
@@ -189,25 +189,23 @@ export async function startFakeGateway(): Promise<FakeGateway> {
     log: silentLog,
   });
   grpc.setServing(true);
-  const http = await startReadyServer(state);
+  const http = createReadyServer(state);
   return {
     state,
-    env: { TOLLGATE_DATA_DIR: dataDir, TOLLGATE_GATEWAY_URL: `http://127.0.0.1:${(http.address() as AddressInfo).port}` },
+    env: { TOLLGATE_DATA_DIR: dataDir, TOLLGATE_GATEWAY_URL: `http://127.0.0.1:${await listen(http)}` },
     grpc,
     async stop() {
       await grpc.stop(0);
-      http.closeAllConnections();
-      await new Promise((done) => http.close(done));
+      await close(http);
       rmSync(dataDir, { recursive: true, force: true });
     },
   };
 }
 
-function startReadyServer(state: FakeState): Promise<Server> {
-  const server = createServer(({ url }, response) =>
+function createReadyServer(state: FakeState): Server {
+  return createServer(({ url }, response) =>
     response.writeHead(url === '/readyz' ? 200 : 404, { date: new Date(state.nowMs).toUTCString() }).end(JSON.stringify(state.readiness)),
   );
-  return new Promise((done) => server.listen(0, '127.0.0.1', () => done(server)));
 }
 
 // A method that no test needs is unimplemented.

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { localOccupancy } from './occupancy.js';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { untilTrue } from '#kit/testing/waiting.js';
+import { close, listen } from '#kit/testing/local-server.js';
 import { type Connections, pipelinedMax, watchConnections } from './connections.js';
 
 const request = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
@@ -10,22 +11,20 @@ const large = Buffer.alloc(32 * 1024 * 1024);
 
 describe('connections', () => {
   let server: Server;
+  let port: number;
 
-  afterEach(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  afterEach(() => close(server));
 
   async function serve(handle: RequestListener, connectionsMax = 100): Promise<Connections> {
     server = createServer();
     const connections = watchConnections(server, { connectionsMax, slowReaderTimeoutMs: 200 }, localOccupancy());
     server.on('request', connections.guard(handle));
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    port = await listen(server);
     return connections;
   }
 
   function dial(): { socket: Socket; closed: Promise<void> } {
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const socket = connect(port, '127.0.0.1');
     socket.on('error', () => undefined);
     return { socket, closed: new Promise((resolve) => socket.once('close', () => resolve())) };
   }
@@ -145,7 +144,7 @@ describe('connections', () => {
     server.on('request', () => (arrived += 1));
     let accepted = 0;
     server.on('connection', () => (accepted += 1));
-    const socket = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true });
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
     const received: Buffer[] = [];
     socket.on('data', (bytes) => received.push(bytes));
     const ended = new Promise((resolve) => socket.once('end', resolve));

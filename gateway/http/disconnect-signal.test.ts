@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { untilTrue } from '#kit/testing/waiting.js';
+import { listen } from '#kit/testing/local-server.js';
 import { disconnectSignal } from './disconnect-signal.js';
 
 describe('the disconnect signal', () => {
@@ -15,8 +16,7 @@ describe('the disconnect signal', () => {
 
   async function answerTo(): Promise<ServerResponse> {
     const asked = new Promise<ServerResponse>((resolve) => (server = createServer((_request, response) => resolve(response))));
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    caller = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    caller = connect(await listen(server), '127.0.0.1');
     caller.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
     return asked;
   }

@@ -1,8 +1,9 @@
 import { EventEmitter, once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
+import { listen } from '#kit/testing/local-server.js';
 import { createSseWriter } from './sse.js';
 
 /** A response whose client reads `room` frames and then nothing until it drains. */
@@ -102,9 +103,8 @@ describe('a stream of events', () => {
     const server = createServer((_request, response) => {
       const writer = createSseWriter(response, { headers: {}, keepAlive: '', keepAliveIntervalMs: 60_000, slowReaderTimeoutMs: 1000 });
       void writer.write(frame).then(() => writer.end());
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    });
+    const socket = connect(await listen(server), '127.0.0.1');
     let bytes = 0;
     socket.on('data', (chunk) => {
       bytes += chunk.length;

@@ -2,6 +2,7 @@
 // paths between formats.
 import { readFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { text as textOf } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Stage, startStage, type Upstream, upstreams } from '../clients/stage.js';
@@ -69,13 +70,6 @@ describe.each(modes)('a stream, %s', (mode) => {
     const response = await open('chat-completions', model);
     response.destroy();
     return response.statusCode === 200;
-  }
-
-  async function textOf(response: IncomingMessage): Promise<string> {
-    response.setEncoding('utf8');
-    let text = '';
-    for await (const part of response) text += part as string;
-    return text;
   }
 
   /** Memory of the processes that a stream goes through. */

@@ -1,7 +1,7 @@
 // A reverse proxy in front of the gateway, as operators use it: below a path, with TLS, or with another host name.
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { close, listen } from '#kit/testing/local-server.js';
 
 /** Options of the proxy. */
 export interface ProxyOptions {
@@ -27,14 +27,9 @@ export interface ReverseProxy {
 export async function startReverseProxy(options: ProxyOptions): Promise<ReverseProxy> {
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse): void => forward(options, incoming, outgoing);
   const server: Server = options.tls === undefined ? createServer(handle) : (createTlsServer(options.tls, handle) as unknown as Server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    port: (server.address() as AddressInfo).port,
-    close: () =>
-      new Promise((resolve) => {
-        server.closeAllConnections();
-        server.close(() => resolve());
-      }),
+    port: await listen(server),
+    close: () => close(server),
   };
 }
 

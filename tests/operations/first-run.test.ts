@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { listen } from '#kit/testing/local-server.js';
 import { chat, usageRows } from '../support/clients/calls.js';
 import { Browser } from '../support/clients/console.js';
 import { cleanEnv, root, startScript } from '../support/systems/process.js';
@@ -139,8 +140,7 @@ describe('a first start on a port that is in use', () => {
   beforeAll(async () => {
     dataDir = mkdtempSync(join(tmpdir(), 'tollgate-e2e-'));
     const other = createServer();
-    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
-    ({ port } = other.address() as { port: number });
+    port = await listen(other);
     const child = startScript('dist/deploy/single/main.js', [], { PORT: String(port), TOLLGATE_DATA_DIR: dataDir });
     const code = await new Promise<number | null>((resolve) => child.process.once('close', resolve));
     failed = { code, stdout: child.stdout(), stderr: child.stderr() };

@@ -1,8 +1,9 @@
 // A mock vendor for tests: it uses all three wire formats as the vendors do, is strict about requests, and follows a script for each answer.
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { close, listen } from '#kit/testing/local-server.js';
 import { answersIn, type WireName } from './answers/answers.js';
 import { type Json, Refused } from './checks/check.js';
 import { checkChatCompletions } from './checks/check-chat-completions.js';
@@ -82,15 +83,14 @@ export async function startStubUpstream(
   });
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const received = await text(request);
     const clientLeft = new Promise<boolean>((resolve) => response.once('close', () => resolve(!response.writableFinished)));
     const path = (request.url ?? '').split('?')[0]!;
     const format = formatOf(path);
     let body: Json = {};
     try {
       if (request.method === 'GET') return answerGet(request, response, path, keys);
-      body = parse(Buffer.concat(chunks).toString('utf8'));
+      body = parse(received);
       requests.push({ path, headers: request.headers, body, clientLeft });
       checkKey(request.headers, format, keys);
       checkRequest(path, body, request.headers, { ...currentRules, ...options.rules, ...rules.get(String(body['model'])) });
@@ -112,13 +112,8 @@ export async function startStubUpstream(
     return queue !== undefined && queue.length > 1 ? queue.shift()! : lastScript(model);
   };
 
-  const listen = (on: number): Promise<void> => new Promise((resolve) => server.listen(on, '127.0.0.1', resolve));
-  const close = async (): Promise<void> => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  };
-  await listen(0);
-  const { port } = server.address() as AddressInfo;
+  const stop = (): Promise<void> => close(server);
+  const port = await listen(server);
   return {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     requests,
@@ -128,9 +123,9 @@ export async function startStubUpstream(
     connectionsMade: () => connections,
     script: (model, ...next) => void scripts.set(model, next),
     rules: (model, wanted) => void rules.set(model, wanted),
-    down: close,
-    up: () => listen(port),
-    stop: close,
+    down: stop,
+    up: () => new Promise((resolve) => server.listen(port, '127.0.0.1', resolve)),
+    stop,
   };
 }
 

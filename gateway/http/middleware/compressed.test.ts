@@ -1,9 +1,9 @@
-import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:http';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import Koa from 'koa';
+import { listen } from '#kit/testing/local-server.js';
 import { compressed } from './compressed.js';
 
 const line = `${'0123456789'.repeat(20)}\n`;
@@ -26,9 +26,8 @@ describe('the compression of a route', () => {
       (type) => type === 'text/csv',
     );
     app.use(csv);
-    server = createServer(app.callback() as never).listen(0, '127.0.0.1');
-    await new Promise((resolve) => server.once('listening', resolve));
-    address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    server = createServer(app.callback() as never);
+    address = `http://127.0.0.1:${await listen(server)}`;
   });
   afterAll(() => void server.close());
 

@@ -1,7 +1,8 @@
 // Bodies of requests, read from real connections.
 import { once } from 'node:events';
 import { type ClientRequest, createServer, request } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -10,6 +11,7 @@ import { expect, it } from '@jest/globals';
 import Koa, { type Context } from 'koa';
 import { AppError } from '#client/errors/app-error.js';
 import { untilTrue } from '#kit/testing/waiting.js';
+import { listen } from '#kit/testing/local-server.js';
 import { beginState } from '../request-state.js';
 import { readBytes, readJsonBody } from './json-body.js';
 
@@ -27,16 +29,14 @@ it('do not stay in memory while the response is open', async () => {
     collect();
     ctx.body = { characters: whole.length, kept: chunks.filter((each) => each.deref() !== undefined).length };
   });
-  const server = createServer(app.callback()).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const sent = request({ port: (server.address() as AddressInfo).port, method: 'POST' });
+  const server = createServer(app.callback());
+  const sent = request({ port: await listen(server), method: 'POST' });
   sent.end(JSON.stringify({ prompt: 'a'.repeat(200_000) }));
   const [response] = await once(sent, 'response');
-  let text = '';
-  for await (const part of response) text += String(part);
+  const answer = await json(response);
   server.close();
   expect(chunks.length).toBeGreaterThan(1);
-  expect(JSON.parse(text)).toEqual({ characters: 200_013, kept: 0 });
+  expect(answer).toEqual({ characters: 200_013, kept: 0 });
 });
 
 async function serve(handle: (ctx: Context) => Promise<void>, state: object = {}): Promise<{ port: number; close(): void }> {
@@ -46,9 +46,8 @@ async function serve(handle: (ctx: Context) => Promise<void>, state: object = {}
     beginState(ctx, state as never);
     await handle(ctx);
   });
-  const server = createServer(app.callback()).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { port: (server.address() as AddressInfo).port, close: () => server.close() };
+  const server = createServer(app.callback());
+  return { port: await listen(server), close: () => server.close() };
 }
 
 it('are given up if their client disconnected before they were read, also compressed ones', async () => {

@@ -1,10 +1,12 @@
 // Mail over real SMTP on loopback: accepted, rejected, unreachable, and either encrypted or not sent.
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { listen } from '../testing/local-server.js';
 import { type ConfigError, parseSettings } from '../config/settings.js';
 import { createTestAuthority, type TestAuthority } from '../testing/certificates.js';
 import { createMailer, MailFailure, type Mailer } from './mailer.js';
@@ -48,8 +50,7 @@ describe('mail', () => {
       onRcptTo: ({ address }, _session, done) =>
         address.startsWith('nobody') ? done(Object.assign(new Error('5.1.1 no such mailbox'), { responseCode: 550 })) : done(),
       async onData(stream, session, done) {
-        let raw = '';
-        for await (const chunk of stream) raw += String(chunk);
+        const raw = await text(stream);
         const { secure, user, envelope } = session;
         received.push({ raw, secure, user: user as unknown as string | undefined, to: envelope.rcptTo.map(({ address }) => address) });
         done(null, 'queued as 1');
@@ -58,8 +59,7 @@ describe('mail', () => {
     });
     servers.push(server);
     server.on('error', () => undefined);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    return (server.server.address() as AddressInfo).port;
+    return listen(server.server);
   }
 
   const mailer = (config: Partial<MailConfig>): Mailer => createMailer({ ...noMail, from: 'Tollgate <billing@example.com>', ...config })!;
@@ -133,8 +133,7 @@ describe('mail', () => {
 
   it('reports that a server hangs up', async () => {
     const rude: Server = createServer((socket: Socket) => socket.end('421 try again later\r\n'));
-    await new Promise<void>((resolve) => rude.listen(0, '127.0.0.1', resolve));
-    const { isFinal } = await failure({ host: '127.0.0.1', port: (rude.address() as AddressInfo).port });
+    const { isFinal } = await failure({ host: '127.0.0.1', port: await listen(rude) });
     expect(isFinal).toBe(false);
     await new Promise((resolve) => rude.close(resolve));
   });

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Pool } from 'undici';
+import { close, listen } from '../testing/local-server.js';
 import { addressFault, guardedConnector, type Resolve } from './address-guard.js';
 
 describe('an address', () => {
@@ -69,14 +69,10 @@ describe('a connection', () => {
       served += 1;
       response.end('ok');
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    port = (server.address() as AddressInfo).port;
+    port = await listen(server);
   });
 
-  afterAll(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
+  afterAll(() => close(server));
 
   async function get(host: string, allowPrivateNetwork: boolean, addresses: { address: string; family: number }[] = []): Promise<string> {
     const resolve: Resolve = (_hostname, _options, callback) => callback(null, addresses);

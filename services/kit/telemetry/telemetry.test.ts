@@ -1,8 +1,9 @@
 // What a collector receives, what Prometheus scrapes, and what telemetry costs a process without either.
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
 import { trace } from '@opentelemetry/api';
+import { listen } from '../testing/local-server.js';
 import { counter, gauge, histogram, observe } from './metrics.js';
 import { startTelemetry } from './telemetry.js';
 import { recordingLogger } from '../testing/log.js';
@@ -26,17 +27,12 @@ const common = { serviceName: 'tollgate-probe', instanceId: 'replica-7', otel: o
 describe('telemetry', () => {
   it('sends what is buffered when it stops', async () => {
     const received: { path: string | undefined; body: string }[] = [];
-    const collector = createServer((request, response) => {
-      let body = '';
-      request.on('data', (chunk: Buffer) => (body += chunk.toString()));
-      request.on('end', () => {
-        received.push({ path: request.url, body });
-        response.end('{}');
-      });
+    const collector = createServer(async (request, response) => {
+      received.push({ path: request.url, body: await textOf(request) });
+      response.end('{}');
     });
-    await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
     const otel = otelOf({
-      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}/`,
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await listen(collector)}/`,
       OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
       OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=staging,service.name=ignored',
     });

@@ -5,6 +5,7 @@ import { createServer } from 'node:tls';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
+import { listen } from '../testing/local-server.js';
 import { issueCertificate, type Pair } from './authority.js';
 import { type CertificateFiles, ensureAuthority, ensureCertificate } from './certificate-files.js';
 
@@ -24,8 +25,7 @@ async function handshake(ofServer: Pair, ofClient: Pair, servername = 'localhost
   const { cert: ca } = await ensureAuthority(folder);
   const listening = createServer({ ...ofServer, ca, requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.2' });
   listening.on('secureConnection', (socket) => socket.end('welcome'));
-  await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
-  const { port } = listening.address() as { port: number };
+  const port = await listen(listening);
   try {
     return await new Promise<string>((resolve) => {
       const fault = (error: NodeJS.ErrnoException): void => resolve(error.code ?? error.message);

@@ -1,13 +1,13 @@
 // Refunds are deducted once, as far as the balance covers them: even after a failed refund, after the secrets were replaced, or if a response is lost.
 import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { AppError } from '#client/errors/app-error.js';
 import { callContext } from '#client/call-context.js';
 import { dayMs } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
+import { close, listen } from '#kit/testing/local-server.js';
 import { startTestLedger, type TestLedger } from '../testing/ledger.js';
 import { depositRequest } from '../testing/requests.js';
 import { book, type BookingDeps } from './booking.js';
@@ -88,9 +88,8 @@ describe.each(testEngines)('a refund after both secrets have been replaced on %s
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ object: 'list', data: [session(id)] }));
     });
-    await new Promise<void>((resolve) => stripe.listen(0, '127.0.0.1', resolve));
     try {
-      const apiBase = `http://127.0.0.1:${(stripe.address() as AddressInfo).port}`;
+      const apiBase = `http://127.0.0.1:${await listen(stripe)}`;
       const provider = new StripeProvider({ secretKey: 'sk_new', webhookSecret: 'whsec_new', apiBase }, { clock, log });
       const seconds = Math.floor(clock.nowMs() / 1000);
       const refund = async (intent: string): Promise<void> => {
@@ -114,8 +113,7 @@ describe.each(testEngines)('a refund after both secrets have been replaced on %s
       await refund('pi_1');
       expect((await service.getBalance({ accountId })).balance).toMatchObject({ creditedNanoUsd: 0n, seq: 2n });
     } finally {
-      stripe.closeAllConnections();
-      stripe.close();
+      await close(stripe);
     }
   });
 });

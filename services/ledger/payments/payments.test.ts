@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { AppError } from '#client/errors/app-error.js';
@@ -11,6 +10,7 @@ import { newId } from '#kit/id.js';
 import { Entry } from '#proto/ledger/v1/ledger.js';
 import { createLogger } from '#kit/log.js';
 import { silentLog } from '#kit/testing/log.js';
+import { close, listen } from '#kit/testing/local-server.js';
 import { book, type BookingDeps } from './booking.js';
 import { createProvider } from './create-payments.js';
 import type { PaymentEvent, PaymentProvider } from './provider.js';
@@ -183,9 +183,8 @@ describe('the requests of two accounts with the same idempotency key', () => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ id: 'cs_1', object: 'checkout.session', url: 'https://pay.example.com' }));
     });
-    await new Promise<void>((resolve) => stripe.listen(0, '127.0.0.1', resolve));
     try {
-      const apiBase = `http://127.0.0.1:${(stripe.address() as AddressInfo).port}`;
+      const apiBase = `http://127.0.0.1:${await listen(stripe)}`;
       const provider = new StripeProvider({ secretKey: 'sk_1', webhookSecret: 'whsec_1', apiBase }, deps);
       const [accountId, otherId] = [newId('acct'), newId('acct')];
       for (const each of [accountId, accountId, otherId])
@@ -199,8 +198,7 @@ describe('the requests of two accounts with the same idempotency key', () => {
       expect(keys[1]).toBe(keys[0]);
       expect(keys[2]).not.toBe(keys[0]);
     } finally {
-      stripe.closeAllConnections();
-      stripe.close();
+      await close(stripe);
     }
   });
 });
@@ -361,17 +359,15 @@ describe('an event of a payment, a refund or a dispute', () => {
       response.writeHead(sessions === undefined ? 500 : 200, { 'content-type': 'application/json', 'stripe-should-retry': 'false' });
       response.end(JSON.stringify({ object: 'list', data: isOfIntent ? sessions : [] }));
     });
-    await new Promise<void>((resolve) => stripe.listen(0, '127.0.0.1', resolve));
     try {
-      const apiBase = `http://127.0.0.1:${(stripe.address() as AddressInfo).port}`;
+      const apiBase = `http://127.0.0.1:${await listen(stripe)}`;
       const provider = new StripeProvider({ secretKey: 'sk_1', webhookSecret: 'whsec_1', apiBase }, deps);
       const seconds = Math.floor(deps.clock.nowMs() / 1000);
       const body = JSON.stringify({ id: 'evt_1', object: 'event', type: 'charge.refunded', created: 1_800_000_000, ...event });
       const signature = createHmac('sha256', 'whsec_1').update(`${seconds}.${body}`).digest('hex');
       return await provider.readEvent(Buffer.from(body), `t=${seconds},v1=${signature}`);
     } finally {
-      stripe.closeAllConnections();
-      stripe.close();
+      await close(stripe);
     }
   }
 

@@ -1,6 +1,7 @@
 // A TCP load balancer that follows /readyz, as those in front of gateways do: new connections go to gateways that are ready, open ones stay.
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { listen } from '#kit/testing/local-server.js';
 
 /** A running balancer. */
 export interface Balancer {
@@ -71,11 +72,11 @@ export async function startBalancer(gatewayUrls: readonly string[]): Promise<Bal
     client.on('error', () => client.destroy());
     pass(client);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const port = await listen(server);
   const following = Promise.all(gatewayUrls.map(follow));
   while (ready.length === 0) await sleep(intervalMs);
   return {
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    baseUrl: `http://127.0.0.1:${port}`,
     serves: (gatewayUrl) => ready.includes(gatewayUrl),
     async stop() {
       isStopping = true;

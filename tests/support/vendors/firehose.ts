@@ -1,8 +1,8 @@
 // An upstream that sends much more than fits into any buffer, as fast as it is read. How much it could write shows how much the
 // gateway has read.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { close, listen } from '#kit/testing/local-server.js';
 
 /** A running firehose, for both formats. */
 export interface Firehose {
@@ -38,9 +38,9 @@ export async function startFirehose(answerBytes: number): Promise<Firehose> {
   };
 
   const server = createServer((request, response) => void serve(request, response));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const port = await listen(server);
   return {
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    baseUrl: `http://127.0.0.1:${port}/v1`,
     bytesTaken: () => taken,
     async stopped(quietMs) {
       for (let before = -1; before !== taken && !isOver;) {
@@ -49,10 +49,7 @@ export async function startFirehose(answerBytes: number): Promise<Firehose> {
       }
       return taken;
     },
-    async stop() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    stop: () => close(server),
   };
 }
 

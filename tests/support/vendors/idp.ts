@@ -2,8 +2,9 @@
 // proof key, and signs its tokens. It can be configured to send wrong data.
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { close, listen } from '#kit/testing/local-server.js';
 
 /** The user who is signed in at the provider. */
 export interface IdpUser {
@@ -100,7 +101,7 @@ export async function startIdp(): Promise<Idp> {
   }
 
   async function token(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const form = new URLSearchParams(await textOf(request));
+    const form = new URLSearchParams(await text(request));
     idp.tokenRequests.push(form);
     const expected = `Basic ${Buffer.from(`${encodeURIComponent(idp.clientId)}:${new URLSearchParams({ x: idp.clientSecret }).toString().slice(2)}`).toString('base64')}`;
     if (request.headers.authorization !== expected) return answer(response, 401, { error: 'invalid_client' });
@@ -155,23 +156,13 @@ export async function startIdp(): Promise<Idp> {
     if (pathname === '/userinfo') return userinfo(request, response);
     return answer(response, 404, { error: 'not_found' });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  issuer = `http://127.0.0.1:${await listen(server)}`;
   return Object.assign(idp, {
     issuer,
-    async stop() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    stop: () => close(server),
   });
 }
 
 function answer(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(JSON.stringify(body));
-}
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  let text = '';
-  for await (const chunk of request) text += String(chunk);
-  return text;
 }

@@ -1,6 +1,6 @@
 // A receiver of OTLP/HTTP traces, metrics and logs in JSON, for tests. https://opentelemetry.io/docs/specs/otlp/#otlphttp
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { close, listen } from '#kit/testing/local-server.js';
 
 /** A received span. */
 export interface ReceivedSpan {
@@ -135,19 +135,14 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
       response.setHeader('content-type', 'application/json').end('{}');
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const endpoint = `http://127.0.0.1:${await listen(server)}`;
   return {
     endpoint,
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json', OTEL_BSP_SCHEDULE_DELAY: '200' },
     spans,
     lines,
     series: () => [...latest.values()],
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    stop: () => close(server),
   };
 }
 

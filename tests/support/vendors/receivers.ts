@@ -1,7 +1,8 @@
 // Servers on loopback that receive what Tollgate sends: mail over SMTP, and webhook requests.
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { SMTPServer } from 'smtp-server';
+import { close, listen } from '#kit/testing/local-server.js';
 
 /** A received mail. */
 export interface TakenMail {
@@ -30,20 +31,17 @@ export async function startMailServer(): Promise<MailServer> {
       done(refusal === undefined ? undefined : Object.assign(new Error(refusal.words), { responseCode: refusal.code }));
     },
     async onData(stream, session, done) {
-      let raw = '';
       try {
-        for await (const chunk of stream) raw += String(chunk);
+        mails.push({ to: session.envelope.rcptTo.map(({ address }) => address), raw: await text(stream) });
       } catch {
         // The sender was killed in the middle of the mail.
         return;
       }
-      mails.push({ to: session.envelope.rcptTo.map(({ address }) => address), raw });
       done(null, 'queued as 7');
     },
   });
   server.on('error', () => undefined);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.server.address() as AddressInfo;
+  const port = await listen(server.server);
   return { url: `smtp://127.0.0.1:${port}`, mails, refused, stop: () => new Promise((resolve) => server.close(resolve)) };
 }
 
@@ -73,17 +71,12 @@ export async function startHttpReceiver(): Promise<HttpReceiver> {
     stop: async (): Promise<void> => undefined,
   };
   const server = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += String(chunk);
+    const body = await text(request);
     const taken = { method: request.method ?? '', path: request.url ?? '', headers: request.headers, body };
     receiver.requests.push(taken);
     receiver.answer(taken, response);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  receiver.stop = async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  };
+  receiver.url = `http://127.0.0.1:${await listen(server)}`;
+  receiver.stop = () => close(server);
   return receiver;
 }

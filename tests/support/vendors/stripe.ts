@@ -2,7 +2,8 @@
 // by form-encoded requests, and events signed as Stripe signs them (https://docs.stripe.com/webhooks/signature).
 import { createHmac, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { close, listen } from '#kit/testing/local-server.js';
 
 /** The relevant fields of a checkout session, as Stripe returns them. */
 export interface Session {
@@ -161,8 +162,7 @@ export async function startStripe(): Promise<StripeStub> {
   }
 
   const server = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += String(chunk);
+    const body = await text(request);
     const url = new URL(request.url ?? '/', 'http://stripe.invalid');
     if (url.pathname.startsWith('/c/pay/')) return payersPage(url, response);
     if (stub.isBroken) return refuse(response, 500, 'Something is wrong on our end.');
@@ -193,13 +193,9 @@ export async function startStripe(): Promise<StripeStub> {
     );
   }
 
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return Object.assign(stub, {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async stop() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    url: `http://127.0.0.1:${await listen(server)}`,
+    stop: () => close(server),
   });
 }
 

@@ -1,6 +1,7 @@
 // An endpoint for webhooks on loopback.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { close, listen } from '#kit/testing/local-server.js';
 
 /** Holds a request that a receiver got. */
 interface Received {
@@ -25,19 +26,13 @@ export async function startReceiver(): Promise<Receiver> {
     received,
     answer: (response: ServerResponse): void => void response.end('thanks'),
   };
-  const server: Server = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += String(chunk);
-    received.push({ path: request.url ?? '', headers: request.headers, body });
+  const server = createServer(async (request, response) => {
+    received.push({ path: request.url ?? '', headers: request.headers, body: await text(request) });
     receiver.answer(response);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   return Object.assign(receiver, {
     url: `http://127.0.0.1:${port}/hook?of=us`,
-    async stop() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    stop: () => close(server),
   });
 }

@@ -1,21 +1,20 @@
 // The number of requests to the identity provider, which any client can cause. Sign-ins at a real provider are in tests/accounts.
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, expect, it } from '@jest/globals';
 import { ManualClock } from '#kit/clock.js';
 import { createLogger } from '#kit/log.js';
 import { eventually } from '#kit/testing/waiting.js';
+import { close, listen } from '#kit/testing/local-server.js';
 import { createOidc } from './provider.js';
 
 const hanging: ServerResponse[] = [];
 const server = createServer((_request, response) => void hanging.push(response));
-beforeAll(() => new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve)));
-afterAll(() => new Promise((resolve) => void server.close(resolve)));
+afterAll(() => close(server));
 
 it('a provider that hangs gets a limited number of requests, and others once it has answered', async () => {
   const provider = createOidc(
     {
-      oidcIssuer: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      oidcIssuer: `http://127.0.0.1:${await listen(server)}`,
       oidcClientId: 'tollgate',
       oidcClientSecret: undefined,
       oidcName: 'Test ID',

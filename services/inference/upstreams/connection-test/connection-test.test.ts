@@ -1,12 +1,13 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer, type Socket } from 'node:net';
+import { createServer as createTcpServer, type Server as TcpServer, type Socket } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { systemClock } from '#kit/clock.js';
 import { createTestAuthority, type TestAuthority } from '#kit/testing/certificates.js';
 import { recordingLogger } from '#kit/testing/log.js';
 import { CapabilityProbe, TestResult, Upstream, type UpstreamTest, ApiFormat } from '#proto/inference/v1/inference.js';
+import { listen } from '#kit/testing/local-server.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../../tests/upstream/stub-upstream.js';
 import { testConfig } from '../../testing/fixtures.js';
 import type { HttpUpstreamSettings } from '../http/http-upstream.js';
@@ -241,13 +242,12 @@ describe('a test of an upstream that does not work', () => {
     server = undefined;
   });
 
-  async function listen(made: Server | TcpServer): Promise<string> {
+  async function addressOf(made: Server | TcpServer): Promise<string> {
     server = made;
     made.on('connection', (socket: Socket) => void sockets.add(socket));
-    await new Promise<void>((resolve) => made.listen(0, '127.0.0.1', resolve));
-    return `127.0.0.1:${(made.address() as AddressInfo).port}/v1`;
+    return `127.0.0.1:${await listen(made)}/v1`;
   }
-  const serve = async (answer: RequestListener): Promise<string> => `http://${await listen(createServer(answer))}`;
+  const serve = async (answer: RequestListener): Promise<string> => `http://${await addressOf(createServer(answer))}`;
   const answering = (status: number, type: string, body: string, headers: Record<string, string> = {}) =>
     serve((_request, response) => void response.writeHead(status, { 'content-type': type, ...headers }).end(body));
 
@@ -288,7 +288,7 @@ describe('a test of an upstream that does not work', () => {
   });
 
   it('ends in time if a server sends nothing, and keeps no connection', async () => {
-    const baseUrl = `http://${await listen(createTcpServer((socket) => void socket.resume()))}`;
+    const baseUrl = `http://${await addressOf(createTcpServer((socket) => void socket.resume()))}`;
     const test = await tryIt({ baseUrl, timeoutMs: 1500, model: 'text' });
     expect(words(test).slice(4)).toEqual([
       expect.stringMatching(/^authentication failed: no response; the whole test may take at most 1\.5 s/),
@@ -306,12 +306,12 @@ describe('a test of an upstream that does not work', () => {
   });
 
   it('ends in time if a handshake never ends', async () => {
-    const baseUrl = `https://${await listen(createTcpServer((socket) => void socket.resume()))}`;
+    const baseUrl = `https://${await addressOf(createTcpServer((socket) => void socket.resume()))}`;
     expect(words(await tryIt({ baseUrl, timeoutMs: 1500 }))[3]).toMatch(/^tls failed: no response/);
   });
 
   it('is cancelled when the caller disconnects', async () => {
-    const baseUrl = `http://${await listen(createTcpServer((socket) => void socket.resume()))}`;
+    const baseUrl = `http://${await addressOf(createTcpServer((socket) => void socket.resume()))}`;
     const leaving = new AbortController();
     setTimeout(() => leaving.abort(), 100);
     await expect(tryIt({ baseUrl, signal: leaving.signal })).rejects.toMatchObject({ reason: 'cancelled' });
@@ -373,7 +373,7 @@ describe('a test of an upstream that does not work', () => {
 
     const serveTls = async (): Promise<string> => {
       const { key, cert } = authority.issue('vendor');
-      return `https://${await listen(createTlsServer({ key, cert }, (_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[{"id":"one"}]}')))}`;
+      return `https://${await addressOf(createTlsServer({ key, cert }, (_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[{"id":"one"}]}')))}`;
     };
 
     it('reports a certificate that is not trusted', async () => {

@@ -1,9 +1,10 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { createGzip, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { callContext } from '#client/call-context.js';
 import { ApiFormat, Upstream } from '#proto/inference/v1/inference.js';
+import { close, listen } from '#kit/testing/local-server.js';
 import { collect, eventsOf, finishedOf, startInference, summary, type TestInference, textRequest } from '../../testing/fixtures.js';
 
 const usage = { prompt_tokens: 3, completion_tokens: 2 };
@@ -61,15 +62,13 @@ describe('what an upstream may send in place of a stream', () => {
 
   beforeAll(async () => {
     server = createServer(async (request, response) => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const received = await text(request);
       expect(request.headers['accept-encoding']).toBe('identity');
-      const { model } = JSON.parse(Buffer.concat(chunks).toString() || '{"model":"list"}') as { model: string };
+      const { model } = JSON.parse(received || '{"model":"list"}') as { model: string };
       answers[model]!(response);
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     inference = await startInference();
-    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const baseUrl = `http://127.0.0.1:${await listen(server)}/v1`;
     const upstream = Upstream.fromPartial({
       id: 'cc',
       apiFormat: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
@@ -82,7 +81,7 @@ describe('what an upstream may send in place of a stream', () => {
 
   afterAll(async () => {
     await inference.stop();
-    await new Promise((resolve) => server.close(resolve));
+    await close(server);
   });
 
   const stubRequest = (upstreamModel: string) =>

@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { callContext } from '#client/call-context.js';
 import { ApiFormat, Role, Upstream } from '#proto/inference/v1/inference.js';
 import { messagesToolId } from '#rules/wire/tool-ids.js';
+import { close, listen } from '#kit/testing/local-server.js';
 import { collect, eventsOf, startInference, type TestInference, textRequest } from '../../testing/fixtures.js';
 
 const id = 'list_dir:0';
@@ -34,9 +34,8 @@ describe('the id of a tool call that the upstream uses in each of its answers', 
     server = createServer((request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answers[request.url as keyof typeof answers]));
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     inference = await startInference();
-    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const baseUrl = `http://127.0.0.1:${await listen(server)}/v1`;
     for (const apiFormat of formats) {
       const upstream = Upstream.fromPartial({ id: `u${apiFormat}`, apiFormat, baseUrl, allowPrivateNetwork: true, enabled: true });
       await inference.service.putUpstream({ upstream }, callContext({ caller: 'operator' }));
@@ -45,7 +44,7 @@ describe('the id of a tool call that the upstream uses in each of its answers', 
 
   afterAll(async () => {
     await inference.stop();
-    await new Promise((resolve) => server.close(resolve));
+    await close(server);
   });
 
   const formats = [ApiFormat.API_FORMAT_CHAT_COMPLETIONS, ApiFormat.API_FORMAT_MESSAGES, ApiFormat.API_FORMAT_RESPONSES];

@@ -1,6 +1,7 @@
 // What happens to statements whose server is silent. A listener plays the server: the system accepts connections for a stopped process too.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createServer, type Server, type Socket } from 'node:net';
+import { listen } from '../../testing/local-server.js';
 import { untilTrue } from '../../testing/waiting.js';
 import type { MysqlHost } from './address.js';
 import { isDead } from './probe.js';
@@ -26,8 +27,7 @@ describe('a statement that waits', () => {
       sockets.add(socket.on('error', () => undefined));
       if (greeting !== undefined) socket.write(greeting);
     });
-    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-    host = { host: '127.0.0.1', port: (server.address() as { port: number }).port };
+    host = { host: '127.0.0.1', port: await listen(server) };
     watch = new SilenceWatch({
       silenceMs: 40,
       // A server that responds may need long for it on a busy machine.
