@@ -71,12 +71,10 @@ export async function copyServers(
 
 /** Returns the services that share a server, server by server. */
 function byServer(urls: ServiceUrls): ServiceName[][] {
-  const groups = new Map<string, ServiceName[]>();
-  for (const name of serviceNames) {
+  const groups = Map.groupBy(serviceNames, (name) => {
     const { hosts, socketPath, user } = parseMysqlUrl(urls[name]);
-    const server = JSON.stringify([hosts, socketPath, user]);
-    groups.set(server, [...(groups.get(server) ?? []), name]);
-  }
+    return JSON.stringify([hosts, socketPath, user]);
+  });
   return [...groups.values()];
 }
 

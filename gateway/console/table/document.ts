@@ -100,12 +100,9 @@ function answerOf({ description, schema, types = [] }: Answer): object {
 
 /** Returns errors grouped by status. */
 function errorsOf(errors: NonNullable<Operation['errors']>): object {
-  const texts = new Map<number, string[]>();
-  for (const [reason, why] of Object.entries(errors)) {
-    const { status } = renderConsoleError(new AppError(reason as Reason, ''), '');
-    texts.set(status, [...(texts.get(status) ?? []), `\`${reason}\`: ${why}`]);
-  }
-  return Object.fromEntries([...texts].map(([status, lines]) => [status, { description: lines.join(' '), content: json(ConsoleError) }]));
+  const byStatus = Map.groupBy(Object.entries(errors), ([reason]) => renderConsoleError(new AppError(reason as Reason, ''), '').status);
+  const textOf = (group: [string, string][]): string => group.map(([reason, why]) => `\`${reason}\`: ${why}`).join(' ');
+  return Object.fromEntries([...byStatus].map(([status, group]) => [status, { description: textOf(group), content: json(ConsoleError) }]));
 }
 
 function operationOf(operation: Operation, tag: string): object {

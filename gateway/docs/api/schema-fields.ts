@@ -106,11 +106,7 @@ function parentOf(path: string): string {
 
 /** Returns the fields with each one's own fields right after it; alternatives may have added some later. */
 function inTreeOrder(paths: readonly string[]): string[] {
-  const children = new Map<string, string[]>();
-  for (const path of paths) {
-    const parent = parentOf(path).replace(/(\[\])+$/, '');
-    children.set(parent, [...(children.get(parent) ?? []), path]);
-  }
+  const children = Map.groupBy(paths, (path) => parentOf(path).replace(/(\[\])+$/, ''));
   const below = (parent: string): string[] => (children.get(parent) ?? []).flatMap((path) => [path, ...below(path)]);
   return below('');
 }

@@ -1,17 +1,12 @@
 // The catalog at an instant, as callers see it. Pure.
-import { Model, type PriceVersion, WatchCatalogResponse_Snapshot } from '#proto/catalog/v1/catalog.js';
+import { Model, WatchCatalogResponse_Snapshot } from '#proto/catalog/v1/catalog.js';
 import { pauseAt } from '#rules/upstreams/model-pause.js';
 import { priceInForce, scheduledPrices } from '../prices/price.js';
 import type { StoredCatalog } from '../store/store.js';
 
 /** Returns every model with the price in force at `nowMs`, in the order of their ids. */
 export function modelsAt(catalog: StoredCatalog, nowMs: number): Model[] {
-  const pricesByModel = new Map<string, PriceVersion[]>();
-  for (const price of catalog.prices) {
-    const prices = pricesByModel.get(price.modelId);
-    if (prices === undefined) pricesByModel.set(price.modelId, [price]);
-    else prices.push(price);
-  }
+  const pricesByModel = Map.groupBy(catalog.prices, ({ modelId }) => modelId);
   const instantMs = notBefore(catalog, nowMs);
   return catalog.models.map(({ model }) => ({
     ...model,

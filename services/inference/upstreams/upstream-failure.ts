@@ -93,7 +93,7 @@ function wordsOf(refusal: Refusal): Record<string, string> {
 /** Returns the text with the vendor's name for the model replaced, since callers know the model by another name. */
 function withoutModel(text: string, model: string): string {
   // A name that is an ordinary word would match in any text; such a name is replaced only in quotes.
-  const name = model.replace(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
+  const name = RegExp.escape(model);
   const isWord = /^[A-Za-z]*$/.test(model);
   if (model === '') return text;
   const named = `["'\`]${name}["'\`]${isWord ? '' : `|(?<![\\w./-])${name}(?![\\w/-])`}`;

@@ -201,11 +201,5 @@ export class LaneBooks implements Books {
 }
 
 function byAccount<T extends { readonly accountId: string }>(rows: readonly T[]): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const row of rows) {
-    const group = groups.get(row.accountId);
-    if (group === undefined) groups.set(row.accountId, [row]);
-    else group.push(row);
-  }
-  return groups;
+  return Map.groupBy(rows, ({ accountId }) => accountId);
 }

@@ -23,14 +23,13 @@ export function operatorText(text: string, secrets: readonly string[]): string {
 }
 
 function withoutSecret(text: string, secret: string): string {
-  const escaped = (part: string): string => part.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
   if (secret.length < secretCharsMin) return text;
   const [before, after] =
     secret.length < unmistakableCharsMin ? [String.raw`(?<![\p{L}\p{N}_/.’'-])`, String.raw`(?![\p{L}\p{N}_/-])`] : ['', ''];
   // The case is ignored, because error codes are read in lower case.
-  const whole = text.replace(new RegExp(`${before}${escaped(secret)}${after}`, 'giu'), '[redacted]');
+  const whole = text.replace(new RegExp(`${before}${RegExp.escape(secret)}${after}`, 'giu'), '[redacted]');
   if (secret.length < 2 * quotedCharsMin) return whole;
-  return whole.replace(new RegExp(`${escaped(secret.slice(0, quotedCharsMin))}[^\\s"'<>]*`, 'gi'), '[redacted]');
+  return whole.replace(new RegExp(`${RegExp.escape(secret.slice(0, quotedCharsMin))}[^\\s"'<>]*`, 'gi'), '[redacted]');
 }
 
 /** Describes a failure in words: those of the upstream if it sent any. */

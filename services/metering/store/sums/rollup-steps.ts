@@ -98,14 +98,8 @@ export interface RollupStep {
 /** Returns a page of usage_unfolded after this id, records of an account together: they share rows of sums. `next` is where the next page begins. */
 export async function pendingAfter(db: Database, after: Buffer, limit: number): Promise<{ ids: Buffer[]; next: Buffer | undefined }> {
   const page = await db.plainTransaction((tx) => tx.query(pendingPage, [after, limit]));
-  const accounts = new Map<string, Buffer[]>();
-  for (const row of page) {
-    const account = asBytes(row['account_id']).toString('latin1');
-    const ids = accounts.get(account);
-    if (ids === undefined) accounts.set(account, [idOf(row)]);
-    else ids.push(idOf(row));
-  }
-  return { ids: [...accounts.values()].flat(), next: page.length < limit ? undefined : idOf(page.at(-1)!) };
+  const accounts = Map.groupBy(page, (row) => asBytes(row['account_id']).toString('latin1'));
+  return { ids: [...accounts.values()].flat().map(idOf), next: page.length < limit ? undefined : idOf(page.at(-1)!) };
 }
 
 /**

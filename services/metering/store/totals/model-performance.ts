@@ -54,20 +54,11 @@ export class ModelPerformances {
 
   private async measure(nowMs: number): Promise<ModelPerformance[]> {
     const rows = await this.deps.db.query(newest, [nowMs - 7 * dayMs, readMax]);
-    const calls = new Map<string, Call[]>();
-    for (const row of rows) {
-      const modelId = asText(row['model_id']);
-      const found = calls.get(modelId);
-      if (found === undefined) calls.set(modelId, [callOf(row)]);
-      else found.push(callOf(row));
-    }
-    return [...calls].map(([modelId, ofModel]) =>
-      ModelPerformance.fromPartial({
-        modelId,
-        lastDay: periodOf(ofModel.filter(({ startedAtMs }) => startedAtMs >= nowMs - dayMs)),
-        lastWeek: periodOf(ofModel),
-      }),
-    );
+    return [...Map.groupBy(rows, (row) => asText(row['model_id']))].map(([modelId, ofModel]) => {
+      const calls = ofModel.map(callOf);
+      const lastDay = periodOf(calls.filter(({ startedAtMs }) => startedAtMs >= nowMs - dayMs));
+      return ModelPerformance.fromPartial({ modelId, lastDay, lastWeek: periodOf(calls) });
+    });
   }
 }
 
