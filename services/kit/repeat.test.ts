@@ -1,10 +1,9 @@
 import { expect, it } from '@jest/globals';
 import { repeat } from './repeat.js';
-import { promised } from './testing/waiting.js';
 
 it('stops with the run in progress, without waiting for another interval', async () => {
-  const begun = promised<void>();
-  const finish = promised<void>();
+  const begun = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
   const work = async (): Promise<void> => {
     begun.resolve();
     await finish.promise;
@@ -33,7 +32,7 @@ it('does not run again when it is stopped between two runs', async () => {
 it('reports the first of consecutive failures only', async () => {
   const results = [false, false, true, false];
   const failures: unknown[] = [];
-  const over = promised<void>();
+  const over = Promise.withResolvers<void>();
   const work = async (): Promise<void> => {
     const succeeds = results.shift();
     if (results.length === 0) over.resolve();

@@ -76,9 +76,7 @@ describe.each(modes)('the official clients, %s', (mode) => {
     expect(referred.usage).toEqual(second.usage);
 
     expect(await responses.retrieve(second.id)).toEqual(second);
-    const items: unknown[] = [];
-    for await (const item of responses.inputItems.list(second.id, { order: 'asc', limit: 2 })) items.push(item);
-    expect(items).toMatchObject([
+    expect(await Array.fromAsync(responses.inputItems.list(second.id, { order: 'asc', limit: 2 }))).toMatchObject([
       { role: 'user', content: [{ type: 'input_text', text: 'Hello there' }] },
       { id: first.output[0]!.id, role: 'assistant', content: [{ type: 'output_text', text: 'Hello there' }] },
       { role: 'user', content: [{ type: 'input_text', text: 'And now?' }] },
@@ -208,8 +206,7 @@ describe.each(modes)('the official clients, %s', (mode) => {
   });
 
   it('list the models of the key', async () => {
-    const ids: string[] = [];
-    for await (const model of openai.models.list()) ids.push(model.id);
+    const ids = await Array.fromAsync(openai.models.list(), ({ id }) => id);
     expect(ids).toContain('sandbox/echo');
     // Models of vendors without an account here cannot be called and are not listed.
     expect(ids.every((id) => id.startsWith('sandbox/'))).toBe(true);
@@ -225,8 +222,7 @@ describe.each(modes)('the official clients, %s', (mode) => {
     for (const { Anthropic: Library } of anthropicLibraries) {
       const client = new Library({ baseURL: system.baseUrl, apiKey: system.firstKey, maxRetries: 0 });
       // Three at a time, page after page.
-      const seen: string[] = [];
-      for await (const model of client.models.list({ limit: 3 })) seen.push(model.id);
+      const seen = await Array.fromAsync(client.models.list({ limit: 3 }), ({ id }) => id);
       expect(seen.sort()).toEqual([...ids].sort());
       expect(await client.models.retrieve('sandbox/echo')).toMatchObject({
         id: 'sandbox/echo',
@@ -237,8 +233,7 @@ describe.each(modes)('the official clients, %s', (mode) => {
 
     const { secret } = await createKey(system, 'two models', '--models', 'sandbox/echo,sandbox/story');
     const [restricted] = clients(secret);
-    const visible: string[] = [];
-    for await (const model of restricted.models.list()) visible.push(model.id);
+    const visible = await Array.fromAsync(restricted.models.list(), ({ id }) => id);
     expect(visible.sort()).toEqual(['sandbox/echo', 'sandbox/story']);
     expect(await refusal(restricted.models.retrieve('sandbox/tool'))).toMatchObject({ status: 404 });
   });

@@ -7,13 +7,13 @@ import { newId } from '#kit/id.js';
 import { recordedTraceId } from '#kit/telemetry/traces/recorded-trace.js';
 import { recordingLogger } from '#kit/testing/log.js';
 import { recordTraces } from '#kit/testing/traces.js';
-import { promised, untilTrue } from '#kit/testing/waiting.js';
+import { untilTrue } from '#kit/testing/waiting.js';
 import type { GatewayPeers } from '../../peers.js';
 import { createCheckpoints } from './checkpoints.js';
 
 it('A checkpoint is linked to the trace of each call that it reports, and each call to it.', async () => {
   const traces = recordTraces();
-  const sent = promised<{ request: CheckpointUsageRequest; traceId: string }>();
+  const sent = Promise.withResolvers<{ request: CheckpointUsageRequest; traceId: string }>();
   const checkpointUsage = async (request: CheckpointUsageRequest): Promise<{ open: boolean[] }> => {
     sent.resolve({ request, traceId: recordedTraceId() });
     return { open: request.items.map(() => true) };
@@ -57,7 +57,7 @@ describe('calls in flight', () => {
   const allOpen = async ({ items }: CheckpointUsageRequest): Promise<boolean[]> => items.map(() => true);
 
   it('are reported in one round at a time, as they were when it began', async () => {
-    const answered = promised<boolean[]>();
+    const answered = Promise.withResolvers<boolean[]>();
     const { checkpoints, requests, open } = checkpointing(() => answered.promise);
     const call = Call.fromPartial({ id: newId('req') });
     open(call);
@@ -82,7 +82,7 @@ describe('calls in flight', () => {
   });
 
   it('end when metering has closed them, unless they have ended meanwhile', async () => {
-    const answered = promised<boolean[]>();
+    const answered = Promise.withResolvers<boolean[]>();
     const { checkpoints, requests, closed, open } = checkpointing(() => answered.promise);
     const [lost, ended] = [Call.fromPartial({ id: newId('req') }), Call.fromPartial({ id: newId('req') })];
     open(lost);

@@ -372,8 +372,7 @@ describe('new calls', () => {
   it('are admitted when only one call cannot be recorded', async () => {
     const bad = report(true);
     const spool = takingSpool();
-    let accepted = (): void => undefined;
-    const isAccepted = new Promise<void>((resolve) => (accepted = resolve));
+    const { promise: isAccepted, resolve: accepted } = Promise.withResolvers<void>();
     const { recorder } = recorderOver(
       async (request) => {
         if (request.call!.id !== bad.call!.id) return;

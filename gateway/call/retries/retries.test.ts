@@ -127,17 +127,16 @@ class OfferStore {
 
 /** An upstream that accepts a call at once and sends its answer when the test calls `answer`. */
 class Upstream {
-  private release: (() => void) | undefined;
-  readonly #open = new Promise<void>((resolve) => (this.release = resolve));
+  readonly #open = Promise.withResolvers<void>();
 
   answer(): void {
-    this.release!();
+    this.#open.resolve();
   }
 
   readonly generate = async function* (this: Upstream, context: { signal: AbortSignal }): AsyncGenerator<GenerateResponse> {
     yield { events: [], accepted: {} } as unknown as GenerateResponse;
     await Promise.race([
-      this.#open,
+      this.#open.promise,
       new Promise((_resolve, reject) => context.signal.addEventListener('abort', () => reject(context.signal.reason as Error))),
     ]);
     yield batch(started, ...output);
@@ -257,8 +256,7 @@ describe('a retry of a client library', () => {
   });
 
   it('gets the answer of a call whose client disconnected while it was being recorded', async () => {
-    let endRecording = (): void => undefined;
-    const recording = new Promise<void>((resolve) => (endRecording = resolve));
+    const { promise: recording, resolve: endRecording } = Promise.withResolvers<void>();
     const { retries, request, seen } = gateway(store, {
       record: async (report) => {
         await recording;
@@ -399,8 +397,7 @@ describe('a retry of a client library', () => {
     ['gets the answer of a call that is being recorded when the gateway stops', undefined, 1],
     ['runs as a new call if the call failed while its client disconnected', new AppError('upstream_failed', 'No.'), 2],
   ])('%s', async (_what, failure, calls) => {
-    let endRecording = (): void => undefined;
-    const recording = new Promise<void>((resolve) => (endRecording = resolve));
+    const { promise: recording, resolve: endRecording } = Promise.withResolvers<void>();
     let generated = 0;
     const play: Play = {
       async *generate() {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Context } from 'koa';
 import { Key } from '#proto/auth/v1/auth.js';
-import { failureOf, promised } from '#kit/testing/waiting.js';
+import { failureOf } from '#kit/testing/waiting.js';
 import { chatCompletions } from '../../formats/chat-completions/index.js';
 import { localOccupancy } from '../occupancy.js';
 import { beginState } from '../request-state.js';
@@ -19,7 +19,7 @@ function admission(options: Partial<AdmissionOptions>) {
 describe('admission', () => {
   it('counts a call before its body is read, so that many simultaneous calls stay within the bound', async () => {
     const call = admission({ callsMax: 2 });
-    const bodies = promised<void>();
+    const bodies = Promise.withResolvers<void>();
     const calls = ['one', 'two', 'three'].map((accountId) => call(accountId, () => bodies.promise));
     expect((await failureOf(calls[2]!)).reason).toBe('overloaded');
     bodies.resolve();
@@ -29,7 +29,7 @@ describe('admission', () => {
 
   it('leaves room for others when one account has reached its limit of calls', async () => {
     const call = admission({ callsPerAccountMax: 1 });
-    const body = promised<void>();
+    const body = Promise.withResolvers<void>();
     const first = call('one', () => body.promise);
     const refusal = await failureOf(call('one', () => body.promise));
     expect([refusal.reason, refusal.message]).toEqual(['overloaded', expect.stringContaining('Your account has 1 calls in flight')]);

@@ -41,10 +41,8 @@ describe.each(testEngines)('the order of changes on %s', (engine) => {
     await accounts.add(early, undefined, unaudited);
     const start = before + 2;
 
-    let commitEarly = (): void => {};
-    const mayCommit = new Promise<void>((resolve) => (commitEarly = resolve));
-    let noteTaken = (): void => {};
-    const taken = new Promise<void>((resolve) => (noteTaken = resolve));
+    const { promise: mayCommit, resolve: commitEarly } = Promise.withResolvers<void>();
+    const { promise: taken, resolve: noteTaken } = Promise.withResolvers<void>();
     const earlyCommit = test.db.transaction(async (tx) => {
       const changeNumber = await nextChangeNumber(tx);
       await tx('account').where({ name: 'early' }).update({ change_number: changeNumber });

@@ -148,8 +148,7 @@ describe('the attempts of a hedged call', () => {
   });
 
   it('end if they lose, even if their first event has arrived', async () => {
-    const messages = [];
-    for await (const message of slowly()) messages.push(message);
+    const messages = await Array.fromAsync(slowly());
     const failed = messages.flatMap(({ failedAttempt }) => failedAttempt ?? []);
     expect(words(failed)).toEqual([['two', 'cancelled', 'one']]);
     expect(failed[0]!.httpStatus).toBe(200);

@@ -14,7 +14,6 @@ import { checkHealth } from '../rpc/grpc/health-client.js';
 import { offer, runService } from './service-process.js';
 import { probeAccess } from '../testing/access.js';
 import { probe, type ProbeService, probeService, ProbeServiceDefinition } from '../testing/probe-service.js';
-import { promised } from '../testing/waiting.js';
 
 const settings = { size: integer('TOLLGATE_PROBE_SIZE', 'a size', { min: 1, max: 9, default: 1 }) };
 const signals = ['SIGTERM', 'SIGINT', 'uncaughtException', 'unhandledRejection'] as const;
@@ -25,7 +24,7 @@ let connection: GrpcConnection;
 let socket: string;
 
 beforeEach(() => {
-  exited = promised<number>();
+  exited = Promise.withResolvers<number>();
   printed = '';
   socket = join(tmpdir(), `${newId('t')}.sock`);
   connection = dialGrpc(`unix:${socket}`, { caller: 'gateway' });
@@ -78,8 +77,8 @@ const health = (): Promise<string> =>
 
 describe('a service process', () => {
   it('serves, and on SIGTERM lets the call in flight finish before its parts stop', async () => {
-    const begun = promised<void>();
-    const finish = promised<void>();
+    const begun = Promise.withResolvers<void>();
+    const finish = Promise.withResolvers<void>();
     const events = await run({
       async echo(request) {
         begun.resolve();

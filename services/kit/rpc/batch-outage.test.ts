@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LedgerServiceDefinition, type LedgerService, ReleaseResponse } from '#proto/ledger/v1/ledger.js';
 import { type BatchedLedger, type BatchedMethods, batchedNames, batchedService } from '../testing/batched-service.js';
 import { type LogLine, recordingLogger } from '../testing/log.js';
-import { eventually, failureOf, promised, untilTrue } from '../testing/waiting.js';
+import { eventually, failureOf, untilTrue } from '../testing/waiting.js';
 import { batchClient } from '#client/batch/batch-client.js';
 import { type CallContext, callContext } from '#client/call-context.js';
 import { connect } from '#client/connect.js';
@@ -202,8 +202,8 @@ describe('a server that stops gracefully', () => {
   });
 
   it('still responds to the calls that it has begun', async () => {
-    const finish = promised<boolean>();
-    const begun = promised<boolean>();
+    const finish = Promise.withResolvers<boolean>();
+    const begun = Promise.withResolvers<boolean>();
     const server = await serve({
       release: async (request) => {
         begun.resolve(true);

@@ -16,7 +16,7 @@ import { type BatchedLedger, type BatchedMethods, batchedNames, batchedService }
 import { type LogLine, recordingLogger } from '../testing/log.js';
 import { type RecordedTraces, recordTraces } from '../testing/traces.js';
 import { type Connection, transports } from '../testing/transports.js';
-import { failureOf, promised, untilStill, untilTrue } from '../testing/waiting.js';
+import { failureOf, untilStill, untilTrue } from '../testing/waiting.js';
 import { batchClient } from '#client/batch/batch-client.js';
 import { type BatchRequest, inFlightMax, operationsPerMessageMax } from '#client/batch/batch-contract.js';
 import { type CallContext, callContext } from '#client/call-context.js';
@@ -82,7 +82,7 @@ describe.each(transports)('batched calls, %s', (_, connect) => {
   });
 
   it('return in the order in which they finish', async () => {
-    const last = promised<boolean>();
+    const last = Promise.withResolvers<boolean>();
     const client = await clientOf({
       release: async (request) => {
         if (request.holdId === 'slow') await last.promise;
@@ -184,7 +184,7 @@ describe.each(transports)('batched calls, %s', (_, connect) => {
   });
 
   it('fail as overloaded beyond the limit, and not before', async () => {
-    const finish = promised<boolean>();
+    const finish = Promise.withResolvers<boolean>();
     const client = await clientOf({
       release: async (request) => {
         await finish.promise;

@@ -48,10 +48,8 @@ function unary(foreign: Foreign, method: string, request: object): Promise<Recor
   });
 }
 
-async function streamed(foreign: Foreign, method: string, request: object): Promise<unknown[]> {
-  const messages: unknown[] = [];
-  for await (const message of foreign[method]!(request, callerNamed()) as unknown as AsyncIterable<unknown>) messages.push(message);
-  return messages;
+function streamed(foreign: Foreign, method: string, request: object): Promise<unknown[]> {
+  return Array.fromAsync(foreign[method]!(request, callerNamed()) as unknown as AsyncIterable<unknown>);
 }
 
 function callerNamed(): Metadata {
@@ -157,8 +155,7 @@ describe('the wire', () => {
       ],
     });
     stream.end();
-    const answers: unknown[] = [];
-    for await (const answer of stream) answers.push(answer);
+    const answers = await Array.fromAsync<unknown>(stream);
     expect(received).toMatchObject([
       {
         operations: [

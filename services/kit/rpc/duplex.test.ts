@@ -5,7 +5,7 @@ import { probeAccess } from '../testing/access.js';
 import { recordingLogger } from '../testing/log.js';
 import { type Probe, probe, type ProbeService, probeService, ProbeServiceDefinition } from '../testing/probe-service.js';
 import { type Connection, transports } from '../testing/transports.js';
-import { failureOf, promised, untilStill, untilTrue } from '../testing/waiting.js';
+import { failureOf, untilStill, untilTrue } from '../testing/waiting.js';
 import { type CallContext, callContext } from '#client/call-context.js';
 import { serveGrpc } from './grpc/grpc-server.js';
 import { dialGrpc } from '#client/grpc/grpc-client.js';
@@ -99,7 +99,7 @@ describe.each(transports)('a call that streams its requests, %s', (_, connect, a
   });
 
   it('may end while requests still arrive, and their iterator is closed', async () => {
-    const left = promised<boolean>();
+    const left = Promise.withResolvers<boolean>();
     const client = await clientOf(async function* (requests) {
       for await (const request of requests) {
         yield probe(String(request.text.length));
@@ -117,7 +117,7 @@ describe.each(transports)('a call that streams its requests, %s', (_, connect, a
   });
 
   it('reads requests no faster than the service does', async () => {
-    const release = promised<boolean>();
+    const release = Promise.withResolvers<boolean>();
     const client = await clientOf(async function* (requests) {
       await release.promise;
       for await (const request of requests) {
@@ -151,7 +151,7 @@ describe.each(transports)('a call that streams its requests, %s', (_, connect, a
   });
 
   it('fails with the error of its own requests, and the service learns that its caller disconnected', async () => {
-    const seen = promised<unknown>();
+    const seen = Promise.withResolvers<unknown>();
     const client = await clientOf(async function* (requests) {
       try {
         yield* echoing(requests);
@@ -161,7 +161,7 @@ describe.each(transports)('a call that streams its requests, %s', (_, connect, a
       }
     });
     const fault = new RangeError('nothing more to say');
-    const answered = promised<boolean>();
+    const answered = Promise.withResolvers<boolean>();
     const source = async function* (): AsyncGenerator<Probe> {
       yield probe('one');
       await answered.promise;
@@ -175,8 +175,8 @@ describe.each(transports)('a call that streams its requests, %s', (_, connect, a
   });
 
   it('ends for a service that waits for requests when its consumer disconnects', async () => {
-    const cleaned = promised<boolean>();
-    const left = promised<boolean>();
+    const cleaned = Promise.withResolvers<boolean>();
+    const left = Promise.withResolvers<boolean>();
     const client = await clientOf(async function* (requests) {
       try {
         yield probe('first');
@@ -219,7 +219,7 @@ describe.each(transports)('a call that streams its requests, %s', (_, connect, a
 
 describe('a server that stops', () => {
   it('reads no more requests, responds to those it has, and ends the stream without an error', async () => {
-    const finish = promised<boolean>();
+    const finish = Promise.withResolvers<boolean>();
     let hasSeenTheEnd = false;
     const { log } = recordingLogger();
     const service = decorated(async function* (requests) {

@@ -5,7 +5,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { probeAccess } from '../testing/access.js';
 import { type LogLine, recordingLogger } from '../testing/log.js';
 import { probe, type ProbeService, probeService, ProbeServiceDefinition } from '../testing/probe-service.js';
-import { failureOf, promised, untilStill, untilTrue } from '../testing/waiting.js';
+import { failureOf, untilStill, untilTrue } from '../testing/waiting.js';
 import { type RecordedTraces, recordTraces } from '../testing/traces.js';
 import { type Connection, encodingTransports, transports } from '../testing/transports.js';
 import { type CallContext, callContext } from '#client/call-context.js';
@@ -103,8 +103,7 @@ describe.each(transports)('a service %s', (name, connect, aheadMax) => {
         for (let index = 0; index < Number(request.text); index += 1) yield probe(String(index));
       },
     });
-    const texts: string[] = [];
-    for await (const message of client.count(probe('300'), context())) texts.push(message.text);
+    const texts = await Array.fromAsync(client.count(probe('300'), context()), ({ text }) => text);
     expect(texts).toEqual(Array.from({ length: 300 }, (__, index) => String(index)));
   });
 
@@ -161,7 +160,7 @@ describe.each(transports)('a service %s', (name, connect, aheadMax) => {
   });
 
   it("runs the producer's finally when the consumer disconnects", async () => {
-    const cleaned = promised<boolean>();
+    const cleaned = Promise.withResolvers<boolean>();
     const client = await clientOf({
       async *count(__, producerContext) {
         try {
@@ -176,7 +175,7 @@ describe.each(transports)('a service %s', (name, connect, aheadMax) => {
   });
 
   it('aborts a producer that is waiting when its consumer cancels', async () => {
-    const cleaned = promised<boolean>();
+    const cleaned = Promise.withResolvers<boolean>();
     const client = await clientOf({
       async *count(__, producerContext) {
         try {
@@ -238,7 +237,7 @@ describe.each(transports)('a service %s', (name, connect, aheadMax) => {
   });
 
   it('aborts a service that is late before the caller gives up', async () => {
-    let attempt = { arrivedMs: 0, late: promised<unknown>() };
+    let attempt = { arrivedMs: 0, late: Promise.withResolvers<unknown>() };
     const client = await clientOf({
       echo: (__, callee) => {
         const { late } = attempt;
@@ -253,7 +252,7 @@ describe.each(transports)('a service %s', (name, connect, aheadMax) => {
     });
     // 20 ms are reserved for the way back. A request that needed much of that for its way there, on a busy machine, shows nothing.
     for (let tookMs = Infinity; tookMs > 10;) {
-      attempt = { arrivedMs: 0, late: promised<unknown>() };
+      attempt = { arrivedMs: 0, late: Promise.withResolvers<unknown>() };
       const beganMs = performance.now();
       // The response may be late too; the order of the two ends must not change.
       expect(['upstream_timeout', 'deadline_exceeded']).toContain(
@@ -290,7 +289,7 @@ describe.each(transports)('a service %s', (name, connect, aheadMax) => {
   });
 
   it('aborts a unary call that its caller cancels', async () => {
-    const aborted = promised<boolean>();
+    const aborted = Promise.withResolvers<boolean>();
     const caller = new AbortController();
     const client = await clientOf({
       echo: (__, callee) =>

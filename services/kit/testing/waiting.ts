@@ -1,15 +1,6 @@
 // Lets tests wait for events elsewhere.
 import { AppError } from '#client/errors/app-error.js';
 
-/** Returns a promise that is resolved from outside. */
-export function promised<T>(): { promise: Promise<T>; resolve(value: T): void } {
-  let resolve: (value: T) => void = () => {};
-  const promise = new Promise<T>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
-}
-
 /** Returns the AppError that the promise is rejected with. */
 export async function failureOf(promise: Promise<unknown>): Promise<AppError> {
   const outcome = await promise.then(

@@ -33,8 +33,8 @@ describe.each(testEngines)('operations on a stream on %s', (engine) => {
     const requests = async function* (): AsyncGenerator<{ operations: BatchRequest_Operation[] }> {
       yield { operations: operations.map((operation, tag) => ({ tag, timeoutMs: 10_000, traceparent: '', operation, ...fields })) };
     };
-    const results: BatchResponse_Result[] = [];
-    for await (const response of ledger.service.batch(requests(), callContext({ caller }))) results.push(...response.results);
+    const responses = await Array.fromAsync(ledger.service.batch(requests(), callContext({ caller })));
+    const results = responses.flatMap((response) => response.results);
     expect(results.map(({ tag }) => tag).sort((a, b) => a - b)).toEqual([...operations.keys()]);
     return results.sort((a, b) => a.tag - b.tag).map(({ result }) => withError(result));
   }

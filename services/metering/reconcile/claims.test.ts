@@ -5,7 +5,6 @@ import { parseSettings } from '#kit/config/settings.js';
 import { migrate } from '#kit/db/migrations/migrate.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
 import { silentLog } from '#kit/testing/log.js';
-import { promised } from '#kit/testing/waiting.js';
 import { ListHoldsResponse, VerifyResponse } from '#proto/ledger/v1/ledger.js';
 import { Reconciliation } from '#proto/metering/v1/metering.js';
 import { meteringSettings } from '../config.js';
@@ -56,7 +55,7 @@ describe.each(testEngines)('a reconcile run on %s', (engine) => {
   const verified = (accounts: bigint) => VerifyResponse.fromPartial({ accountsChecked: accounts });
 
   it('is not taken over while it lasts, however long that is', async () => {
-    const [begun, books] = [promised<void>(), promised<VerifyResponse>()];
+    const [begun, books] = [Promise.withResolvers<void>(), Promise.withResolvers<VerifyResponse>()];
     const slow = replica(5, () => {
       begun.resolve();
       return books.promise;
@@ -80,7 +79,7 @@ describe.each(testEngines)('a reconcile run on %s', (engine) => {
   });
 
   it('that another replica took over does not change when its first replica comes back', async () => {
-    const [begun, lost] = [promised<void>(), promised<void>()];
+    const [begun, lost] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const stalled = replica(60 * minuteMs, async () => {
       begun.resolve();
       await lost.promise;

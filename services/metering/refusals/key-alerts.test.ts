@@ -48,8 +48,7 @@ it.each(testEngines)('sends an alert once, however long the ledger takes to acce
   const refused = seriesOf(atMs);
   await addRefusals(harness.db, randomBytes(16), [refused], atMs);
   const sent: string[] = [];
-  let accept = (): void => undefined;
-  const accepted = new Promise<void>((resolve) => (accept = resolve));
+  const { promise: accepted, resolve: accept } = Promise.withResolvers<void>();
   const alerts = {
     async alertKeyRefused({ keyId }: { readonly keyId: string }) {
       sent.push(keyId);
@@ -126,8 +125,7 @@ it.each(testEngines)('makes one alert due when two replicas store the first refu
   await harness.replica();
   const atMs = harness.clock.nowMs();
   const refused = seriesOf(atMs);
-  let commit = (): void => undefined;
-  const committing = new Promise<void>((resolve) => (commit = resolve));
+  const { promise: committing, resolve: commit } = Promise.withResolvers<void>();
   const first = harness.db.plainTransaction(async (tx) => {
     const isDue = await noteRefusedKeys(tx, [refused], atMs + 1000);
     await committing;

@@ -24,9 +24,11 @@ describe.each(testEngines)('records on a stream on %s', (engine) => {
         operations: reports.map((value, tag) => ({ tag, timeoutMs: 10_000, traceparent: '', operation: { $case: 'recordUsage', value } })),
       };
     };
-    const results: BatchResponse_Result[] = [];
-    for await (const response of service.batch(requests(), callContext({ caller }))) results.push(...response.results);
-    return results.sort((a, b) => a.tag - b.tag).map(({ result }) => result);
+    const responses = await Array.fromAsync(service.batch(requests(), callContext({ caller })));
+    return responses
+      .flatMap(({ results }) => results)
+      .sort((a, b) => a.tag - b.tag)
+      .map(({ result }) => result);
   }
 
   it('are stored, charged and settled, and a malformed one affects no other', async () => {

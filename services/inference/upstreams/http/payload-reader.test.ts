@@ -1,16 +1,11 @@
 import { Readable } from 'node:stream';
+import { text as textOf } from 'node:stream/consumers';
 import { brotliCompressSync, createGzip, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import { decodedBody } from './decoded-body.js';
 import { payloadReader } from './payload-reader.js';
 
 const bytes = (text: string) => Buffer.from(text);
-
-async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of body) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
-}
 
 describe('the body of an answer', () => {
   it.each(['text/event-stream', 'text/event-stream; charset=utf-8', 'Text/Event-Stream', 'text/plain', 'application/octet-stream', ''])(

@@ -15,7 +15,7 @@ import { newId } from '../../id.js';
 import { createTestAuthority } from '../../testing/certificates.js';
 import { recordingLogger } from '../../testing/log.js';
 import { probe, type ProbeService, probeService, ProbeServiceDefinition } from '../../testing/probe-service.js';
-import { failureOf, promised, untilTrue } from '../../testing/waiting.js';
+import { failureOf, untilTrue } from '../../testing/waiting.js';
 import { callContext } from '#client/call-context.js';
 import { AppError } from '#client/errors/app-error.js';
 import { dialGrpc, type DialGrpcOptions, type GrpcConnection } from '#client/grpc/grpc-client.js';
@@ -100,8 +100,8 @@ describe('health', () => {
 
 describe('stopping', () => {
   it('lets a call in flight finish, and accepts no new one', async () => {
-    const begun = promised<void>();
-    const finish = promised<void>();
+    const begun = Promise.withResolvers<void>();
+    const finish = Promise.withResolvers<void>();
     const server = await serve({
       async echo(request) {
         begun.resolve();
@@ -338,7 +338,7 @@ describe('an error', () => {
     const refuse = (): never => {
       throw new AppError('not_found', sent);
     };
-    const finish = promised<void>();
+    const finish = Promise.withResolvers<void>();
     const server = await serve({
       async echo(request) {
         if (request.text === 'refused') refuse();
@@ -387,7 +387,7 @@ describe('a connection that is closed', () => {
     const aborted: string[] = [];
     const untilAborted = (text: string, signal: AbortSignal): Promise<void> =>
       new Promise((resolve) => signal.addEventListener('abort', () => resolve(void aborted.push(text))));
-    const begun = promised<void>();
+    const begun = Promise.withResolvers<void>();
     const server = await serve({
       async echo(request, callee) {
         await untilAborted('echo', callee!.signal);

@@ -6,7 +6,7 @@ import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { probeAccess } from '../../testing/access.js';
 import { recordingLogger } from '../../testing/log.js';
 import { type Probe, probe, type ProbeService, probeService, ProbeServiceDefinition } from '../../testing/probe-service.js';
-import { failureOf, promised } from '../../testing/waiting.js';
+import { failureOf } from '../../testing/waiting.js';
 import { decorateService } from '../chain/standard-chain.js';
 import { Packer, Unpacker } from './packing.js';
 import { dialThread } from './thread-client.js';
@@ -54,7 +54,7 @@ describe('a connection between threads', () => {
   });
 
   it('aborts the calls of a thread that has ended', async () => {
-    const begun = promised<AbortSignal>();
+    const begun = Promise.withResolvers<AbortSignal>();
     const { client, ports } = connected({
       echo: (_, callee) => {
         begun.resolve(callee!.signal);
@@ -78,8 +78,8 @@ describe('a connection between threads', () => {
 
 describe('a server that stops', () => {
   it('finishes calls in flight, refuses others, and ends watches', async () => {
-    const begun = promised<boolean>();
-    const finish = promised<boolean>();
+    const begun = Promise.withResolvers<boolean>();
+    const finish = Promise.withResolvers<boolean>();
     const { client, server } = connected({
       async echo(request) {
         begun.resolve(true);
