@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { dayMs } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import {
@@ -10,7 +11,7 @@ import {
   RefusalGroupBy as By,
 } from '#proto/metering/v1/metering.js';
 import { startedAtMs } from '../../testing/calls.js';
-import { Harness, until } from '../../testing/harness.js';
+import { aWhile, Harness, until } from '../../testing/harness.js';
 
 const quarterMs = 900_000n;
 const minuteMs = 60_000n;
@@ -264,5 +265,20 @@ describe.each(testEngines)('refused calls on %s', (engine) => {
       clientRequestId: 'c'.repeat(128),
       details: { field: 'f'.repeat(500) },
     });
+  });
+
+  it('leave nothing behind after the retention, and are recognised for a day when their batch is sent again', async () => {
+    const series = seriesOf({ calls: 40n, examples: [example(day)] });
+    const batchId = randomBytes(16);
+    const tables = ['refusal_count', 'refused_key', 'refusal', 'refusal_batch'];
+    const rows = () => Promise.all(tables.map(async (table) => (await harness.db.knex(table).select()).length));
+    await store([series], batchId);
+    expect(await rows()).not.toContain(0);
+    harness.clock.advance(dayMs - 1000);
+    await aWhile();
+    await store([series], batchId);
+    expect(await totals({ accountId: series.accountId })).toEqual([[40]]);
+    harness.clock.advance(31 * dayMs);
+    await until(async () => (await rows()).every((count) => count === 0));
   });
 });
