@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
+import type { Database } from '#kit/db/open.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import {
@@ -11,6 +12,7 @@ import {
   type RecordUsageRequest,
 } from '#proto/metering/v1/metering.js';
 import { call, report, tokens } from '../testing/calls.js';
+import { deleteExpiredKeys } from '../store/keyed-calls/expired-keys.js';
 import { aWhile, checkpoint, find, Harness, record, until } from '../testing/harness.js';
 
 const leaseMs = 30_000;
@@ -85,6 +87,21 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
       value: { callId: first.id },
     });
     expect((await begin(call({ idempotencyKeyHash: first.idempotencyKeyHash }))).$case).toBe('reserved');
+  });
+
+  it('get the response of their own key in their own account', async () => {
+    const first = keyedCall();
+    const others = [keyedCall({ accountId: first.accountId }), keyedCall({ idempotencyKeyHash: first.idempotencyKeyHash })];
+    const calls = [first, ...others];
+    for (const each of calls) {
+      await begin(each);
+      await record(service, ended(each, { storedAnswer: Buffer.from(each.id) }));
+    }
+    for (const each of calls)
+      expect(await begin(repeatOf(each))).toMatchObject({
+        $case: 'completed',
+        value: { answer: Buffer.from(each.id), record: { call: { id: each.id } } },
+      });
   });
 
   it('free their keys when they are released, but no other call’s', async () => {
@@ -328,6 +345,23 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     expect(await countOf('stored_answer')).toBe(0);
     expect(await totals()).toEqual([0, 0, 0, 0]);
     expect((await begin(repeatOf(first))).$case).toBe('reserved');
+  });
+
+  it('keep a response that is stored while a sweep finds its key expired', async () => {
+    const first = keyedCall();
+    await begin(first);
+    const sweepAtMs = harness.clock.nowMs() + 86_400_000;
+    const finding: Database = {
+      ...harness.db,
+      async query(...args) {
+        const rows = await harness.db.query(...args);
+        harness.clock.advance(1000);
+        await record(service, ended(first));
+        return rows;
+      },
+    };
+    expect(await deleteExpiredKeys(finding, sweepAtMs, 86_400_000, 10)).toBe(1);
+    expect((await begin(repeatOf(first))).$case).toBe('completed');
   });
 
   it('keep their keys for longer than responses are kept while they run', async () => {
