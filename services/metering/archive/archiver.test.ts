@@ -9,6 +9,7 @@ import { createLogger } from '#kit/log.js';
 import { testEngines } from '#kit/testing/database.js';
 import type { MeteringService } from '#proto/metering/v1/metering.js';
 import { Archiver } from './archiver.js';
+import { archivedUntilMs } from '../store/archive.js';
 import { enqueueRefund, hasUnsentRefunds } from '../store/settlement/refund-outbox.js';
 import { call, report } from '../testing/calls.js';
 import { find, Harness, record, until } from '../testing/harness.js';
@@ -47,9 +48,8 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     await harness.close();
   });
 
-  const settled = async (): Promise<string> => {
-    const { id } = (await record(service, report({ call: call({ startedAtMs: BigInt(harness.clock.nowMs()), attempts: [answered] }) })))
-      .call!;
+  const settled = async (startedAtMs = harness.clock.nowMs()): Promise<string> => {
+    const { id } = (await record(service, report({ call: call({ startedAtMs: BigInt(startedAtMs), attempts: [answered] }) }))).call!;
     await until(async () => (await find(service, id))?.settlement !== undefined);
     return id;
   };
@@ -121,6 +121,21 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     await until(async () => !(await hasUnsentRefunds(harness.db)));
     expect(await archiver.archive(folder)).toBe(1);
     expect(await harness.db.knex('refund_outbox')).toEqual([]);
+  });
+
+  it('notes until when calls may be archived, which never moves back', async () => {
+    const untilMs = () => harness.clock.nowMs() - 35 * dayMs;
+    for (let runs = 0; runs < 2; runs += 1) {
+      await settled();
+      harness.clock.advance(36 * dayMs);
+      expect(await archiver.archive(folder)).toBe(1);
+      expect(await archivedUntilMs(harness.db)).toBe(untilMs());
+    }
+    const latestMs = untilMs();
+    harness.clock.step(-20 * dayMs);
+    await settled(untilMs() - 1);
+    expect(await archiver.archive(folder)).toBe(1);
+    expect(await archivedUntilMs(harness.db)).toBe(latestMs);
   });
 
   it('removes nothing that could not be written', async () => {
