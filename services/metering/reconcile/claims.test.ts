@@ -54,6 +54,18 @@ describe.each(testEngines)('a reconcile run on %s', (engine) => {
   const fullRun = async () => (await readRuns(database.db)).find(({ name }) => name === 'full')!;
   const verified = (accounts: bigint) => VerifyResponse.fromPartial({ accountsChecked: accounts });
 
+  it('is made once by replicas that find it due at the same time', async () => {
+    let verifications = 0;
+    const replicas = Array.from({ length: 4 }, () =>
+      replica(5, async () => {
+        verifications += 1;
+        return verified(0n);
+      }),
+    );
+    await Promise.all(replicas.map((each) => each.tick()));
+    expect(verifications).toBe(1);
+  });
+
   it('is not taken over while it lasts, however long that is', async () => {
     const [begun, books] = [Promise.withResolvers<void>(), Promise.withResolvers<VerifyResponse>()];
     const slow = replica(5, () => {
