@@ -8,6 +8,17 @@ export function nativeFor(request: Pick<GenerateRequest, 'native'>, format: ApiF
   return request.native?.format === format ? request.native : undefined;
 }
 
+/** Fields of the common call that a format names differently. */
+const callersNames: Partial<Record<ApiFormat, Readonly<Record<string, string>>>> = {
+  [ApiFormat.API_FORMAT_CHAT_COMPLETIONS]: { stop_sequences: 'stop' },
+  [ApiFormat.API_FORMAT_RESPONSES]: { max_tokens: 'max_output_tokens' },
+};
+
+/** Returns the name of a field of the common call in the caller's format, for errors. */
+export function callersNameOf(field: string, { native }: Pick<GenerateRequest, 'native'>): string {
+  return (native === undefined ? undefined : callersNames[native.format]?.[field]) ?? field;
+}
+
 /** Returns why an upstream of this format cannot honour the request; undefined if it can. The error is shown to the caller. */
 export function refusalFor({ native, embedding }: Pick<GenerateRequest, 'native' | 'embedding'>, format: ApiFormat): AppError | undefined {
   if (embedding !== undefined && format === ApiFormat.API_FORMAT_MESSAGES)

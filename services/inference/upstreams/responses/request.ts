@@ -23,7 +23,7 @@ import { isStrictSchema, responseFormatOf } from '../chat-completions/response-f
 import { toolFields } from '../chat-completions/tool-fields.js';
 import { toUpstreamToolName } from '../chat-completions/tool-names.js';
 import type { UpstreamBody } from '../http/wire.js';
-import { droppedFor, nativeFor } from '../requests/native.js';
+import { callersNameOf, droppedFor, nativeFor } from '../requests/native.js';
 import type { JsonObject } from '../answers/stream-decoder.js';
 import { toolParameters } from '../requests/tool-json.js';
 import { conversation } from './input-items.js';
@@ -36,7 +36,7 @@ const format = ApiFormat.API_FORMAT_RESPONSES;
 
 /** Returns the body of a request for a stream or a whole answer. Raises unsupported_field for what the format cannot express. */
 export function responsesBody(request: GenerateRequest, model: string, flavour: ChatCompletionsFlavour, streams = true): UpstreamBody {
-  checkCap(request.maxOutputTokens, flavour);
+  checkCap(request, flavour);
   const ours = ownFields(request, model, flavour, streams);
   const native = nativeFor(request, format);
   if (native !== undefined) {
@@ -74,10 +74,11 @@ export function countTokensBody(request: CountTokensRequest, model: string, flav
 /** The fields that the vendor counts; it rejects others. */
 const counted = ['input', 'instructions', 'parallel_tool_calls', 'reasoning', 'text', 'tool_choice', 'tools', 'truncation'];
 
-function checkCap(maxOutputTokens: number, { isOpenAi }: ChatCompletionsFlavour): void {
+function checkCap(request: GenerateRequest, { isOpenAi }: ChatCompletionsFlavour): void {
   const min = isOpenAi ? openAiOutputMin : 1;
-  if (maxOutputTokens < min)
-    throw unsupported('max_tokens', `This model takes an output cap of at least ${min}; send a max_tokens of ${min} or more.`);
+  if (request.maxOutputTokens >= min) return;
+  const field = callersNameOf('max_tokens', request);
+  throw unsupported(field, `This model takes an output cap of at least ${min}; send a ${field} of ${min} or more.`);
 }
 
 /** Returns the fields that we always set ourselves, whatever the caller sent. */
@@ -118,9 +119,13 @@ function promptFields(
   };
 }
 
-function samplingFields({ sampling, stopSequences }: GenerateRequest, areRefused: boolean, dropped: Set<string>): JsonObject {
+function samplingFields(request: GenerateRequest, areRefused: boolean, dropped: Set<string>): JsonObject {
+  const { sampling, stopSequences } = request;
   if (stopSequences.length > 0)
-    throw unsupported('stop_sequences', 'This model takes no stop sequences; leave them out, or use a model that takes them.');
+    throw unsupported(
+      callersNameOf('stop_sequences', request),
+      'This model takes no stop sequences; leave them out, or use a model that takes them.',
+    );
   if (sampling === undefined) return {};
   const { temperature, topP, topK, seed, frequencyPenalty, presencePenalty } = sampling;
   if (topK !== undefined) dropped.add('top_k');
