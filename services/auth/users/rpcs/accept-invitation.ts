@@ -1,6 +1,6 @@
 // AcceptInvitation: makes the invited user a member and begins their session.
 import { hasReason } from '#client/errors/app-error.js';
-import { idToBytes, newId } from '#kit/id.js';
+import { idToBytes } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import {
   type AcceptInvitationRequest,
@@ -16,6 +16,7 @@ import { projectRoleWords, provenActor, roleWord } from '../audit-details.js';
 import { beginSession, beginSessionOrChallenge, lockProven, signInRefused } from '../begin-session.js';
 import { sessionOf } from '../current-password.js';
 import type { UserDeps } from '../deps.js';
+import { newUserOf } from '../new-user.js';
 import { checkedClient, checkedPassword } from '../fields.js';
 import { hashPassword } from '../password.js';
 import type { StoredUser } from '../store/users.js';
@@ -114,21 +115,10 @@ async function invited(
     await checkPassword({ email, address, userId: undefined }, password, undefined, deps);
     throw signInRefused();
   }
-  const nowMs = clock.nowMs();
   // Members see the links of the invitations that they create, so the inviter could accept one themselves. The address counts as verified only
   // if an operator invited it.
   const inviter = await users.find(idToBytes('user', invitedByUserId)!);
   const emailVerified = inviter?.user.isOperator === true;
-  const user = {
-    id: newId('user', nowMs),
-    email,
-    name: checkedName(name),
-    isOperator: false,
-    isDisabled: false,
-    hasPassword: true,
-    createdAtMs: BigInt(nowMs),
-    emailVerified,
-    hasSecondFactor: false,
-  };
+  const user = newUserOf({ email, name: checkedName(name), hasPassword: true, emailVerified }, clock.nowMs());
   return { proven: { user, password: await hashPassword(password) }, isNew: true };
 }

@@ -1,11 +1,11 @@
 // CreateUser: adds a user.
-import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { CreateUserRequest, CreateUserResponse } from '#proto/auth/v1/users.js';
 import { checkedName } from '../../requests/fields.js';
 import { userDetail } from '../audit-details.js';
 import type { UserDeps } from '../deps.js';
 import { checkedEmail, checkedPassword } from '../fields.js';
+import { newUserOf } from '../new-user.js';
 import { hashPassword } from '../password.js';
 
 /** Raises invalid_request, already_exists and overloaded. */
@@ -14,19 +14,10 @@ export async function createUser(
   context: CallContext,
   { audit, db, users, clock, log }: UserDeps,
 ): Promise<CreateUserResponse> {
-  const nowMs = clock.nowMs();
-  const user = {
-    id: newId('user', nowMs),
-    email: checkedEmail(request.email),
-    name: checkedName(request.name),
-    isOperator: request.isOperator,
-    isDisabled: false,
-    hasPassword: request.password !== '',
-    createdAtMs: BigInt(nowMs),
-    emailVerified: true,
-    hasSecondFactor: false,
-  };
-  const password = request.password === '' ? undefined : await hashPassword(checkedPassword(request.password));
+  const { isOperator } = request;
+  const [email, name, hasPassword] = [checkedEmail(request.email), checkedName(request.name), request.password !== ''];
+  const user = newUserOf({ email, name, isOperator, hasPassword, emailVerified: true }, clock.nowMs());
+  const password = hasPassword ? await hashPassword(checkedPassword(request.password)) : undefined;
   await db.transaction(async (tx) => {
     await users.add(tx, { user, password });
     const detail = { ...userDetail(user), has_password: user.hasPassword };

@@ -1,6 +1,5 @@
 // SignInWithIdentity: begins a session for the user whom an identity provider has authenticated.
 import { AppError } from '#client/errors/app-error.js';
-import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import { type Client, SignInMethod, type SignInWithIdentityRequest, type SignInWithIdentityResponse } from '#proto/auth/v1/users.js';
 import { provenActor } from '../audit-details.js';
@@ -10,6 +9,7 @@ import type { IdentityClaims } from '../identity-claims.js';
 import type { UserDeps } from '../deps.js';
 import { checkedClient } from '../fields.js';
 import { newAccountOf } from '../../new-account.js';
+import { newUserOf } from '../new-user.js';
 import { unlessDuplicate } from '../store/identities.js';
 import type { StoredUser } from '../store/users.js';
 
@@ -74,17 +74,7 @@ async function added(
 ): Promise<StoredUser> {
   const nowMs = clock.nowMs();
   const name = claims.name === '' ? claims.email.slice(0, 200) : claims.name;
-  const user = {
-    id: newId('user', nowMs),
-    email: claims.email,
-    name,
-    isOperator: false,
-    isDisabled: false,
-    hasPassword: false,
-    createdAtMs: BigInt(nowMs),
-    emailVerified: true,
-    hasSecondFactor: false,
-  };
+  const user = newUserOf({ email: claims.email, name, hasPassword: false, emailVerified: true }, nowMs);
   const stored = { user, password: undefined };
   const account = newAccountOf(name, nowMs);
   const isAdded = await unlessDuplicate(() =>

@@ -10,6 +10,7 @@ import type { UserDeps } from '../deps.js';
 import { checkedClient, checkedEmail, checkedPassword } from '../fields.js';
 import { knownAddressMail, signUpMail } from '../mail/mail-templates.js';
 import { newAccountOf } from '../../new-account.js';
+import { newUserOf } from '../new-user.js';
 import { hashPassword } from '../password.js';
 import { unlessDuplicate } from '../store/identities.js';
 import { emailTaken } from '../store/users.js';
@@ -76,17 +77,7 @@ async function add(
 ): Promise<SignUpResponse | undefined> {
   const { audit, db, identities, clock, log } = deps;
   const nowMs = clock.nowMs();
-  const user = {
-    id: newId('user', nowMs),
-    email,
-    name,
-    isOperator: false,
-    isDisabled: false,
-    hasPassword: true,
-    createdAtMs: BigInt(nowMs),
-    emailVerified,
-    hasSecondFactor: false,
-  };
+  const user = newUserOf({ email, name, hasPassword: true, emailVerified }, nowMs);
   const account = newAccountOf(accountName, nowMs);
   const isAdded = await unlessDuplicate(() =>
     db.transaction(async (tx) => {
