@@ -1,13 +1,12 @@
 // UpdateAccountBudgets: changes the budgets and the time zone of an account.
 import { isDeepStrictEqual } from 'node:util';
 import type { CallContext } from '#client/call-context.js';
-import { changedFields } from '#kit/audit/audit-event.js';
 import type { Account, UpdateAccountBudgetsRequest, UpdateAccountBudgetsResponse } from '#proto/auth/v1/auth.js';
 import { BudgetScope } from '#proto/budget/v1/budget.js';
 import type { RpcDeps } from '../deps.js';
 import { budgetWords, changedBudgets, checkedBudgets } from '../requests/budgets.js';
+import { changeAccount } from '../requests/change-account.js';
 import { accountIdBytes } from '../requests/fields.js';
-import { found } from '../requests/found.js';
 import { checkedTimeZone } from '../requests/time-zone.js';
 import { checkedUpdateMask } from '#kit/rpc/update-mask.js';
 
@@ -33,18 +32,7 @@ export async function updateAccountBudgets(
     };
     return isDeepStrictEqual(after, before) ? before : after;
   };
-  const changed = await deps.accounts.change(id, change, (tx, before, after) =>
-    deps.audit.append(tx, context, {
-      action: 'account.update',
-      accountId: after.id,
-      targetId: after.id,
-      detail: { name: after.name, ...changedFields(auditDetail(before), auditDetail(after)) },
-    }),
-  );
-  const account = found(changed, 'account');
-  deps.feed.wake();
-  deps.log.info({ account_id: account.id, version: account.version.toString() }, 'account budgets updated');
-  return { account };
+  return changeAccount(id, change, auditDetail, 'account budgets', context, deps);
 }
 
 function auditDetail({ budgets, timeZone }: Account): object {

@@ -4,8 +4,8 @@ import { fault } from '#client/errors/fault.js';
 import { isMember } from '#kit/rpc/access/projects.js';
 import type { Account, UpdateAccountPrivacyRequest, UpdateAccountPrivacyResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
+import { changeAccount } from '../requests/change-account.js';
 import { accountIdBytes } from '../requests/fields.js';
-import { found } from '../requests/found.js';
 
 /** Raises invalid_request, not_found, and role_not_permitted when logging is to be permitted by a user who is not an owner of the account. */
 export async function updateAccountPrivacy(
@@ -16,20 +16,6 @@ export async function updateAccountPrivacy(
   const id = accountIdBytes(accountId);
   if (!neverLogPrompts && !isMember(context, 'owner', accountId)) throw fault('members_only', { role: 'owner' });
   const change = (before: Account): Account => (before.neverLogPrompts === neverLogPrompts ? before : { ...before, neverLogPrompts });
-  const changed = await deps.accounts.change(id, change, (tx, before, after) =>
-    deps.audit.append(tx, context, {
-      action: 'account.update',
-      accountId: after.id,
-      targetId: after.id,
-      detail: {
-        name: after.name,
-        before: { never_log_prompts: before.neverLogPrompts },
-        after: { never_log_prompts: after.neverLogPrompts },
-      },
-    }),
-  );
-  const account = found(changed, 'account');
-  deps.feed.wake();
-  deps.log.info({ account_id: account.id, version: account.version.toString() }, 'account privacy updated');
-  return { account };
+  const detailOf = (account: Account): object => ({ never_log_prompts: account.neverLogPrompts });
+  return changeAccount(id, change, detailOf, 'account privacy', context, deps);
 }
