@@ -76,13 +76,12 @@ export function fieldError(
 }
 
 /**
- * Returns a function that returns a body as the schema's type, or raises invalid_request or unsupported_field. Compiles once. With
+ * Returns a function that returns a body as the schema's type, or raises invalid_request or unsupported_field. Compiles on first use. With
  * `withRules`, its errors carry the broken rule, for pages that word them in another language.
  */
 export function bodyReader<S extends TSchema>(schema: S, style: PathStyle, { withRules = false } = {}): (body: unknown) => Static<S> {
-  const validator = Compile(schema);
   return (body) => {
-    if (validator.Check(body)) return body as Static<S>;
+    if (matches(schema as Node, body)) return body as Static<S>;
     const fault = findFault(schema as Node, body, []) ?? { path: [], text: 'does not match the schema', unsupported: false };
     throw fieldError(
       fault.unsupported ? 'unsupported_field' : 'invalid_request',
@@ -95,7 +94,10 @@ export function bodyReader<S extends TSchema>(schema: S, style: PathStyle, { wit
 
 const checks = new WeakMap<Node, (value: unknown) => boolean>();
 
-/** Reports whether a value matches a part of a schema. Compiled on first use and kept: a hostile body is long and wrong at its end. */
+/**
+ * Reports whether a value matches a schema or a part of one. The check is compiled on first use, because compiling all of them is a tenth of the work of a
+ * start, and kept, because a hostile body is long and wrong at its end.
+ */
 function matches(node: Node, value: unknown): boolean {
   let check = checks.get(node);
   if (check === undefined) {
