@@ -20,8 +20,10 @@ export interface DocPage {
   readonly menu?: string | undefined;
   /** One line for lists of pages and for search engines. */
   readonly description: string;
-  /** As it is served at `/docs/<name>.md`, but for the placeholders. */
-  readonly markdown: string;
+  /** Its heading, for a page that is generated only when it is first read. */
+  readonly title?: string | undefined;
+  /** Returns it as it is served at `/docs/<name>.md`, but for the placeholders. */
+  markdown(): string;
   /** Whether lists of pages have it; the others are reached from a listed page and by the search. */
   readonly isListed: boolean;
 }

@@ -18,7 +18,7 @@ import { createSearch } from './search.js';
 
 const pages = readDocPages();
 const rendered = renderPages(pages).map((each) => ({ ...each, ...each.rendered() }));
-const markdownOf = (name: string): string => pages.find((each) => each.name === name)!.markdown;
+const markdownOf = (name: string): string => pages.find((each) => each.name === name)!.markdown();
 
 describe('Markdown', () => {
   const names = new Set(['charging']);
@@ -83,10 +83,14 @@ describe('the pages', () => {
     }
   });
 
+  it('begin with their title', () => {
+    for (const { title, markdown } of renderPages(pages)) expect(markdown().split('\n', 1)).toEqual([`# ${title}`]);
+  });
+
   it('are all listed and contained in the files for programs', () => {
     for (const { name, title, description } of rendered.filter(({ isListed }) => isListed))
       expect(llmsTxt(rendered)).toContain(`[${title}](docs/${name}.md): ${description}`);
-    for (const { markdown } of pages) expect(llmsFullTxt(rendered)).toContain(markdown.trim());
+    for (const { markdown } of pages) expect(llmsFullTxt(rendered)).toContain(markdown().trim());
   });
 });
 
@@ -164,7 +168,7 @@ describe('the API reference', () => {
     const { sections, markdown } = rendered.find(({ name }) => name === 'console-api')!;
     expect(sections.map(({ title }) => title)).toEqual([...areas.map(({ title }) => title), 'Objects']);
     const routes = areas.flatMap(({ operations }) => operations.map(({ method, path }) => `${method} ${path}`));
-    expect([...markdown.matchAll(/^### (.+)$/gm)].map((match) => match[1]).toSorted()).toEqual(
+    expect([...markdown().matchAll(/^### (.+)$/gm)].map((match) => match[1]).toSorted()).toEqual(
       [...routes, ...Object.keys(consoleOpenapi.components.schemas)].toSorted(),
     );
   });

@@ -13,13 +13,13 @@ export interface RenderedPage extends DocPage {
   rendered(): Rendered;
 }
 
-/** Returns all pages, with links between them. Throws for a page whose first line is no heading. */
+/** Returns all pages, with links between them. Reads those without a title, and throws if the first line of one is no heading. */
 export function renderPages(pages: readonly DocPage[]): RenderedPage[] {
   const names = new Set(pages.map(({ name }) => name));
   return pages.map((each) => {
-    const title = /^# (.+)/.exec(each.markdown)?.[1];
+    const title = each.title ?? /^# (.+)/.exec(each.markdown())?.[1];
     if (title === undefined) throw new Error(`The page ${each.name} of the docs does not begin with a heading.`);
-    return { ...each, title, rendered: once(() => renderMarkdown(each.markdown, names, each.name)) };
+    return { ...each, title, rendered: once(() => renderMarkdown(each.markdown(), names, each.name)) };
   });
 }
 

@@ -17,5 +17,5 @@ export function llmsTxt(pages: readonly RenderedPage[]): string {
 
 /** Returns all pages, one after another. */
 export function llmsFullTxt(pages: readonly RenderedPage[]): string {
-  return [summary, ...pages.map(({ name, markdown }) => `<!-- docs/${name}.md -->\n\n${markdown.trim()}\n`)].join('\n');
+  return [summary, ...pages.map(({ name, markdown }) => `<!-- docs/${name}.md -->\n\n${markdown().trim()}\n`)].join('\n');
 }

@@ -5,6 +5,7 @@ import { apiPage, consoleApiPage } from './api/api-page.js';
 import { type Audience, audiences, type DocPage } from './doc-page.js';
 import { errorPages, errorsPage } from './errors/errors-page.js';
 import { notOfferedPage } from './errors/not-offered-page.js';
+import { once } from './once.js';
 import { withPlaceholders } from './placeholders.js';
 import { webhooksPage } from './webhooks-page.js';
 
@@ -13,6 +14,8 @@ interface Source {
   /** The name of the page in a list, if it is not its title. */
   readonly menu?: string;
   readonly description: string;
+  /** Its heading, if it is generated only when it is first read, because that takes up to a twentieth of a second. */
+  readonly title?: string;
   /** Absent: the file `docs/<name>.md`. */
   readonly make?: () => string;
 }
@@ -25,9 +28,15 @@ const sources: Readonly<Record<Audience, readonly Source[]>> = {
       menu: 'Clients',
       description: 'Base address and key for each client library, with samples, and what to know about each.',
     },
-    { name: 'api', description: 'Every route with its parameters, fields and responses, from the OpenAPI document.', make: apiPage },
+    {
+      name: 'api',
+      title: 'API reference',
+      description: 'Every route with its parameters, fields and responses, from the OpenAPI document.',
+      make: apiPage,
+    },
     {
       name: 'errors',
+      title: 'Errors',
       description: 'Every error reason: status, type and code in each format, whether to retry, what to do.',
       make: errorsPage,
     },
@@ -76,6 +85,7 @@ const sources: Readonly<Record<Audience, readonly Source[]>> = {
     { name: 'csv', description: 'The columns of the files of usage records and statements.' },
     {
       name: 'console-api',
+      title: 'Console API reference',
       description: 'Every route that the console calls, with its parameters, fields and responses, from its OpenAPI document.',
       make: consoleApiPage,
     },
@@ -102,12 +112,12 @@ const sources: Readonly<Record<Audience, readonly Source[]>> = {
   ],
 };
 
-/** Reads and generates all pages; called once, at startup. Throws if a file is missing, because the installation is then incomplete. */
+/** Returns all pages; called once, at startup. A page throws when it is read if its file is missing, because the installation is then incomplete. */
 export function readDocPages(): DocPage[] {
   const listed = (Object.keys(audiences) as Audience[]).flatMap((audience) =>
-    sources[audience].map(({ name, menu, description, make }): DocPage => {
-      const markdown = make?.() ?? read(`${name}.md`);
-      return { name, menu, audience, description, markdown: withPlaceholders(markdown), isListed: true };
+    sources[audience].map(({ name, menu, title, description, make = () => read(`${name}.md`) }): DocPage => {
+      const markdown = once(() => withPlaceholders(make()));
+      return { name, menu, audience, title, description, markdown, isListed: true };
     }),
   );
   return [...listed, ...clientPages(), ...errorPages(), ...runbooks()];
@@ -121,7 +131,7 @@ function clientPages(): DocPage[] {
       name: `clients/${file.replace(/\.md$/, '')}`,
       audience: 'callers',
       description: `How to set up ${/^# (.+)/.exec(markdown)?.[1] ?? file}, with samples, retries, errors and time limits.`,
-      markdown: withPlaceholders(markdown),
+      markdown: once(() => withPlaceholders(markdown)),
       isListed: false,
     };
   });
@@ -136,7 +146,7 @@ function runbooks(): DocPage[] {
       name: isIndex ? 'runbooks/index' : `runbooks/${file.replace(/\.md$/, '')}`,
       audience: 'operators',
       description: isIndex ? 'What to do about each alert.' : `Runbook: ${/^# (.+)/.exec(markdown)?.[1] ?? file}`,
-      markdown,
+      markdown: () => markdown,
       isListed: isIndex,
     };
   });

@@ -101,7 +101,7 @@ export function docs(deps: DocDeps): DocRoutes {
       if (rendered !== undefined && ctx.path.endsWith('/')) return redirect(ctx, `../${name.slice(name.lastIndexOf('/') + 1)}`);
       if (rendered !== undefined) return send(ctx, htmlType, rendered());
       const asMarkdown = pages.find((each) => `${each.name}.md` === name);
-      if (asMarkdown !== undefined) return send(ctx, 'text/markdown; charset=utf-8', asMarkdown.markdown);
+      if (asMarkdown !== undefined) return send(ctx, 'text/markdown; charset=utf-8', asMarkdown.markdown());
       const isForOperators = complete.html.has(name.replace(/\.md$/, ''));
       ctx.status = isForOperators ? 401 : 404;
       send(ctx, htmlType, noDocHtml(ctx.path.slice(1), pages, isForOperators));

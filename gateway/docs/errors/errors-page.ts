@@ -6,6 +6,7 @@ import { renderError as ofOpenAi, renderings as inOpenAi } from '../../formats/e
 import type { Rendering } from '../../formats/errors/error-details.js';
 import { renderError as asMessage, renderings as inMessages } from '../../formats/messages/error.js';
 import type { DocPage } from '../doc-page.js';
+import { once } from '../once.js';
 import { type AdviceGroup, adviceOf, callerGroups, consoleGroup, hiddenGroup } from './error-advice.js';
 
 /** Returns the page as Markdown. */
@@ -19,8 +20,9 @@ export function errorPages(): DocPage[] {
   return [...ofCallers, ...consoleGroup.reasons].map((reason) => ({
     name: `errors/${reason}`,
     audience: 'callers',
+    title: reason,
     description: adviceOf[reason].means.replaceAll('`', ''),
-    markdown: errorPage(reason, ofCallers.includes(reason)),
+    markdown: once(() => errorPage(reason, ofCallers.includes(reason))),
     isListed: false,
   }));
 }
