@@ -170,10 +170,7 @@ export const keys: Area = {
         const state = stateOf(call.ctx);
         state.endpoint = 'chat-completions';
         await noteKey(call, deps);
-        state.renewKey = async () => {
-          await call.readmit();
-          await noteKey(call, deps);
-        };
+        state.renewKey = () => call.readmit(() => noteKey(call, deps));
         await deps.serveCall(call.ctx);
       },
     }),

@@ -32,8 +32,8 @@ export interface Call<Params extends string = string, Query = unknown, Body = un
   readonly role: Role;
   /** The only projects of the account that the user may see; undefined for all. */
   readonly projectIds: readonly string[] | undefined;
-  /** Reads the session again, and raises what it raises if the user may no longer do this; `visitor` is updated. */
-  readmit(): Promise<void>;
+  /** Reads the session again, and runs the function within it. Raises what admission raises if the user may no longer do this. */
+  readmit(run: () => Promise<void>): Promise<void>;
   /** Returns the context of an RPC for this request. */
   context(patience?: Patience): CallContext;
 }

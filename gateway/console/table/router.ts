@@ -56,7 +56,11 @@ function routeOf(operation: Operation, deps: OperationDeps): Middleware {
       get visitor() {
         return visitorOf(ctx);
       },
-      readmit: () => session(ctx, async () => void admitted(ctx, who, scope)),
+      readmit: (run) =>
+        session(ctx, () => {
+          admitted(ctx, who, scope);
+          return run();
+        }),
       context: (patience) => contextOf(deps, patience),
     };
     const answer = await handle(call, deps);

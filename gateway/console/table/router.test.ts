@@ -1,0 +1,48 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it } from '@jest/globals';
+import Router from '@koa/router';
+import Koa from 'koa';
+import { ManualClock } from '#kit/clock.js';
+import { AuthenticateManagementKeyResponse } from '#proto/auth/v1/users.js';
+import { mintSecret } from '#rules/keys/key-secrets.js';
+import type { OperationDeps } from '../deps.js';
+import { done, operation } from './operation.js';
+import { addRoutes } from './router.js';
+
+it('calls RPCs with a new actor token once the session has been read again', async () => {
+  let tokens = 0;
+  const authenticateManagementKey = async () => {
+    const actorToken = { token: `token ${(tokens += 1)}`, expiresAtMs: BigInt(clock.nowMs() + 120_000) };
+    return AuthenticateManagementKeyResponse.fromPartial({ key: { scopes: ['keys:read'] }, user: {}, membership: {}, actorToken });
+  };
+  const clock = new ManualClock();
+  const config = { managementPerMinuteMax: 60, rpcTimeoutMs: 1000 };
+  const limiter = { admitManagement: async () => undefined };
+  const used: (string | undefined)[] = [];
+  const slow = operation('POST', '/slow', {
+    summary: 'Take long.',
+    who: 'signed in',
+    scope: 'keys:read',
+    answers: [done()],
+    handle: async (call) => {
+      const note = async (): Promise<void> => void used.push(call.context().actorToken);
+      await note();
+      await call.readmit(note);
+    },
+  });
+  const router = new Router();
+  const deps = { peers: { users: { authenticateManagementKey } }, config, clock, limiter } as unknown as OperationDeps;
+  addRoutes(router, [{ title: 'Slow', description: '', operations: [slow] }], deps);
+  const server = createServer(new Koa().use(router.routes()).callback()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const { port } = server.address() as AddressInfo;
+    const headers = { authorization: `Bearer ${mintSecret(undefined, 'mk-tg-')}` };
+    expect((await fetch(`http://127.0.0.1:${port}/slow`, { method: 'POST', headers })).status).toBe(204);
+    expect(used).toEqual(['token 1', 'token 2']);
+  } finally {
+    server.close();
+  }
+});
