@@ -48,6 +48,11 @@ export function contextOf({ config }: Pick<ConsoleDeps, 'config'>, patience: Pat
   return callContext({ caller: 'gateway', timeoutMs: timeoutMs(patience, config.rpcTimeoutMs), actorToken: acting.getStore()?.token() });
 }
 
+/** Returns the context of an RPC that finds out who the user is. It carries no actor token: that of an earlier answer may have expired. */
+export function unknownUserContextOf({ config }: Pick<ConsoleDeps, 'config'>): CallContext {
+  return callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
+}
+
 function timeoutMs(patience: Patience, usualMs: number): number {
   if (patience === 'usual') return usualMs;
   if (patience === 'brief') return Math.min(briefTimeoutMs, usualMs);

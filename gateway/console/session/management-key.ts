@@ -5,7 +5,7 @@ import type { AuthenticateManagementKeyResponse, ManagementKey } from '#proto/au
 import { type Scope, withIncluded } from '#rules/access/scopes.js';
 import { hashSecret, isWellFormedSecret } from '#rules/keys/key-secrets.js';
 import type { ConsoleDeps } from '../deps.js';
-import { contextOf } from './call-contexts.js';
+import { unknownUserContextOf } from './call-contexts.js';
 
 /**
  * Returns the key of a request, of either kind. Other bearer tokens are those that a proxy in front of the gateway adds to the requests of
@@ -26,7 +26,7 @@ export function authenticateBy(
 ): () => Promise<AuthenticateManagementKeyResponse> {
   if (!isWellFormedSecret(secret, 'mk-tg-')) throw fault(secret.startsWith('sk') ? 'platform_key_sent' : 'management_key_malformed', {});
   const request = { secretHash: hashSecret(secret), clientAddress: ctx.ip };
-  return () => peers.users.authenticateManagementKey(request, contextOf({ config }));
+  return () => peers.users.authenticateManagementKey(request, unknownUserContextOf({ config }));
 }
 
 /** Raises role_not_permitted unless the key has the scope. Operations without a scope are for sessions only. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Context } from 'koa';
+import type { CallContext } from '#client/call-context.js';
 import { ManualClock } from '#kit/clock.js';
 import { AuthenticateManagementKeyResponse } from '#proto/auth/v1/users.js';
 import { mintSecret } from '#rules/keys/key-secrets.js';
@@ -44,7 +45,9 @@ describe('a request with a management key', () => {
   const clock = new ManualClock();
   const config = { managementPerMinuteMax: 60, rpcTimeoutMs: 1000 };
   let tokens = 0;
-  const authenticateManagementKey = async () => {
+  const authenticateManagementKey = async (_request: unknown, context: CallContext) => {
+    // The present token may have expired.
+    expect(context.actorToken).toBeUndefined();
     tokens += 1;
     const actorToken = { token: `token ${tokens}`, expiresAtMs: BigInt(clock.nowMs() + 120_000) };
     return AuthenticateManagementKeyResponse.fromPartial({ key: { id: 'mkey_1' }, user: {}, membership: {}, actorToken });

@@ -5,7 +5,7 @@ import { hasReason } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import { type ActorToken, type Client, type GetSessionResponse, type ManagementKey, Session, type User } from '#proto/auth/v1/users.js';
 import { type AccountAccess, assertAllowed } from './access.js';
-import { type Acting, actingAs, contextOf } from './call-contexts.js';
+import { type Acting, actingAs, unknownUserContextOf } from './call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import { authenticateBy, bearerKeyOf } from './management-key.js';
 import type { Permission } from '../schemas/profile.js';
@@ -73,7 +73,7 @@ function withSession(deps: Pick<ConsoleDeps, 'peers' | 'config' | 'clock'>): Mid
     const token = tokenOf(ctx);
     if (token === undefined) throw fault('session_unknown', {});
     const request = { token, clientAddress: ctx.ip, accountId: String(ctx['params']?.account ?? '') };
-    const read = (): Promise<GetSessionResponse> => peers.users.getSession(request, contextOf({ config }));
+    const read = (): Promise<GetSessionResponse> => peers.users.getSession(request, unknownUserContextOf({ config }));
     // The cookie of an ended session is kept: by the time that this response arrives, the browser may have that of a new session.
     const { session, user, memberships, actorToken, secondFactorMissing, secondFactorAccounts } = await read();
     visitors.set(ctx, { session: session!, user: user!, memberships, secondFactorMissing, secondFactorAccounts });

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, it } from '@jest/globals';
 import Router from '@koa/router';
 import Koa from 'koa';
+import type { CallContext } from '#client/call-context.js';
 import { ManualClock } from '#kit/clock.js';
 import { AuthenticateManagementKeyResponse } from '#proto/auth/v1/users.js';
 import { mintSecret } from '#rules/keys/key-secrets.js';
@@ -13,7 +14,9 @@ import { addRoutes } from './router.js';
 
 it('calls RPCs with a new actor token once the session has been read again', async () => {
   let tokens = 0;
-  const authenticateManagementKey = async () => {
+  const authenticateManagementKey = async (_request: unknown, context: CallContext) => {
+    // The present token may have expired.
+    expect(context.actorToken).toBeUndefined();
     const actorToken = { token: `token ${(tokens += 1)}`, expiresAtMs: BigInt(clock.nowMs() + 120_000) };
     return AuthenticateManagementKeyResponse.fromPartial({ key: { scopes: ['keys:read'] }, user: {}, membership: {}, actorToken });
   };
