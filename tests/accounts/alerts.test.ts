@@ -203,14 +203,14 @@ describe.each(modes)('alerts, %s', (mode) => {
   });
 
   it('are retried until the receiver accepts them, and show its response', async () => {
-    hook.answer = (_request, response) => void response.writeHead(500).end('out of order');
+    hook.answer = (response) => void response.writeHead(500).end('out of order');
     mail.refused.set('ops@example.com', { code: 550, words: 'no such mailbox' });
     const before = hook.requests.length;
     await put({ threshold_usd: '4' });
     await eventually(() => (hook.requests.length >= before + 3 ? true : undefined));
     const first = await eventually(async () => (await sent()).find(({ state, attempts }) => state === 'pending' && attempts > 1));
     expect(first).toMatchObject({ outcome: 'status 500: out of order' });
-    hook.answer = (_request, response) => void response.end('fine');
+    hook.answer = (response) => void response.end('fine');
     await eventually(async () => ((await sent()).find(({ id }) => id === first.id)?.state === 'delivered' ? true : undefined));
     expect((await deliveries()).find(({ event_id }) => event_id === first.event_id)).toMatchObject({
       state: 'failed',
@@ -328,7 +328,7 @@ describe.each(modes)('alerts, %s', (mode) => {
   });
 
   it('are delivered with the same id after everything was killed before the receiver accepted them', async () => {
-    hook.answer = (_request, response) => void response.writeHead(503).end();
+    hook.answer = (response) => void response.writeHead(503).end();
     const before = hook.requests.length;
     const settings = { url: `${hook.url}/low`, event_types: ['balance.low'], enabled: true };
     await developer.must('PUT', `${account}/webhooks/${endpoint.id}`, settings, 200);
@@ -336,7 +336,7 @@ describe.each(modes)('alerts, %s', (mode) => {
     await eventually(() => (hook.requests.length > before ? true : undefined));
     await system.kill();
     const killed = hook.requests.length;
-    hook.answer = (_request, response) => void response.end('fine');
+    hook.answer = (response) => void response.end('fine');
     await system.start();
     await eventually(() => (hook.requests.length > killed ? true : undefined));
     expect(new Set(hook.requests.slice(before).map(({ headers }) => headers['webhook-id'])).size).toBe(1);

@@ -13,9 +13,9 @@ import { NewNotification, type Notification, NotificationState } from '#proto/au
 import { CreateUserRequest, Role } from '#proto/auth/v1/users.js';
 import { type WebhookEndpoint, WebhookEndpointState } from '#proto/auth/v1/webhooks.js';
 import { type WebhookBody, webhookBody, webhookEvents, type WebhookEventType, webhookEventTypes } from '#rules/webhook-events.js';
+import { type HttpReceiver, startHttpReceiver } from '../../../tests/support/vendors/receivers.js';
 import { signatureHeaders } from '../notifications/signature.js';
 import { NotificationStore } from '../notifications/store.js';
-import { type Receiver, startReceiver } from '../notifications/testing/receiver.js';
 import { newAccount, newKey, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { TestMailer } from '../testing/test-mailer.js';
 import { manualPerHourMax } from './deps.js';
@@ -32,18 +32,19 @@ const {
 describe.each(testEngines)('webhooks on %s', (engine) => {
   let auth: TestAuth;
   let account: Account;
-  let receiver: Receiver;
-  let other: Receiver;
+  let receiver: HttpReceiver;
+  let other: HttpReceiver;
   const mailer = new TestMailer();
 
   beforeAll(async () => {
-    [receiver, other] = await Promise.all([startReceiver(), startReceiver()]);
+    const path = '/hook?of=us';
+    [receiver, other] = await Promise.all([startHttpReceiver(path), startHttpReceiver(path)]);
   });
   afterAll(() => Promise.all([receiver.stop(), other.stop()]));
   beforeEach(async () => {
     [mailer.mails, mailer.failures] = [[], []];
     for (const each of [receiver, other]) {
-      each.received.length = 0;
+      each.requests.length = 0;
       each.answer = (response) => void response.end('thanks');
     }
     auth = await startTestAuth(engine, { mailer });
@@ -71,7 +72,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     return (await auth.notifications.listNotifications(request, operator)).notifications;
   };
   const oldestAge = async () => (await collectMetrics()).find(({ name }) => name === 'tollgate.notifications.oldest_age')?.series[0]?.value;
-  const got = (by: Receiver = receiver): WebhookBody[] => by.received.map(({ body }) => JSON.parse(body) as WebhookBody);
+  const got = (by: HttpReceiver = receiver): WebhookBody[] => by.requests.map(({ body }) => JSON.parse(body) as WebhookBody);
   const settled = (count: number) =>
     eventually(async () => {
       const found = await log();
@@ -88,8 +89,8 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     const eventId = await publish();
     const [delivery] = await settled(1);
     expect(delivery).toMatchObject({ state: delivered, attempts: 1, lastResult: 'status 200: thanks', destination: receiver.url });
-    expect(other.received).toEqual([]);
-    const [{ body, headers }] = receiver.received as [(typeof receiver.received)[0]];
+    expect(other.requests).toEqual([]);
+    const [{ body, headers }] = receiver.requests as [(typeof receiver.requests)[0]];
     expect(JSON.parse(body)).toMatchObject({ id: eventId, type: 'key.refused', account_id: account.id });
     expect(headers).toMatchObject(signatureHeaders({ eventId, body, secrets: [secret], nowMs: auth.clock.nowMs() }));
     const kept = JSON.stringify(await auth.db.knex('webhook_endpoint').select('sealed_secret', 'url')) + auth.logLines.join('\n');
@@ -143,7 +144,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
       detailJson: JSON.stringify(detail),
     };
     await auth.users.appendAuditEvents({ events: [price] }, operator);
-    await eventually(() => (receiver.received.length + other.received.length === 2 ? true : undefined));
+    await eventually(() => (receiver.requests.length + other.requests.length === 2 ? true : undefined));
     expect([...got(), ...got(other)]).toEqual([1, 2].map(() => expect.objectContaining({ account_id: null, data: example })));
   });
 
@@ -161,7 +162,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     }
     const [last] = await settled(1);
     expect(last).toMatchObject({ state: failed, attempts: 9, lastResult: expect.stringMatching(/^status 503: not nowx{900,1020}$/) });
-    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     expect((await endpoints())[0]!.failingSinceMs).toBeGreaterThan(0n);
   });
 
@@ -169,7 +170,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     receiver.answer = () => undefined;
     await create();
     await publish();
-    await eventually(() => (receiver.received.length === 1 ? true : undefined));
+    await eventually(() => (receiver.requests.length === 1 ? true : undefined));
     receiver.answer = (response) => void response.end('thanks');
     auth.clock.advance(20_000);
     const [found] = await settled(1);
@@ -182,7 +183,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     const { endpoint } = await create();
     await create(other.url);
     for (let count = 0; count < 60; count += 1) await publish();
-    await eventually(() => (other.received.length === 60 ? true : undefined));
+    await eventually(() => (other.requests.length === 60 ? true : undefined));
     // On a busy machine the first ones have run into their time limit by now.
     expect(hanging.filter(({ closed }) => !closed).length).toBeLessThanOrEqual(4);
     const rows = Array.from({ length: pendingMax }, () => ({
@@ -227,7 +228,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     expect(hanging.filter(({ closed }) => !closed).length).toBeLessThanOrEqual(openMax);
     receiver.answer = (response) => void response.end();
     for (const response of hanging) response.end();
-    await eventually(() => (receiver.received.length === others * events * endpointsMax ? true : undefined));
+    await eventually(() => (receiver.requests.length === others * events * endpointsMax ? true : undefined));
   });
 
   it('do not hold up emails, however many endpoints do not answer', async () => {
@@ -404,7 +405,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     auth.clock.advance(3_600_001);
     await publish();
     await settled(2);
-    const signatures = receiver.received.map(({ headers }) => String(headers['webhook-signature']).split(' ').length);
+    const signatures = receiver.requests.map(({ headers }) => String(headers['webhook-signature']).split(' ').length);
     expect(signatures).toEqual([2, 1]);
   });
 
@@ -419,7 +420,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     const deliveryId = (await log())[0]!.id;
     const resend = () => auth.webhooks.resendWebhookDelivery({ accountId: account.id, deliveryId }, operator);
     expect((await resend()).delivery).toMatchObject({ state: delivered, attempts: 2, lastResult: 'status 200: mended' });
-    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     // The search for due notifications, which runs all the time here, does not take it away.
     receiver.answer = (response) => void setTimeout(() => response.end('slow'), 15);
     for (let turn = 3; turn < 33; turn += 1) expect((await resend()).delivery).toMatchObject({ state: delivered, attempts: turn });
@@ -457,7 +458,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     await eventually(async () => ((await log())[0]!.lastResult === 'status 503' ? true : undefined));
     await update(endpoint!, { url: other.url });
     auth.clock.advance(10_000);
-    await eventually(() => (other.received.length === 1 ? true : undefined));
+    await eventually(() => (other.requests.length === 1 ? true : undefined));
     other.answer = (response) => void response.writeHead(503).end();
     await publish();
     await eventually(async () => ((await log())[0]!.lastResult === 'status 503' ? true : undefined));
@@ -539,7 +540,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
         .lastResult;
     receiver.answer = (response) => void response.writeHead(302, { location: receiver.url }).end();
     expect(await test()).toBe('status 302, a redirect, which is not followed');
-    expect(receiver.received).toHaveLength(1);
+    expect(receiver.requests).toHaveLength(1);
     receiver.answer = (response) => void response.destroy();
     expect(await test()).toContain('could not connect');
     auth.config.privateWebhooks = false;

@@ -58,25 +58,24 @@ export interface HttpReceiver {
   readonly url: string;
   readonly requests: TakenRequest[];
   /** Sets how it responds from now on. */
-  answer: (request: TakenRequest, response: ServerResponse) => void;
+  answer: (response: ServerResponse) => void;
   stop(): Promise<void>;
 }
 
-/** Starts a server that responds with 200 by default. */
-export async function startHttpReceiver(): Promise<HttpReceiver> {
+/** Starts a server that responds with 200 by default, and whose address ends in `path`. */
+export async function startHttpReceiver(path = ''): Promise<HttpReceiver> {
   const receiver = {
     url: '',
     requests: [] as TakenRequest[],
-    answer: (_request: TakenRequest, response: ServerResponse): void => void response.end('thanks'),
+    answer: (response: ServerResponse): void => void response.end('thanks'),
     stop: async (): Promise<void> => undefined,
   };
   const server = createServer(async (request, response) => {
-    const body = await text(request);
-    const taken = { method: request.method ?? '', path: request.url ?? '', headers: request.headers, body };
-    receiver.requests.push(taken);
-    receiver.answer(taken, response);
+    const { method = '', url: path = '', headers } = request;
+    receiver.requests.push({ method, path, headers, body: await text(request) });
+    receiver.answer(response);
   });
-  receiver.url = `http://127.0.0.1:${await listen(server)}`;
+  receiver.url = `http://127.0.0.1:${await listen(server)}${path}`;
   receiver.stop = () => close(server);
   return receiver;
 }
