@@ -4,7 +4,6 @@
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string;
-  readonly title?: string;
   readonly description?: string;
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -12,12 +11,10 @@ export interface Schema {
   readonly anyOf?: readonly Schema[];
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
-  readonly not?: Schema;
   readonly minimum?: number;
   readonly maximum?: number;
   readonly minItems?: number;
   readonly maxItems?: number;
-  readonly pattern?: string;
   readonly 'x-tollgate-unsupported'?: string;
   readonly 'x-tollgate-native-only'?: boolean;
   readonly 'x-tollgate-ignored'?: boolean;
