@@ -34,7 +34,7 @@ export class Results {
 /** The name of the contender that every ratio refers to. */
 export const raw = 'raw Node relay';
 
-const times = (ratio: number | undefined, digits = 2): string => (ratio === undefined ? '' : `${ratio.toFixed(digits)} ×`);
+const times = (ratio: number | undefined): string => (ratio === undefined ? '' : `${ratio.toFixed(2)} ×`);
 const ms = (value: number): string => value.toFixed(value < 10 ? 2 : 0);
 const kB = (bytes: number): string => (bytes / 1000).toFixed(1);
 const cpu = (each: Measured): number => each.cpuUs;

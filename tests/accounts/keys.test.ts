@@ -13,8 +13,8 @@ describe.each(modes)('keys, %s', (mode) => {
 
   afterAll(() => system?.stop());
 
-  const status = async (secret: string, model = 'sandbox/echo'): Promise<number> => {
-    const response = await chat(system, secret, { model, max_tokens: 10 });
+  const status = async (secret: string): Promise<number> => {
+    const response = await chat(system, secret, { model: 'sandbox/echo', max_tokens: 10 });
     await response.text();
     return response.status;
   };

@@ -129,10 +129,10 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     }
 
     /** Waits until everything is settled, and expects this many records, whose charges were subtracted from the balance. */
-    async books(calls: number, balance = credit): Promise<UsageRow[]> {
-      const { rows, balance: left } = await settled(system, this.accountId, calls);
+    async books(calls: number): Promise<UsageRow[]> {
+      const { rows, balance } = await settled(system, this.accountId, calls);
       expect(rows).toHaveLength(calls);
-      expect(BigInt(left.available_nano_usd)).toBe(balance - sumOfCharges(rows));
+      expect(BigInt(balance.available_nano_usd)).toBe(credit - sumOfCharges(rows));
       return rows;
     }
   }

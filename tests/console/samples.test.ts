@@ -33,9 +33,9 @@ afterAll(async () => {
 });
 
 /** Runs a command in a shell. Returns its output. */
-async function run(command: string, env: Record<string, string> = {}): Promise<string> {
+async function run(command: string): Promise<string> {
   const path = `${join(folder, 'bin')}:${process.env['PATH']}`;
-  const child = spawn('sh', ['-e', '-'], { cwd: folder, env: { ...cleanEnv({ PATH: path, ...env }) }, stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn('sh', ['-e', '-'], { cwd: folder, env: { ...cleanEnv({ PATH: path }) }, stdio: ['pipe', 'pipe', 'pipe'] });
   let printed = '';
   child.stdout.on('data', (chunk) => (printed += chunk));
   child.stderr.on('data', (chunk) => (printed += chunk));

@@ -7,7 +7,7 @@ function answer() {
   return { isExpected: true, outputTokensRead: 0, noteDisconnect: () => void (notes.disconnects += 1), notes };
 }
 
-const drainOf = (readOnCallsMax = 1): DisconnectDrain => new DisconnectDrain({ readOnTimeMs: 60_000, readOnTokensMax: 10, readOnCallsMax });
+const drainOf = (): DisconnectDrain => new DisconnectDrain({ readOnTimeMs: 60_000, readOnTokensMax: 10, readOnCallsMax: 1 });
 
 describe('an answer whose client has disconnected', () => {
   it('is drained until the gateway stops, and no longer', () => {

@@ -5,7 +5,7 @@ type Choice = { index: number; delta: Record<string, unknown> | null; finish_rea
 
 const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
 const head = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'm' };
-const choice = (delta: Choice['delta'], finish: string | null = null, index = 0): Choice => ({ index, delta, finish_reason: finish });
+const choice = (delta: Choice['delta'], finish: string | null = null): Choice => ({ index: 0, delta, finish_reason: finish });
 const chunk = (...choices: Choice[]): object => ({ ...head, choices });
 const call = (index: number, fields: object): Choice => choice({ tool_calls: [{ index, ...fields }] });
 const opening = (index: number): Choice => call(index, { id: `c${index}`, type: 'function', function: { name: 'f', arguments: '' } });

@@ -29,8 +29,8 @@ function model(id: string, changes: Partial<CatalogModel> = {}): CatalogModel {
   };
 }
 
-const priced = (input: string, output = '5') => ({
-  usd_per_million_tokens: { input, cache_read: '0', cache_write_5m: '0', cache_write_1h: '0', output },
+const priced = (input: string) => ({
+  usd_per_million_tokens: { input, cache_read: '0', cache_write_5m: '0', cache_write_1h: '0', output: '5' },
 });
 const ids = (models: readonly CatalogModel[], query: Record<string, string | string[]>): string[] =>
   selectModels(models, readCatalogQuery(query)).map(({ id }) => id);

@@ -34,8 +34,8 @@ describe.each(testEngines)('notifications on %s', (engine) => {
   });
   afterEach(() => auth.stop());
 
-  const entry = (of: NotificationEntry['entry'], id = newId('ntf', auth.clock.nowMs())): NotificationEntry => ({
-    id,
+  const entry = (of: NotificationEntry['entry']): NotificationEntry => ({
+    id: newId('ntf', auth.clock.nowMs()),
     accountId,
     entry: of,
   });

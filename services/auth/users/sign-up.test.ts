@@ -31,10 +31,10 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
   });
   afterAll(() => auth.stop());
 
-  const add = async (email: string, secret = password): Promise<User> =>
-    (await auth.users.createUser(CreateUserRequest.fromPartial({ email, name: 'Ada', password: secret }), operator)).user!;
-  const signIn = async (email: string, secret = password): Promise<SignedIn> =>
-    (await auth.users.signIn({ email, password: secret, client: newClient() }, operator)).signedIn!;
+  const add = async (email: string): Promise<User> =>
+    (await auth.users.createUser(CreateUserRequest.fromPartial({ email, name: 'Ada', password }), operator)).user!;
+  const signIn = async (email: string): Promise<SignedIn> =>
+    (await auth.users.signIn({ email, password, client: newClient() }, operator)).signedIn!;
   const signUp = (email: string, fields: Partial<SignUpRequest> = {}) =>
     auth.users.signUp(
       SignUpRequest.fromPartial({ email, name: 'Eve', password, accountName: 'Eve’s', client: newClient(), ...fields }),

@@ -492,8 +492,8 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
   });
 
   it('are tested, enabled or not, and the result is kept until they are changed or removed', async () => {
-    const lastTests = async (of = service) =>
-      (await of.listUpstreams({ withTests: true }, operator)).upstreams.map(({ lastTest }) => lastTest?.ok);
+    const lastTests = async () =>
+      (await service.listUpstreams({ withTests: true }, operator)).upstreams.map(({ lastTest }) => lastTest?.ok);
     await put({ enabled: false });
     expect(await lastTests()).toEqual([undefined, undefined]);
     const { test } = await service.testUpstream({ probes: [], upstreamId: 'mine', upstreamModel: 'text' }, operator);

@@ -4,7 +4,7 @@ import { responseError as messagesError } from './messages/error.js';
 import { redact, refusalError, retryAfter } from './upstream-failure.js';
 
 const nowMs = Date.parse('2026-11-20T12:00:00Z');
-const chat = (status: number, error: unknown, model = 'm') => chatError(status, {}, JSON.stringify({ error }), nowMs, model);
+const chat = (status: number, error: unknown) => chatError(status, {}, JSON.stringify({ error }), nowMs, 'm');
 const messages = (status: number, error: unknown) =>
   messagesError(status, {}, JSON.stringify({ type: 'error', error }), nowMs, 'claude-opus-5-5');
 

@@ -46,8 +46,8 @@ describe.each(testEngines)('logged prompts on %s', (engine) => {
   });
   afterAll(() => harness.close());
 
-  const ended = (of: Call, outcome = Outcome.OUTCOME_COMPLETED) =>
-    record(service, report({ call: of, outcome, tokens: tokens({ inputTokens: 10, outputTokens: 5 }) }));
+  const ended = (of: Call) =>
+    record(service, report({ call: of, outcome: Outcome.OUTCOME_COMPLETED, tokens: tokens({ inputTokens: 10, outputTokens: 5 }) }));
   const entryOf = ({ id: callId, accountId, projectId, startedAtMs }: Call) => ({ callId, accountId, projectId, startedAtMs, days: 7 });
   const keep = (of: Call, kept: PromptLog | undefined = log, by = service) =>
     by.storePromptLogs({ entries: [{ ...entryOf(of), log: kept }] });

@@ -108,7 +108,7 @@ describe('a conversation of another format', () => {
 });
 
 describe('images and documents', () => {
-  const data = (mediaType: string, base64 = 'aGFsbG8=') => ({ $case: 'data' as const, value: { mediaType, base64 } });
+  const data = (mediaType: string) => ({ $case: 'data' as const, value: { mediaType, base64: 'aGFsbG8=' } });
   const image = (mediaType: string) => ({ part: { $case: 'image' as const, value: { source: data(mediaType), detail: 'high' } } });
   const document = (value: object) => ({ part: { $case: 'document' as const, value } });
 

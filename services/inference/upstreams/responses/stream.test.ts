@@ -9,13 +9,13 @@ const target = { upstreamId: 'u', upstreamModel: 'm' };
 
 type Payload = Readonly<Record<string, unknown>> | string;
 
-function decode(payloads: readonly Payload[], isNative = false) {
+function decode(payloads: readonly Payload[]) {
   let made = 0;
   const decoder = new ResponsesDecoder({
     target,
     requestId: '',
     droppedFields: ['seed'],
-    isNative,
+    isNative: false,
     toCallerName: (name) => name.replace('short', 'long'),
     newId: (prefix) => `${prefix}_made${(made += 1)}`,
   });
@@ -52,13 +52,12 @@ const text = [
   { type: 'response.content_part.done', output_index: 0, content_index: 0, item_id: 'msg_1', part: said('Hello') },
   done(0, message('msg_1', said('Hello'))),
 ];
-const call = (id: string, name: string, args: string, more: object = {}) => ({
+const call = (id: string, name: string, args: string) => ({
   id: `fc_${id}`,
   type: 'function_call',
   call_id: id,
   name,
   arguments: args,
-  ...more,
 });
 const words = (...payloads: Payload[]): string[] => decode(payloads).words;
 const hello = ['started', '0:text', 'Hello', '0.'];
