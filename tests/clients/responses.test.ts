@@ -1,5 +1,5 @@
-// Clients of the responses format: the official library, its agents, and the Codex CLI, over upstreams of every format. The default provider of the AI
-// SDK is in ai-sdk.test.ts.
+// Clients of the responses format: the official library, its agents, and the Codex CLI, over upstreams of every format. The agents also use the
+// chat-completions format. The default provider of the AI SDK is in ai-sdk.test.ts.
 import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
