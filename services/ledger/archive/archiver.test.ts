@@ -8,7 +8,8 @@ import { callContext } from '#client/call-context.js';
 import { dayMs } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
-import { ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
+import { Budget, BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
+import { HoldState, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
 import { Archiver } from './archiver.js';
 import { ArchiveStore } from '../store/archive.js';
 import { Audit } from '../store/audit.js';
@@ -213,6 +214,76 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     );
     expect(await refusalOf(repeated)).toMatchObject({ reason: 'hold_closed' });
     expect(await balance()).toEqual(before);
+  });
+
+  it('does not charge a call again that a later run archived, not even after the time of day was set back', async () => {
+    await settle(customer, 10n);
+    ledger.clock.advance(36 * dayMs);
+    await archiver.archive(folder);
+    const holdId = await settle(customer, 30n);
+    ledger.clock.advance(36 * dayMs);
+    expect(await archiver.archive(folder)).toBe(1);
+    ledger.clock.step(-20 * dayMs);
+    expect(await archiver.archive(folder)).toBe(0);
+    const before = await balance();
+    const request = { ...settleRequest(customer, holdId, 30n), keyId: customer.keyId };
+    const repeated = ledger.service.settle(request, callContext({ caller: 'metering' }));
+    expect(await refusalOf(repeated)).toMatchObject({ reason: 'hold_closed' });
+    expect(await balance()).toEqual(before);
+  });
+
+  it('keeps calls that ended recently, whether they were charged or free', async () => {
+    const { accountId } = customer;
+    const old = await settle(customer, 0n);
+    ledger.clock.advance(36 * dayMs);
+    const young = [await settle(customer, 0n), await settle(customer, 70n)];
+    await archiver.archive(folder);
+    expect(await refusalOf(ledger.service.getHold({ holdId: old, accountId }))).toMatchObject({ reason: 'not_found' });
+    for (const holdId of young)
+      expect((await ledger.service.getHold({ holdId, accountId })).hold).toMatchObject({ state: HoldState.HOLD_STATE_SETTLED });
+  });
+
+  it('keeps the spend of budgets, once, if another replica archives the same entries while their file is written', async () => {
+    const limit = { period: BudgetPeriod.BUDGET_PERIOD_LIFETIME, limitNanoUsd: 1_000n, version: 1n };
+    const account = Budget.fromPartial({
+      ...limit,
+      id: newId('bud'),
+      scope: BudgetScope.BUDGET_SCOPE_ACCOUNT,
+      scopeId: customer.accountId,
+    });
+    const project = Budget.fromPartial({ ...account, id: newId('bud'), scope: BudgetScope.BUDGET_SCOPE_PROJECT, scopeId: newId('proj') });
+    const spend = async (owner: Customer, cost: bigint, budgets: Budget[]): Promise<void> => {
+      const { hold } = await ledger.service.hold(holdRequest(owner, 100n, { budgets }));
+      await ledger.service.settle(settleRequest(owner, hold!.id, cost));
+    };
+    const spent = async () => {
+      const { budgets } = await ledger.service.listBudgetSpend({
+        accountId: customer.accountId,
+        budgets: [account, project],
+        timeZone: '',
+      });
+      return budgets.map(({ spentNanoUsd }) => spentNanoUsd);
+    };
+    await spend(customer, 30n, [account]);
+    await spend(customer, 40n, [account, project]);
+    const stranger = await fundedCustomer(ledger.service, 1_000n);
+    await spend(stranger, 50n, [{ ...account, scopeId: stranger.accountId }]);
+    ledger.clock.advance(36 * dayMs);
+    const { db, clock, log } = ledger;
+    const store = new ArchiveStore(db);
+    const remove = store.remove.bind(store);
+    let other: Promise<number> | undefined;
+    store.remove = async (part) => {
+      await (other ??= archiver.archive(folder));
+      return remove(part);
+    };
+    const config = { ...quietConfig, retentionDays: 35 };
+    const second = new Archiver({ config, reads: new Reads(db), audit: new Audit(db), store, clock, log });
+    expect(await second.archive(folder)).toBe(0);
+    expect(await other).toBe(5);
+    expect([await spent(), await drifts()]).toEqual([[70n, 40n], []]);
+    await spend(customer, 5n, [account, project]);
+    expect([await spent(), await drifts()]).toEqual([[75n, 45n], []]);
   });
 
   it('does not archive an account that is inconsistent', async () => {
