@@ -1,13 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { dayMs } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
-import { Outcome } from '#proto/metering/v1/metering.js';
+import { type MeteringService, Outcome } from '#proto/metering/v1/metering.js';
 import { quarterMs, shapes } from '../../rollups/shapes.js';
 import { call, price, report, startedAtMs, tokens } from '../../testing/calls.js';
 import { Harness, record, until } from '../../testing/harness.js';
 import { compareSums } from './compare-sums.js';
 import { compareUnitSums } from './compare-unit-sums.js';
-import { Phase, readRollupState } from './rollup-steps.js';
+import { Phase, readRollupState, rebuildRollups } from './rollup-steps.js';
+
+/** A quarter of an hour that is neither the first of its hour nor of its block or span. */
+const startMs = Number(startedAtMs) + 7 * quarterMs;
 
 describe.each(testEngines)('the comparison of sums with records on %s', (engine) => {
   let harness: Harness;
@@ -27,13 +31,13 @@ describe.each(testEngines)('the comparison of sums with records on %s', (engine)
       [keys[1], 'two', Outcome.OUTCOME_TIMEOUT],
       [keys[0], 'two', Outcome.OUTCOME_COMPLETED],
     ] as const) {
-      await record(service, report({ call: call({ accountId, keyId: keyId!, modelId, startedAtMs }), outcome }));
+      await record(service, report({ call: call({ accountId, keyId: keyId!, modelId, startedAtMs: BigInt(startMs) }), outcome }));
     }
     await until(async () => {
       const { phase, isWaiting } = await readRollupState(harness.db);
       return phase === Phase.complete && !isWaiting;
     });
-    const quarter = { accountId, startMs: Number(startedAtMs) - (Number(startedAtMs) % quarterMs) };
+    const quarter = { accountId, startMs };
     expect(await compareSums(harness.db, quarter)).toEqual([]);
     const keyColumns = ['account_id', 'part', 'series', 'bucket_ms'] as const;
     const rows = (await harness.db.knex('usage_sum').select()) as Record<string, unknown>[];
@@ -48,6 +52,30 @@ describe.each(testEngines)('the comparison of sums with records on %s', (engine)
       await harness.db.knex('usage_sum').insert(row);
     }
     expect(await compareSums(harness.db, quarter)).toEqual([]);
+  }, 60_000);
+
+  it('finds nothing in other quarters, in other accounts, among calls that wait to be added, or while all sums are rebuilt', async () => {
+    const accountId = newId('acct');
+    const quarter = { accountId, startMs };
+    const priced = price({ units: [{ unit: 'request', nanoUsd: 7n, maxPerCall: 1 }] });
+    const instants = [-quarterMs, -1, 0, 1, quarterMs - 1, quarterMs, 2 * quarterMs, dayMs].map((ms) => BigInt(startMs + ms));
+    const recordAll = async (service: MeteringService): Promise<void> => {
+      for (const each of [accountId, newId('acct')])
+        for (const at of instants) await record(service, report({ call: call({ accountId: each, price: priced, startedAtMs: at }) }));
+    };
+    const wrong = async () => [...(await compareSums(harness.db, quarter)), ...(await compareUnitSums(harness.db, quarter))];
+    const adding = await harness.replica();
+    await recordAll(adding.service);
+    await until(async () => !(await readRollupState(harness.db)).isWaiting);
+    expect(await wrong()).toEqual([]);
+    await adding.stop();
+    await recordAll((await harness.replica({ foldIntervalMs: 600_000 })).service);
+    expect((await readRollupState(harness.db)).isWaiting).toBe(true);
+    expect(await wrong()).toEqual([]);
+    for (const table of ['usage_sum', 'usage_unit_sum']) await harness.db.knex(table).delete();
+    expect((await wrong()).map(({ stored }) => stored)).toContain(0n);
+    await rebuildRollups(harness.db);
+    expect(await wrong()).toEqual([]);
   }, 60_000);
 
   it('finds wrong counts and amounts of units that are not tokens, and nothing while records wait to be added', async () => {
