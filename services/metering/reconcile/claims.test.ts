@@ -3,15 +3,17 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { dayMs, ManualClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { migrate } from '#kit/db/migrations/migrate.js';
+import { newId } from '#kit/id.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
 import { silentLog } from '#kit/testing/log.js';
-import { ListHoldsResponse, VerifyResponse } from '#proto/ledger/v1/ledger.js';
+import { BatchGetHoldsResponse, Hold, HoldState, ListHoldsResponse, VerifyResponse } from '#proto/ledger/v1/ledger.js';
 import { Reconciliation } from '#proto/metering/v1/metering.js';
-import { meteringSettings } from '../config.js';
+import { type MeteringConfig, meteringSettings } from '../config.js';
 import { LeaseGrace } from '../leases/lease-grace.js';
 import { migrations } from '../migrations/index.js';
 import { readRuns } from '../store/reconcile-state.js';
 import { until } from '../testing/harness.js';
+import type { ReconcileDeps } from './examine.js';
 import { ReconcileJob } from './job.js';
 import { PriceBook } from './price-book.js';
 
@@ -31,8 +33,12 @@ describe.each(testEngines)('a reconcile run on %s', (engine) => {
   afterEach(() => database.drop());
 
   /** Returns the job of a replica that renews its claims this often, and whose ledger verifies all books by `verify`. */
-  function replica(renewMs: number, verify: () => Promise<VerifyResponse>): ReconcileJob {
-    const config = parseSettings(meteringSettings, {});
+  function replica(
+    renewMs: number,
+    verify: () => Promise<VerifyResponse>,
+    { changes = {}, ledger = {} }: { changes?: Partial<MeteringConfig>; ledger?: Partial<ReconcileDeps['ledger']> } = {},
+  ): ReconcileJob {
+    const config = { ...parseSettings(meteringSettings, {}), ...changes };
     return new ReconcileJob(
       {
         config,
@@ -42,6 +48,7 @@ describe.each(testEngines)('a reconcile run on %s', (engine) => {
           batchGetHolds: () => Promise.reject(new Error('no calls')),
           listHolds: async () => ListHoldsResponse.fromPartial({}),
           verify,
+          ...ledger,
         },
         prices: new PriceBook({ listPriceVersions: async () => ({ prices: [] }) }, clock),
         grace: new LeaseGrace(clock, config),
@@ -106,6 +113,53 @@ describe.each(testEngines)('a reconcile run on %s', (engine) => {
     lost.resolve();
     await expect(running).rejects.toThrow('the ledger was lost');
     expect(await fullRun()).toEqual(stored);
+  });
+
+  it('that failed is made again after the interval', async () => {
+    await expect(replica(5, () => Promise.reject(new Error('the ledger was lost'))).tick()).rejects.toThrow('the ledger was lost');
+    const next = replica(5, async () => verified(7n));
+    await next.tick();
+    expect((await fullRun()).result).toHaveLength(0);
+    clock.advance(minuteMs);
+    await next.tick();
+    expect(Reconciliation.decode((await fullRun()).result)).toMatchObject({ accountsChecked: 7n });
+  });
+
+  it('of all calls is continued by any replica where another one stopped, with what was found so far', async () => {
+    // A part is one page.
+    const changes = { reconcileSliceMs: 0, reconcilePatienceMs: 0 };
+    const accountId = newId('acct');
+    const state = HoldState.HOLD_STATE_SETTLED;
+    const holds = [newId('req'), newId('req')].map((id) =>
+      Hold.fromPartial({ id, accountId, state, capturedNanoUsd: 5n, createdAtMs: BigInt(clock.nowMs()) }),
+    );
+    const pages: Record<string, [hold: Hold, nextPageToken: string]> = { '': [holds[0]!, 'second'], second: [holds[1]!, ''] };
+    const tokens: string[] = [];
+    const ledger: Partial<ReconcileDeps['ledger']> = {
+      batchGetHolds: async ({ items }) =>
+        BatchGetHoldsResponse.fromPartial({ holds: holds.filter(({ id }) => items.some(({ holdId }) => holdId === id)) }),
+      async listHolds({ pageToken, untilMs }) {
+        // Recent runs have a bound.
+        if (untilMs > 0n) return ListHoldsResponse.fromPartial({});
+        tokens.push(pageToken);
+        const [hold, nextPageToken] = pages[pageToken]!;
+        return ListHoldsResponse.fromPartial({ holds: [hold], nextPageToken });
+      },
+    };
+    let verifications = 0;
+    const verify = async (): Promise<VerifyResponse> => {
+      verifications += 1;
+      return verified(7n);
+    };
+    for (let parts = 0; parts < 3; parts += 1) {
+      await replica(5, verify, { changes, ledger }).tick();
+      expect([(await fullRun()).result.length, verifications]).toEqual([0, 0]);
+    }
+    await replica(5, verify, { changes, ledger }).tick();
+    expect(tokens).toEqual(['', 'second']);
+    const { holdsChecked, accountsChecked, drifts } = Reconciliation.decode((await fullRun()).result);
+    expect([holdsChecked, accountsChecked, drifts.map(({ callId }) => callId)]).toEqual([2n, 7n, holds.map(({ id }) => id)]);
+    expect(await fullRun()).toMatchObject({ pageToken: '', dueAtMs: clock.nowMs() + dayMs });
   });
 
   it('that was scheduled by a clock that was ahead begins when the clock is right again', async () => {
