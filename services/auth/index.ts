@@ -189,7 +189,7 @@ export function createAuth(
     clock,
     log,
   };
-  let endSweeping: (() => void) | undefined;
+  let endSweeping: (() => Promise<void>) | undefined;
   let endObserving: (() => void) | undefined;
   const ready: ServiceModule<unknown>['ready'] = async () =>
     feed.upToDate ? { ok: true } : { ok: false, why: 'auth cannot read its database' };
@@ -229,7 +229,7 @@ export function createAuth(
         );
     },
     async stop() {
-      endSweeping?.();
+      await endSweeping?.();
       endObserving?.();
       await users.mails.stop();
       await notifier.stop();

@@ -1,22 +1,22 @@
 // Removes expired sessions, links, invitations, and windows of failures and of mails.
+import { repeat } from '#kit/repeat.js';
 import type { UserDeps } from './deps.js';
 
 const intervalMs = 10 * 60_000;
 
-/** Sweeps every ten minutes; returns a function that stops it. */
-export function startSweeping({ sessions, failures, members, resets, mailBudget, factors, clock, log }: UserDeps): () => void {
-  async function sweep(): Promise<void> {
-    const nowMs = clock.nowMs();
-    await sessions.sweep(nowMs);
-    await failures.sweep(nowMs);
-    await members.sweep(nowMs);
-    await resets.sweep(nowMs);
-    await mailBudget.sweep(nowMs);
-    await factors.sweep(nowMs);
-  }
-  const timer = setInterval(
-    () => void sweep().catch((error: unknown) => log.warn({ err: error }, 'expired sessions, links and invitations could not be removed')),
+type SweepDeps = Pick<UserDeps, 'sessions' | 'failures' | 'members' | 'resets' | 'mailBudget' | 'factors' | 'clock'>;
+
+/** Removes what has expired. */
+export async function sweep({ sessions, failures, members, resets, mailBudget, factors, clock }: SweepDeps): Promise<void> {
+  const nowMs = clock.nowMs();
+  for (const store of [sessions, failures, members, resets, mailBudget, factors]) await store.sweep(nowMs);
+}
+
+/** Sweeps every ten minutes. Returns a function that stops it after the sweep in progress. */
+export function startSweeping(deps: UserDeps): () => Promise<void> {
+  return repeat(
     intervalMs,
-  ).unref();
-  return () => clearInterval(timer);
+    () => sweep(deps),
+    (error) => deps.log.warn({ err: error }, 'expired sessions, links and invitations could not be removed'),
+  );
 }
