@@ -8,8 +8,16 @@ import { isObject, type JsonObject } from '../rest.js';
 const messageLeftovers = ['parsed', 'annotations'];
 /** The Agents SDK for JavaScript copies the other fields of the message into the part with its text or refusal. */
 const partLeftovers = [
-  ...['role', 'content', 'parsed', 'annotations', 'audio', 'function_call', 'tool_calls'],
-  ...['reasoning', 'reasoning_content', 'reasoning_details', 'thinking_blocks'],
+  ...messageLeftovers,
+  'role',
+  'content',
+  'audio',
+  'function_call',
+  'tool_calls',
+  'reasoning',
+  'reasoning_content',
+  'reasoning_details',
+  'thinking_blocks',
 ];
 const callLeftovers = ['index'];
 const functionLeftovers = ['parsed_arguments'];
