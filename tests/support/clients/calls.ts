@@ -8,6 +8,7 @@ export interface UsageRow {
   id: string;
   key_id: string;
   model_id: string;
+  format: string;
   outcome: string;
   outcome_detail: string;
   token_source: string;
