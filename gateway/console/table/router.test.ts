@@ -1,11 +1,10 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, it } from '@jest/globals';
 import Router from '@koa/router';
 import Koa from 'koa';
 import type { CallContext } from '#client/call-context.js';
 import { ManualClock } from '#kit/clock.js';
+import { close, listen } from '#kit/testing/local-server.js';
 import { AuthenticateManagementKeyResponse } from '#proto/auth/v1/users.js';
 import { mintSecret } from '#rules/keys/key-secrets.js';
 import type { OperationDeps } from '../deps.js';
@@ -38,14 +37,13 @@ it('calls RPCs with a new actor token once the session has been read again', asy
   const router = new Router();
   const deps = { peers: { users: { authenticateManagementKey } }, config, clock, limiter } as unknown as OperationDeps;
   addRoutes(router, [{ title: 'Slow', description: '', operations: [slow] }], deps);
-  const server = createServer(new Koa().use(router.routes()).callback()).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const server = createServer(new Koa().use(router.routes()).callback());
   try {
-    const { port } = server.address() as AddressInfo;
+    const origin = `http://127.0.0.1:${await listen(server)}`;
     const headers = { authorization: `Bearer ${mintSecret(undefined, 'mk-tg-')}` };
-    expect((await fetch(`http://127.0.0.1:${port}/slow`, { method: 'POST', headers })).status).toBe(204);
+    expect((await fetch(`${origin}/slow`, { method: 'POST', headers })).status).toBe(204);
     expect(used).toEqual(['token 1', 'token 2']);
   } finally {
-    server.close();
+    await close(server);
   }
 });

@@ -11,7 +11,7 @@ const tagLength = 32;
 const form = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{16,64})\$([A-Za-z0-9+/]{43})$/;
 
 /** Each takes 19 MiB and a thread for a fifth of a second, so that few may run at a time. */
-const underWayMax = 8;
+export const underWayMax = 8;
 let underWay = 0;
 
 /** Returns the form in which a password is stored. Raises overloaded. */

@@ -13,7 +13,7 @@ import {
 import type { CallContext } from '#client/call-context.js';
 import type { IdentityClaims } from './identity-claims.js';
 import { actingAs, identityResponse, newAccount, newClient, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
-import { isPassword } from './password.js';
+import { isPassword, underWayMax } from './password.js';
 import { recentMs } from './second-factor/recent.js';
 import { identitiesMax } from './store/identities.js';
 import { attemptsMax, failureWindowMs } from './throttle.js';
@@ -106,7 +106,7 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
   it('lose no attempt when too many passwords are being hashed', async () => {
     const from: Partial<SignUpRequest> = { client: newClient() };
     let isBusy = true;
-    const hashing = Array.from({ length: 8 }, async () => {
+    const hashing = Array.from({ length: underWayMax }, async () => {
       while (isBusy) await isPassword(password, undefined);
     });
     try {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, expect, it } from '@jest/globals';
+import { dayMs } from '#kit/clock.js';
 import { testEngines } from '#kit/testing/database.js';
 import { eventually } from '#kit/testing/waiting.js';
 import { CreateUserRequest, Role } from '#proto/auth/v1/users.js';
@@ -57,7 +58,7 @@ it.each(testEngines)('removes what has expired, and nothing else, on %s', async 
     );
 
   await fill('old@example.com');
-  clock.advance(366 * 86_400_000);
+  clock.advance(366 * dayMs);
   await fill('new@example.com');
   const before = await rows();
   const valid = before.map((ends) => ends.filter((endMs) => endMs > clock.nowMs()));

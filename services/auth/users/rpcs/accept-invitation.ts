@@ -32,7 +32,7 @@ export async function acceptInvitation(
   const { audit, db, members, users, clock, log } = deps;
   const client = checkedClient(request.client);
   const invitation = found(await members.findInvitation(hashToken(request.token), clock.nowMs()), 'invitation');
-  const { proven, isNew, session } = await invitedWithin(invitation, request, client, deps);
+  const { proven, isNew, session } = await invitedWithinLimit(invitation, request, client, deps);
   const { user } = proven;
   const method = session?.method ?? SignInMethod.SIGN_IN_METHOD_PASSWORD;
   if (session === undefined && user.hasSecondFactor) return beginSessionOrChallenge(proven, client, method, context, deps);
@@ -68,7 +68,7 @@ export async function acceptInvitation(
 }
 
 /** Returns what `invited` returns. Limits attempts to add a new user: inviters see the links, and could find out which addresses are known. */
-async function invitedWithin(
+async function invitedWithinLimit(
   invitation: Invitation,
   request: AcceptInvitationRequest,
   client: Client,
