@@ -8,6 +8,9 @@ import { checkMessages } from '../upstream/checks/check-messages.js';
 import { checkResponses } from '../upstream/checks/check-responses.js';
 import type { Json } from '../upstream/checks/check.js';
 import { conversationFor, readFrom, transcriptOf, writtenIn } from './conversations.js';
+import { chatCompletionsWire } from '../../services/inference/upstreams/chat-completions/wire.js';
+import type { Wire } from '../../services/inference/upstreams/http/wire.js';
+import { responsesWire } from '../../services/inference/upstreams/responses/wire.js';
 import { commonCall, ways, wires } from './ways.js';
 
 /** Returns what would be sent to an upstream of this format. Fails if the vendor would reject it. */
@@ -59,4 +62,46 @@ it.each<[WireName, string, string]>([
   const turns = [of('user', ofUser), of('assistant', ofAssistant), of('assistant', ofAssistant), { role: 'user', content: 'Go on.' }];
   const call = commonCall(client, { model: 'm', max_tokens: 500, [client === 'responses' ? 'input' : 'messages']: turns });
   for (const { generateBody } of Object.values(wires)) expect(generateBody(call, 'm').json.match(/§/g)).toHaveLength(3 * parts);
+});
+
+describe('a verbosity and a cache key', () => {
+  const openAi = 'https://api.openai.com/v1';
+  const caller = (client: WireName): Json =>
+    client === 'responses'
+      ? { model: 'm', input: 'Hi', text: { verbosity: 'low', format: { type: 'json_object' } }, prompt_cache_key: 'mine' }
+      : { model: 'm', messages: [{ role: 'user', content: 'Hi' }], verbosity: 'low', prompt_cache_key: 'mine' };
+  const sent = (client: WireName, wire: Wire, model: string, body = caller(client)) => {
+    const { json, dropped } = wire.generateBody(commonCall(client, body), model);
+    const { verbosity, text, prompt_cache_key: key } = JSON.parse(json) as Json;
+    return { verbosity, text, key, dropped };
+  };
+
+  it("reach OpenAI in either of its formats, the key hashed as in the caller's own", () => {
+    const chat = chatCompletionsWire('u', openAi);
+    const responses = responsesWire('u', openAi);
+    const { key } = sent('responses', responses, 'gpt-5');
+    expect(key).toMatch(/^[0-9a-f]{64}$/);
+    expect(sent('responses', chat, 'gpt-5')).toEqual({ verbosity: 'low', text: undefined, key, dropped: [] });
+    expect(sent('chat-completions', responses, 'gpt-5')).toEqual({ verbosity: undefined, text: { verbosity: 'low' }, key, dropped: [] });
+    const formatted = { ...caller('chat-completions'), response_format: { type: 'json_object' } };
+    expect(sent('chat-completions', responses, 'gpt-5', formatted).text).toEqual({ format: { type: 'json_object' }, verbosity: 'low' });
+  });
+
+  it.each(['gpt-4.1', 'o3', 'gpt-5-chat-latest'])('are a key alone for %s, which rejects every verbosity but medium', (model) => {
+    const { verbosity, key, dropped } = sent('responses', chatCompletionsWire('u', openAi), model);
+    expect([verbosity, typeof key, dropped]).toEqual([undefined, 'string', ['text.verbosity']]);
+  });
+
+  it("are dropped, and reported under the caller's names, for other vendors", () => {
+    const { 'chat-completions': chat, messages, responses } = wires;
+    const nothing = { verbosity: undefined, text: undefined, key: undefined };
+    expect(sent('chat-completions', responses, 'gpt-5')).toEqual({ ...nothing, dropped: ['verbosity', 'prompt_cache_key'] });
+    expect(sent('chat-completions', messages, 'm')).toEqual({ ...nothing, dropped: ['verbosity', 'prompt_cache_key'] });
+    expect(sent('responses', chat, 'gpt-5').dropped).toEqual(['prompt_cache_key', 'text.verbosity']);
+  });
+
+  it('are a key alone if the verbosity is of another kind', () => {
+    const odd = { ...caller('chat-completions'), verbosity: 'terse' };
+    expect(sent('chat-completions', responsesWire('u', openAi), 'gpt-5', odd).dropped).toEqual(['verbosity']);
+  });
 });

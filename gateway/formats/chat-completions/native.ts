@@ -1,10 +1,9 @@
 // The caller's own chat-completions body, for upstreams of this format.
 import { type NativeRequest, ApiFormat } from '#proto/inference/v1/inference.js';
 import type { Demands } from '../requests/required-capabilities.js';
-import { endUserOf } from '../requests/end-user.js';
 import { ignoredKeyword } from '../requests/fields.js';
 import { fieldsWithout, isKnownInOtherCase, onlyFields, type Original } from '../requests/native-fields.js';
-import { toolFields } from '../requests/openai-fields.js';
+import { cacheKeyOf, toolFields } from '../requests/openai-fields.js';
 import { withoutLeftovers } from './replayed.js';
 import { ChatCompletionRequest } from './schema.js';
 import type { FunctionToolParam } from './tool-schema.js';
@@ -17,8 +16,7 @@ const properties: Record<string, object> = ChatCompletionRequest.properties;
 /** Returns the body without the fields that we set or that have no effect on any route, and with everything that was collected while reading it. */
 export function nativeChatCompletions(body: ChatCompletionRequest, demands: Demands, accountId: string, original: Original): NativeRequest {
   const fields = { ...body, messages: withoutLeftovers(body.messages) };
-  // Cache keys of different accounts must not collide in the single account that the vendor sees, nor may the caller's text be readable there.
-  if (typeof body.prompt_cache_key === 'string') fields.prompt_cache_key = endUserOf(`${accountId} ${body.prompt_cache_key}`);
+  if (typeof body.prompt_cache_key === 'string') fields.prompt_cache_key = cacheKeyOf(body.prompt_cache_key, accountId);
   if (body.tools?.some(hasNull) === true) fields.tools = body.tools.map((tool) => (hasNull(tool) ? withoutNulls(tool) : tool));
   const others = Object.keys(body).filter((name) => dependsOnServer(name, body));
   return {

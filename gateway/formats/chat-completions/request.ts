@@ -4,7 +4,7 @@ import { webSearchUnit } from '#rules/money/pricing.js';
 import { bodyReader, fieldError } from '../requests/body-reader.js';
 import { Demands } from '../requests/required-capabilities.js';
 import { endUserOf } from '../requests/end-user.js';
-import { noteFields } from '../requests/openai-fields.js';
+import { noteFields, sharedFields } from '../requests/openai-fields.js';
 import { type FormatHeaders, type ParsedCall, unfilledRequest } from '../format.js';
 import { inputTokensMax } from '../requests/input-bound.js';
 import { translateConversation } from './conversation.js';
@@ -45,6 +45,7 @@ export function parseChatCompletions(value: unknown, { accountId = '', bodyText 
       stopSequences: translateStop(body.stop),
       reasoning,
       endUser: endUserOf(body.user ?? body.safety_identifier),
+      ...sharedFields(body.verbosity, body.prompt_cache_key, accountId),
       streaming: body.stream === true,
       native: nativeChatCompletions(body, demands, accountId, { body: value, text: bodyText }),
       responseFormat,

@@ -1,6 +1,13 @@
 // What both of OpenAI's formats have in common: shapes of fields, and what becomes of fields and tool choices that have no common form.
 import { type TObject, Type } from 'typebox';
-import { type Reasoning, type Tool, type ToolChoice, ToolChoice_Mode as Mode } from '#proto/inference/v1/inference.js';
+import {
+  type GenerateRequest,
+  type Reasoning,
+  type Tool,
+  type ToolChoice,
+  ToolChoice_Mode as Mode,
+} from '#proto/inference/v1/inference.js';
+import { endUserOf } from './end-user.js';
 import { optional, refused } from './fields.js';
 import { assertNoFileIds } from './media.js';
 import { isKnownInOtherCase } from './native-fields.js';
@@ -36,6 +43,28 @@ export function translateEffort(effort: unknown, field: string, demands: Demands
   if (typeof effort === 'string' && efforts.includes(effort)) return { effort, budgetTokens: undefined, disabled: effort === 'none' };
   demands.refuseElsewhere(field, `must be one of ${efforts.join(', ')}`);
   return undefined;
+}
+
+const verbosities: readonly unknown[] = ['low', 'medium', 'high'];
+
+/** Returns the fields that OpenAI has in both of its formats and that no common field expresses; undefined for absent and unknown values. */
+export function sharedFields(
+  verbosity: unknown,
+  promptCacheKey: string | null | undefined,
+  accountId: string,
+): Pick<GenerateRequest, 'verbosity' | 'promptCacheKey'> {
+  return {
+    verbosity: verbosities.includes(verbosity) ? (verbosity as string) : undefined,
+    promptCacheKey: typeof promptCacheKey === 'string' ? cacheKeyOf(promptCacheKey, accountId) : undefined,
+  };
+}
+
+/**
+ * Returns a cache key as vendors receive it. Those of different accounts must not collide in the single account that the vendor sees, nor may the caller's text be
+ * readable there.
+ */
+export function cacheKeyOf(promptCacheKey: string, accountId: string): string {
+  return endUserOf(`${accountId} ${promptCacheKey}`);
 }
 
 /** Holds the tools that are offered to the model, and the choice among them. */

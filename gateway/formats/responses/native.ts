@@ -1,10 +1,9 @@
 // The caller's own responses body, for upstreams of this format.
 import { ApiFormat, type NativeRequest } from '#proto/inference/v1/inference.js';
 import { isOwnEncryptedContent } from '#rules/wire/reasoning-seals.js';
-import { endUserOf } from '../requests/end-user.js';
 import { ignoredKeyword } from '../requests/fields.js';
 import { fieldsWithout, isKnownInOtherCase, onlyFields, type Original } from '../requests/native-fields.js';
-import { toolFields } from '../requests/openai-fields.js';
+import { cacheKeyOf, toolFields } from '../requests/openai-fields.js';
 import type { Demands } from '../requests/required-capabilities.js';
 import type { ContentPart, InputItem } from './item-schema.js';
 import { ResponseRequest } from './schema.js';
@@ -34,8 +33,7 @@ export function nativeResponses(
   original: Original,
 ): NativeRequest {
   const fields = { ...body, input: mended(body.input, originator) };
-  // Cache keys of different accounts must not collide in the single account that the vendor sees, nor may the caller's text be readable there.
-  if (typeof body.prompt_cache_key === 'string') fields.prompt_cache_key = endUserOf(`${accountId} ${body.prompt_cache_key}`);
+  if (typeof body.prompt_cache_key === 'string') fields.prompt_cache_key = cacheKeyOf(body.prompt_cache_key, accountId);
   if (body.tools?.some((tool) => isUnasked(tool, originator)) === true) fields.tools = withoutUnasked(body.tools, originator);
   return {
     format: ApiFormat.API_FORMAT_RESPONSES,

@@ -2,7 +2,7 @@
 import type { Reasoning, ResponseFormat } from '#proto/inference/v1/inference.js';
 import { bodyReader, fieldError } from '../requests/body-reader.js';
 import { endUserOf } from '../requests/end-user.js';
-import { noteFields, translateEffort } from '../requests/openai-fields.js';
+import { noteFields, sharedFields, translateEffort } from '../requests/openai-fields.js';
 import { type FormatHeaders, type ParsedCall, type ParsedCount, unfilledRequest } from '../format.js';
 import { inputTokensMax } from '../requests/input-bound.js';
 import { Demands } from '../requests/required-capabilities.js';
@@ -50,6 +50,7 @@ export function parseResponses(value: unknown, { accountId = '', originator = ''
       stopSequences: [],
       reasoning,
       endUser: endUserOf(body.user ?? body.safety_identifier),
+      ...sharedFields(body.text?.verbosity, body.prompt_cache_key, accountId),
       streaming: body.stream === true,
       native: nativeResponses(body, demands, { accountId, originator }, { body: value, text: bodyText }),
       responseFormat,

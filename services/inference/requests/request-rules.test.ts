@@ -68,6 +68,8 @@ describe('a request', () => {
     ['sampling.temperature', { sampling: { temperature: Number.NaN } }],
     ['sampling.top_p', { sampling: { topP: -0.1 } }],
     ['reasoning.effort', { reasoning: { effort: 'enormous' } }],
+    ['verbosity', { verbosity: 'terse' }],
+    ['prompt_cache_key', { promptCacheKey: 'x'.repeat(1025) }],
     ['messages_version', { messagesVersion: '2026-1-1' }],
   ])('with an invalid %s is refused', (field, rest) => {
     expect(fieldOf(rest)).toBe(field);

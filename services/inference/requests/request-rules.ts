@@ -25,11 +25,13 @@ const requestLimits = {
 } as const;
 
 const efforts = ['', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+const verbosities = ['low', 'medium', 'high'];
 
 /** Raises invalid_request, with the field in details, for a request that breaks a rule. */
 export function checkGenerateRequest(request: GenerateRequest): void {
   const { callId, targets, prompt, maxOutputTokens, stopSequences, sampling, reasoning, endUser, messagesVersion, native, embedding } =
     request;
+  const { verbosity, promptCacheKey } = request;
   check(callId !== '' && isName(callId), 'call_id', `must be the id of the call, of at most ${requestLimits.nameChars} characters`);
   checkTargets(targets);
   checkPrompt(prompt, native ?? embedding);
@@ -43,6 +45,8 @@ export function checkGenerateRequest(request: GenerateRequest): void {
   checkSampling(sampling);
   checkReasoning(reasoning);
   check(isName(endUser), 'end_user', `must have at most ${requestLimits.nameChars} characters`);
+  check(verbosity === undefined || verbosities.includes(verbosity), 'verbosity', `must be one of ${verbosities.join(', ')}`);
+  check(isName(promptCacheKey ?? ''), 'prompt_cache_key', `must have at most ${requestLimits.nameChars} characters`);
   checkMessagesVersion(messagesVersion);
 }
 

@@ -64,6 +64,11 @@ export function refusesEffort({ isOpenAi, effortModels: accepting }: ChatComplet
   return isOpenAi ? plainModels.test(model) : accepting !== undefined && !accepting.test(model);
 }
 
+/** Reports whether the model accepts other verbosities than medium: OpenAI's from gpt-5 on, except those that only chat. */
+export function takesVerbosity({ isOpenAi }: ChatCompletionsFlavour, model: string): boolean {
+  return isOpenAi && /^gpt-([5-9]|\d\d)(?!.*chat)/.test(model);
+}
+
 /** Reports whether the model is known to reason: one of OpenAI's reasoning models. */
 export function reasons({ isOpenAi }: ChatCompletionsFlavour, model: string): boolean {
   return isOpenAi && reasoningModels.test(model);

@@ -12,6 +12,7 @@ import { type ChatCompletionsFlavour, refusesEffort, refusesSampling, takesCache
 import { nativeBody } from './native-body.js';
 import { reasoningEffort } from './reasoning-effort.js';
 import { isStrictSchema, responseFormatOf } from './response-format.js';
+import { sharedFields } from './shared-fields.js';
 import { toolFields } from './tool-fields.js';
 import { toUpstreamToolName } from './tool-names.js';
 
@@ -56,6 +57,7 @@ function translatedFields(request: GenerateRequest, model: string, translation: 
   if (stopSequences.length > stopSequencesMax)
     throw unsupported('stop_sequences', `This model takes at most ${stopSequencesMax} stop sequences.`);
   const effort = reasoningEffort(request.reasoning, refusesEffort(translation, model), translation.dropped);
+  const { verbosity, promptCacheKey } = sharedFields(request, model, translation, translation.dropped);
   return {
     messages: conversation(request.prompt!, translation),
     ...toolFields(request.prompt!, translation.dropped, toTool, namedChoice),
@@ -63,6 +65,8 @@ function translatedFields(request: GenerateRequest, model: string, translation: 
     stop: stopSequences.length > 0 ? stopSequences : undefined,
     reasoning_effort: effort,
     response_format: responseFormatOf(responseFormat),
+    verbosity,
+    prompt_cache_key: promptCacheKey,
   };
 }
 

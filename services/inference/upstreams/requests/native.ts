@@ -11,10 +11,10 @@ export function nativeFor(request: Pick<GenerateRequest, 'native'>, format: ApiF
 /** Fields of the common call that a format names differently. */
 const callersNames: Partial<Record<ApiFormat, Readonly<Record<string, string>>>> = {
   [ApiFormat.API_FORMAT_CHAT_COMPLETIONS]: { stop_sequences: 'stop' },
-  [ApiFormat.API_FORMAT_RESPONSES]: { max_tokens: 'max_output_tokens' },
+  [ApiFormat.API_FORMAT_RESPONSES]: { max_tokens: 'max_output_tokens', verbosity: 'text.verbosity' },
 };
 
-/** Returns the name of a field of the common call in the caller's format, for errors. */
+/** Returns the name of a field of the common call in the caller's format, for errors and dropped fields. */
 export function callersNameOf(field: string, { native }: Pick<GenerateRequest, 'native'>): string {
   return (native === undefined ? undefined : callersNames[native.format]?.[field]) ?? field;
 }

@@ -20,6 +20,7 @@ import {
 import { reasoningEffort } from '../chat-completions/reasoning-effort.js';
 import { unsupported } from '../chat-completions/request.js';
 import { isStrictSchema, responseFormatOf } from '../chat-completions/response-format.js';
+import { sharedFields } from '../chat-completions/shared-fields.js';
 import { toolFields } from '../chat-completions/tool-fields.js';
 import { toUpstreamToolName } from '../chat-completions/tool-names.js';
 import type { UpstreamBody } from '../http/wire.js';
@@ -45,9 +46,12 @@ export function responsesBody(request: GenerateRequest, model: string, flavour: 
   }
   const dropped = new Set(droppedFor(request, format));
   const effort = reasoningEffort(request.reasoning, refusesEffort(flavour, model), dropped);
+  const { verbosity, promptCacheKey } = sharedFields(request, model, flavour, dropped);
   const fields = {
     ...ours,
     ...promptFields(request, model, flavour, dropped),
+    ...(verbosity === undefined ? {} : { text: { ...textFormatOf(request.responseFormat), verbosity } }),
+    prompt_cache_key: promptCacheKey,
     ...samplingFields(request, refusesSampling(flavour, model, effort), dropped),
     ...reasoningFields(request.reasoning, effort, reasons(flavour, model)),
   };
