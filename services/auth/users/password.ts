@@ -12,7 +12,10 @@ const form = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-
 
 /** Each takes 19 MiB and a thread for a fifth of a second, so that few may run at a time. */
 export const underWayMax = 8;
+/** So that sign-ins from one network cannot keep all other users out. */
+const underWayFromNetworkMax = 6;
 let underWay = 0;
+const underWayFrom = new Map<string, number>();
 
 /** Returns the form in which a password is stored. Raises overloaded. */
 export async function hashPassword(password: string): Promise<string> {
@@ -21,8 +24,11 @@ export async function hashPassword(password: string): Promise<string> {
   return `$argon2id$v=19$m=${present.memory},t=${present.passes},p=${present.parallelism}$${unpadded(nonce)}$${unpadded(tag)}`;
 }
 
-/** Reports whether the password is the stored one. Takes as long when nothing is stored, so that known users cannot be detected. Raises overloaded. */
-export async function isPassword(password: string, stored: string | undefined): Promise<boolean> {
+/**
+ * Reports whether the password, sent from a network, is the stored one. Takes as long when nothing is stored, so that known users cannot be detected.
+ * Raises overloaded.
+ */
+export async function isPassword(password: string, stored: string | undefined, network: string): Promise<boolean> {
   const match = stored === undefined ? null : form.exec(stored);
   const [, memory, passes, parallelism, nonce, expected] = match ?? ['', '', '', '', '', ''];
   const parameters =
@@ -36,12 +42,19 @@ export async function isPassword(password: string, stored: string | undefined): 
           nonce: Buffer.from(nonce!, 'base64'),
           tagLength,
         };
-  const tag = await bounded(() => derive('argon2id', parameters));
+  const ofNetwork = underWayFrom.get(network) ?? 0;
+  if (ofNetwork >= underWayFromNetworkMax) throw busy();
+  underWayFrom.set(network, ofNetwork + 1);
+  const tag = await bounded(() => derive('argon2id', parameters)).finally(() => {
+    const left = underWayFrom.get(network)! - 1;
+    if (left === 0) underWayFrom.delete(network);
+    else underWayFrom.set(network, left);
+  });
   return match !== null && timingSafeEqual(tag, Buffer.from(expected!, 'base64'));
 }
 
 async function bounded<T>(work: () => Promise<T>): Promise<T> {
-  if (underWay >= underWayMax) throw fault('sign_ins_busy', {}, { retryAfterMs: 2000 });
+  if (underWay >= underWayMax) throw busy();
   underWay += 1;
   try {
     return await work();
@@ -49,6 +62,8 @@ async function bounded<T>(work: () => Promise<T>): Promise<T> {
     underWay -= 1;
   }
 }
+
+const busy = () => fault('sign_ins_busy', {}, { retryAfterMs: 2000 });
 
 function unpadded(bytes: Buffer): string {
   return bytes.toString('base64').replace(/=+$/, '');

@@ -106,8 +106,8 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
   it('lose no attempt when too many passwords are being hashed', async () => {
     const from: Partial<SignUpRequest> = { client: newClient() };
     let isBusy = true;
-    const hashing = Array.from({ length: underWayMax }, async () => {
-      while (isBusy) await isPassword(password, undefined);
+    const hashing = Array.from({ length: underWayMax }, async (_, network) => {
+      while (isBusy) await isPassword(password, undefined, `192.0.2.${network}`);
     });
     try {
       for (let attempt = 1; attempt <= attemptsMax.signUp; attempt += 1)

@@ -59,7 +59,7 @@ export async function checkPassword(
     [pairScope(who.email, who.address), failuresMax.email],
   ];
   if (!(await isKnownNetwork(who, deps))) scopes.push([`unknown ${who.email}`, failuresMax.emailFromUnknown]);
-  const isRight = await limited(scopes, 'failures_throttled', () => isPassword(password, stored), deps);
+  const isRight = await limited(scopes, 'failures_throttled', () => isPassword(password, stored, networkOf(who.address)), deps);
   if (isRight) await clearFailures(who, deps);
   return isRight;
 }

@@ -27,19 +27,28 @@ describe('passwords', () => {
     expect(one).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
     expect(one).not.toBe(two);
     expect([
-      await isPassword(password, one),
-      await isPassword(`${password} `, one),
-      await isPassword(password, undefined),
-      await isPassword(password, 'x'),
+      await isPassword(password, one, ''),
+      await isPassword(`${password} `, one, ''),
+      await isPassword(password, undefined, ''),
+      await isPassword(password, 'x', ''),
     ]).toEqual([true, false, false, false]);
   });
 
   it('are hashed at most eight at a time', async () => {
-    const check = () => isPassword(password, undefined);
-    const outcomes = await Promise.allSettled(Array.from({ length: 9 }, check));
+    const check = (network: number) => isPassword(password, undefined, `192.0.2.${network}`);
+    const outcomes = await Promise.allSettled(Array.from({ length: 9 }, (_, index) => check(index)));
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(8);
     expect(outcomes.at(-1)).toMatchObject({ reason: { reason: 'overloaded', retryAfterMs: 2000 } });
-    expect(await check()).toBe(false);
+    expect(await check(1)).toBe(false);
+  });
+
+  it('are hashed at most six at a time for one network, so that others can sign in', async () => {
+    const check = (network: string) => isPassword(password, undefined, network);
+    const busy = { status: 'rejected', reason: { reason: 'overloaded', retryAfterMs: 2000 } };
+    const outcomes = await Promise.allSettled([...Array.from({ length: 7 }, () => check('192.0.2.1')), check('192.0.2.2')]);
+    const done = { status: 'fulfilled', value: false };
+    expect(outcomes).toMatchObject([done, done, done, done, done, done, busy, done]);
+    expect(await check('192.0.2.1')).toBe(false);
   });
 });
 
