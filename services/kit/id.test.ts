@@ -18,6 +18,24 @@ describe('ids', () => {
     expect(new Set([id, derivedId('evt', 1_001, 'a'), derivedId('evt', 1_000, 'b')]).size).toBe(3);
   });
 
+  it('keep no other memory from being freed while their bytes are cached', () => {
+    const cached = Array.from({ length: 100 }, () => {
+      // Other code takes memory from Node's pool, too.
+      Buffer.allocUnsafe(Buffer.poolSize / 4);
+      return idToBytes('req', newId('req'))!;
+    });
+    const blocks = new Set(cached.map(({ buffer }) => buffer));
+    // The ids may be in two blocks, because the cache may have been full meanwhile.
+    expect(blocks.size).toBeLessThanOrEqual(2);
+  });
+
+  it('are the same bytes as long as a caller keeps them', () => {
+    const id = newId('req');
+    const bytes = idToBytes('req', id)!;
+    for (let count = 0; count < 10_000; count += 1) idToBytes('req', newId('req'));
+    expect(idFromBytes('req', bytes)).toBe(id);
+  });
+
   it('are rejected with another prefix, length or alphabet', () => {
     const id = newId('acct');
     expect(isId('key', id)).toBe(false);

@@ -42,14 +42,22 @@ export function isId(prefix: string, text: string): boolean {
 /** Caches the bytes of recent ids, because those of a call are needed a dozen times within milliseconds. */
 const recent = new Map<string, Buffer>();
 const recentMax = 4096;
+/** Contains the bytes of the cached ids. Bytes in Node's pool would each keep a whole block of it, of 64 KiB, from being freed. */
+let recentBytes = Buffer.allocUnsafeSlow(16 * recentMax);
 
 /** Returns the 16 bytes of an id, which must not be changed, or undefined when the text is not an id with this prefix. */
 export function idToBytes(prefix: string, text: string): Buffer | undefined {
   const known = recent.get(text);
   if (known !== undefined && text.length === prefix.length + 33 && text.startsWith(prefix)) return known;
   if (!isId(prefix, text)) return undefined;
-  const bytes = Buffer.from(text.slice(prefix.length + 1), 'hex');
-  if (recent.size >= recentMax) recent.clear();
+  if (recent.size >= recentMax) {
+    recent.clear();
+    // The present callers may keep the bytes that they have.
+    recentBytes = Buffer.allocUnsafeSlow(recentBytes.length);
+  }
+  const at = 16 * recent.size;
+  const bytes = recentBytes.subarray(at, at + 16);
+  bytes.write(text.slice(prefix.length + 1), 'hex');
   recent.set(text, bytes);
   return bytes;
 }
