@@ -16,6 +16,8 @@ local buckets = 121
 local function advance(key)
   local state = redis.call('HMGET', key, 'h', 'rs', 'ts')
   local head, requests, tokens = tonumber(state[1]) or present, tonumber(state[2]) or 0, tonumber(state[3]) or 0
+  -- Nothing would leave a window that is ahead of a clock that was set back.
+  if head > present + buckets then head = present end
   if present > head then
     local names = {}
     for at = math.max(head + 1, present - buckets + 1), present do
@@ -123,7 +125,7 @@ for _, subject in ipairs(subjects) do
   for each = 1, 3 do answer[#answer + 1] = subject.used[each] end
   for each = 1, 2 do
     local last = subject.last[each]
-    answer[#answer + 1] = last and math.max(0, (last + buckets) * 500 - nowMs) or 0
+    answer[#answer + 1] = last and math.max(0, (math.min(last, subject.head) + buckets) * 500 - nowMs) or 0
   end
 end
 return answer
@@ -160,7 +162,12 @@ return 0
 export const aliveScript = `
 local time = redis.call('TIME')
 local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('ZADD', KEYS[1], nowMs + ARGV[2], ARGV[1])
+local expiresMs = nowMs + ARGV[2]
+redis.call('ZADD', KEYS[1], expiresMs, ARGV[1])
+-- Another gateway announced itself before the clock was set back; it may be lost.
+for _, other in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. expiresMs, '+inf')) do
+  redis.call('ZADD', KEYS[1], expiresMs, other)
+end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', nowMs)
 return redis.call('ZCARD', KEYS[1])
 `;

@@ -131,6 +131,27 @@ describe('the counts of gateways in Redis', () => {
     await eventually(async () => ((await take(1, [key])).refusal === undefined ? true : undefined));
   });
 
+  it('leave the window within a minute, even if the clock of Redis is set back by an hour', async () => {
+    const key = subject({ requests: 1, tokens: 100 });
+    await admitted(0, [key]);
+    // What Redis has stored then is an hour ahead, counted in half seconds.
+    const operator = await createClient({ url: redis.url }).connect();
+    for (const field of ['h', 'rl', 'tl']) await operator.sendCommand(['HINCRBY', `tollgate:{limits}:key ${key.id}`, field, '7200']);
+    operator.destroy();
+    const { refusal, figures } = await take(1, [key]);
+    expect(refusal).toMatchObject({ limit: 'requests', used: 1 });
+    const [{ requestsResetMs, tokensResetMs }] = figures as [Checked['figures'][0]];
+    for (const waitMs of [refusal!.retryAfterMs!, requestsResetMs, tokensResetMs]) expect(waitMs).toBeLessThanOrEqual(60_500);
+  });
+
+  it('forget a lost gateway within seconds, even if it announced itself before the clock of Redis was set back', async () => {
+    const operator = await createClient({ url: redis.url }).connect();
+    const gateways = 'tollgate:{limits}:gateways';
+    await operator.sendCommand(['ZADD', gateways, String(Date.now() + 3_600_000), 'lost']);
+    await eventually(async () => Number(await operator.sendCommand(['ZSCORE', gateways, 'lost'])) <= Date.now() + 10_000 || undefined);
+    operator.destroy();
+  });
+
   it('count a call against all of its limits or none', async () => {
     const [key, account] = [subject({ requests: 1 }), subject({ requests: 10 })];
     await admitted(0, [key, account]);
