@@ -158,16 +158,20 @@ end
 return 0
 `;
 
-/** Keys: gateways. Arguments: gateway id, its lifetime in milliseconds. Keeps a gateway alive, and returns how many are. */
+/**
+ * Keys: gateways. Arguments: gateway id, its lifetime in milliseconds. Keeps a gateway alive. Returns how many are, and 1 if it still was, or 0 if its
+ * calls in flight may have been removed.
+ */
 export const aliveScript = `
 local time = redis.call('TIME')
 local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
 local expiresMs = nowMs + ARGV[2]
+local wasAlive = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or '0') > nowMs
 redis.call('ZADD', KEYS[1], expiresMs, ARGV[1])
 -- Another gateway announced itself before the clock was set back; it may be lost.
 for _, other in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. expiresMs, '+inf')) do
   redis.call('ZADD', KEYS[1], expiresMs, other)
 end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', nowMs)
-return redis.call('ZCARD', KEYS[1])
+return { redis.call('ZCARD', KEYS[1]), wasAlive and 1 or 0 }
 `;

@@ -73,7 +73,7 @@ export function redisLimitStore({ url, withoutRedis, local, clock, log }: RedisO
   client.on('error', (error: unknown) => outage.began(error));
   client.on('ready', () => {
     available();
-    void beat();
+    void beat(true);
   });
 
   const { hostname, port } = new URL(url);
@@ -136,12 +136,14 @@ export function redisLimitStore({ url, withoutRedis, local, clock, log }: RedisO
   }
 
   /** Announces the gateway. While Redis is unavailable, this also checks whether it answers again. */
-  async function beat(): Promise<void> {
+  async function beat(isRestored = false): Promise<void> {
     const wasUnavailable = outage.isOn();
     if (!client.isReady || (wasUnavailable && unanswered > 0)) return;
     try {
-      gateways = Math.max(1, Number(await run(alive, [gatewaysKey], [id, aliveMs])));
+      const [count, wasAlive] = ((await run(alive, [gatewaysKey], [id, aliveMs])) as unknown[]).map(Number) as [number, number];
+      gateways = Math.max(1, count);
       if (wasUnavailable) available();
+      else if (wasAlive === 0 && !isRestored) restoreInFlight();
     } catch (error) {
       log.debug({ err: error }, 'the gateway could not announce itself in Redis');
     }
@@ -149,7 +151,7 @@ export function redisLimitStore({ url, withoutRedis, local, clock, log }: RedisO
 
   /**
    * Corrects the calls in flight in Redis: what was sent when the connection broke may or may not have been executed, and another gateway may have
-   * taken this one for lost.
+   * taken this one for lost, because it was suspended or the clock of Redis was set forward.
    */
   function restoreInFlight(): void {
     for (const [key, calls] of inFlight) {

@@ -131,6 +131,22 @@ describe('the counts of gateways in Redis', () => {
     await eventually(async () => ((await take(1, [key])).refusal === undefined ? true : undefined));
   });
 
+  it('contain the calls in flight of a gateway again that another one has taken for lost', async () => {
+    const key = subject({ concurrent: 2 });
+    await admitted(0, [key]);
+    const operator = await createClient({ url: redis.url }).connect();
+    await operator.sendCommand(['DEL', 'tollgate:{limits}:gateways']);
+    operator.destroy();
+    const { figures } = await admitted(1, [key]);
+    expect(figures[0]).toMatchObject({ inFlight: 1 });
+    const refusal = await eventually(async () => {
+      const checked = await take(1, [key]);
+      if (checked.refusal === undefined) checked.end(0, Date.now());
+      return checked.refusal;
+    });
+    expect(refusal).toMatchObject({ limit: 'concurrent', used: 2 });
+  });
+
   it('leave the window within a minute, even if the clock of Redis is set back by an hour', async () => {
     const key = subject({ requests: 1, tokens: 100 });
     await admitted(0, [key]);
