@@ -10,11 +10,13 @@ import { createRecorder } from './recorder.js';
 import type { Spool } from './spool/spool.js';
 import { fullSpool } from '../testing/full-spool.js';
 
+const rpcTimeoutMs = 1000;
 const spoolAfterMs = 40;
 const patienceMs = 120;
 
 interface Options {
   persistenceMs?: number;
+  spoolAfterMs?: number;
   clock?: ManualClock;
   spool?: Pick<Spool, 'append'>;
   /** The charge of every record. */
@@ -25,8 +27,8 @@ interface Options {
 
 /** Returns a recorder over a fake metering service that handles each request with `play`; `recorded` has the reports that it accepted. */
 function recorderOver(
-  play: (request: RecordUsageRequest) => void | Promise<void>,
-  { persistenceMs = 5000, clock, spool = fullSpool, chargeNanoUsd, refund = () => undefined }: Options = {},
+  play: (request: RecordUsageRequest, timeoutMs: number) => void | Promise<void>,
+  { persistenceMs = 5000, clock, spool = fullSpool, chargeNanoUsd, refund = () => undefined, ...times }: Options = {},
 ) {
   const recorded: RecordUsageRequest[] = [];
   const refunds: RefundUndeliveredAnswerRequest[] = [];
@@ -35,9 +37,9 @@ function recorderOver(
   const recorder = createRecorder(
     {
       metering: {
-        async recordUsage(request) {
+        async recordUsage(request, context) {
           attempts += 1;
-          await play(request);
+          await play(request, context!.deadlineMs! - Date.now());
           recorded.push(request);
           return { record: UsageRecord.fromPartial({ outcome: request.outcome, chargeNanoUsd }), replayed: false, responseStorage: 0 };
         },
@@ -49,10 +51,11 @@ function recorderOver(
       },
       clock: clock ?? systemClock,
       log,
-      rpcTimeoutMs: 100,
+      rpcTimeoutMs,
       spoolAfterMs,
       patienceMs,
       persistenceMs,
+      ...times,
     },
     () => spool,
   );
@@ -92,6 +95,26 @@ describe('an ended call', () => {
       expect(recorded.length + spool.kept.length).toBe(1);
     },
   );
+
+  it('is not spooled when metering accepts it in time after all', async () => {
+    const spool = takingSpool();
+    const fails = (): void => void (attempts() < 2 && throwUnavailable());
+    const { recorder, recorded, attempts } = recorderOver(fails, { spool, spoolAfterMs: 60_000 });
+    const request = report(true);
+    expect((await recorder.record(request).record).record).toBeDefined();
+    expect([recorded, spool.kept]).toEqual([[request], []]);
+  });
+
+  it('is spooled in time although metering does not answer, and is awaited longer there if the spool is full', async () => {
+    const timeoutsMs: number[] = [];
+    const { recorder } = recorderOver((_, timeoutMs) => {
+      timeoutsMs.push(timeoutMs);
+      if (timeoutsMs.length < 2) throwUnavailable();
+    });
+    await recorder.record(report(true)).record;
+    expect(timeoutsMs[0]).toBeLessThanOrEqual(50);
+    expect(timeoutsMs[1]).toBeGreaterThan(50);
+  });
 
   it('is not retried when metering rejects it permanently', async () => {
     const { recorder, attempts } = recorderOver(() => {
@@ -231,6 +254,12 @@ describe('an ended call that the spool does not accept either', () => {
     expect(refunds).toHaveLength(1);
   });
 
+  it('is not refunded when it was free', async () => {
+    const { recorder, refunds } = recorderOver(() => undefined, { chargeNanoUsd: 0n });
+    await recorder.post({ ...report(false), free: true });
+    expect(refunds).toEqual([]);
+  });
+
   it('is not refunded when its client received it', async () => {
     const { recorder, refunds } = recorderOver(() => undefined, { chargeNanoUsd: 700n });
     const { record, ended } = recorder.record(report(false));
@@ -273,6 +302,21 @@ describe('an ended call that the spool does not accept either', () => {
     const request = { ...report(false), free: true };
     await recorder.post(request);
     expect(lines.filter(({ msg }) => String(msg).includes(`tollgate balance refund ${request.call!.id}`))).toHaveLength(1);
+  });
+
+  it('is spooled when that is possible again, which is logged', async () => {
+    const spool = takingSpool();
+    let isFull = true;
+    const filling = { append: (request: RecordUsageRequest) => (isFull ? fullSpool : spool).append(request) };
+    const { recorder, lines, attempts } = recorderOver(() => ((isFull = attempts() < 3), throwUnavailable()), { spool: filling });
+    const request = report(true);
+    const { record, ended } = recorder.record(request);
+    await Promise.allSettled([record, ended]);
+    expect(spool.kept).toEqual([request]);
+    expect(lines.map(({ msg }) => String(msg)).filter((msg) => msg.startsWith('the spool is'))).toEqual([
+      expect.stringContaining('unavailable'),
+      'the spool is available again',
+    ]);
   });
 
   it('is not retried after the longest time', async () => {
@@ -353,7 +397,10 @@ describe('new calls', () => {
     for (let count = 0; count < 3; count += 1)
       expect(() => recorder.assertRecording()).toThrow(expect.objectContaining({ reason: 'service_unavailable', retryAfterMs: 2000 }));
     expect(recorder.isRecording()).toBe(false);
-    clock.advance(5000);
+    // The attempts to post what is spooled do not put the trial off.
+    clock.advance(2500);
+    await expect(recorder.post(spool.kept[0]!)).rejects.toEqual(unavailable);
+    clock.advance(2500 - spoolAfterMs);
     expect(recorder.isRecording()).toBe(true);
     recorder.assertRecording();
     expect(recorder.isRecording()).toBe(false);
