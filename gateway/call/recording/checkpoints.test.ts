@@ -46,13 +46,13 @@ describe('calls in flight', () => {
       requests.push(request);
       return { open: await answer(request) };
     };
-    const { log } = recordingLogger();
+    const { log, lines } = recordingLogger();
     const metering = { checkpointUsage } as unknown as GatewayPeers['metering'];
     const checkpoints = createCheckpoints({ metering, log, intervalMs: 5, rpcTimeoutMs: 1000 });
     const closed: string[] = [];
     const open = (call = Call.fromPartial({ id: newId('req') })) =>
       checkpoints.open({ call, tokens: () => TokenCounts.fromPartial({}), onClosed: () => void closed.push(call.id) });
-    return { checkpoints, requests, closed, open };
+    return { checkpoints, requests, closed, lines, open };
   }
   const allOpen = async ({ items }: CheckpointUsageRequest): Promise<boolean[]> => items.map(() => true);
 
@@ -85,12 +85,13 @@ describe('calls in flight', () => {
     const answered = Promise.withResolvers<boolean[]>();
     const { checkpoints, requests, closed, open } = checkpointing(() => answered.promise);
     const [lost, ended] = [Call.fromPartial({ id: newId('req') }), Call.fromPartial({ id: newId('req') })];
+    open();
     open(lost);
     const last = open(ended);
     await checkpoints.start();
     await untilTrue(() => requests.length === 1);
     last.close();
-    answered.resolve([false, false]);
+    answered.resolve([true, false, false]);
     await untilTrue(() => closed.length > 0);
     await checkpoints.stop();
     expect(new Set(closed)).toEqual(new Set([lost.id]));
@@ -99,12 +100,27 @@ describe('calls in flight', () => {
   it('that are being reported are left out of the next checkpoint only, if none has named them', async () => {
     const { checkpoints, requests, open } = checkpointing(allOpen);
     const [waiting, reported] = [Call.fromPartial({ id: newId('req') }), Call.fromPartial({ id: newId('req') })];
-    open(waiting);
+    const other = open(waiting);
     expect(open(reported).reporting()).toBe(true);
     await checkpoints.start();
+    await untilTrue(() => requests.length > 0);
+    expect(other.reporting()).toBe(false);
     await untilTrue(() => requests.length > 1);
     await checkpoints.stop();
     const named = requests.slice(0, 2).map(({ items }) => items.map(({ call }) => call!.id));
     expect(named).toEqual([[waiting.id], [waiting.id, reported.id]]);
+  });
+
+  it('continue when checkpoints fail, which is logged once per outage', async () => {
+    const { checkpoints, requests, closed, lines, open } = checkpointing(async (request) => {
+      if ([1, 2, 4].includes(requests.length)) throw new Error('away');
+      return allOpen(request);
+    });
+    open();
+    await checkpoints.start();
+    await untilTrue(() => requests.length > 4);
+    await checkpoints.stop();
+    expect(closed).toEqual([]);
+    expect(lines).toHaveLength(2);
   });
 });
