@@ -5,6 +5,8 @@ import { formatUsd } from '#rules/money/money.js';
 export interface Welcome {
   /** For example http://127.0.0.1:8080. */
   readonly address: string;
+  /** Where browsers reach the gateway: the address, or the public URL that is set. */
+  readonly publicUrl: string;
   readonly startedInMs: number;
   readonly dataDir: string;
   /** The mode, for example "one process, SQLite". */
@@ -29,7 +31,7 @@ const rule = '─'.repeat(78);
 
 /** Returns the text, which ends with a newline. It contains secrets only if `firstRun` does. */
 export function welcomeText(welcome: Welcome): string {
-  const { address, firstRun, command } = welcome;
+  const { address, publicUrl, firstRun, command } = welcome;
   const lines = [
     rule,
     ` Tollgate is ready in ${(welcome.startedInMs / 1000).toFixed(1)} s at ${address}`,
@@ -64,7 +66,7 @@ export function welcomeText(welcome: Welcome): string {
   } else {
     lines.push(
       '',
-      ` console           ${address}/console; to create a sign-in link: ${command} console link`,
+      ` console           ${publicUrl}/console; to create a sign-in link: ${command} console link`,
       ` create a key      ${command} key create --name "my app"`,
       ` check             ${command} doctor`,
     );

@@ -182,6 +182,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
       await untilReady(address, [...serviceParts, gateway]);
       const welcome = {
         address,
+        publicUrl,
         dataDir,
         mode: `one process per service, ${database === 'galera' ? 'Galera with three nodes' : 'MariaDB'}; logs in ${logFolder}`,
         command: commandFor(dataDir),

@@ -218,12 +218,13 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     async start() {
       const address = reachable(gateway.address());
       noteHttpAddress(dataDir, address);
-      const welcome = { dataDir, address, mode: 'one process, SQLite', command: commandFor(dataDir) };
+      const publicUrl = config.gateway.publicUrl ?? address;
+      const welcome = { dataDir, address, publicUrl, mode: 'one process, SQLite', command: commandFor(dataDir) };
       const print = (firstRun?: Welcome['firstRun']): void =>
         void process.stdout.write(welcomeText({ ...welcome, startedInMs: Date.now() - startedAtMs, ...(firstRun && { firstRun }) }));
       const clients = { auth: auth.service, users: auth.users.service, ledger: ledger.service };
       const isFirst = await ensureFirstRun(dataDir, clients, config.single, async (firstRun) => {
-        const link = await createConsoleLink(auth.users.service, firstRun.operatorEmail, config.gateway.publicUrl ?? address);
+        const link = await createConsoleLink(auth.users.service, firstRun.operatorEmail, publicUrl);
         print(firstRunFacts(firstRun, link, dataDir, isTerminal));
       });
       if (!isFirst) print();

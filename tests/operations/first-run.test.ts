@@ -128,6 +128,9 @@ it.each(modes)('The gateway uses the address, the public address and the spool t
   expect(readFileSync(join(system.dataDir, 'first-console-link'), 'utf8')).toMatch(link);
   expect(await system.json('console', 'link')).toMatchObject({ url: expect.stringMatching(link) });
   expect(readdirSync(spool)).not.toEqual([]);
+  await system.kill();
+  await system.start();
+  expect(system.output()).toContain('console           https://ai.example.com/tollgate/console; ');
   await system.stop();
   rmSync(folder, { recursive: true });
 });
