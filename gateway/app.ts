@@ -97,7 +97,7 @@ export function createApp(deps: AppDeps): RequestListener {
   router.get('/docs/*name', compressed(page));
   router.get('/llms.txt', compressed(list));
   router.get('/llms-full.txt', compressed(whole));
-  // Base addresses are written with and without /v1, and client libraries differ in whether they add it; all of these work.
+  // Base URLs are written with and without /v1, and client libraries differ in whether they add it; all of these work.
   for (const base of ['/v1', '', '/v1/v1']) {
     calls.set(`${base}/chat/completions`, call(chatCompletions));
     calls.set(`${base}/messages`, call(messages));

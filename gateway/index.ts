@@ -48,7 +48,7 @@ export { replaySpool } from './call/recording/spool/replay.js';
 export interface Gateway extends Part {
   /** Reports whether calls can be served now, and what is missing if not. */
   ready(): Promise<{ ok: true } | { ok: false; why: string }>;
-  /** The base address, for example http://127.0.0.1:8080; known once started. */
+  /** The base URL, for example http://127.0.0.1:8080; known once started. */
   address(): string;
 }
 

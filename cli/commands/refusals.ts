@@ -20,7 +20,7 @@ export function refusalsCommand(cli: Cli): Command {
   const refusals = new Command('refusals').description('Calls that were refused, and why.');
 
   withPaging(withFilter(cli, refusals.command('list')))
-    .description('List refused calls, latest first. In a flood, only some are stored; `refusals totals` counts all of them.')
+    .description('List refused calls, newest first. In a flood, only some are stored; `refusals totals` counts all of them.')
     .action((options: FilterOptions & PageOptions) =>
       cli.withServices(async ({ auth, metering }) => {
         await assertAccount(auth, options.account);

@@ -25,7 +25,7 @@ export function usageCommand(cli: Cli): Command {
   const usage = new Command('usage').description('Calls and their cost.');
 
   withPaging(withFilter(cli, usage.command('list')))
-    .description('List calls, latest first.')
+    .description('List calls, newest first.')
     .action((options: FilterOptions & PageOptions) =>
       cli.withServices(async ({ auth, metering }) => {
         await assertAccount(auth, options.account);

@@ -6,7 +6,7 @@ export const consolePath = new URL(document.baseURI).pathname.replace(/\/$/, '')
 /** The address of the gateway's root, ending in a slash. */
 export const gatewayUrl = new URL('../', document.baseURI).href;
 
-/** The base address for client libraries; some add `/v1` themselves. */
+/** The base URL for client libraries; some add `/v1` themselves. */
 export const clientBaseUrl = gatewayUrl.replace(/\/$/, '');
 
 /** Returns the full address of a page of the console, for sharing. */

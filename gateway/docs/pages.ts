@@ -26,7 +26,7 @@ const sources: Readonly<Record<Audience, readonly Source[]>> = {
     {
       name: 'clients',
       menu: 'Clients',
-      description: 'Base address and key for each client library, with samples, and what to know about each.',
+      description: 'Base URL and key for each client library, with samples, and what to know about each.',
     },
     {
       name: 'api',

@@ -27,7 +27,7 @@ describe('a path of a vendor that is not offered', () => {
     expect(paths.filter((path) => notOfferedAt(path) === undefined && !isOffered(path))).toEqual([]);
   });
 
-  it('is recognised under each base address, and below it', () => {
+  it('is recognised under each base URL, and below it', () => {
     for (const path of ['/v1/batches', '/batches', '/v1/v1/batches', '/v1/batches/batch_1/cancel'])
       expect(notOfferedAt(path)?.what).toBe('Batches');
     expect(notOfferedAt('/v1/messages/batches')?.nearest).toBe('POST /v1/messages');

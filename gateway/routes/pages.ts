@@ -37,7 +37,7 @@ export interface PageDeps {
   readonly log: Logger;
 }
 
-/** Serves the page unless the request has a key or prefers JSON: `/models` is also the list of models at a base address without /v1. */
+/** Serves the page unless the request has a key or prefers JSON: `/models` is also the list of models at a base URL without /v1. */
 export function unlessApi(page: Middleware): Middleware {
   return async (ctx: Context, next: Next) => {
     ctx.vary(['accept', 'authorization', 'x-api-key']);

@@ -161,7 +161,7 @@ describe.each(browserModes)('the public catalog, %s', (mode) => {
     expect([program.status, ((await program.json()) as { error: { reason: string } }).error.reason]).toEqual([404, 'not_found']);
   });
 
-  it('is a page for link previews and crawlers too, while programs can use the base address without /v1', async () => {
+  it('is a page for link previews and crawlers too, while programs can use the base URL without /v1', async () => {
     for (const headers of [{}, { accept: '*/*', 'user-agent': 'Slackbot-LinkExpanding 1.0' }] as Record<string, string>[]) {
       const response = await fetch(`${system.baseUrl}/models/sandbox/echo`, { headers });
       const text = tidy(await response.text());

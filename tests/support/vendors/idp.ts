@@ -1,4 +1,4 @@
-// An OpenID Connect provider on loopback, as strict as a real one: it checks the client, the redirect address, the code (once) and the
+// An OpenID Connect provider on loopback, as strict as a real one: it checks the client, the redirect URI, the code (once) and the
 // proof key, and signs its tokens. It can be configured to send wrong data.
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -37,7 +37,7 @@ export interface Idp {
   fault: IdpFault | undefined;
   /** Whether user claims are returned by the userinfo endpoint only. */
   tellsByUserinfo: boolean;
-  /** The registered redirect addresses. */
+  /** The registered redirect URIes. */
   readonly redirectUris: Set<string>;
   /** The requests that its token endpoint received. */
   readonly tokenRequests: URLSearchParams[];

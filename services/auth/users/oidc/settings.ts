@@ -12,7 +12,7 @@ export const signInSettings = {
   ),
   oidcClientId: optionalText(
     'TOLLGATE_AUTH_OIDC_CLIENT_ID',
-    'client id of Tollgate at that provider; its redirect address is <public address>/console/api/oidc/callback',
+    'client id of Tollgate at that provider; its redirect URI is <public address>/console/api/oidc/callback',
   ),
   oidcClientSecret: optionalText('TOLLGATE_AUTH_OIDC_CLIENT_SECRET', 'the secret of that client; none for a public client', {
     secret: true,
