@@ -109,6 +109,12 @@ describe('models', () => {
     expect(await tollgateJson(gateway, ['model', 'price', 'publish', 'acme/one', '--input', '0', '--output', '0.1'])).toMatchObject([
       { output_usd_per_mtok: '0.1' },
     ]);
+    expect(await tollgate(gateway, ['price', 'publish', 'acme/one'])).toMatchObject({
+      code: 2,
+      stderr:
+        'error: The prices of input and output are required.\n' +
+        'Specify --input <usd> and --output <usd>, or publish the draft with the command that `price diff acme/one` prints.\n',
+    });
   });
 
   it('publish prices of units that are not tokens, each with the most that one call can use', async () => {
@@ -174,7 +180,7 @@ describe('models', () => {
     it('and never without a price or --free, nor without a context', async () => {
       const refused = async (...options: string[]) =>
         (await tollgate(gateway, ['model', 'import', '--from-upstream', 'acme', ...options])).stderr;
-      expect(await refused()).toContain('The prices of input and output are required');
+      expect(await refused()).toContain('Specify --input <usd> and --output <usd>, or --free.');
       expect(await refused('--free', '--input', '1')).toContain('--free cannot be combined');
       gateway.state.listedModels[0]!.contextTokens = undefined;
       expect(await refused('--free')).toContain('Use --context');

@@ -155,7 +155,7 @@ async function importFromUpstream(cli: Cli, upstreamId: string, options: ImportO
   if (free === true && (options.input !== undefined || options.output !== undefined))
     throw new CliError('--free cannot be combined with prices.', { exitCode: 2 });
   const figures = free === true ? { input: 0n, output: 0n } : { ...options, ...(embeddings ? { output: 0n } : {}) };
-  const priceOf = (modelId: string): PriceVersion => withDefaults(modelId, figures, undefined);
+  const priceOf = (modelId: string): PriceVersion => withDefaults(modelId, figures, undefined, ', or --free');
   // Missing prices are a fault even if there is nothing to import.
   priceOf('');
   await cli.withServices(async ({ catalog, inference }) => {

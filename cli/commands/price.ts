@@ -149,7 +149,12 @@ function parseVersion(text: string): bigint {
 async function publish(cli: Cli, catalog: Services['catalog'], modelId: string, options: PublishOptions): Promise<void> {
   const { draft, replaces, ...figures } = options;
   if (draft === undefined) {
-    const price = withDefaults(modelId, figures, undefined);
+    const price = withDefaults(
+      modelId,
+      figures,
+      undefined,
+      `, or publish the draft with the command that \`price diff ${modelId}\` prints`,
+    );
     return cli.out.show(priceView, (await catalog.publishPrice({ price }, operatorCall())).price!);
   }
   if (Object.keys(figures).length > 0)
@@ -162,12 +167,18 @@ async function publish(cli: Cli, catalog: Services['catalog'], modelId: string, 
   cli.out.show(priceView, response.price!);
 }
 
-/** Takes figures that are not given from `present`; without one, derives them from input and output. */
-export function withDefaults(modelId: string, figures: Figures, present: PriceVersion | undefined): PriceVersion {
+/**
+ * Takes figures that are not given from `present`; without one, derives them from input and output. Raises a CliError without these, whose fix
+ * ends with `orElse`.
+ */
+export function withDefaults(modelId: string, figures: Figures, present: PriceVersion | undefined, orElse = ''): PriceVersion {
   const input = figures.input ?? present?.inputNanoUsdPerMtok;
   const output = figures.output ?? present?.outputNanoUsdPerMtok;
   if (input === undefined || output === undefined)
-    throw new CliError('The prices of input and output are required.', { fix: 'Use --input <usd> and --output <usd>.', exitCode: 2 });
+    throw new CliError('The prices of input and output are required.', {
+      fix: `Specify --input <usd> and --output <usd>${orElse}.`,
+      exitCode: 2,
+    });
   const reasoning = figures.reasoning === 'as-output' ? undefined : (figures.reasoning ?? present?.reasoningNanoUsdPerMtok);
   return PriceVersion.fromPartial({
     modelId,

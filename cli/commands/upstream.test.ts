@@ -15,7 +15,10 @@ afterEach(() => gateway.stop());
 describe('upstreams', () => {
   it('take the secret of an upstream from standard input, the environment or a prompt, never from an argument', async () => {
     const add = ['upstream', 'add', 'acme', '--format', 'chat-completions', '--base-url', 'https://api.example/v1'];
-    expect((await tollgate(gateway, [...add, '--secret-stdin'], { stdin: 'from-stdin\n' })).code).toBe(0);
+    expect(await tollgate(gateway, [...add, '--secret-stdin'], { stdin: 'from-stdin\n' })).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('tollgate model import --from-upstream acme --input <usd> --output <usd>\n'),
+    });
     expect(gateway.state.secrets.get('acme')).toBe('from-stdin');
     expect(await tollgate(gateway, [...add, '--secret-stdin'], { stdin: 'x' })).toMatchObject({
       code: 1,

@@ -142,7 +142,8 @@ export function upstreamCommand(cli: Cli): Command {
         cli.out.show(upstreamView, await findUpstream(inference, id));
         cli.out.note(`\nNext, check that it works: tollgate upstream test ${id}`);
         cli.out.note(
-          `Then add it to a model's targets: tollgate model show <model> --json > model.json, edit, tollgate model put model.json`,
+          `Then import its models: tollgate model import --from-upstream ${id} --input <usd> --output <usd>\n` +
+            `Or add it to a model's targets: tollgate model show <model> --json > model.json, edit, tollgate model put model.json`,
         );
       });
     });
