@@ -21,9 +21,15 @@ describe('a backup that another program made', () => {
     await gateway.stop();
   });
 
-  it.each([[[]], [['backups', '--record']]])('is not mistaken for one that is to be made: %j', async (options) => {
+  it.each([
+    [[], 'No folder for the backup was specified.'],
+    [['backups', '--record'], '--record cannot be combined with a folder.'],
+  ])('is not mistaken for one that is to be made: %j', async (options, error) => {
     const env = { TOLLGATE_DATA_DIR: join(folder, 'data') };
-    expect(await tollgate({ env }, ['backup', ...options])).toMatchObject({ code: 2, stderr: expect.stringContaining('or only --record') });
+    expect(await tollgate({ env }, ['backup', ...options])).toMatchObject({
+      code: 2,
+      stderr: `error: ${error}\nSpecify a new folder for the backup, or only --record.\n`,
+    });
   });
 });
 

@@ -29,7 +29,7 @@ const backupView: View<Manifest & { folder: string }> = {
   columns: [
     { title: 'backup', text: ({ folder }) => folder },
     { title: 'calls answered before', text: (backup) => instant(startOf(backup)) },
-    { title: 'size', text: (backup) => `${(sizeOf(backup) / 1e6).toFixed(1)} MB` },
+    { title: 'size', text: (backup) => `${(sizeOf(backup) / 1e6).toFixed(2)} MB` },
     {
       title: 'needs secret key',
       text: (backup) => backup.secret_keys.map(({ id, used_by: users }) => `${id} (${users.join(', ')})`).join(', '),
@@ -56,10 +56,13 @@ export function backupCommand(cli: Cli): Command {
     )
     .action(async (target: string | undefined, { record: isMade }: { record?: boolean }) => {
       if ((target === undefined) !== (isMade === true))
-        throw new CliError('A backup needs a folder, and --record takes none.', {
-          fix: 'Specify a new folder for the backup, or only --record.',
-          exitCode: 2,
-        });
+        throw new CliError(
+          target === undefined ? 'No folder for the backup was specified.' : '--record cannot be combined with a folder.',
+          {
+            fix: 'Specify a new folder for the backup, or only --record.',
+            exitCode: 2,
+          },
+        );
       if (target === undefined) {
         await cli.withServices(({ auth }) => auth.recordBackup({}, operatorCall()));
         return cli.out.note('The backup is recorded.');

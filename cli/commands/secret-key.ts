@@ -69,7 +69,7 @@ async function rotate(cli: Cli, given: readonly string[] | undefined): Promise<v
       if (users.size > 0 && !reported.some((key) => users.has(key.service) && isBehind(key))) {
         cli.out.list(keyView, reported);
         cli.out.note(
-          `Every secret is encrypted with the new key. Keep a copy of ${[...files.keys()].join(' and ')} elsewhere. ` +
+          `Every secret is encrypted with the new key. Keep a copy of ${[...files.keys()].join(', ')} elsewhere. ` +
             'Earlier backups need the old keys; run `tollgate secret-key prune` when you no longer need them here.',
         );
         return;

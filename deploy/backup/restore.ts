@@ -183,7 +183,7 @@ function findKeys({ secret_keys: needed }: Manifest, files: readonly string[]): 
     throw new AppError(
       'failed_precondition',
       `The secrets in the backup are encrypted with the key ${names}, which is not in the files given with --secret-key. ` +
-        'Give the file that you keep a copy of, or use --without-secret-key if it is lost for good: docs/backup.md says what is lost with it.',
+        'Specify your copy of the file, or --without-secret-key if the key is permanently lost; docs/backup.md says what is lost with it.',
     );
   }
   return given;
