@@ -35,7 +35,7 @@ export const grantMeanings: Readonly<Record<Grant, string>> = {
   'metering.prompts': 'read and delete logged prompts and answers, for users who have a role in their projects',
   'metering.read': 'read usage records and totals, and estimate charges',
   'metering.record': 'record usage, which is then charged',
-  'metering.refund': 'have the charge of a whole answer refunded that was withheld from its client, as the gateway does',
+  'metering.refund': 'refund the charge of a whole answer that its client did not receive, as the gateway does',
   'metering.settle': 'read and repair the settlement of charges, and compare the books',
   'notifications.append': 'send emails and events in the name of accounts, as the ledger does',
   'notifications.read': 'read the notifications and webhook endpoints of accounts',

@@ -140,7 +140,7 @@ function requireUnits(units: UnitCounts | undefined, field: string): void {
 
 /** Raises invalid_request unless the text is an id with this prefix. */
 export function requireId(prefix: string, id: string, field: string): void {
-  requireThat(isId(prefix, id), field, `must be ${prefix}_ and 32 hexadecimal digits`);
+  requireThat(isId(prefix, id), field, `must be "${prefix}_" followed by 32 lowercase hexadecimal digits`);
 }
 
 /** Raises invalid_request unless these are the bytes of a SHA-256. */

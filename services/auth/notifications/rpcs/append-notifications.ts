@@ -74,7 +74,7 @@ async function withdraw(
 
 function check({ id, accountId, entry }: NotificationEntry, index: number): void {
   const refuse = (field: string, rule: string) => invalidField(`entries[${index}].${field}`, `entries[${index}].${field} ${rule}.`);
-  if (!isId('ntf', id)) throw refuse('id', 'must be "ntf_" and 32 hexadecimal digits');
+  if (!isId('ntf', id)) throw refuse('id', 'must be "ntf_" followed by 32 lowercase hexadecimal digits');
   if (!isId('acct', accountId)) throw refuse('account_id', 'must be the id of an account');
   if (entry === undefined) throw refuse('entry', 'must be a notification, destinations or an event');
   if (entry.$case === 'destinations') {

@@ -23,7 +23,7 @@ export async function appendAuditEvents(
 
 function check(event: AuditEvent, index: number): void {
   const refuse = (field: string, rule: string) => invalidField(`events[${index}].${field}`, `events[${index}].${field} ${rule}.`);
-  if (!isId('aud', event.id)) throw refuse('id', 'must be "aud_" and 32 hexadecimal digits');
+  if (!isId('aud', event.id)) throw refuse('id', 'must be "aud_" followed by 32 lowercase hexadecimal digits');
   if (!/^[a-z_]+\.[a-z_]+$/.test(event.action)) throw refuse('action', 'must be two words such as key.create');
   if (event.atMs < 0n) throw refuse('at_ms', 'must be epoch milliseconds');
   for (const text of texts) {
