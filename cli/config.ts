@@ -3,7 +3,6 @@ import { commonSettings, tlsOf } from '#kit/config/common.js';
 import { optionalForm } from '#kit/config/forms.js';
 import { traceUrl } from '#kit/config/trace-url.js';
 import { mysqlUrl } from '#kit/db/mysql/address.js';
-import { findHttpAddress } from '#kit/process/http-address.js';
 import { ConfigError, integer, optionalText, parseSettings, type Setting, text, type Settings } from '#kit/config/settings.js';
 import type { Tls } from '#client/tls.js';
 import { type ServiceName, serviceNames } from '#rules/services.js';
@@ -26,12 +25,12 @@ export const cliSettings = {
   }),
   port: integer(
     'PORT',
-    'HTTP port of a gateway on this machine, for `tollgate doctor` and links into the console; 0 finds it by TOLLGATE_DATA_DIR.',
-    { default: 0, min: 0, max: 65_535 },
+    'HTTP port of a gateway on this machine, for `tollgate doctor` and links into the console, unless TOLLGATE_GATEWAY_URL is set',
+    { default: 8080, min: 0, max: 65_535 },
   ),
   gatewayUrl: optionalText(
     'TOLLGATE_GATEWAY_URL',
-    'address of the gateway, for `tollgate doctor` and links into the console; if unset, http://127.0.0.1:<PORT>, or the address in TOLLGATE_DATA_DIR',
+    'address of the gateway, for `tollgate doctor` and links into the console; if unset, that in operator.env in the data folder, or http://127.0.0.1:<PORT>',
   ),
   publicUrl: optionalText(
     'TOLLGATE_GATEWAY_PUBLIC_URL',
@@ -100,8 +99,7 @@ export type CliConfig = {
 /** Parses the settings. Any service address selects distributed mode, which requires all of them. Raises ConfigError with every fault. */
 export function parseCliConfig(env: Readonly<Record<string, string | undefined>>): CliConfig {
   const values = parseSettings(cliSettings, env);
-  const ofPort = values.port === 0 ? findHttpAddress(values.dataDir) : `http://127.0.0.1:${values.port}`;
-  const gatewayUrl = withoutSlash(values.gatewayUrl ?? ofPort ?? 'http://127.0.0.1:8080');
+  const gatewayUrl = withoutSlash(values.gatewayUrl ?? `http://127.0.0.1:${values.port}`);
   const tls = tlsOf(values);
   const publicUrl = withoutSlash(values.publicUrl ?? gatewayUrl);
   const paths = { tlsCaPath: values.tlsCa, tlsCaKeyPath: values.tlsCaKey };

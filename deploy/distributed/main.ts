@@ -22,7 +22,7 @@ import { reachable } from '../reachable.js';
 import { firstRunFacts } from '../show-secrets.js';
 import { commandFor, type Welcome, welcomeText } from '../welcome.js';
 import { distributedEnvironment, distributedSettings, forLauncher, passedOn } from './config.js';
-import { envFile } from './env-file.js';
+import { envFile } from '../env-file.js';
 import { logRotation } from './processes/log-rotation.js';
 import { claimPorts } from './ports.js';
 import { processIds } from './processes/process-ids.js';

@@ -1,5 +1,6 @@
 // All of Tollgate in one process: a SQLite file per service, one for ledger and metering together, no network between the services, one public address.
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { NotificationServiceDefinition } from '#proto/auth/v1/notifications.js';
@@ -12,7 +13,6 @@ import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { PaymentServiceDefinition } from '#proto/ledger/v1/payments.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { claimAdminSocket } from '#kit/process/admin-socket.js';
-import { noteHttpAddress } from '#kit/process/http-address.js';
 import { lockFolder } from '#kit/db/sqlite/folder-lock.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import { createFolder } from '#kit/config/folder.js';
@@ -38,6 +38,7 @@ import { createMetering, meteringSettings } from '../../services/metering/index.
 import { refuseUnfinished } from '../backup/unfinished.js';
 import { ensureFirstRun, createConsoleLink } from '../first-run.js';
 import { refuseOtherData } from '../data-kind.js';
+import { envFile } from '../env-file.js';
 import { reachable } from '../reachable.js';
 import { firstRunFacts } from '../show-secrets.js';
 import { commandFor, type Welcome, welcomeText } from '../welcome.js';
@@ -217,14 +218,20 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     name: 'welcome',
     async start() {
       const address = reachable(gateway.address());
-      noteHttpAddress(dataDir, address);
-      const publicUrl = config.gateway.publicUrl ?? address;
-      const welcome = { dataDir, address, publicUrl, mode: 'one process, SQLite', command: commandFor(dataDir) };
+      const { publicUrl, traceUrl } = config.gateway;
+      const operatorEnv = {
+        TOLLGATE_GATEWAY_URL: address,
+        [gatewaySettings.spoolDir.env]: resolve(spoolDir),
+        ...(publicUrl !== undefined && { [gatewaySettings.publicUrl.env]: publicUrl }),
+        ...(traceUrl !== undefined && { [gatewaySettings.traceUrl.env]: traceUrl }),
+      };
+      writeFileSync(join(dataDir, 'operator.env'), envFile(operatorEnv), { mode: 0o600 });
+      const welcome = { dataDir, address, publicUrl: publicUrl ?? address, mode: 'one process, SQLite', command: commandFor(dataDir) };
       const print = (firstRun?: Welcome['firstRun']): void =>
         void process.stdout.write(welcomeText({ ...welcome, startedInMs: Date.now() - startedAtMs, ...(firstRun && { firstRun }) }));
       const clients = { auth: auth.service, users: auth.users.service, ledger: ledger.service };
       const isFirst = await ensureFirstRun(dataDir, clients, config.single, async (firstRun) => {
-        const link = await createConsoleLink(auth.users.service, firstRun.operatorEmail, publicUrl);
+        const link = await createConsoleLink(auth.users.service, firstRun.operatorEmail, welcome.publicUrl);
         print(firstRunFacts(firstRun, link, dataDir, isTerminal));
       });
       if (!isFirst) print();

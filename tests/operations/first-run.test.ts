@@ -126,7 +126,12 @@ it.each(modes)('The gateway uses the address, the public address and the spool t
   expect(system.output()).toContain(`at ${system.baseUrl}\n`);
   const link = /^https:\/\/ai\.example\.com\/tollgate\/console\/link#/;
   expect(readFileSync(join(system.dataDir, 'first-console-link'), 'utf8')).toMatch(link);
-  expect(await system.json('console', 'link')).toMatchObject({ url: expect.stringMatching(link) });
+  // With the settings of the data folder only.
+  const [command, env] = [join(root, 'tollgate'), cleanEnv({ TOLLGATE_DATA_DIR: system.dataDir })];
+  expect(JSON.parse(execFileSync(command, ['console', 'link', '--json'], { env, encoding: 'utf8' }))).toMatchObject({
+    url: expect.stringMatching(link),
+  });
+  expect(execFileSync(command, ['config', '--json'], { env, encoding: 'utf8' })).toContain(`"value":"${spool}"`);
   expect(readdirSync(spool)).not.toEqual([]);
   await system.kill();
   await system.start();

@@ -91,7 +91,7 @@ export async function startSystemOn(dataDir: string, mode: Mode, env: Record<str
     });
   }
 
-  const environment = (): Record<string, string> => ({ ...settings, ...operatorEnv(mode, dataDir) });
+  const environment = (): Record<string, string> => ({ ...settings, ...operatorEnv(dataDir) });
 
   const tryCli = (...args: string[]): Promise<CommandResult> => runCommand(args, environment());
 
@@ -127,9 +127,8 @@ export async function startSystemOn(dataDir: string, mode: Mode, env: Record<str
   };
 }
 
-/** Returns the settings with which the command connects to the services of a distributed Tollgate. */
-function operatorEnv(mode: Mode, dataDir: string): Record<string, string> {
-  if (mode === 'single') return {};
+/** Returns the settings of the command that a Tollgate writes into its data folder. */
+function operatorEnv(dataDir: string): Record<string, string> {
   const lines = readFileSync(join(dataDir, 'operator.env'), 'utf8').trim().split('\n');
   return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]));
 }
