@@ -38,6 +38,9 @@ describe('faults', () => {
     [['model', 'pause', 'acme/one', '--until', 'soon'], 'Specify a date or time'],
     [['kye', 'list'], '(Did you mean key?)'],
     [['usage', 'list', '--outcome', 'complete'], 'Did you mean completed?'],
+    [['caller', 'add', 'billing', '--may', 'ledger.reed'], 'Did you mean ledger.read?'],
+    [['webhook', 'create', 'https://example.com', '--event', 'funds.added', 'key.refuse'], 'Did you mean key.refused?'],
+    [['webhook', 'test', 'whe_1', 'refused'], 'It must be one of balance.low, budget.reached,'],
   ])('in usage exit with code 2: %p', async (args, message) => {
     const result = await tollgate(gateway, args);
     expect(result.code).toBe(2);

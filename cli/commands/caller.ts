@@ -1,12 +1,12 @@
 // tollgate caller: processes outside the installation that may call its services over gRPC.
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { type AccountLimit, type Caller, CreateCallerRequest } from '#proto/auth/v1/callers.js';
 import { grantMeanings } from '#rules/access/callers.js';
 import { issueFor, readAuthority, stageFiles, type StagedFiles } from '../callers/issue.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
 import { CliError } from '../errors.js';
-import { parseCount, parseOverlap } from '../options/parse.js';
+import { parseCount, parseOverlap, unknownWord } from '../options/parse.js';
 import { callerView } from '../views/caller.js';
 
 const daysDefault = 397;
@@ -91,7 +91,7 @@ function withIssuing(command: Command): Command {
 }
 
 function parseGrant(grant: string, previous: string[] | undefined): string[] {
-  if (!Object.hasOwn(grantMeanings, grant)) throw new InvalidArgumentError(`The grants are: ${Object.keys(grantMeanings).join(', ')}.`);
+  if (!Object.hasOwn(grantMeanings, grant)) throw unknownWord(grant, Object.keys(grantMeanings));
   return [...(previous ?? []), grant];
 }
 

@@ -4,6 +4,7 @@ import { type Notification, NotificationChannel, NotificationState } from '#prot
 import { UpdateWebhookEndpointRequest, type WebhookEndpoint } from '#proto/auth/v1/webhooks.js';
 import { webhookEventTypes } from '#rules/webhook-events.js';
 import { chooseAccount, withAccount } from '../options/accounts.js';
+import { unknownWord } from '../options/parse.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
@@ -41,7 +42,7 @@ export function webhookCommand(cli: Cli): Command {
   withAccount(webhook.command('create'))
     .description('Add an endpoint, and show its signing secret once.')
     .argument('<url>', 'the address that receives the requests')
-    .option('--event <type...>', events)
+    .option('--event <type...>', events, parseEventTypes)
     .option('--description <text>', 'what the endpoint is for', '')
     .action((url: string, options: Settings) =>
       cli.withServices(async ({ auth, webhooks }) => {
@@ -57,7 +58,7 @@ export function webhookCommand(cli: Cli): Command {
     .description('Change an endpoint. Settings without an option do not change.')
     .argument('<endpoint>', 'the id of the endpoint')
     .option('--url <url>', 'the address that receives the requests')
-    .option('--event <type...>', 'the events to receive instead of the current ones')
+    .option('--event <type...>', 'the events to receive instead of the current ones', parseEventTypes)
     .option('--description <text>', 'what the endpoint is for')
     .option('--enable', 'send events to it again')
     .option('--disable', 'send no events to it')
@@ -108,7 +109,7 @@ export function webhookCommand(cli: Cli): Command {
   withAccount(webhook.command('test'))
     .description('Send an example of an event now, and wait for the result. Exit code 1 when the delivery fails.')
     .argument('<endpoint>', 'the id of the endpoint')
-    .argument('[event]', 'the type of the event', 'key.refused')
+    .argument('[event]', `the type of the event: ${webhookEventTypes.join(', ')}`, parseEventType, 'key.refused')
     .action((endpointId: string, eventType: string, options: AccountOption) =>
       cli.withServices(async ({ auth, webhooks }) => {
         const accountId = await chooseAccount(auth, options.account);
@@ -144,6 +145,15 @@ export function webhookCommand(cli: Cli): Command {
     );
 
   return webhook;
+}
+
+function parseEventType(text: string): string {
+  if (!webhookEventTypes.some((type) => type === text)) throw unknownWord(text, webhookEventTypes);
+  return text;
+}
+
+function parseEventTypes(text: string, others: readonly string[] = []): string[] {
+  return [...others, parseEventType(text)];
 }
 
 function parseHours(text: string): number {
