@@ -80,7 +80,7 @@ export interface AuthDeps {
   readonly publicUrl: string | undefined;
   /** The keys under which secrets are sealed in the database, the same for every replica. */
   readonly secretKeys: SecretKeySource;
-  /** The id of a secret key that is lost for good. */
+  /** The id of a secret key that is permanently lost. */
   readonly lostSecretKey?: string | undefined;
   /** Replaces the provider of the settings, in tests. */
   readonly identityProvider?: OidcProvider;

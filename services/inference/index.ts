@@ -38,7 +38,7 @@ export interface InferenceDeps {
   readonly log: Logger;
   /** The keys under which upstream secrets are encrypted at rest; the same for every replica. */
   readonly secretKeys: SecretKeySource;
-  /** The id of a secret key that is lost for good. */
+  /** The id of a secret key that is permanently lost. */
   readonly lostSecretKey?: string | undefined;
   /** Auth, which keeps the audit log. */
   readonly auth: AuditReceiver;

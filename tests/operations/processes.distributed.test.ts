@@ -160,9 +160,7 @@ describe('processes started one by one', () => {
     startService('auth');
     const refused = children.pop()!;
     await eventually(() => (refused.process.exitCode === null ? undefined : true));
-    expect(refused.stderr()).toContain(
-      `1 with the key ${after[0]!.id}), but the secret key file ${file} does not exist. Put the file back`,
-    );
+    expect(refused.stderr()).toContain(`1 with the key ${after[0]!.id}), but the secret key file ${file} does not exist. Restore the file`);
     expect(existsSync(file)).toBe(false);
     renameSync(`${file}.away`, file);
     startService('auth');

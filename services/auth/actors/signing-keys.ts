@@ -113,7 +113,7 @@ export class SigningKeys {
     if (pem === undefined) {
       throw new AppError(
         'failed_precondition',
-        'The signing keys in the database of auth cannot be opened with the keys in its secret key file. Put the file back from where you keep a copy.',
+        'The signing keys in the database of auth cannot be opened with the keys in its secret key file. Restore the file from your copy.',
       );
     }
     const privateKey = createPrivateKey(pem);

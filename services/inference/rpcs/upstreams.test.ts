@@ -257,7 +257,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
 
   it('sealed under another key keep a process from starting, with the fix', async () => {
     await put();
-    await expect(start(database.db, {}, fixedSecretKeys(randomBytes(32)))).rejects.toThrow('Put the file back');
+    await expect(start(database.db, {}, fixedSecretKeys(randomBytes(32)))).rejects.toThrow('Restore the file');
   });
 
   it('keep their secrets when these are sealed with a new key', async () => {

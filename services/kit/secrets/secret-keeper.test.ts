@@ -103,7 +103,7 @@ it('refuses to start without the key of its secrets, and creates no other', asyn
   const { box, keys } = await start();
   rows.set('a', box.seal('one', 'a'));
   renameSync(file, `${file}.away`);
-  await expect(start()).rejects.toThrow(new RegExp(`1 with the key ${keys.ids()[0]}.*secret-key does not exist.*Put the file back`));
+  await expect(start()).rejects.toThrow(new RegExp(`1 with the key ${keys.ids()[0]}.*secret-key does not exist.*Restore the file`));
   expect(readSecretKeys(file)).toBeUndefined();
   // A file with another key is no help either.
   writeSecretKeys(file, [newSecretKey()]);

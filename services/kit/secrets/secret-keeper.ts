@@ -25,7 +25,7 @@ export interface SecretKeeperOptions {
   readonly keys: SecretKeySource;
   /** Returns all secrets in the database. */
   readonly read: () => Promise<SealedSecret[]>;
-  /** The id of a key that is lost for good: what is sealed with it is discarded. */
+  /** The id of a key that is permanently lost: what is sealed with it is discarded. */
   readonly lostKeyId: string | undefined;
   readonly log: Logger;
 }
@@ -129,7 +129,7 @@ export class SecretKeeper {
     return new AppError(
       'failed_precondition',
       `The database of ${service} has secrets that are encrypted (${secrets}), but the secret key file ${keys.place} ${has}. ` +
-        `Put the file back from where you keep a copy. If it is lost for good, set TOLLGATE_LOST_SECRET_KEY=${missing[0]![0]} ` +
+        `Restore the file from your copy. If it is permanently lost, set TOLLGATE_LOST_SECRET_KEY=${missing[0]![0]} ` +
         'to discard these secrets; docs/backup.md says which.',
     );
   }

@@ -29,7 +29,7 @@ export interface PromptLogPeers {
   readonly projects: PromptLogSettings;
   /** The keys that encrypt logs at rest; the same for every replica. */
   readonly secretKeys: SecretKeySource;
-  /** The id of a secret key that is lost for good. */
+  /** The id of a secret key that is permanently lost. */
   readonly lostSecretKey?: string | undefined;
 }
 

@@ -84,7 +84,7 @@ describe('a test of an upstream that works', () => {
     expect(test).toMatchObject({ ok: true, failedStep: '', upstreamModel: 'text' });
     expect(found(test, 'models')).toMatch(/^\d{2,} models$/);
     expect(found(test, 'call')).toMatch(
-      /^first token after \d+ ms; the upstream reported 9 input and 1 output; at most 66 input and 16 output tokens, at your own cost$/,
+      /^first token after \d+ ms; the upstream reported 9 input and 1 output; you pay for at most 66 input and 16 output tokens$/,
     );
     const [called] = stub.requests;
     expect(called!.body).toMatchObject({ model: 'text', stream: true });
@@ -202,7 +202,9 @@ describe('a test of an upstream that works', () => {
       ['responses', ApiFormat.API_FORMAT_RESPONSES],
     ] as const)('calls a model that returns vectors for one, at a %s upstream', async (_name, format) => {
       const test = await tryIt({ baseUrl: stub.baseUrl, format, model: 'vectors', probes: [embeddings] });
-      expect(found(test, 'call')).toMatch(/^a vector of 3 numbers; the upstream reported 1 input and 0 output; at most \d+ input tokens/);
+      expect(found(test, 'call')).toMatch(
+        /^a vector of 3 numbers; the upstream reported 1 input and 0 output; you pay for at most \d+ input tokens$/,
+      );
       expect(stub.requests.map(({ path }) => path)).toEqual(['/v1/embeddings']);
     });
   });

@@ -17,7 +17,7 @@ describe('the lock of a folder', () => {
 
   it('is held by one process at a time', () => {
     const release = lockFolder(folder);
-    expect(() => lockFolder(folder)).toThrow('Another process works with');
+    expect(() => lockFolder(folder)).toThrow('Another process is using');
     release();
     lockFolder(folder)();
   });
@@ -34,7 +34,7 @@ describe('the lock of a folder', () => {
     const child: ChildProcess = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
     try {
       await new Promise((resolve) => child.stdout!.once('data', resolve));
-      expect(() => lockFolder(folder)).toThrow('Another process works with');
+      expect(() => lockFolder(folder)).toThrow('Another process is using');
     } finally {
       child.kill('SIGKILL');
       await new Promise((resolve) => child.once('exit', resolve));

@@ -21,7 +21,7 @@ export function lockFolder(folder: string, setting = 'TOLLGATE_DATA_DIR'): () =>
   } catch (error) {
     database.close();
     if (!isRetryable(error)) throw error;
-    throw new AppError('failed_precondition', `Another process works with ${folder}; stop it first, or choose another ${setting}.`, {
+    throw new AppError('failed_precondition', `Another process is using ${folder}; stop it first, or choose another ${setting}.`, {
       cause: error,
     });
   }
