@@ -42,6 +42,8 @@ const fixesOfRules: Readonly<Record<string, string>> = {
   private_address: 'Add --allow-private-network if the upstream is in your own network.',
   upstream_exists: 'Choose another id, or change it with --replace.',
   credential_exists: 'Choose another name, or use `rotate`.',
+  no_member: 'Run `tollgate member put <email> --role member` for the account of the project first.',
+  public_address: 'Set TOLLGATE_AUTH_PRIVATE_WEBHOOKS=true for auth if all users may reach private networks.',
 };
 
 /** The option of the CLI, by the field of a request that a service refuses. */

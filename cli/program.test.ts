@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { fieldFault } from '#client/errors/fault.js';
+import { fault, fieldFault } from '#client/errors/fault.js';
 import { explain } from './errors.js';
 import { type FakeGateway, startFakeGateway } from './testing/fake-gateway.js';
 import { tollgate, tollgateJson } from './testing/tollgate.js';
@@ -91,6 +91,8 @@ describe('faults', () => {
       'error: --base-url resolves to the private address 10.0.0.1; allow private addresses to use it.',
       'Add --allow-private-network if the upstream is in your own network.',
     ]);
+    expect(explain(fieldFault('url', 'public_address')).lines[1]).toContain('TOLLGATE_AUTH_PRIVATE_WEBHOOKS=true');
+    expect(explain(fault('no_member', {})).lines[1]).toContain('tollgate member put <email>');
   });
 
   it('do not include help and version', async () => {

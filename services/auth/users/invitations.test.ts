@@ -73,6 +73,10 @@ describe.each(testEngines)('invitations on %s', (engine) => {
     const foreign = { accountId: account.id, userId: host.id, projectId: foreignId, role: Role.ROLE_DEVELOPER };
     await expect(auth.users.putProjectMember(foreign, operator)).rejects.toMatchObject({ reason: 'not_found' });
     const projectId = await projectOf(account);
+    await expect(auth.users.putProjectMember({ ...foreign, accountId: other.id }, operator)).rejects.toMatchObject({
+      reason: 'not_found',
+      details: { what: 'member', rule: 'no_member' },
+    });
     const { token } = await inviteTo(projectId);
     await auth.users.acceptInvitation({ token, name: 'Builder', password, client: newClient(), sessionId: '' }, operator);
     const { members } = await auth.users.listMembers({ accountId: account.id }, operator);

@@ -1,5 +1,6 @@
 // PutProjectMember: gives a member a role in one project, or takes it away.
 import type { CallContext } from '#client/call-context.js';
+import { fault } from '#client/errors/fault.js';
 import { type ProjectRole, type PutProjectMemberRequest, type PutProjectMemberResponse, Role } from '#proto/auth/v1/users.js';
 import { accountIdBytes, checkedId, projectIdBytes } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
@@ -38,7 +39,7 @@ export async function putProjectMember(
       return checkedProjectRoles([...kept, { projectId, role }]);
     };
     const isMember = await members.changeProjectRoles(tx, accountId, userId, change, mayManageMembers(context));
-    found(isMember ? true : undefined, 'member');
+    if (!isMember) throw fault('no_member', {}, { details: { what: 'member' } });
     if (former === role || (former === undefined && role === Role.ROLE_UNSPECIFIED)) return;
     const detail = {
       email: user.email,
