@@ -1,4 +1,4 @@
-// The paths of the two vendors' public APIs that are not offered here, and what to use in place of each. Pure.
+// The paths of the public APIs of OpenAI and Anthropic that are not offered here, and what to use in place of each. Pure.
 
 /** The paths of one API. */
 export interface NotOffered {
@@ -36,7 +36,7 @@ export const notOffered: readonly NotOffered[] = [
   many('Edits', ['edits'], chat, `Use ${chat} with the text and the instruction as messages.`),
   many('Stored completions', ['chat/completions'], 'GET /v1/usage/{request id}', 'Use GET /v1/usage/{request id} for what one call cost.'),
   many(
-    'Background responses, and stored ones where the operator has switched them off,',
+    'Background responses (and stored ones, if the operator has switched them off)',
     ['responses'],
     responses,
     `Send the whole conversation as input to ${responses}.`,

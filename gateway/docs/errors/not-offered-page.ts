@@ -3,7 +3,7 @@ import { notOffered } from '../../formats/not-offered.js';
 
 const head = `# Not offered
 
-Client libraries of the two vendors can do more than Tollgate offers. A request to one of the paths below gets a 404 with the reason
+The client libraries of OpenAI and Anthropic can do more than Tollgate offers. A request to one of the paths below gets a 404 with the reason
 [\`not_offered\`](errors.md#not_offered), in the vendor's error format. The message says what to use instead, and \`nearest\` in the error object names it.
 Such a request costs nothing. The paths also work without \`/v1\`, and include everything below them.
 
