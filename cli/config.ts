@@ -11,7 +11,7 @@ import { type ServiceName, serviceNames } from '#rules/services.js';
 function ownDatabase(name: ServiceName): Setting<string | undefined> {
   return optionalText(
     `TOLLGATE_${name.toUpperCase()}_DATABASE_URL`,
-    `Database of ${name}, for \`tollgate backup\`, where the databases are on several servers.`,
+    `database of ${name}, for \`tollgate backup\` if the databases are on several servers`,
     { secret: true },
   );
 }
@@ -40,11 +40,11 @@ export const cliSettings = {
     ...traceUrl,
     description: 'where traces can be opened, for links from calls; contains {trace_id}; if unset, only ids are shown',
   },
-  auth: optionalText('TOLLGATE_AUTH_ADDRESS', 'host:port of the auth service of a distributed gateway.'),
-  catalog: optionalText('TOLLGATE_CATALOG_ADDRESS', 'host:port of the catalog service.'),
-  ledger: optionalText('TOLLGATE_LEDGER_ADDRESS', 'host:port of the ledger service.'),
-  metering: optionalText('TOLLGATE_METERING_ADDRESS', 'host:port of the metering service.'),
-  inference: optionalText('TOLLGATE_INFERENCE_ADDRESS', 'host:port of the inference service.'),
+  auth: optionalText('TOLLGATE_AUTH_ADDRESS', 'host:port of the auth service of a distributed gateway'),
+  catalog: optionalText('TOLLGATE_CATALOG_ADDRESS', 'host:port of the catalog service'),
+  ledger: optionalText('TOLLGATE_LEDGER_ADDRESS', 'host:port of the ledger service'),
+  metering: optionalText('TOLLGATE_METERING_ADDRESS', 'host:port of the metering service'),
+  inference: optionalText('TOLLGATE_INFERENCE_ADDRESS', 'host:port of the inference service'),
   tlsCa,
   tlsCert,
   tlsKey,

@@ -42,5 +42,5 @@ export function addHealthCommands(upstream: Command, cli: Cli): void {
     OverrideMode.OVERRIDE_MODE_EJECT,
     "Eject an upstream's model for a while: it is called only if no other target is left.",
   ).requiredOption('--for <time>', 'for example 10m', parseTimeLimit);
-  override('return', OverrideMode.OVERRIDE_MODE_RETURN, "Return an upstream's model to service at once, in every process.");
+  override('return', OverrideMode.OVERRIDE_MODE_RETURN, "Return an upstream's model to service immediately, in every process.");
 }

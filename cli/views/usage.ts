@@ -104,7 +104,7 @@ function recordJson(record: UsageRecord): JsonObject {
 function settlementText({ settlement }: UsageRecord): string {
   if (settlement === undefined) return 'not yet';
   const shortfall = settlement.shortfallNanoUsd === 0n ? '' : `, ${usd(settlement.shortfallNanoUsd)} at our expense`;
-  return `${usd(settlement.capturedNanoUsd)} taken at ${instant(settlement.settledAtMs)}${shortfall}`;
+  return `${usd(settlement.capturedNanoUsd)} captured at ${instant(settlement.settledAtMs)}${shortfall}`;
 }
 
 /** "1. own:small failed after 30 ms (upstream_overloaded, status 503, their req_1); 2. spare:large answered". */
