@@ -218,10 +218,11 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     name: 'welcome',
     async start() {
       const address = reachable(gateway.address());
-      const { publicUrl, traceUrl } = config.gateway;
+      const { publicUrl, traceUrl, spoolDir: ownSpoolDir } = config.gateway;
       const operatorEnv = {
         TOLLGATE_GATEWAY_URL: address,
-        [gatewaySettings.spoolDir.env]: resolve(spoolDir),
+        // Not the default, which moves with the data folder.
+        ...(ownSpoolDir !== undefined && { [gatewaySettings.spoolDir.env]: resolve(ownSpoolDir) }),
         ...(publicUrl !== undefined && { [gatewaySettings.publicUrl.env]: publicUrl }),
         ...(traceUrl !== undefined && { [gatewaySettings.traceUrl.env]: traceUrl }),
       };
