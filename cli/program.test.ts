@@ -40,6 +40,7 @@ describe('faults', () => {
     [['usage', 'list', '--outcome', 'complete'], 'Did you mean completed?'],
     [['caller', 'add', 'billing', '--may', 'ledger.reed'], 'Did you mean ledger.read?'],
     [['webhook', 'create', 'https://example.com', '--event', 'funds.added', 'key.refuse'], 'Did you mean key.refused?'],
+    [['webhook', 'rotate', 'whe_1', '--overlap', '8d'], 'It must be at most 7d.'],
     [['webhook', 'test', 'whe_1', 'refused'], 'It must be one of balance.low, budget.reached,'],
   ])('in usage exit with code 2: %p', async (args, message) => {
     const result = await tollgate(gateway, args);

@@ -133,7 +133,7 @@ interface RestoreOptions extends BinaryLogOptions {
 export function restoreCommand(cli: Cli): Command {
   return new Command('restore')
     .description(
-      'Restore a backup into the empty folder TOLLGATE_DATA_DIR, make its books agree and verify them. Exit code 1 unless they are correct.',
+      'Restore a backup into the empty folder TOLLGATE_DATA_DIR, reconcile its books and verify them. Exit code 1 unless they are correct.',
     )
     .argument('<folder>', 'the folder of the backup')
     .option('--secret-key <file...>', 'files, or folders of files, with the secret keys that the backup needs')

@@ -27,7 +27,7 @@ export function certificateCommand(cli: Cli): Command {
     .command('create')
     .description(
       'Create the authority of an installation, and a certificate for each service, the gateway and the operator, each in a folder with ' +
-        'tls.crt, tls.key and ca.crt. Existing files are kept, except for services that have a new name; their previous names remain.',
+        'tls.crt, tls.key and ca.crt. Existing files are kept, unless a service gets another host name: its new certificate has the previous names too.',
     )
     .option('--out <folder>', 'the folder that will contain these folders', './tls')
     .option('--host <name...>', 'the host names of services besides localhost; {service} stands for the name of each', ['{service}'])

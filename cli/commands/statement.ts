@@ -25,7 +25,7 @@ export function statementCommand(cli: Cli): Command {
   );
 
   withPaging(withAccount(statement.command('list')))
-    .description('List months with their opening, totals and closing, newest first.')
+    .description('List months with their opening balance, totals and closing balance, newest first.')
     .action((options: AccountOption & PageOptions) =>
       cli.withServices(async ({ auth, ledger }) => {
         const accountId = await chooseAccount(auth, options.account);
@@ -49,7 +49,7 @@ export function statementCommand(cli: Cli): Command {
     );
 
   withAccount(statement.command('projects <month>'))
-    .description('List what the calls that began in one month cost by project.')
+    .description('List the cost of the calls that began in one month, by project.')
     .action((month: string, options: AccountOption) =>
       cli.withServices(async ({ auth, ledger, metering }) => {
         const accountId = await chooseAccount(auth, options.account);
@@ -69,7 +69,7 @@ export function statementCommand(cli: Cli): Command {
     );
 
   withPaging(withAccount(statement.command('lines <month>')))
-    .description('List the lines of one month between its opening and its closing, oldest first.')
+    .description('List the lines of one month between its opening and closing balance, oldest first.')
     .option('--kind <kinds>', `only lines of these kinds, separated by commas: ${kinds.all.join(', ')}`, (text) =>
       parseList(text).map(kinds.parse),
     )

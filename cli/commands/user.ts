@@ -46,7 +46,7 @@ export function userCommand(cli: Cli): Command {
 
   user
     .command('email <email> <new>')
-    .description('Change the email address of a user. You confirm that the address is theirs.')
+    .description('Change the email address of a user. The new address counts as verified.')
     .action((email: string, wanted: string) => update(cli, email, { email: wanted, updateMask: ['email'] }));
 
   for (const [name, isDisabled, what] of [

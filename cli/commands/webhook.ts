@@ -1,10 +1,11 @@
 // tollgate webhook: the endpoints to which the events of an account are posted, and the deliveries.
 import { Command, InvalidArgumentError } from 'commander';
+import { dayMs } from '#kit/clock.js';
 import { type Notification, NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
 import { UpdateWebhookEndpointRequest, type WebhookEndpoint } from '#proto/auth/v1/webhooks.js';
 import { webhookEventTypes } from '#rules/webhook-events.js';
 import { chooseAccount, withAccount } from '../options/accounts.js';
-import { unknownWord } from '../options/parse.js';
+import { parseOverlap, unknownWord } from '../options/parse.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
@@ -12,7 +13,7 @@ import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { endpointView, webhookDeliveryView } from '../views/webhook.js';
 
 const attemptTimeoutMs = 20_000;
-const overlapHoursMax = 168;
+const overlapMsMax = 7 * dayMs;
 
 interface AccountOption {
   readonly account?: string;
@@ -96,11 +97,15 @@ export function webhookCommand(cli: Cli): Command {
   withAccount(webhook.command('rotate'))
     .description('Give an endpoint a new signing secret, and show it once.')
     .argument('<endpoint>', 'the id of the endpoint')
-    .option('--overlap-hours <n>', 'how long the previous secret also signs, from 0 to 168', parseHours, 24)
-    .action((endpointId: string, options: AccountOption & { overlapHours: number }) =>
+    .option(
+      '--overlap <time>',
+      'how long the previous secret also signs, for example 1h or none; at most 7d, and 24h by default',
+      parseSignedOverlap,
+    )
+    .action((endpointId: string, { overlap = dayMs, ...options }: AccountOption & { overlap?: number }) =>
       cli.withServices(async ({ auth, webhooks }) => {
         const accountId = await chooseAccount(auth, options.account);
-        const request = { accountId, endpointId, overlapSeconds: options.overlapHours * 3600 };
+        const request = { accountId, endpointId, overlapSeconds: overlap / 1000 };
         const { endpoint, secret } = await webhooks.rotateWebhookSecret(request, operatorCall());
         showSecret(cli, endpoint!, secret);
       }),
@@ -156,10 +161,10 @@ function parseEventTypes(text: string, others: readonly string[] = []): string[]
   return [...others, parseEventType(text)];
 }
 
-function parseHours(text: string): number {
-  const hours = Number(text);
-  if (!/^\d+$/.test(text) || hours > overlapHoursMax) throw new InvalidArgumentError(`must be from 0 to ${overlapHoursMax}.`);
-  return hours;
+function parseSignedOverlap(text: string): number {
+  const overlapMs = Number(parseOverlap(text));
+  if (overlapMs > overlapMsMax) throw new InvalidArgumentError('It must be at most 7d.');
+  return overlapMs;
 }
 
 function showSecret(cli: Cli, endpoint: WebhookEndpoint, secret: string): void {
