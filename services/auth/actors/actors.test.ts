@@ -4,10 +4,11 @@ import { randomBytes } from 'node:crypto';
 import { ManualClock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrations/migrate.js';
 import type { Database } from '#kit/db/open.js';
-import { ActorVerifier } from '#kit/rpc/actor-token.js';
+import { ActorVerifier, actorTokenSecondsMax } from '#kit/rpc/actor-token.js';
 import { SecretBox } from '#kit/secrets/secret-box.js';
 import { fixedSecretKeys } from '#kit/secrets/secret-keys.js';
 import { createTestDatabase, testEngines } from '#kit/testing/database.js';
+import { collectGarbage } from '#kit/testing/garbage.js';
 import { silentLog as log } from '#kit/testing/log.js';
 import { failureOf } from '#kit/testing/waiting.js';
 import { Account } from '#proto/auth/v1/auth.js';
@@ -131,6 +132,17 @@ describe.each(testEngines)('actor tokens and signing keys on %s', (engine) => {
     clock.advance(600_000);
     await keys.refresh();
     expect(keys.published().map(({ kid }) => kid)).toEqual([keys.current().kid]);
+  });
+
+  it('do not keep a private key in memory once its tokens have expired', async () => {
+    const { keys } = await replica();
+    const first = new WeakRef(keys.current().privateKey);
+    clock.advance(lifeMs);
+    await keys.refresh();
+    clock.advance(publishedBeforeUseMs + actorTokenSecondsMax * 1000 + 60_000);
+    await keys.refresh();
+    await collectGarbage();
+    expect(first.deref()).toBeUndefined();
   });
 
   it('keep private keys sealed in the database, and report when they cannot be opened', async () => {

@@ -26,11 +26,14 @@ export interface SigningKeyDeps {
   readonly lifeMs: number;
 }
 
+interface OpenedSigningKey extends StoredSigningKey {
+  readonly privateKey: KeyObject;
+}
+
 /** Holds the current keys and rotates them. */
 export class SigningKeys {
-  private stored: readonly StoredSigningKey[] = [];
+  private stored: readonly OpenedSigningKey[] = [];
   private keys: readonly ActorKey[] = [];
-  private readonly opened = new Map<string, KeyObject>();
   private stopReading: (() => Promise<void>) | undefined;
 
   constructor(private readonly deps: SigningKeyDeps) {}
@@ -51,8 +54,7 @@ export class SigningKeys {
 
   /** Returns the current signing key: the latest one that has begun. */
   current(): { readonly kid: string; readonly privateKey: KeyObject } {
-    const key = this.stored[this.presentIndex()]!;
-    return { kid: key.kid, privateKey: this.open(key) };
+    return this.stored[this.presentIndex()]!;
   }
 
   /** Returns the public keys with which valid tokens may be signed, now or within a minute: the same array until they change. */
@@ -76,8 +78,7 @@ export class SigningKeys {
       await store.removeBefore(stored[isOver]!.number);
       stored = stored.slice(isOver);
     }
-    for (const key of stored) this.open(key);
-    this.stored = stored;
+    this.stored = stored.map((key) => this.stored.find(({ kid }) => kid === key.kid) ?? this.open(key));
     const hasChanged = stored.map(({ kid }) => kid).join() !== this.keys.map(({ kid }) => kid).join();
     if (hasChanged) this.keys = stored.map(({ kid, publicKey }) => ({ kid, publicKey }));
   }
@@ -106,19 +107,15 @@ export class SigningKeys {
     };
   }
 
-  private open({ kid, sealedPrivateKey }: StoredSigningKey): KeyObject {
-    const known = this.opened.get(kid);
-    if (known !== undefined) return known;
-    const pem = this.deps.box.open(sealedPrivateKey, signingKeyPurpose(kid));
+  private open(key: StoredSigningKey): OpenedSigningKey {
+    const pem = this.deps.box.open(key.sealedPrivateKey, signingKeyPurpose(key.kid));
     if (pem === undefined) {
       throw new AppError(
         'failed_precondition',
         'The signing keys in the database of auth cannot be opened with the keys in its secret key file. Restore the file from your copy.',
       );
     }
-    const privateKey = createPrivateKey(pem);
-    this.opened.set(kid, privateKey);
-    return privateKey;
+    return { ...key, privateKey: createPrivateKey(pem) };
   }
 }
 
