@@ -147,11 +147,15 @@ export const gatewaySettings = {
     maxMs: 600_000,
     default: 15_000,
   }),
-  slowReaderTimeoutMs: duration('TOLLGATE_GATEWAY_SLOW_READER_TIMEOUT', 'how long a stream may stall because its client does not read', {
-    minMs: 100,
-    maxMs: 3_600_000,
-    default: 60_000,
-  }),
+  slowReaderTimeoutMs: duration(
+    'TOLLGATE_GATEWAY_SLOW_READER_TIMEOUT',
+    'how long a stream or an export may stall because its client does not read',
+    {
+      minMs: 100,
+      maxMs: 3_600_000,
+      default: 60_000,
+    },
+  ),
   keptAnswerBytesMax: integer(
     'TOLLGATE_GATEWAY_KEPT_ANSWER_BYTES_MAX',
     'largest answer that is kept for repeats with the same Idempotency-Key, or stored in the responses format with its input',

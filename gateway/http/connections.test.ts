@@ -2,6 +2,8 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { localOccupancy } from './occupancy.js';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { pipeline, Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { untilTrue } from '#kit/testing/waiting.js';
 import { close, listen } from '#kit/testing/local-server.js';
 import { type Connections, pipelinedMax, watchConnections } from './connections.js';
@@ -80,6 +82,39 @@ describe('connections', () => {
     expect(accepted.map((socket) => socket.destroyed)).toEqual([true, false]);
     reader.destroy();
     caller.destroy();
+  });
+
+  it('closes the connection of a client that stops reading a piped body, but not of one that waits for the rest of it', async () => {
+    const accepted: Socket[] = [];
+    let isDestroyed = false;
+    async function* endless(): AsyncGenerator<Buffer> {
+      try {
+        for (;;) yield Buffer.alloc(65_536);
+      } finally {
+        isDestroyed = true;
+      }
+    }
+    async function* slow(): AsyncGenerator<string> {
+      // More than is buffered, so that this client keeps the body waiting at first.
+      yield 'x'.repeat(1_000_000);
+      await sleep(600);
+      yield 'the rest';
+    }
+    await serve(
+      (asked, response) => void pipeline(Readable.from(asked.url === '/endless' ? endless() : slow()), response, () => undefined),
+    );
+    server.on('connection', (socket) => accepted.push(socket));
+    const stopped = dial().socket.pause();
+    stopped.write(request.replace('/', '/endless'));
+    await untilTrue(() => accepted.length === 1);
+    const waiting = dial().socket;
+    let received = '';
+    waiting.on('data', (bytes) => (received += String(bytes)));
+    waiting.write(request);
+    await untilTrue(() => isDestroyed && (received.includes('the rest') || accepted[1]!.destroyed));
+    expect([isDestroyed, accepted[0]!.destroyed, received.includes('the rest')]).toEqual([true, true, true]);
+    stopped.destroy();
+    waiting.destroy();
   });
 
   it('gives a pipelined request as much time as any other', async () => {

@@ -32,7 +32,7 @@ interface Connection {
 export interface ConnectionLimits {
   /** Further connections are closed immediately. */
   readonly connectionsMax: number;
-  /** A connection whose client reads nothing of a finished response for this long is closed. */
+  /** A connection whose client reads nothing of a finished response, or of a piped body such as an export, for this long is closed. */
   readonly slowReaderTimeoutMs: number;
 }
 
@@ -74,7 +74,13 @@ export function watchConnections(
     unanswered += 1;
     response.once('close', () => settle(socket));
     // Every read by the client restarts the timeout.
-    response.once('prefinish', () => socket.setTimeout(slowReaderTimeoutMs));
+    const awaitReader = (): unknown => socket.setTimeout(slowReaderTimeoutMs);
+    response.once('prefinish', awaitReader);
+    // A piped body is paused while the client reads more slowly than it is produced. Its own pauses may be longer than the timeout.
+    response.once('pipe', (body) => {
+      body.on('pause', awaitReader);
+      response.on('drain', () => socket.setTimeout(0));
+    });
     // Before Node sets its own (keepAliveTimeout), which it does not while a pipelined request waits for its response.
     response.prependOnceListener('finish', () => socket.setTimeout(0));
   }
