@@ -18,6 +18,7 @@ import { ManualClock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
+import { collectGarbage } from '#kit/testing/garbage.js';
 import { silentLog } from '#kit/testing/log.js';
 import { createKeyReplica, type KeyReplica } from './keys.js';
 
@@ -174,6 +175,12 @@ describe('the key replica', () => {
       (error: AppError) => error.reason,
     );
 
+  async function useAnotherKey(): Promise<void> {
+    auth.secret = makeSecret();
+    auth.key = { ...auth.key, id: newId('key') };
+    expect(await refusalOf()).toBe('admitted');
+  }
+
   it('queries auth once and admits from memory after that', async () => {
     for (let call = 0; call < 5; call += 1) expect(await refusalOf()).toBe('admitted');
     expect(auth.lookUps).toBe(1);
@@ -227,6 +234,15 @@ describe('the key replica', () => {
     }
     // Auth is queried again, and no longer knows it.
     expect(await refusalOf(first)).toBe('key_unknown');
+  });
+
+  it('does not keep a key in memory that has not been used for five minutes', async () => {
+    expect(await refusalOf()).toBe('admitted');
+    const idle = new WeakRef(auth.key);
+    clock.advance(300_000);
+    await useAnotherKey();
+    await collectGarbage();
+    expect(idle.deref()).toBeUndefined();
   });
 
   it('remembers no more unknown keys than its maximum', async () => {
@@ -398,6 +414,16 @@ describe('the key replica', () => {
       expect([await refusalOf(), await refusalOf(makeSecret()), keys.isUsable()]).toEqual(['admitted', 'service_unavailable', true]);
       clock.advance(1000);
       expect([await refusalOf(), keys.isUsable()]).toEqual(['service_unavailable', false]);
+    });
+
+    it('admits keys that were last used long before', async () => {
+      const first = auth.secret;
+      expect(await refusalOf()).toBe('admitted');
+      clock.advance(300_000);
+      await auth.send();
+      await useAnotherKey();
+      await loseAuth();
+      expect(await refusalOf(first)).toBe('admitted');
     });
 
     it('still refuses a key from the instant of its expiry', async () => {

@@ -168,8 +168,14 @@ export function createKeyReplica(deps: {
     if (hashes?.size === 0) hashesByKeyId.delete(key.id);
   }
 
+  /** Adds the entry after all others, which are in the order in which they were fetched, and forgets those that no call can use any more. */
   function remember(hash: string, entry: Entry): void {
-    if (entries.size >= keysMax) forget(...entries.entries().next().value!);
+    entries.delete(hash);
+    for (const [oldestHash, oldest] of entries) {
+      const isOver = entry.fetchedAtMs - oldest.fetchedAtMs >= liveMs && !isServedWithoutAuth(oldest);
+      if (!isOver && entries.size < keysMax) break;
+      forget(oldestHash, oldest);
+    }
     entries.set(hash, entry);
     const hashes = hashesByKeyId.get(entry.key.id);
     if (hashes === undefined) hashesByKeyId.set(entry.key.id, new Set([hash]));
