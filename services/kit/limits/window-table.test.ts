@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { clearWindows, windowMemory, type WindowSubject, WindowTable } from './window-table.js';
+import { Worker } from 'node:worker_threads';
+import { clearWindows, subjectHash, windowMemory, type WindowSubject, WindowTable } from './window-table.js';
 
 /** On the monotonic clock, which begins when the machine starts. */
 const startMs = 40_250;
@@ -48,6 +49,25 @@ describe('the window of a subject', () => {
       if (windows.take([key], one, startMs + ms).refusal === undefined) minutes[Math.floor(ms / 60_000)]! += 1;
     }
     for (const admitted of minutes) expect(Math.abs(admitted - 600)).toBeLessThan(12);
+  });
+
+  it('contains the tokens of the last 60 seconds, however long it has been used', () => {
+    const windows = table();
+    const key = subject({ tokens: 1000 });
+    for (let minute = 0; minute < 4; minute += 1) {
+      const atMs = startMs + minute * 61_000;
+      expect(windows.take([key], { tokens: 600 }, atMs).figures[0]).toMatchObject({ tokens: 600 });
+      expect(windows.take([key], { tokens: 600 }, atMs + 100).refusal).toMatchObject({ limit: 'tokens', used: 600 });
+    }
+  });
+
+  it('reports when nothing counts any more', () => {
+    const windows = table();
+    const key = subject({ requests: 10, tokens: 1000 });
+    const at = (ms: number, tokens: number) => windows.take([key], { tokens }, startMs + ms).figures[0]!;
+    expect(at(0, 0)).toMatchObject({ requestsResetMs: 60_250, tokensResetMs: 0 });
+    expect(at(10_000, 5)).toMatchObject({ requestsResetMs: 60_250, tokensResetMs: 60_250 });
+    expect(at(30_000, 0)).toMatchObject({ requestsResetMs: 60_250, tokensResetMs: 40_250 });
   });
 
   it('reports when the next request is admitted, and that is true', () => {
@@ -101,10 +121,11 @@ describe('the window of a subject', () => {
     const windows = table();
     const key = subject({ tokens: 1000 });
     const laterMs = startMs + 60_500;
-    windows.take([key], { tokens: 600 }, startMs);
+    for (let call = 0; call < 2; call += 1) windows.take([key], { tokens: 300 }, startMs);
     windows.take([key], { tokens: 300 }, laterMs);
-    windows.end([key], { tokens: 600, takenAtMs: startMs }, 100, laterMs);
-    expect(windows.take([key], { tokens: 1 }, laterMs).figures[0]).toMatchObject({ tokens: 301 });
+    windows.end([key], { tokens: 300, takenAtMs: startMs }, 100, laterMs);
+    windows.cancel([key], { tokens: 300, takenAtMs: startMs }, laterMs);
+    expect(windows.take([key], { tokens: 1 }, laterMs).figures[0]).toMatchObject({ requests: 2, tokens: 301 });
   });
 
   it('distinguishes a request that can never be admitted from one that can wait', () => {
@@ -137,7 +158,18 @@ describe('the window of a subject', () => {
     const [key, account] = [subject({ requests: 1, concurrent: 1 }), subject({ requests: 1 })];
     windows.take([account], one, startMs);
     windows.take([key], one, startMs - 30_000);
-    expect(windows.take([key, account], one, startMs).refusal).toMatchObject({ figures: { subject: account }, limit: 'requests' });
+    for (const path of [
+      [key, account],
+      [account, key],
+    ])
+      expect(windows.take(path, one, startMs).refusal).toMatchObject({ figures: { subject: account }, limit: 'requests' });
+    // There is no wait after which such a call would be admitted.
+    const small = subject({ tokens: 10 });
+    for (const path of [
+      [small, account],
+      [account, small],
+    ])
+      expect(windows.take(path, { tokens: 11 }, startMs).refusal).toMatchObject({ figures: { subject: small }, retryAfterMs: undefined });
   });
 
   it('survives a clock that goes back', () => {
@@ -168,6 +200,19 @@ describe('a table', () => {
   it('keeps thousands of subjects apart', () => {
     const windows = new WindowTable(windowMemory(1, 4096), 1);
     const keys = Array.from({ length: 2000 }, () => subject({ requests: 1 }));
+    for (const key of keys) expect(windows.take([key], one, startMs).refusal).toBeUndefined();
+    for (const key of keys) expect(windows.take([key], one, startMs).refusal).toBeDefined();
+  });
+
+  it('keeps subjects apart whose hashes have a half in common', () => {
+    const windows = table();
+    const hashes = [
+      [1, 1],
+      [1, 2],
+      [2, 1],
+      [2, 2],
+    ] as const;
+    const keys = hashes.map((hash) => ({ ...subject({ requests: 1 }), hash }));
     for (const key of keys) expect(windows.take([key], one, startMs).refusal).toBeUndefined();
     for (const key of keys) expect(windows.take([key], one, startMs).refusal).toBeDefined();
   });
@@ -212,10 +257,47 @@ describe('a table', () => {
     expect(first.take([key], one, startMs).figures[0]).toMatchObject({ requests: 3, inFlight: 2 });
   });
 
+  it('is used by one thread at a time', async () => {
+    const memory = windowMemory(2);
+    const windows = new WindowTable(memory, 1);
+    const key = subject({ requests: 10 });
+    const finished = new Int32Array(new SharedArrayBuffer(4));
+    // Works for a while, then releases the lock.
+    const other = new Worker(
+      `const { parentPort, workerData } = require('node:worker_threads');
+       const [cells, finished] = workerData.map((memory) => new Int32Array(memory));
+       parentPort.on('message', () => setTimeout(() => {
+         Atomics.store(finished, 0, 1);
+         Atomics.store(cells, 0, 0);
+         Atomics.notify(cells, 0);
+       }, 20));`,
+      { eval: true, workerData: [memory.cells, finished.buffer] },
+    );
+    for (const use of [
+      () => windows.take([key], one, startMs),
+      () => windows.waitMs(key, one, startMs),
+      () => windows.end([key], { ...one, takenAtMs: startMs }, 1, startMs),
+    ]) {
+      Atomics.store(finished, 0, 0);
+      Atomics.store(new Int32Array(memory.cells), 0, 2);
+      other.postMessage('');
+      use();
+      expect(Atomics.load(finished, 0)).toBe(1);
+    }
+    await other.terminate();
+  });
+
   it('does not stay locked when a thread ends in the middle of a check', () => {
     const memory = windowMemory(2);
     Atomics.store(new Int32Array(memory.cells), 0, 2);
     clearWindows(memory, 2);
     expect(new WindowTable(memory, 1).take([subject({ requests: 1 })], one, startMs).refusal).toBeUndefined();
+  });
+});
+
+describe('the hash of a subject', () => {
+  it('differs in both halves from almost all others', () => {
+    const hashes = Array.from({ length: 20_000 }, (_, index) => subjectHash(`key key_${index.toString(16).padStart(32, '0')}`));
+    for (const half of [0, 1]) expect(new Set(hashes.map((hash) => hash[half])).size).toBeGreaterThan(19_990);
   });
 });
