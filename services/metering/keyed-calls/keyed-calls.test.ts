@@ -347,6 +347,41 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     expect((await begin(repeatOf(first))).$case).toBe('reserved');
   });
 
+  it('can be deleted by several replicas at once', async () => {
+    const own = await Harness.create(engine);
+    try {
+      const { service: replica } = await own.replica({ leaseMs, sweepIntervalMs: 3_600_000 });
+      await begin(keyedCall(), {}, replica);
+      const sweepAtMs = own.clock.nowMs() + 86_400_000;
+      const sweep = () => deleteExpiredKeys(own.db, sweepAtMs, 86_400_000, 10);
+      await expect(Promise.all([sweep(), sweep()])).resolves.toHaveLength(2);
+      expect(await own.db.knex('idempotency_key').select('call_id')).toEqual([]);
+    } finally {
+      await own.close();
+    }
+  });
+
+  it('that run longer than responses are kept delay no deletion of others, of their account or with their key', async () => {
+    const own = await Harness.create(engine);
+    try {
+      const keptAnswerTtlMs = 1000;
+      const { service: replica } = await own.replica({ leaseMs, keptAnswerTtlMs, sweepIntervalMs: 3_600_000 });
+      const running = keyedCall();
+      await begin(running, {}, replica);
+      own.clock.advance(1);
+      for (const each of [keyedCall({ accountId: running.accountId }), keyedCall({ idempotencyKeyHash: running.idempotencyKeyHash })]) {
+        await begin(each, {}, replica);
+        await record(replica, ended(each));
+      }
+      own.clock.advance(keptAnswerTtlMs);
+      for (let sweeps = 0; sweeps < 3; sweeps += 1) await deleteExpiredKeys(own.db, own.clock.nowMs(), keptAnswerTtlMs, 1);
+      const left: Record<string, unknown>[] = await own.db.knex('idempotency_key').select('call_id');
+      expect(left.map((row) => Buffer.from(row['call_id'] as Buffer).toString('hex'))).toEqual([running.id.slice(4)]);
+    } finally {
+      await own.close();
+    }
+  });
+
   it('keep a response that is stored while a sweep finds its key expired', async () => {
     const first = keyedCall();
     await begin(first);
