@@ -59,6 +59,8 @@ describe.each(testEngines)('calls that are offered to retries on %s', (engine) =
     await record(service, ended({ ...first, idempotencyKeyHash: none }, { storedAnswer: none }));
     await offer(first, answer);
     expect(await join()).toMatchObject({ $case: 'completed', value: { answer } });
+    harness.clock.advance(keptMs);
+    expect(await join()).toBeUndefined();
   });
 
   it('replace a call that has ended, but not one that runs', async () => {
