@@ -86,6 +86,56 @@ it('begins a new file when one is large, and removes each file when none of its 
   expect(files.bytes()).toBe(0);
 });
 
+it('appends to a file that the next process finds, also after all earlier reports were recorded', async () => {
+  const files = new SpoolFiles(folder, log, Date.now());
+  await files.release(await files.append([report()]));
+  const waiting = report();
+  await files.append([waiting]);
+  const next = new SpoolFiles(folder, log, Date.now());
+  const [found] = (await next.readAll()) as [Awaited<ReturnType<SpoolFiles['readAll']>>[0]];
+  expect(found.reports).toEqual([waiting]);
+  expect(next.bytes()).toBe(files.bytes());
+  await next.release(found.file);
+  expect(next.bytes()).toBe(0);
+});
+
+it('has at most one file open, and none once no report is waiting or it is closed', async () => {
+  let isFull = false;
+  let openFiles = 0;
+  const openCounted = async (...args: Parameters<typeof open>): Promise<FileHandle> => {
+    const handle = await open(...args);
+    openFiles += 1;
+    const close = handle.close.bind(handle);
+    handle.close = () => ((openFiles -= 1), close());
+    const append = handle.appendFile.bind(handle);
+    handle.appendFile = async (data) => (isFull ? Promise.reject(new Error('no space left on device')) : append(data));
+    return handle;
+  };
+  const files = new SpoolFiles(folder, log, Date.now(), openCounted as typeof open);
+  const large = (): SpooledReport => ({ callId: newId('req'), traceparent: '', bytes: Buffer.alloc(4_000_000) });
+  await files.append([large()]);
+  const last = await files.append([report()]);
+  expect([readdirSync(folder).length, openFiles]).toEqual([2, 1]);
+  await files.release(last);
+  expect(openFiles).toBe(0);
+  await files.append([report()]);
+  isFull = true;
+  await expect(files.append([report()])).rejects.toThrow('no space left');
+  expect(openFiles).toBe(0);
+  isFull = false;
+  await files.append([report()]);
+  await files.close();
+  expect(openFiles).toBe(0);
+});
+
+it('leaves nothing behind when it tries whether the folder can be written', async () => {
+  const files = new SpoolFiles(folder, log, Date.now());
+  expect(await files.isWritable()).toBe(true);
+  expect(readdirSync(folder)).toEqual([]);
+  rmSync(folder, { recursive: true });
+  expect(await files.isWritable()).toBe(false);
+});
+
 it('does not acknowledge reports that the disk cannot sync, and keeps none of them', async () => {
   const openOnBadDisk = async (...args: Parameters<typeof open>): Promise<FileHandle> => {
     const handle = await open(...args);
