@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { dayMs } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import { MailFailure } from '#kit/mail/mailer.js';
+import type { SecretBox } from '#kit/secrets/secret-box.js';
 import { testEngines } from '#kit/testing/database.js';
 import { collectMetrics } from '#kit/telemetry/metrics.js';
 import { eventually } from '#kit/testing/waiting.js';
@@ -20,7 +21,7 @@ import { newAccount, newKey, operator, startTestAuth, type TestAuth } from '../t
 import { TestMailer } from '../testing/test-mailer.js';
 import { manualPerHourMax } from './deps.js';
 import { failingMsMax, mailsPerHourMax } from './endpoint-health.js';
-import { endpointsMax } from './endpoint-store.js';
+import { endpointsMax, WebhookEndpointStore } from './endpoint-store.js';
 import { pendingMax } from './events.js';
 
 const {
@@ -324,6 +325,43 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     await eventually(async () => ((await endpoints())[0]!.failingSinceMs === BigInt(auth.clock.nowMs()) ? true : undefined));
     expect((await endpoints())[0]!.state).toBe(WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_ENABLED);
     expect(await log(endpoint!.id)).toMatchObject([{ state: pending, attempts: 1 }]);
+  });
+
+  it('end the failures of an endpoint with one that succeeds', async () => {
+    receiver.answer = (response) => void response.writeHead(503).end();
+    await create();
+    await publish();
+    await eventually(async () => ((await endpoints())[0]!.failingSinceMs > 0n ? true : undefined));
+    receiver.answer = (response) => void response.end();
+    await publish();
+    await eventually(async () => ((await endpoints())[0]!.failingSinceMs === 0n ? true : undefined));
+  });
+
+  it('do not disable an endpoint that an owner has enabled again meanwhile', async () => {
+    const endpoint = (await create()).endpoint!;
+    const store = new WebhookEndpointStore(auth.db, {} as SecretBox);
+    const [failedAtMs, nowMs] = [auth.clock.nowMs(), auth.clock.nowMs() + failingMsMax];
+    expect(await store.noteFailure(endpoint, failedAtMs, dayMs)).toBe(failedAtMs);
+    await update(endpoint, { enabled: false });
+    await update(endpoint, { enabled: true });
+    await auth.db.transaction(async (tx) => {
+      expect(await store.disableFailed(tx, endpoint, nowMs, failedAtMs)).toBeUndefined();
+    });
+    expect(await endpoints()).toMatchObject([{ state: WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_ENABLED, failingSinceMs: 0n }]);
+  });
+
+  it('belong to their account: no other can change them, replace their secrets, delete them or send to them', async () => {
+    const endpoint = (await create()).endpoint!;
+    const stranger = { accountId: (await newAccount(auth.service, 'Eve')).id, endpointId: endpoint.id };
+    for (const call of [
+      () => auth.webhooks.updateWebhookEndpoint({ ...endpoint, ...stranger, url: other.url, enabled: true }, operator),
+      () => auth.webhooks.rotateWebhookSecret({ ...stranger, overlapSeconds: 0 }, operator),
+      () => auth.webhooks.deleteWebhookEndpoint(stranger, operator),
+      () => auth.webhooks.sendTestEvent({ ...stranger, eventType: 'key.refused' }, operator),
+    ])
+      await expect(call()).rejects.toMatchObject({ reason: 'not_found' });
+    expect(await endpoints()).toEqual([endpoint]);
+    expect(receiver.requests).toEqual([]);
   });
 
   it('do not count failed test events', async () => {
