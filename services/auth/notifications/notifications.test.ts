@@ -181,6 +181,8 @@ describe.each(testEngines)('notifications on %s', (engine) => {
     } while (pageToken !== '');
     expect(paged).toEqual(all);
     expect(all).toHaveLength(5);
+    const ofAnother = { accountId: newId('acct'), pageSize: 0, pageToken: '', channel: 0, endpointId: '' };
+    expect((await auth.notifications.listNotifications(ofAnother, operator)).notifications).toEqual([]);
     const store = new NotificationStore(auth.db);
     const beforeMs = auth.clock.nowMs();
     expect([
@@ -199,6 +201,25 @@ describe.each(testEngines)('notifications on %s', (engine) => {
     const read = async () => (await store.find([id]))[0]!;
     expect(await store.claim(await read(), nowMs, nowMs + 60_000)).toMatchObject({ attempts: 2 });
     expect(await store.claim(await read(), nowMs, nowMs + 60_000)).toBeUndefined();
+  });
+
+  it('keep their state when an earlier attempt ends after a later one has begun, or after they were withdrawn', async () => {
+    mailer.failures = [new MailFailure('451 later', false)];
+    const [{ id }] = (await deliver(mail())) as [Notification];
+    const store = new NotificationStore(auth.db);
+    const read = async () => (await store.find([id]))[0]!;
+    const nowMs = auth.clock.nowMs() + 3_600_000;
+    const first = await read();
+    const second = (await store.claim(first, nowMs, nowMs + 60_000))!;
+    const outcome = { state: delivered, outcome: '250 taken', dueAtMs: nowMs };
+    await store.note(first, outcome);
+    await auth.db.transaction(async (tx) => {
+      expect(await store.restart(tx, first, { destination: 'eve@example.com', attempts: 2, dueAtMs: nowMs })).toBeUndefined();
+    });
+    expect(await read()).toEqual(second);
+    await auth.db.transaction((tx) => store.withdrawAll(tx, { outcome: '', dueAtMs: nowMs }));
+    await store.note(second, outcome);
+    expect(await read()).toMatchObject({ state: withdrawn, attempts: 2 });
   });
 
   it.each([

@@ -144,6 +144,11 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
       targetId: model,
       detailJson: JSON.stringify(detail),
     };
+    // More endpoints than one page has, which do not receive it.
+    const row: Record<string, unknown> = (await auth.db.knex('webhook_endpoint').first())!;
+    const idOf = (index: number) => Buffer.from(index.toString(16).padStart(32, '0'), 'hex');
+    const more = Array.from({ length: 200 }, (_, index) => ({ ...row, id: idOf(index), event_types: '["key.created"]' }));
+    for (let at = 0; at < more.length; at += 50) await auth.db.knex('webhook_endpoint').insert(more.slice(at, at + 50));
     await auth.users.appendAuditEvents({ events: [price] }, operator);
     await eventually(() => (receiver.requests.length + other.requests.length === 2 ? true : undefined));
     expect([...got(), ...got(other)]).toEqual([1, 2].map(() => expect.objectContaining({ account_id: null, data: example })));
@@ -207,6 +212,11 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     const eventId = await publish();
     const full = (await log(endpoint!.id)).find(({ eventJson }) => eventJson.includes(eventId));
     expect(full).toMatchObject({ state: failed, attempts: 0, lastResult: expect.stringContaining('waiting for this endpoint') });
+    // What was delivered no longer waits.
+    await auth.db.knex('notification').update({ state: delivered });
+    auth.clock.advance(1);
+    const nextId = await publish();
+    expect((await log(endpoint!.id)).find(({ eventJson }) => eventJson.includes(nextId))).toMatchObject({ state: pending });
     await auth.db.knex('notification').delete();
     for (const response of hanging) response.end();
   });
@@ -472,6 +482,18 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     await expect(test()).rejects.toMatchObject({ reason: 'overloaded' });
   });
 
+  it('are retried as before when a user sends one again that is waiting', async () => {
+    receiver.answer = (response) => void response.writeHead(503).end();
+    await create();
+    await publish();
+    const [{ id: deliveryId }] = (await eventually(async () => {
+      const found = await log();
+      return found[0]!.lastResult === 'status 503' ? found : undefined;
+    })) as [Notification];
+    const { delivery } = await auth.webhooks.resendWebhookDelivery({ accountId: account.id, deliveryId }, operator);
+    expect(delivery).toMatchObject({ state: pending, attempts: 2, lastResult: 'status 503' });
+  });
+
   it('are kept when a user sends one again at the moment when old ones are removed', async () => {
     await create();
     await publish();
@@ -490,8 +512,11 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
   });
 
   it('follow a changed address, and are withdrawn if they wait for an endpoint that is disabled or deleted', async () => {
-    receiver.answer = (response) => void response.writeHead(503).end();
     const { endpoint } = await create();
+    await publish();
+    const past = await settled(1);
+    auth.clock.advance(1);
+    receiver.answer = (response) => void response.writeHead(503).end();
     await publish();
     await eventually(async () => ((await log())[0]!.lastResult === 'status 503' ? true : undefined));
     await update(endpoint!, { url: other.url });
@@ -502,6 +527,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     await eventually(async () => ((await log())[0]!.lastResult === 'status 503' ? true : undefined));
     await auth.webhooks.deleteWebhookEndpoint({ accountId: account.id, endpointId: endpoint!.id }, operator);
     expect((await log())[0]).toMatchObject({ state: NotificationState.NOTIFICATION_STATE_WITHDRAWN });
+    expect((await log()).slice(2)).toEqual(past);
     expect(await endpoints()).toEqual([]);
   });
 

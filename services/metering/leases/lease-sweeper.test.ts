@@ -368,6 +368,22 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     });
   });
 
+  it('leave charges that the ledger has refused to operators when they are settled', async () => {
+    const { service } = await harness.replica();
+    harness.clock.advance(leaseMs);
+    const refused = report();
+    harness.ledger.refused.add(refused.call!.id);
+    await record(service, refused);
+    await until(async () => (await outboxOf(service)).failed === 1n);
+    const { deliveries } = harness.ledger;
+    const lost = call();
+    await checkpoint(service, { call: lost, tokens: tokens({ inputTokens: 100 }) });
+    harness.clock.advance(leaseMs + 1);
+    await until(() => harness.ledger.settled.has(lost.id));
+    expect(harness.ledger.deliveries).toBe(deliveries + 1);
+    expect(await outboxOf(service)).toMatchObject({ failed: 1n });
+  });
+
   it('are closed once, even if several replicas sweep', async () => {
     const replicas = [await harness.replica(), await harness.replica(), await harness.replica()];
     const lost = Array.from({ length: 30 }, () => call());

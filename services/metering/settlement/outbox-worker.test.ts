@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AppError } from '#client/errors/app-error.js';
+import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
-import { report } from '../testing/calls.js';
+import { ListUnsettledChargesRequest, type RecordUsageRequest } from '#proto/metering/v1/metering.js';
+import { claimDue } from '../store/settlement/outbox.js';
+import { call, report } from '../testing/calls.js';
 import { aWhile, find, Harness, outboxOf, record, until } from '../testing/harness.js';
 
 describe.each(testEngines)('settlements on %s', (engine) => {
@@ -135,6 +138,17 @@ describe.each(testEngines)('settlements on %s', (engine) => {
     expect(harness.ledger.deliveries).toBe(40);
   });
 
+  it('are claimed by one of two replicas that read them at the same moment', async () => {
+    const { service, stop } = await harness.replica();
+    harness.ledger.isUnavailable = true;
+    await Promise.all([record(service, report()), record(service, report())]);
+    await stop();
+    const nowMs = harness.clock.nowMs() + 3_600_000;
+    const claim = () => claimDue(harness.db, nowMs, nowMs + 15_000, 10);
+    const [one, two] = await Promise.all([claim(), claim()]);
+    expect(one.length + two.length).toBe(2);
+  });
+
   it('that the ledger refuses permanently are kept, logged, and delay no others', async () => {
     const { service } = await harness.replica({ settleConcurrency: 1 });
     const refused = report();
@@ -154,12 +168,43 @@ describe.each(testEngines)('settlements on %s', (engine) => {
     'that the ledger refuses as %s are kept and not retried',
     async (reason) => {
       const { service } = await harness.replica();
-      harness.ledger.client.settle = () => Promise.reject(new AppError(reason, 'Refused.'));
+      harness.ledger.client.settle = () => Promise.reject(new AppError(reason, `Refused. ${'x'.repeat(1000)}`));
       await record(service, report());
       await until(async () => (await outboxOf(service)).failed === 1n);
       expect((await outboxOf(service)).pending).toBe(0n);
+      const { charges } = await service.listUnsettledCharges(ListUnsettledChargesRequest.fromPartial({}));
+      expect(charges.map(({ error }) => error)).toEqual([`Refused. ${'x'.repeat(191)}`]);
     },
   );
+
+  it('that the ledger refuses are listed by account and page by page, and retried one by one', async () => {
+    const { service } = await harness.replica();
+    const accountId = newId('acct');
+    const requests = [report({ call: call({ accountId }) }), report({ call: call({ accountId }) }), report()];
+    for (const request of requests) {
+      harness.ledger.refused.add(request.call!.id);
+      await record(service, request);
+    }
+    await until(async () => (await outboxOf(service)).failed === 3n);
+    const idsOf = (of: readonly RecordUsageRequest[]) => of.map((request) => request.call!.id).toSorted();
+    const list = (fields: Partial<ListUnsettledChargesRequest>) =>
+      service.listUnsettledCharges(ListUnsettledChargesRequest.fromPartial(fields));
+    expect((await list({ accountId })).charges.map(({ callId }) => callId)).toEqual(idsOf(requests.slice(0, 2)));
+    const paged: string[] = [];
+    let pageToken = '';
+    do {
+      const page = await list({ pageSize: 1, pageToken });
+      paged.push(...page.charges.map(({ callId }) => callId));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== '' && paged.length < 10);
+    expect(paged).toEqual(idsOf(requests));
+
+    harness.ledger.refused.clear();
+    const [first] = requests as [RecordUsageRequest];
+    expect(await service.retrySettlement({ callId: first.call!.id })).toEqual({ retried: 1n });
+    await until(async () => (await outboxOf(service)).failed === 2n && (await outboxOf(service)).pending === 0n);
+    expect([...harness.ledger.settled.keys()]).toEqual([first.call!.id]);
+  });
 
   it('report what the account could not pay', async () => {
     const { service } = await harness.replica();
