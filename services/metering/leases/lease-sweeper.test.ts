@@ -8,6 +8,9 @@ import { unitPriceNanoUsdMax } from '#rules/money/pricing.js';
 import { meteringSettings } from '../config.js';
 import { LeaseGrace } from './lease-grace.js';
 import { LeaseSweeper } from './lease-sweeper.js';
+import { type EndedCall, priceRecord } from '../records/usage-record.js';
+import { insertLostRecord } from '../store/records/close-calls.js';
+import { findUnseenCalls, type OpenCall } from '../store/records/open-calls.js';
 import { call, price, report, startedAtMs, tokens } from '../testing/calls.js';
 import { aWhile, checkpoint, find, Harness, outboxOf, record, until } from '../testing/harness.js';
 
@@ -382,6 +385,31 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     await until(() => harness.ledger.settled.has(lost.id));
     expect(harness.ledger.deliveries).toBe(deliveries + 1);
     expect(await outboxOf(service)).toMatchObject({ failed: 1n });
+  });
+
+  it('continue if they are seen again after a sweep has read them', async () => {
+    const { service } = await harness.replica();
+    harness.clock.advance(leaseMs);
+    const running = call();
+    await checkpoint(service, { call: running, tokens: tokens({ inputTokens: 100 }) });
+    const [lost] = (await findUnseenCalls(harness.db, harness.clock.nowMs() + 1, 10)) as [OpenCall];
+    harness.clock.advance(1);
+    await checkpoint(service, { call: running, tokens: tokens({ inputTokens: 200 }) });
+    const ended: EndedCall = {
+      ...lost,
+      source: UsageSource.USAGE_SOURCE_ESTIMATED,
+      outcome: Outcome.OUTCOME_GATEWAY_LOST,
+      outcomeDetail: '',
+      firstOutputMs: undefined,
+      durationMs: 1,
+      free: false,
+      quarantined: false,
+      storedAnswer: Buffer.alloc(0),
+    };
+    const instants = { claimedUntilMs: 0, nowMs: 0, promisedSinceMs: 0 };
+    expect(await insertLostRecord(harness.db, lost, priceRecord(ended, 1), instants, 0)).toBe(false);
+    expect(await find(service, running.id)).toBeUndefined();
+    expect(await checkpoint(service, { call: running, tokens: tokens({ inputTokens: 300 }) })).toEqual([true]);
   });
 
   it('are closed once, even if several replicas sweep', async () => {

@@ -1,5 +1,6 @@
 // A ledger that was restored to an earlier moment than metering.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { newId } from '#kit/id.js';
 import { call, report } from '../testing/calls.js';
 import { find, until } from '../testing/harness.js';
 import { type Customer, heldNanoUsd, type Money, startMoney } from '../testing/with-ledger.js';
@@ -43,7 +44,9 @@ describe('settlements that the ledger lost', () => {
     await restore();
     expect(new Set((await money.reconcile()).drifts.map(({ callId }) => callId))).toEqual(new Set([open, gone]));
 
-    await requeueSettlements(money.meteringDb, [known, open, gone], money.clock.nowMs());
+    // As many as a transaction takes, one of which metering knows, and more.
+    const others = Array.from({ length: 199 }, () => newId('req'));
+    await requeueSettlements(money.meteringDb, [...others, open, known, gone], money.clock.nowMs());
     await until(async () => {
       money.clock.advance(100);
       return (await Promise.all([known, open, gone].map((id) => find(money.metering, id)))).every(
@@ -53,6 +56,19 @@ describe('settlements that the ledger lost', () => {
     expect((await money.reconcile()).drifts).toEqual([]);
     expect((await money.ledger.verify({ accountId: '' })).drifts).toEqual([]);
     expect(await balance()).toMatchObject({ spentNanoUsd, heldNanoUsd: 0n });
+  });
+
+  it('do not include charges that still wait for the ledger', async () => {
+    const waiting = await money.hold(customer);
+    await money.ledgerDb.knex.schema.renameTable('bucket', 'bucket_away');
+    await money.metering.recordUsage(report({ call: call({ ...customer, id: waiting, heldNanoUsd, price: money.catalog[0]! }) }));
+    await requeueSettlements(money.meteringDb, [waiting], money.clock.nowMs());
+    expect((await find(money.metering, waiting))?.settlement).toBeUndefined();
+    await money.ledgerDb.knex.schema.renameTable('bucket_away', 'bucket');
+    await until(async () => {
+      money.clock.advance(60_000);
+      return (await find(money.metering, waiting))?.settlement !== undefined;
+    });
   });
 
   const balance = async () => (await money.ledger.getBalance({ accountId: customer.accountId })).balance!;
