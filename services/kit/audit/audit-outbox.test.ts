@@ -6,12 +6,13 @@ import { dialects } from '../db/migrations/dialect.js';
 import type { Database } from '../db/open.js';
 import { AppError } from '#client/errors/app-error.js';
 import { callContext } from '#client/call-context.js';
-import { silentLog as log } from '../testing/log.js';
+import { recordingLogger, silentLog as log } from '../testing/log.js';
 import { recordedAudit } from '../testing/audit.js';
+import { idTimeMs } from '../id.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '../testing/database.js';
 import { eventually, untilStill } from '../testing/waiting.js';
 import { auditCharsMax, changedFields } from './audit-event.js';
-import { orderedIds } from '../outbox/outbox.js';
+import { oldestMessageAtMs, orderedIds } from '../outbox/outbox.js';
 import { AuditOutbox, auditOutboxTable, type AuditReceiver } from './audit-outbox.js';
 
 const gateway = callContext({ caller: 'gateway' });
@@ -41,8 +42,8 @@ describe.each(testEngines)('an outbox of audit events on %s', (engine) => {
     await database.drop();
   });
 
-  function start(receiver: AuditReceiver): AuditOutbox {
-    const outbox = new AuditOutbox({ db, receiver, caller: 'service', clock: new ManualClock(), log });
+  function start(receiver: AuditReceiver, outboxLog = log): AuditOutbox {
+    const outbox = new AuditOutbox({ db, receiver, caller: 'service', clock: new ManualClock(), log: outboxLog });
     outboxes.push(outbox);
     outbox.start();
     return outbox;
@@ -113,6 +114,39 @@ describe.each(testEngines)('an outbox of audit events on %s', (engine) => {
     isAvailable = true;
     await isEmpty();
     expect(receiver.events.map(({ targetId }) => targetId)).toEqual(targets);
+  });
+
+  it('logs the beginning and the end of each outage of the receiver, and reports how old the oldest event is', async () => {
+    const { log: outboxLog, lines } = recordingLogger();
+    let isAvailable = false;
+    const sent: number[] = [];
+    const outbox = start(
+      {
+        async appendAuditEvents({ events }) {
+          sent.push(events.length);
+          if (!isAvailable) throw new AppError('service_unavailable', 'It is stopped.');
+        },
+      },
+      outboxLog,
+    );
+    for (let outage = 0; outage < 2; outage += 1) {
+      isAvailable = false;
+      const before = sent.length;
+      await db.transaction((tx) => outbox.append(tx, gateway, created));
+      await eventually(() => (sent.length >= before + 3 ? true : undefined));
+      expect(await oldestMessageAtMs(db.knex, 'service_audit_outbox')).toBe(new ManualClock().nowMs());
+      isAvailable = true;
+      await eventually(() => (lines.length === 2 * (outage + 1) ? true : undefined));
+    }
+    await isEmpty();
+    expect(await oldestMessageAtMs(db.knex, 'service_audit_outbox')).toBe(0);
+    expect(lines.map(({ msg }) => String(msg).replace(/;.*/, ''))).toEqual([
+      'audit events could not be shipped',
+      'audit events can be shipped again',
+      'audit events could not be shipped',
+      'audit events can be shipped again',
+    ]);
+    expect(new Set(sent)).toEqual(new Set([1]));
   });
 
   it('ships again what was received but not acknowledged before it stopped, under the same id', async () => {
@@ -193,6 +227,7 @@ describe('ids of audit events', () => {
     const ids = Array.from({ length: 10_000 }, (_, index) => next(1_800_000_000_000 + (index < 9000 ? 0 : -5000)));
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids.toSorted()).toEqual(ids);
+    expect(idTimeMs('aud', next(1_800_000_060_000))).toBe(1_800_000_060_000);
   });
 });
 
