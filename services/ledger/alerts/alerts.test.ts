@@ -92,6 +92,33 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     },
   );
 
+  it('of two accounts fire separately', async () => {
+    const first = customer;
+    await put();
+    await spend(11n * usd);
+    customer = await fundedCustomer(alerts.ledger.service, 20n * usd);
+    await put();
+    await check();
+    expect(alerts.notifier.events.map(({ account_id }) => account_id)).toEqual([first.accountId]);
+    await spend(11n * usd);
+    await check();
+    await check();
+    expect(alerts.notifier.events.map(({ account_id }) => account_id)).toEqual([first.accountId, customer.accountId]);
+  });
+
+  it('are all checked in turns, however many there are', async () => {
+    await put();
+    const row: Record<string, unknown> = (await alerts.ledger.db.knex('alert').first())!;
+    const idOf = (index: number) => Buffer.from(index.toString(16).padStart(32, '0'), 'hex');
+    const others = Array.from({ length: 500 }, (_, index) => ({ ...row, slot: 0, account_id: idOf(index), enabled: 0 }));
+    for (let at = 0; at < others.length; at += 50) await alerts.ledger.db.knex('alert').insert(others.slice(at, at + 50));
+    await spend(11n * usd);
+    await check();
+    expect(alerts.notifier.events).toEqual([]);
+    await check();
+    expect(alerts.notifier.events.map(({ account_id }) => account_id)).toEqual([customer.accountId]);
+  });
+
   it('report the remaining balance to every address and as an event, once', async () => {
     await put({ emails: ['ada@example.com', 'bob@example.com', 'ada@example.com'] });
     await check();

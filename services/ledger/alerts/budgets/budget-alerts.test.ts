@@ -111,6 +111,18 @@ describe.each(testEngines)('alerts of budgets on %s', (engine) => {
     expect(percents()).toEqual([80, 150, 50]);
   });
 
+  it('are sent for each budget and share that has become due since the last check', async () => {
+    const other = { ...budget, id: newId('bud') };
+    for (const amountNanoUsd of [5n * usd, 3n * usd]) await spend(amountNanoUsd, [budget, other]);
+    await check();
+    const sent = alerts.notifier.events.map(({ data }) => data as { budget_id: string; percent: number });
+    expect(sent.map(({ budget_id, percent }) => `${budget_id} ${percent}`).toSorted()).toEqual(
+      [budget, other].flatMap(({ id }) => [`${id} 50`, `${id} 80`]).toSorted(),
+    );
+    await check();
+    expect(alerts.notifier.events).toHaveLength(4);
+  });
+
   it('are events even without a mail address, and no mail is sent later', async () => {
     await spend(5n * usd);
     await check();
