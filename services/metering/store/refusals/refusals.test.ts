@@ -1,17 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Actor, callContext } from '#client/call-context.js';
 import { dayMs } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import {
+  type Call,
   type MeteringService,
   RecordRefusalsRequest_Series as Series,
   Refusal,
   RefusalFilter,
   RefusalGroupBy as By,
 } from '#proto/metering/v1/metering.js';
-import { startedAtMs } from '../../testing/calls.js';
-import { aWhile, Harness, until } from '../../testing/harness.js';
+import { call, report, startedAtMs } from '../../testing/calls.js';
+import { aWhile, Harness, record, until } from '../../testing/harness.js';
 
 const quarterMs = 900_000n;
 const minuteMs = 60_000n;
@@ -98,6 +100,27 @@ describe.each(testEngines)('refused calls on %s', (engine) => {
     harness.clock.advance(86_400_000);
     expect(await refusing()).toBeUndefined();
     harness.clock.advance(-86_400_000);
+  });
+
+  it('and the last calls of their keys are shown to members of their projects only', async () => {
+    const [mine, other] = [seriesOf({ calls: 1n }), seriesOf({ calls: 1n })];
+    const { accountId } = mine;
+    const series = [mine, { ...other, accountId }];
+    await store(series.map((each) => ({ ...each, examples: [example(BigInt(harness.clock.nowMs()))] })));
+    const [used, hidden] = [mine, other].map(({ projectId }) => call({ accountId, projectId })) as [Call, Call];
+    for (const each of [used, hidden]) await record(service, report({ call: each }));
+    const actor: Actor = {
+      userId: newId('user'),
+      sessionId: '',
+      email: 'ada@example.com',
+      isOperator: false,
+      roles: new Map(),
+      projectRoles: new Map([[accountId, new Map([[mine.projectId, 'viewer']])]]),
+      clientAddress: '',
+    };
+    const keyIds = [mine.keyId, other.keyId, used.keyId, hidden.keyId];
+    const { keys } = await service.batchGetKeyActivity({ accountId, keyIds }, { ...callContext({ caller: 'gateway' }), actor });
+    expect(keys.map(({ keyId }) => keyId).toSorted()).toEqual([mine.keyId, used.keyId].toSorted());
   });
 
   it('are found by request id, with everything that was known', async () => {
