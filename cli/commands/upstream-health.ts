@@ -1,4 +1,5 @@
 // tollgate upstream health|drain|eject|return: which targets are out of service, and how an operator takes them out of service or returns them.
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { OverrideMode } from '#proto/inference/v1/inference.js';
 import type { Cli } from '../cli.js';
@@ -6,19 +7,24 @@ import { operatorCall } from '../connect.js';
 import { parseTimeLimit } from '../options/parse.js';
 import { overrideView, targetHealthView, targetStandings } from '../views/target-health.js';
 
+const reportedAfterMs = 3000;
+
 /** Adds the commands to the noun `upstream`. */
 export function addHealthCommands(upstream: Command, cli: Cli): void {
   upstream
     .command('health')
     .description('List the targets of models that are ejected, cooling down or drained, in each process.')
-    .option(
-      '--all',
-      'include those in service; processes report them only after the first request, so repeat the command after a few seconds',
-    )
+    .option('--all', 'include those in service, which takes three seconds')
     .action(({ all }: { all?: boolean }) =>
-      cli.withServices(async ({ inference }) =>
-        cli.out.list(targetHealthView, targetStandings(await inference.listTargetHealth({ withAvailable: all }, operatorCall()))),
-      ),
+      cli.withServices(async ({ inference }) => {
+        const list = () => inference.listTargetHealth({ withAvailable: all }, operatorCall());
+        if (all === true) {
+          // Processes report targets in service only while an operator lists them, each from its next call on.
+          await list();
+          await pause(reportedAfterMs);
+        }
+        cli.out.list(targetHealthView, targetStandings(await list()));
+      }),
     );
 
   const override = (name: string, mode: OverrideMode, description: string): Command =>

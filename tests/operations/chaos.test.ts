@@ -275,6 +275,7 @@ describe.each(modes)('calls during faults of vendors, %s', (mode) => {
     await system.cli('upstream', 'drain', 'a', 'm', '--credential', 'second');
     await eventually(async () => ((await used()) ? undefined : true));
     expect(await system.cli('upstream', 'health')).toMatch(/a +m +second +drained/);
+    expect(await system.cli('upstream', 'health', '--all')).toMatch(/b +m +.*available/);
     await system.cli('upstream', 'return', 'a', 'm', '--credential', 'second');
     await eventually(async () => ((await used()) ? true : undefined));
     await system.cli('upstream', 'credential', 'remove', 'a', 'second');
