@@ -14,8 +14,8 @@ const form = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-
 export const underWayMax = 8;
 /** So that sign-ins from one network cannot keep all other users out. */
 const underWayFromNetworkMax = 6;
-let underWay = 0;
-const underWayFrom = new Map<string, number>();
+/** The network from which each password that is being hashed was sent, if there is a limit for it. */
+const underWay: (string | undefined)[] = [];
 
 /** Returns the form in which a password is stored. Raises overloaded. */
 export async function hashPassword(password: string): Promise<string> {
@@ -42,28 +42,21 @@ export async function isPassword(password: string, stored: string | undefined, n
           nonce: Buffer.from(nonce!, 'base64'),
           tagLength,
         };
-  const ofNetwork = underWayFrom.get(network) ?? 0;
-  if (ofNetwork >= underWayFromNetworkMax) throw busy();
-  underWayFrom.set(network, ofNetwork + 1);
-  const tag = await bounded(() => derive('argon2id', parameters)).finally(() => {
-    const left = underWayFrom.get(network)! - 1;
-    if (left === 0) underWayFrom.delete(network);
-    else underWayFrom.set(network, left);
-  });
+  const tag = await bounded(() => derive('argon2id', parameters), network);
   return match !== null && timingSafeEqual(tag, Buffer.from(expected!, 'base64'));
 }
 
-async function bounded<T>(work: () => Promise<T>): Promise<T> {
-  if (underWay >= underWayMax) throw busy();
-  underWay += 1;
+async function bounded<T>(work: () => Promise<T>, network?: string): Promise<T> {
+  const max = network === undefined ? underWayMax : underWayFromNetworkMax;
+  if (underWay.length >= underWayMax || underWay.filter((each) => each === network).length >= max)
+    throw fault('sign_ins_busy', {}, { retryAfterMs: 2000 });
+  underWay.push(network);
   try {
     return await work();
   } finally {
-    underWay -= 1;
+    underWay.splice(underWay.indexOf(network), 1);
   }
 }
-
-const busy = () => fault('sign_ins_busy', {}, { retryAfterMs: 2000 });
 
 function unpadded(bytes: Buffer): string {
   return bytes.toString('base64').replace(/=+$/, '');
