@@ -87,10 +87,13 @@ describe('a verbosity and a cache key', () => {
     expect(sent('chat-completions', responses, 'gpt-5', formatted).text).toEqual({ format: { type: 'json_object' }, verbosity: 'low' });
   });
 
-  it.each(['gpt-4.1', 'o3', 'gpt-5-chat-latest'])('are a key alone for %s, which rejects every verbosity but medium', (model) => {
-    const { verbosity, key, dropped } = sent('responses', chatCompletionsWire('u', openAi), model);
-    expect([verbosity, typeof key, dropped]).toEqual([undefined, 'string', ['text.verbosity']]);
-  });
+  it.each(['gpt-4.1', 'o3', 'gpt-5-chat-latest', 'gpt-5.2-codex'])(
+    'are a key alone for %s, which rejects every verbosity but medium',
+    (model) => {
+      const { verbosity, key, dropped } = sent('responses', chatCompletionsWire('u', openAi), model);
+      expect([verbosity, typeof key, dropped]).toEqual([undefined, 'string', ['text.verbosity']]);
+    },
+  );
 
   it("are dropped, and reported under the caller's names, for other vendors", () => {
     const { 'chat-completions': chat, messages, responses } = wires;

@@ -64,9 +64,12 @@ export function refusesEffort({ isOpenAi, effortModels: accepting }: ChatComplet
   return isOpenAi ? plainModels.test(model) : accepting !== undefined && !accepting.test(model);
 }
 
-/** Reports whether the model accepts other verbosities than medium: OpenAI's from gpt-5 on, except those that only chat. */
+/**
+ * Reports whether the model is known to accept other verbosities than medium: OpenAI's from gpt-5 on. gpt-5-chat-latest and gpt-5.2-codex answer them with 400
+ * (github.com/enricoros/big-AGI/issues/930, github.com/openai/codex/issues/19188).
+ */
 export function takesVerbosity({ isOpenAi }: ChatCompletionsFlavour, model: string): boolean {
-  return isOpenAi && /^gpt-([5-9]|\d\d)(?!.*chat)/.test(model);
+  return isOpenAi && /^gpt-([5-9]|\d\d)(?!.*(chat|codex))/.test(model);
 }
 
 /** Reports whether the model is known to reason: one of OpenAI's reasoning models. */
