@@ -193,13 +193,7 @@ try {
   const byName = new Map(entries.map(({ contender }) => [contender.name, contender]));
   await warmUp(window, entries, relay);
   const contenders = entries.map(({ contender }) => contender);
-  // The reconcile job, which once a minute checks all recent calls, is in progress at most at one of the two times.
   const idleBefore = await measureIdle(contenders);
-  const memory = await measureMemory(entries);
-  const idle = leastOf(contenders, [idleBefore, await measureIdle(contenders)]);
-  const atRest = new Map<string, AtRest>(
-    entries.map(({ contender }) => [contender.name, { idleUsPerSecond: idle.get(contender), bytesPerStream: memory.get(contender) }]),
-  );
   const results = new Results();
   const averages: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -208,7 +202,7 @@ try {
       const tails: Promise<void>[] = [];
       for (const { contender, loads: own } of entries) {
         if (!own.includes(name as LoadName)) continue;
-        const { measured } = await window(contender, scaled(load), idle.get(contender)!);
+        const { measured } = await window(contender, scaled(load), idleBefore.get(contender)!);
         tails.push(measured.then((each) => results.add(name, contender.name, each)));
       }
       // The next load begins with the relay that all ratios refer to, alone on its core.
@@ -217,6 +211,13 @@ try {
     if (relay !== undefined) await measurePaths(window, results, byName, relay);
     averages.push(loadavg()[0]!);
   }
+  // The reconcile job, which once a minute checks all recent calls, is in progress at most at one of the two times.
+  const idle = leastOf(contenders, [idleBefore, await measureIdle(contenders)]);
+  // Last, because V8 discards compiled code when a process is asked to collect its garbage.
+  const memory = await measureMemory(entries);
+  const atRest = new Map<string, AtRest>(
+    entries.map(({ contender }) => [contender.name, { idleUsPerSecond: idle.get(contender), bytesPerStream: memory.get(contender) }]),
+  );
   const shown = [...byName.keys()];
   printLoads(results, shown);
   printThreads(results, shown);

@@ -2,7 +2,6 @@
 // reverse, within a time limit.
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
 import { type Clock, systemClock } from '../clock.js';
 import { type CommonConfig, commonSettings, identityOf, tlsOf } from '../config/common.js';
 import { otelLibrarySettings } from '../config/otel/library-settings.js';
@@ -28,6 +27,7 @@ import type { MetricSnapshot } from '../telemetry/metrics.js';
 import { observeCertificates } from '../telemetry/runtime-metrics.js';
 import { type ProcessTelemetry, startTelemetry } from '../telemetry/telemetry.js';
 import { setCertificate } from './process-info.js';
+import { setV8Flags } from './v8-flags.js';
 
 /** What a process provides to its parts. */
 export interface ProcessHost {
@@ -65,9 +65,7 @@ const stopMsExtraDefault = 10_000;
  * signal ends it immediately. An invalid configuration is printed and ends it with status 1, as does a part that cannot start or an uncaught error.
  */
 export async function runProcess<G extends SettingGroups>(options: ProcessOptions<G>, env: Environment = process.env): Promise<void> {
-  // When most objects of an allocation site survive a few collections, V8 allocates later ones directly in the old space. Ours survive only while their
-  // call is in progress; in the old space, they retain everything they refer to until the next full collection: 14 kB per call in place of 2.
-  setFlagsFromString('--no-allocation-site-pretenuring');
+  setV8Flags();
   const { common, groups, tls } = readConfig(options, env);
   // Only this user can read databases, sockets, logs and keys, from the moment they are created; SQLite would let every user read them.
   process.umask(0o077);
