@@ -6,6 +6,7 @@ import { testEngines } from '#kit/testing/database.js';
 import { Budget, BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
 import { PutAlertRequest } from '#proto/ledger/v1/alerts.js';
 import { type Customer, fundedCustomer, holdRequest, refundRequest, settleRequest } from '../../testing/requests.js';
+import { accountColumns } from '../../store/rows.js';
 import { messagesPerHourMax } from '../model.js';
 import { startTestAlerts, type TestAlerts } from '../testing/alerts.js';
 
@@ -160,6 +161,39 @@ describe.each(testEngines)('alerts of budgets on %s', (engine) => {
     alerts.ledger.clock.advance(hourMs + 1);
     await check();
     expect(alerts.notifier.events.map(({ account_id }) => account_id)).toEqual([customer.accountId, first.accountId]);
+  });
+
+  it('are sent although a hundred of another account wait for the next hour', async () => {
+    const customers = [customer, await fundedCustomer(alerts.ledger.service, 1_000n * usd)];
+    const placeOf = ({ accountId }: Customer): string => {
+      const { slot, account_id } = accountColumns(accountId, engine);
+      return `${String(slot).padStart(4, '0')} ${account_id.toString('hex')}`;
+    };
+    // Alerts are read in this order.
+    const [first, second] = customers.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1)) as [Customer, Customer];
+    customer = first;
+    await put(Array.from({ length: 10 }, (_, at) => `u${at}@example.com`));
+    for (let tests = 0; tests < messagesPerHourMax / 10; tests += 1) await alerts.service.testAlert({ accountId: first.accountId });
+    alerts.notifier.entries.clear();
+    const budgetsPerCall = 5;
+    for (let due = 0; due < 105; due += budgetsPerCall)
+      await spend(
+        5n * usd,
+        Array.from({ length: budgetsPerCall }, () => ({ ...budget, id: newId('bud') })),
+      );
+    customer = second;
+    await spend(5n * usd);
+    await check();
+    expect(alerts.notifier.events).toEqual([]);
+    await check();
+    expect(alerts.notifier.events.map(({ account_id }) => account_id)).toEqual([second.accountId]);
+    alerts.ledger.clock.advance(hourMs + 1);
+    await alerts.service.putAlert(
+      PutAlertRequest.fromPartial({ accountId: first.accountId, enabled: false, thresholdNanoUsd: usd, emails: [] }),
+    );
+    await check();
+    await check();
+    expect(alerts.notifier.events).toHaveLength(1 + 105);
   });
 
   it('of refused keys go to the same addresses, and are an event even when these had too many mails', async () => {
