@@ -61,11 +61,12 @@ export function launchServer({ folder, port, runAs, initSql, extraOptions = [], 
     if (runAs.uid !== undefined && runAs.gid !== undefined) chownSync(path, runAs.uid, runAs.gid);
   }
   const logFile = openSync(join(folder, 'mariadb.log'), 'a', 0o600);
-  // setpriv replaces itself with mariadbd, and has the kernel terminate it when this process dies for any reason.
+  // setpriv replaces itself with mariadbd, and has the kernel kill it when this process dies for any reason. Commits survive that; a server that gets SIGTERM
+  // while it starts can hang forever, and the next one could not use its data.
   const child = spawn(
     findProgram('setpriv'),
     [
-      '--pdeathsig=TERM',
+      '--pdeathsig=KILL',
       findProgram('mariadbd'),
       '--no-defaults',
       ...userOption(runAs),
