@@ -157,14 +157,19 @@ async function measureMemory(entries: readonly Entry[]): Promise<Map<Contender, 
   return memory;
 }
 
-/** Returns the least of two windows: collectors and roll-ups finish what the loads before left. */
-async function measureIdle(contenders: readonly Contender[]): Promise<Map<Contender, number>> {
-  await sleep(6000);
-  const windows = [await idleOf(contenders, 6 * scale), await idleOf(contenders, 6 * scale)];
-  return leastOf(contenders, windows);
-}
+/** Between the two times at which idle contenders are measured. */
+const idlePauseMs = 25_000;
 
-function leastOf(contenders: readonly Contender[], windows: readonly ReadonlyMap<Contender, number>[]): Map<Contender, number> {
+/**
+ * Returns the least of four windows at two times. Collectors and roll-ups finish what the loads before left, and the reconcile job, which once a minute checks
+ * all recent calls, is in progress at most at one of the two times.
+ */
+async function measureIdle(contenders: readonly Contender[]): Promise<Map<Contender, number>> {
+  const windows: ReadonlyMap<Contender, number>[] = [];
+  for (const pauseMs of [6000, idlePauseMs]) {
+    await sleep(pauseMs);
+    windows.push(await idleOf(contenders, 6 * scale), await idleOf(contenders, 6 * scale));
+  }
   return new Map(contenders.map((each) => [each, Math.min(...windows.map((window) => window.get(each)!))]));
 }
 
@@ -193,7 +198,7 @@ try {
   const byName = new Map(entries.map(({ contender }) => [contender.name, contender]));
   await warmUp(window, entries, relay);
   const contenders = entries.map(({ contender }) => contender);
-  const idleBefore = await measureIdle(contenders);
+  const idle = await measureIdle(contenders);
   const results = new Results();
   const averages: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -202,7 +207,7 @@ try {
       const tails: Promise<void>[] = [];
       for (const { contender, loads: own } of entries) {
         if (!own.includes(name as LoadName)) continue;
-        const { measured } = await window(contender, scaled(load), idleBefore.get(contender)!);
+        const { measured } = await window(contender, scaled(load), idle.get(contender)!);
         tails.push(measured.then((each) => results.add(name, contender.name, each)));
       }
       // The next load begins with the relay that all ratios refer to, alone on its core.
@@ -211,8 +216,6 @@ try {
     if (relay !== undefined) await measurePaths(window, results, byName, relay);
     averages.push(loadavg()[0]!);
   }
-  // The reconcile job, which once a minute checks all recent calls, is in progress at most at one of the two times.
-  const idle = leastOf(contenders, [idleBefore, await measureIdle(contenders)]);
   // Last, because V8 discards compiled code when a process is asked to collect its garbage.
   const memory = await measureMemory(entries);
   const atRest = new Map<string, AtRest>(
