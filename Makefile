@@ -77,7 +77,7 @@ static:
 format: packages ## format the sources in place
 	@$(WITH_NODE) npm run -s format
 
-bench: packages built distributed-programs ## the cost of a call, compared with plain relays and the performance budgets; takes twelve minutes
+bench: packages built distributed-programs ## the cost of a call, compared with plain relays and the performance budgets; takes fourteen minutes
 	@$(WITH_NODE) npm run -s bench
 
 bench-peers: packages built ## the same for other gateways, which are installed under .toolchain/peers
