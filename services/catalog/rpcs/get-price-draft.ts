@@ -13,11 +13,10 @@ export async function getPriceDraft(
   _context: CallContext,
   { store, clock }: RpcDeps,
 ): Promise<GetPriceDraftResponse> {
-  const nowMs = clock.nowMs();
-  const model = modelNamed((await store.load(nowMs)).models, modelId);
+  const model = modelNamed(await store.models(), modelId);
   const draft = await store.draft(model.id);
   if (draft === undefined) throw noDraft(model.id);
-  return { draft, diff: priceDiff(model, draft.price!, await store.prices(model.id), nowMs) };
+  return { draft, diff: priceDiff(model, draft.price!, await store.prices(model.id), clock.nowMs()) };
 }
 
 /** Returns the error for a model without a draft. */

@@ -8,8 +8,7 @@ import { modelNamed } from '../models/model.js';
 export async function listPriceVersions(
   request: ListPriceVersionsRequest,
   _context: CallContext,
-  { store, clock }: RpcDeps,
+  { store }: RpcDeps,
 ): Promise<ListPriceVersionsResponse> {
-  const { models } = await store.load(clock.nowMs());
-  return { prices: await store.prices(modelNamed(models, request.modelId).id) };
+  return { prices: await store.prices(modelNamed(await store.models(), request.modelId).id) };
 }

@@ -45,7 +45,7 @@ export class CatalogStore {
   /** Returns the whole catalog. The revision is read first, so what follows is at least as new and a later change is never missed. */
   async load(nowMs: number): Promise<StoredCatalog> {
     const revision = await this.revision();
-    const models = await readModels(this.db.knex);
+    const models = await this.models();
     const startInForce = this.db
       .knex('price_version as other')
       .max('other.effective_from_ms')
@@ -57,6 +57,10 @@ export class CatalogStore {
       .where('effective_from_ms', '>', nowMs)
       .orWhere('effective_from_ms', '=', startInForce);
     return { revision, asOfMs: nowMs, models, prices: prices.map(priceFromRow) };
+  }
+
+  models(): Promise<StoredModel[]> {
+    return readModels(this.db.knex);
   }
 
   /** Returns all price versions of a model, latest start first. */

@@ -14,11 +14,12 @@ import { type ClaimTimes, type RunClaim, takeRun } from './claim.js';
 import { examine, type Findings, type ReconcileDeps, recheck } from './examine.js';
 import { type CallName, distinct, identityOf } from './judge.js';
 import { examinePage } from './pages.js';
+import { finalAfterMs } from './price-book.js';
 import { examineSums, type QuartersSeen } from './sums.js';
 import { currentDrifts, driftsMax, noResults, type Results, resultsOf, wrongBooks, wrongBooksMax } from './results.js';
 
-/** Calls of the last moments are left to the next run, since most of them are in progress. */
-const youngMs = 10_000;
+/** Calls of the last moments are left to the next run, since most of them are in progress. All others can be judged by prices that are read once per run. */
+const youngMs = finalAfterMs;
 /** How far a run reaches back before the end of the previous one, for clocks that differ. Calls that were in progress then are examined again anyway. */
 const overlapMs = 10_000;
 const claimTimesDefault: ClaimTimes = { claimMs: 600_000, renewMs: 60_000 };

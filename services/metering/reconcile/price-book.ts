@@ -1,11 +1,14 @@
 // The catalog's price versions by id, each with the instant until which it was in force.
-import { type Clock, clockSkewMs } from '#kit/clock.js';
+import type { Clock } from '#kit/clock.js';
 import { hasReason } from '#client/errors/app-error.js';
 import { callContext } from '#client/call-context.js';
 import type { CatalogService, PriceVersion } from '#proto/catalog/v1/catalog.js';
 
 const modelsMax = 1000;
 const timeoutMs = 10_000;
+
+/** How long after the start of a call a model's prices must have been read, because the gateway's clock may be ahead of ours. */
+export const finalAfterMs = 10_000;
 
 /** Holds a price version and the start of the version that replaced it; undefined if none is known. */
 export interface DatedPrice {
@@ -30,13 +33,13 @@ export class PriceBook {
 
   /**
    * Returns what the catalog has under the id of each of these; unknown versions are left out. No price ever starts in the
-   * past, so a model's versions are final for a call once they were read after it began. Raises what the catalog raises.
+   * past, so a model's versions are final for a call once they were read `finalAfterMs` after it began. Raises what the catalog raises.
    */
   async find(used: readonly UsedPrice[]): Promise<ReadonlyMap<string, DatedPrice>> {
     if (this.models.size > modelsMax) this.models.clear();
     const latest = new Map<string, number>();
     for (const { price, startedAtMs } of used)
-      latest.set(price.modelId, Math.max(latest.get(price.modelId) ?? 0, Number(startedAtMs) + clockSkewMs));
+      latest.set(price.modelId, Math.max(latest.get(price.modelId) ?? 0, Number(startedAtMs) + finalAfterMs));
     const found = new Map<string, DatedPrice>();
     for (const [modelId, neededMs] of latest) {
       let model = this.models.get(modelId);
