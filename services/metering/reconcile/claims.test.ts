@@ -134,14 +134,15 @@ describe.each(testEngines)('a reconcile run on %s', (engine) => {
       Hold.fromPartial({ id, accountId, state, capturedNanoUsd: 5n, createdAtMs: BigInt(clock.nowMs()) }),
     );
     const pages: Record<string, [hold: Hold, nextPageToken: string]> = { '': [holds[0]!, 'second'], second: [holds[1]!, ''] };
-    const tokens: string[] = [];
+    const startedAtMs = clock.nowMs();
+    const requests: [pageToken: string, untilMs: bigint][] = [];
     const ledger: Partial<ReconcileDeps['ledger']> = {
       batchGetHolds: async ({ items }) =>
         BatchGetHoldsResponse.fromPartial({ holds: holds.filter(({ id }) => items.some(({ holdId }) => holdId === id)) }),
-      async listHolds({ pageToken, untilMs }) {
-        // Recent runs have a bound.
-        if (untilMs > 0n) return ListHoldsResponse.fromPartial({});
-        tokens.push(pageToken);
+      async listHolds({ pageToken, fromMs, untilMs }) {
+        // Only recent runs have a beginning.
+        if (fromMs > 0n) return ListHoldsResponse.fromPartial({});
+        requests.push([pageToken, untilMs]);
         const [hold, nextPageToken] = pages[pageToken]!;
         return ListHoldsResponse.fromPartial({ holds: [hold], nextPageToken });
       },
@@ -154,12 +155,18 @@ describe.each(testEngines)('a reconcile run on %s', (engine) => {
     for (let parts = 0; parts < 3; parts += 1) {
       await replica(5, verify, { changes, ledger }).tick();
       expect([(await fullRun()).result.length, verifications]).toEqual([0, 0]);
+      clock.advance(1000);
     }
     await replica(5, verify, { changes, ledger }).tick();
-    expect(tokens).toEqual(['', 'second']);
+    // Calls that begin meanwhile, or have just begun, are left to the recent runs.
+    const untilMs = BigInt(startedAtMs - 10_000);
+    expect(requests).toEqual([
+      ['', untilMs],
+      ['second', untilMs],
+    ]);
     const { holdsChecked, accountsChecked, drifts } = Reconciliation.decode((await fullRun()).result);
     expect([holdsChecked, accountsChecked, drifts.map(({ callId }) => callId)]).toEqual([2n, 7n, holds.map(({ id }) => id)]);
-    expect(await fullRun()).toMatchObject({ pageToken: '', dueAtMs: clock.nowMs() + dayMs });
+    expect(await fullRun()).toMatchObject({ pageToken: '', dueAtMs: startedAtMs + dayMs });
   });
 
   it('that was scheduled by a clock that was ahead begins when the clock is right again', async () => {
