@@ -184,6 +184,37 @@ describe.each(testEngines)('budgets on %s', (engine) => {
     expect(await drifts(customer)).toEqual([]);
   });
 
+  it('refuse by the narrowest that is reached, and of those by the longest, in whatever order they are sent', async () => {
+    const customer = await fundedCustomer(ledger.service, 1_000n);
+    const ofProject = { scope: BUDGET_SCOPE_PROJECT, scopeId: newId('proj') };
+    const ofKey = { scope: BUDGET_SCOPE_KEY, scopeId: customer.keyId };
+    const budgets = [
+      budgetOf(customer, 10n),
+      budgetOf(customer, 10n, ofProject),
+      budgetOf(customer, 10n, ofKey),
+      budgetOf(customer, 10n, { ...ofKey, period: BUDGET_PERIOD_MONTH }),
+    ];
+    const refusedBy = async (sent: Budget[]) =>
+      (await refusalOf(ledger.service.hold(holdRequest(customer, 11n, { budgets: sent })))).details['budget_id'];
+    for (const [first, then] of [
+      [3, 2],
+      [2, 1],
+      [1, 0],
+    ] as const) {
+      expect(await refusedBy([budgets[first]!, budgets[then]!])).toBe(budgets[first]!.id);
+      expect(await refusedBy([budgets[then]!, budgets[first]!])).toBe(budgets[first]!.id);
+    }
+  });
+
+  it('count separately in periods of different lengths that begin on the same day', async () => {
+    setClock('2027-09-01T12:00:00.000Z');
+    const customer = await fundedCustomer(ledger.service, 1_000n);
+    const daily = budgetOf(customer, 100n);
+    await spend(customer, 30n, [daily]);
+    expect(await figures(customer, [{ ...daily, period: BUDGET_PERIOD_MONTH }])).toEqual([[0n, 0n, 100n]]);
+    expect(await figures(customer, [daily])).toEqual([[30n, 0n, 70n]]);
+  });
+
   it('are not in the path of calls any more once they are removed', async () => {
     const customer = await fundedCustomer(ledger.service, 1_000n);
     const budgets = [budgetOf(customer, 100n)];
@@ -251,14 +282,23 @@ describe.each(testEngines)('budgets on %s', (engine) => {
       'budgets[1].id',
       (customer) => ({ budgets: Array.from({ length: 2 }, () => budgetOf(customer, 1n, { id: `bud_${'a'.repeat(32)}` })) }),
     ],
+    ['the id of something else', 'budgets[0].id', (customer) => ({ budgets: [budgetOf(customer, 1n, { id: customer.keyId })] })],
+    ['no scope', 'budgets[0].scope', (customer) => ({ budgets: [budgetOf(customer, 1n, { scope: 0 })] })],
+    ['a negative version', 'budgets[0].version', (customer) => ({ budgets: [budgetOf(customer, 1n, { version: -1n })] })],
     ['no period', 'budgets[0].period', (customer) => ({ budgets: [budgetOf(customer, 1n, { period: 0 })] })],
     ['a negative limit', 'budgets[0].limit_nano_usd', (customer) => ({ budgets: [budgetOf(customer, -1n)] })],
     ['the id of another kind', 'budgets[0].scope_id', (customer) => ({ budgets: [budgetOf(customer, 1n, { scope: BUDGET_SCOPE_KEY })] })],
-    [
-      'percents that do not ascend',
+    ...[
+      ['percents that descend', [80, 50]],
+      ['a percent twice', [50, 50]],
+      ['a percent of zero', [0]],
+      ['a percent beyond 1000', [1001]],
+      ['more than 20 percents', Array.from({ length: 21 }, (_, index) => index + 1)],
+    ].map(([what, alertPercents]): [string, string, (customer: Customer) => { budgets: Budget[] }] => [
+      what as string,
       'budgets[0].alert_percents',
-      (customer) => ({ budgets: [budgetOf(customer, 1n, { alertPercents: [80, 50] })] }),
-    ],
+      (customer) => ({ budgets: [budgetOf(customer, 1n, { alertPercents: alertPercents as number[] })] }),
+    ]),
   ])('refuse %s and name the field', async (_, field, fieldsOf) => {
     const customer = await fundedCustomer(ledger.service, 100n);
     expect(await refusalOf(ledger.service.hold(holdRequest(customer, 1n, fieldsOf(customer))))).toMatchObject({

@@ -55,6 +55,12 @@ describe('The periods of a budget', () => {
     }
   });
 
+  it('have the length of their kind, even if they begin on the same day', () => {
+    const kinds = [BUDGET_PERIOD_DAY, BUDGET_PERIOD_WEEK, BUDGET_PERIOD_MONTH];
+    const ends = kinds.map((period) => new Date(periodBounds(period, '', 20270201)!.untilMs).toISOString().slice(0, 10));
+    expect(ends).toEqual(['2027-02-02', '2027-02-08', '2027-03-01']);
+  });
+
   it('have no end for a lifetime', () => {
     expect(periodBounds(BUDGET_PERIOD_LIFETIME, 'Europe/Berlin', 0)).toBeUndefined();
   });

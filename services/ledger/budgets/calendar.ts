@@ -58,7 +58,7 @@ export function periodStart(period: BudgetPeriod, timeZone: string, atMs: number
 
 /** Returns the instants at which a period begins and the next one does; undefined for a lifetime. */
 export function periodBounds(period: BudgetPeriod, timeZone: string, start: number): PeriodBounds | undefined {
-  if (period === BudgetPeriod.BUDGET_PERIOD_LIFETIME || start === 0) return undefined;
+  if (start === 0) return undefined;
   const zone = zoneOf(timeZone);
   const name = `${period} ${start}`;
   let bounds = zone.bounds.get(name);
@@ -148,7 +148,8 @@ function startsOf(day: number): Starts {
 function nextStart(period: BudgetPeriod, start: number): number {
   if (period === BudgetPeriod.BUDGET_PERIOD_DAY) return numberOf(dayOf(start) + 1);
   if (period === BudgetPeriod.BUDGET_PERIOD_WEEK) return numberOf(dayOf(start) + 7);
-  return Math.floor(start / 100) % 100 === 12 ? start + 8900 : start + 100;
+  // `dayOf` treats month 13 as January of the following year.
+  return start + 100;
 }
 
 function numberOf(day: number): number {
