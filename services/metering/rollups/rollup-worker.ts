@@ -68,8 +68,6 @@ export class RollupWorker {
   async rollUp(): Promise<void> {
     const { db } = this.deps;
     const { phase, isWaiting } = await readRollupState(db);
-    // Nothing is written while there is nothing to do.
-    if (phase === Phase.complete && !isWaiting) return;
     if (phase === Phase.clearing) await this.runSteps(() => clearRollups(db));
     // Recent records first, since queries must add those up themselves.
     if (isWaiting) await this.runSteps(this.throughPending());

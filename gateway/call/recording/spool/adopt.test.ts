@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { lockFolder } from '#kit/db/sqlite/folder-lock.js';
 import { adoptSpools } from './adopt.js';
 
 let folder = '';
@@ -26,12 +27,15 @@ it('moves the reports of threads that no longer exist, and those of a gateway wi
   const contents = spooled('1').map((name) => readFileSync(join(folder, '1', name), 'utf8'));
   expect(contents.toSorted()).toEqual([first, `1/${first}`, `3/${first}`]);
   expect(readdirSync(join(folder, '3'))).toContain('refused.jsonl');
+  // Another gateway may use the folders.
+  for (const from of ['', '3']) lockFolder(join(folder, from))();
 });
 
 it('moves the reports of threads into the folder of a gateway without threads', () => {
   for (const path of [first, `1/${first}`, `2/${first}`]) write(path);
   adoptSpools(folder, [], folder);
   expect(spooled('')).toHaveLength(3);
+  expect(readFileSync(join(folder, first), 'utf8')).toBe(first);
   expect([spooled('1'), spooled('2')]).toEqual([[], []]);
 });
 

@@ -374,13 +374,15 @@ describe('a spool', () => {
     expect(lines.filter(({ msg }) => String(msg).includes('no room for answers'))).toHaveLength(1);
   });
 
-  it('is used by one process only', async () => {
+  it('is used by one process only, until it is stopped', async () => {
     const { spool } = await start();
     await expect(start()).rejects.toMatchObject({
       reason: 'failed_precondition',
       message: expect.stringContaining('TOLLGATE_GATEWAY_SPOOL_DIR'),
     });
     await spool.stop();
+    expect(await spool.hasRoom()).toBe(false);
+    await expect(spool.append(report())).rejects.toMatchObject({ reason: 'service_unavailable' });
     await start();
   });
 
