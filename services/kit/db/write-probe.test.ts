@@ -7,6 +7,7 @@ import { WriteProbe } from './write-probe.js';
 
 const full = Object.assign(new Error('driver'), { code: 'SQLITE_FULL' });
 const exhausted = Object.assign(new Error('no connection'), { name: 'KnexTimeoutError' });
+const lost = Object.assign(new Error('driver'), { code: 'PROTOCOL_CONNECTION_LOST' });
 const busy = Object.assign(new Error('driver'), { code: 'SQLITE_BUSY' });
 
 describe('the probe of a database', () => {
@@ -36,10 +37,13 @@ describe('the probe of a database', () => {
     expect(writes).toBe(2);
   });
 
-  it('reports a full disk with the first transaction that fails, and recovers within a second or two', async () => {
+  it.each([
+    ['full disk', full],
+    ['lost connection', lost],
+  ])('reports a %s with the first transaction that fails, and recovers within a second or two', async (_, error) => {
     expect(await probe.isWritable()).toBe(true);
-    play = async () => Promise.reject(full);
-    probe.note(full);
+    play = async () => Promise.reject(error);
+    probe.note(error);
     expect(await probe.isWritable()).toBe(false);
     clock.advance(1000);
     expect(await probe.isWritable()).toBe(false);
@@ -50,10 +54,12 @@ describe('the probe of a database', () => {
 
   it('treats a busy database as writable, and one that hangs as not writable', async () => {
     expect(await probe.isWritable()).toBe(true);
-    clock.advance(5000);
-    play = async () => Promise.reject(busy);
-    probe.note(busy);
-    expect(await probe.isWritable()).toBe(true);
+    for (const error of [busy, exhausted]) {
+      clock.advance(5000);
+      play = async () => Promise.reject(error);
+      probe.note(error);
+      expect(await probe.isWritable()).toBe(true);
+    }
     let answer = (): void => undefined;
     play = () => new Promise((resolve) => (answer = resolve));
     expect(await probe.isWritable()).toBe(true);

@@ -14,7 +14,17 @@ import { byName, groupings, scan, zones } from '../../testing/scan.js';
 import { priceRecord } from '../../records/usage-record.js';
 import { validateCall } from '../../requests/validate-call.js';
 import { insertLostRecord, replaceLostRecord } from '../records/close-calls.js';
-import { leaseRollup, rollUpPending, Phase, readRollupState, removeRecords, rebuildRollups, pendingAfter } from './rollup-steps.js';
+import {
+  backfill,
+  clearRollups,
+  leaseRollup,
+  pendingAfter,
+  Phase,
+  readRollupState,
+  rebuildRollups,
+  removeRecords,
+  rollUpPending,
+} from './rollup-steps.js';
 import { putOpenCalls } from '../records/open-calls.js';
 import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from '../records/record-rows.js';
 import { SeriesNumbers } from './rollups.js';
@@ -317,6 +327,58 @@ describe.each(testEngines)('the source of totals on %s', (engine) => {
     await removeRecords(harness.db, new SeriesNumbers(), ids);
     await removeRecords(harness.db, new SeriesNumbers(), ids);
     expect(await harness.db.knex('usage_sum').select('series')).toEqual([]);
+  });
+
+  it('keeps no sums of calls that are removed before they were in the sums, or while these are rebuilt', async () => {
+    ({ service } = await harness.replica({ foldIntervalMs: 600_000 }));
+    const made = [await recordSome(), await recordSome(), await recordSome(), await recordSome()].map((id) => bytesOf('req', id));
+    const [waiting, reached, early, last] = made.toSorted(Buffer.compare);
+    const numbers = new SeriesNumbers();
+    await removeRecords(harness.db, numbers, [waiting!]);
+    expect(await harness.db.knex('usage_sum').select('series')).toEqual([]);
+    expect((await pendingAfter(harness.db, Buffer.alloc(16), 5)).ids).not.toContainEqual(waiting);
+    await rollUpPending(harness.db, numbers, [reached!, early!, last!]);
+    await rebuildRollups(harness.db);
+    while ((await clearRollups(harness.db)).next !== undefined);
+    expect(await readRollupState(harness.db)).toEqual({ phase: Phase.backfill, isWaiting: false });
+    expect(await backfill(harness.db, numbers, 1)).toEqual({ added: 1, next: reached });
+    // The backfill has not reached the second.
+    for (const id of [reached!, early!]) await removeRecords(harness.db, numbers, [id]);
+    expect(await harness.db.knex('usage_sum').select('series')).toEqual([]);
+    expect(await backfill(harness.db, numbers, 10)).toMatchObject({ added: 1, next: undefined });
+    expect(await (await snapshots())(compare)).toBe(Phase.complete);
+  });
+
+  it('adds nothing to sums that another process has begun to remove', async () => {
+    ({ service } = await harness.replica({ foldIntervalMs: 600_000 }));
+    const ids = [await recordSome(), await recordSome()].map((id) => bytesOf('req', id));
+    const numbers = new SeriesNumbers();
+    await rollUpPending(harness.db, numbers, [ids[0]!]);
+    await rebuildRollups(harness.db);
+    expect(await rollUpPending(harness.db, numbers, [ids[1]!])).toBe(0);
+    expect(await backfill(harness.db, numbers, 10)).toMatchObject({ added: 0, next: undefined });
+    expect(await readRollupState(harness.db)).toEqual({ phase: Phase.clearing, isWaiting: true });
+  });
+
+  it('rebuilds the sums of units', async () => {
+    const replica = await harness.replica();
+    ({ service } = replica);
+    const searched = report({
+      call: call({
+        accountId,
+        price: price({ units: [{ unit: 'web_search', nanoUsd: 10n, maxPerCall: 9 }] }),
+        unitCaps: { counts: [{ unit: 'web_search', count: 9 }] },
+      }),
+      tokens: tokens({ units: { counts: [{ unit: 'web_search', count: 3 }] } }),
+    });
+    await record(service, searched);
+    await until(isRolledUp);
+    const sums = () => harness.db.knex('usage_unit_sum').select('unit', 'quantity');
+    const before = await sums();
+    expect(before.map(({ unit, quantity }) => [unit, Number(quantity)])).toEqual([['web_search', 3]]);
+    await rebuildRollups(harness.db);
+    await until(isRolledUp);
+    expect(await sums()).toEqual(before);
   });
 
   it('gets new calls even if a process that no longer runs leased the roll-up while its clock was ahead', async () => {
