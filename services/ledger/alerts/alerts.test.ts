@@ -177,7 +177,9 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     await put();
     await spend(11n * usd);
     await check();
-    await put({ emails: ['bob@example.com'] });
+    const { alert: fired } = await get();
+    expect(fired!.firedAtMs).toBeGreaterThan(0n);
+    expect((await put({ emails: ['bob@example.com'] })).alert).toMatchObject({ firedAtMs: fired!.firedAtMs });
     await check();
     expect(alerts.notifier.mails).toHaveLength(1);
     await put({ thresholdNanoUsd: 15n * usd });

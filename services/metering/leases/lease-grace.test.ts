@@ -31,6 +31,13 @@ describe('the grace period', () => {
 
   const state = (): object => ({ isOn: grace.isOn(), isAwaitingReports: grace.isAwaitingReports() });
 
+  it('begins with the process, however long the machine has been running', () => {
+    grace = new LeaseGrace(clock, settings, clock);
+    expect(state()).toEqual({ isOn: true, isAwaitingReports: true });
+    pass(300_000, 1000);
+    expect(state()).toEqual({ isOn: false, isAwaitingReports: false });
+  });
+
   it('lasts one lease, and for reports as long as lost calls wait for them', () => {
     expect(state()).toEqual({ isOn: false, isAwaitingReports: false });
     grace.begin();
