@@ -25,6 +25,7 @@ import {
   removeRecords,
   rollUpPending,
 } from './rollup-steps.js';
+import { RefundState } from '../settlement/refund-outbox.js';
 import { putOpenCalls } from '../records/open-calls.js';
 import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from '../records/record-rows.js';
 import { SeriesNumbers } from './rollups.js';
@@ -319,14 +320,24 @@ describe.each(testEngines)('the source of totals on %s', (engine) => {
     expect(await (await snapshots())(compare)).toBe(Phase.complete);
   }, 60_000);
 
-  it('keeps no sums of calls that are removed', async () => {
+  it('keeps no sums and no refunds of calls that are removed', async () => {
     ({ service } = await harness.replica());
     const ids = [await recordSome(), await recordSome(), await recordSome()].map((id) => bytesOf('req', id));
     await until(isRolledUp);
     expect(await harness.db.knex('usage_sum').select('series').limit(1)).toHaveLength(1);
+    const refund = {
+      account_id: bytesOf('acct', accountId),
+      state: RefundState.booked,
+      attempts: 1,
+      next_attempt_at_ms: 0,
+      created_at_ms: 0,
+      last_error: '',
+    };
+    await harness.db.knex('refund_outbox').insert({ id: ids[0], ...refund });
     await removeRecords(harness.db, new SeriesNumbers(), ids);
     await removeRecords(harness.db, new SeriesNumbers(), ids);
     expect(await harness.db.knex('usage_sum').select('series')).toEqual([]);
+    expect(await harness.db.knex('refund_outbox').select('id')).toEqual([]);
   });
 
   it('keeps no sums of calls that are removed before they were in the sums, or while these are rebuilt', async () => {
