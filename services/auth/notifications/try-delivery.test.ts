@@ -48,7 +48,7 @@ async function attempt(fields: Partial<StoredNotification>, changes: Partial<Del
   return { state: NotificationState[state], outcome, waitMs: dueAtMs - clock.nowMs(), sent: mailer.mails };
 }
 
-it('sends a mail once what it depends on was found to exist', async () => {
+it('sends a mail if what it depends on exists', async () => {
   expect(await attempt({ dependsOn: 'invitation inv_1' })).toMatchObject({
     state: 'NOTIFICATION_STATE_DELIVERED',
     sent: [{ to: 'ada@example.com', ...content, id }],

@@ -1,27 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
+import { BudgetScope } from '#proto/budget/v1/budget.js';
 import type { BudgetBucket, PathBudget } from '../books/model.js';
-import { accountId } from '../testing/records.js';
+import { accountId, budget } from '../testing/records.js';
 import { budgetOfText } from './budget-text.js';
 import { bucketsOfPath, budgetChanges, moved, projectShareOf } from './buckets.js';
 
-/** Returns a monthly budget of a project; `number` distinguishes budgets. */
-function budget(number: number, fields: Partial<PathBudget> = {}): PathBudget {
-  return {
-    scopeId: String(number).repeat(32),
-    budgetId: `bud_${String(number).repeat(32)}`,
-    scope: BudgetScope.BUDGET_SCOPE_PROJECT,
-    ownerId: `proj_${'1'.repeat(32)}`,
-    period: BudgetPeriod.BUDGET_PERIOD_MONTH,
-    start: 20270101,
-    timeZone: 'Asia/Shanghai',
-    limitNanoUsd: 1_000n,
-    isSoft: false,
-    alertPercents: [],
-    version: 1n,
-    ...fields,
-  };
-}
+const ofProject = { scope: BudgetScope.BUDGET_SCOPE_PROJECT, ownerId: `proj_${'1'.repeat(32)}` };
 
 /** Returns the buckets of the path, with this much spent from each. */
 function spent(path: readonly PathBudget[], ...amounts: bigint[]): BudgetBucket[] {
@@ -30,14 +14,14 @@ function spent(path: readonly PathBudget[], ...amounts: bigint[]): BudgetBucket[
 
 describe('The share of a project', () => {
   it('is that of the budget of which the largest share is spent, whichever comes first', () => {
-    const path = [budget(1), budget(2), budget(3)];
+    const path = [budget(1, ofProject), budget(2, ofProject), budget(3, ofProject)];
     const shareOf = (...amounts: bigint[]) => projectShareOf(path, spent(path, ...amounts));
     expect(shareOf(100n, 300n, 200n)).toMatchObject({ budget: { budgetId: path[1]!.budgetId }, spentPercent: 30 });
     expect(shareOf(300n, 100n, 200n)).toMatchObject({ budget: { budgetId: path[0]!.budgetId }, spentPercent: 30 });
   });
 
   it('ignores budgets of the account and of the key', () => {
-    const path = [budget(1, { scope: BudgetScope.BUDGET_SCOPE_KEY }), budget(2, { scope: BudgetScope.BUDGET_SCOPE_ACCOUNT })];
+    const path = [budget(1, { scope: BudgetScope.BUDGET_SCOPE_KEY }), budget(2)];
     expect(projectShareOf(path, spent(path, 900n, 900n))).toBeUndefined();
   });
 
@@ -48,7 +32,7 @@ describe('The share of a project', () => {
     [1_000n, 50_000n, 1000],
     [0n, 0n, 1000],
   ])('is a percentage up to 1000: of the limit %d, with %d spent, it is %d', (limitNanoUsd, spentNanoUsd, percent) => {
-    const path = [budget(1, { limitNanoUsd, isSoft: true })];
+    const path = [budget(1, { ...ofProject, limitNanoUsd, isSoft: true })];
     expect(projectShareOf(path, spent(path, spentNanoUsd))?.spentPercent).toBe(percent);
   });
 });

@@ -7,6 +7,7 @@ import { entriesOf, expectRefused, outcomeRows, replyOf } from '../testing/outco
 import {
   account,
   accountId,
+  budget,
   expired,
   hold,
   holdOperation,
@@ -19,24 +20,6 @@ import {
 import { apply } from './apply.js';
 
 const row = outcomeRows('B');
-
-/** Returns a monthly budget of the account on the path of a hold; `number` distinguishes budgets. */
-function budget(number: number, fields: Partial<PathBudget> = {}): PathBudget {
-  return {
-    scopeId: String(number).repeat(32),
-    budgetId: `bud_${String(number).repeat(32)}`,
-    scope: BudgetScope.BUDGET_SCOPE_ACCOUNT,
-    ownerId: accountId,
-    period: BudgetPeriod.BUDGET_PERIOD_MONTH,
-    start: 20270101,
-    timeZone: 'Asia/Shanghai',
-    limitNanoUsd: 1_000n,
-    isSoft: false,
-    alertPercents: [],
-    version: 1n,
-    ...fields,
-  };
-}
 
 /** Returns the bucket of a budget with these amounts. */
 function bucket(of: PathBudget, spentNanoUsd: bigint, heldNanoUsd = 0n): BudgetBucket {

@@ -1,4 +1,5 @@
 // Rows for tests of the pure rules, with the fields that do not matter filled in.
+import { BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
 import { DepositSource, HoldState } from '#proto/ledger/v1/ledger.js';
 import type {
   AccountBucket,
@@ -7,6 +8,7 @@ import type {
   HoldOperation,
   HoldRecord,
   KeyBucket,
+  PathBudget,
   RefundOperation,
   SettleOperation,
   Touched,
@@ -43,6 +45,24 @@ export function hold(fields: Partial<HoldRecord> = {}): HoldRecord {
     refundedNanoUsd: 0n,
     chargeSeq: 0n,
     budgets: [],
+    ...fields,
+  };
+}
+
+/** Returns a monthly budget of the account on the path of a hold; `number` distinguishes budgets. */
+export function budget(number: number, fields: Partial<PathBudget> = {}): PathBudget {
+  return {
+    scopeId: String(number).repeat(32),
+    budgetId: `bud_${String(number).repeat(32)}`,
+    scope: BudgetScope.BUDGET_SCOPE_ACCOUNT,
+    ownerId: accountId,
+    period: BudgetPeriod.BUDGET_PERIOD_MONTH,
+    start: 20270101,
+    timeZone: 'Asia/Shanghai',
+    limitNanoUsd: 1_000n,
+    isSoft: false,
+    alertPercents: [],
+    version: 1n,
     ...fields,
   };
 }

@@ -22,14 +22,14 @@ it('reads the prices of a model once for calls that began ten seconds before, on
   const clock = new ManualClock();
   const { book, read } = bookOf(clock, { id: 'p1', modelId: 'a', effectiveFromMs: 1n }, { id: 'p2', modelId: 'b', effectiveFromMs: 1n });
   const startedAtMs = BigInt(clock.nowMs() - 10_000);
-  for (let page = 0; page < 3; page++) {
+  for (let page = 0; page < 3; page += 1) {
     clock.advance(1000);
     const found = await book.find([
       { price: { id: 'p1', modelId: 'a' }, startedAtMs },
       { price: { id: 'p1', modelId: 'a' }, startedAtMs: startedAtMs - 5n },
       { price: { id: 'p2', modelId: 'b' }, startedAtMs },
     ]);
-    expect([...found.keys()].sort()).toEqual(['p1', 'p2']);
+    expect([...found.keys()].toSorted()).toEqual(['p1', 'p2']);
   }
   expect(read).toEqual(['a', 'b']);
 });

@@ -372,8 +372,7 @@ describe.each(testEngines)('the source of totals on %s', (engine) => {
   });
 
   it('rebuilds the sums of units', async () => {
-    const replica = await harness.replica();
-    ({ service } = replica);
+    ({ service } = await harness.replica());
     const searched = report({
       call: call({
         accountId,
