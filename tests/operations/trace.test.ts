@@ -71,6 +71,11 @@ describe.each(modes)('the trace of a call, %s', (mode) => {
     process.stdout.write(`\nOne call, ${mode}:\n${spanTree(spans)}\n\n`);
 
     const { id: keyId, account_id: accountId } = await system.json<{ id: string; account_id: string }>('key', 'list');
+    const sidesOf = (rpc: string): string[] =>
+      spans.flatMap((span) => ('rpc.method' in span.attributes && span.name.endsWith(rpc) ? [span.kind] : [])).sort();
+    expect(sidesOf('LedgerService/Hold')).toEqual(['client', 'server']);
+    // In single mode, inference runs in the thread of the gateway.
+    expect(sidesOf('InferenceService/Generate')).toEqual(mode === 'single' ? ['server'] : ['client', 'server']);
     expect(spans.find((span) => span.name === 'POST /v1/chat/completions')).toMatchObject({
       kind: 'server',
       attributes: {

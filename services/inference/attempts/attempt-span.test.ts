@@ -1,4 +1,4 @@
-import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, TraceFlags } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
@@ -116,5 +116,13 @@ describe('the span of an attempt', () => {
     await collect(inference.service, stubRequest('text'));
     const { traceId } = exporter.getFinishedSpans()[0]!.spanContext();
     expect(String(stub.requests.at(-1)!.headers['traceparent']).includes(traceId)).toBe(isSent);
+  });
+
+  it('is absent from a trace that is not recorded, which upstreams still receive', async () => {
+    await start();
+    const parent = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags: TraceFlags.NONE };
+    await context.with(trace.setSpanContext(ROOT_CONTEXT, parent), () => collect(inference.service, stubRequest('text')));
+    expect(exporter.getFinishedSpans()).toEqual([]);
+    expect(stub.requests.at(-1)!.headers['traceparent']).toBe(`00-${parent.traceId}-${parent.spanId}-00`);
   });
 });

@@ -4,6 +4,7 @@ import type { Clock } from '#kit/clock.js';
 import { toAppError } from '#client/errors/app-error.js';
 import { type GenerateRequest, type GenerateResponse, StopReason } from '#proto/inference/v1/inference.js';
 import { addException } from '#kit/telemetry/traces/exception-event.js';
+import { isDropped } from '#kit/telemetry/traces/recorded-trace.js';
 import type { AttemptNote } from './attempt-note.js';
 import { attribute, operationOf } from './semconv.js';
 import { totalInput } from '../tokens/usage-report.js';
@@ -21,7 +22,8 @@ export interface AttemptFacts {
 
 /** Traces one attempt. */
 export class AttemptSpan {
-  readonly #span: Span;
+  /** Absent if the trace is not recorded. */
+  readonly #span: Span | undefined;
   readonly #startedAtMs: number;
   #sawFirst = false;
   #finished = false;
@@ -34,11 +36,13 @@ export class AttemptSpan {
     private readonly clock: Clock,
   ) {
     this.#startedAtMs = clock.monotonicMs();
-    this.#span = tracer.startSpan(`${operationOf(request)} ${target.upstreamModel}`, { kind: SpanKind.CLIENT });
+    if (isDropped(context.active())) return;
+    const span = tracer.startSpan(`${operationOf(request)} ${target.upstreamModel}`, { kind: SpanKind.CLIENT });
     // The attributes are not passed to startSpan, so that a call that is not recorded does not pay for them.
-    if (!this.#span.isRecording()) return;
+    if (!span.isRecording()) return;
+    this.#span = span;
     const { address } = upstream;
-    this.#span.setAttributes({
+    span.setAttributes({
       [attribute.operationName]: operationOf(request),
       [attribute.providerName]: upstream.providerName,
       [attribute.requestModel]: target.upstreamModel,
@@ -52,10 +56,11 @@ export class AttemptSpan {
     });
   }
 
-  /** Returns the headers that propagate this span to the upstream. */
+  /** Returns the headers that propagate the trace to the upstream. */
   traceHeaders(): Record<string, string> {
     const headers: Record<string, string> = {};
-    propagation.inject(trace.setSpan(context.active(), this.#span), headers);
+    const active = context.active();
+    propagation.inject(this.#span === undefined ? active : trace.setSpan(active, this.#span), headers);
     return headers;
   }
 
@@ -63,16 +68,16 @@ export class AttemptSpan {
   observe(message: GenerateResponse): void {
     if (!this.#sawFirst && message.accepted === undefined) {
       this.#sawFirst = true;
-      this.#span.setAttribute(attribute.timeToFirstChunk, (this.clock.monotonicMs() - this.#startedAtMs) / 1000);
+      this.#span?.setAttribute(attribute.timeToFirstChunk, (this.clock.monotonicMs() - this.#startedAtMs) / 1000);
     }
     for (const { event } of message.events) {
       if (event?.$case === 'started') {
         const { upstreamReportedModel, upstreamRequestId } = event.value;
-        this.#span.setAttributes({ [attribute.responseModel]: upstreamReportedModel, [attribute.responseId]: upstreamRequestId });
+        this.#span?.setAttributes({ [attribute.responseModel]: upstreamReportedModel, [attribute.responseId]: upstreamRequestId });
       } else if (event?.$case === 'finished') {
         this.#finished = true;
-        this.#span.setAttribute(attribute.finishReasons, [StopReason[event.value.stopReason].replace('STOP_REASON_', '').toLowerCase()]);
-        this.#span.setAttribute(attribute.usageReported, event.value.usageReported);
+        this.#span?.setAttribute(attribute.finishReasons, [StopReason[event.value.stopReason].replace('STOP_REASON_', '').toLowerCase()]);
+        this.#span?.setAttribute(attribute.usageReported, event.value.usageReported);
         this.#usage(event.value.usage);
       }
     }
@@ -82,23 +87,23 @@ export class AttemptSpan {
   fail(error: unknown): void {
     this.#failed = true;
     const { reason, message } = toAppError(error);
-    this.#span.setAttribute(attribute.errorType, reason);
-    this.#span.setStatus({ code: SpanStatusCode.ERROR, message });
-    addException(this.#span, error);
+    this.#span?.setAttribute(attribute.errorType, reason);
+    this.#span?.setStatus({ code: SpanStatusCode.ERROR, message });
+    if (this.#span !== undefined) addException(this.#span, error);
   }
 
   /** Ends the span, whatever the outcome of the attempt. */
   end(): void {
     // Neither finished nor failed: the consumer disconnected.
-    if (!this.#finished && !this.#failed) this.#span.setAttribute(attribute.errorType, 'cancelled');
+    if (!this.#finished && !this.#failed) this.#span?.setAttribute(attribute.errorType, 'cancelled');
     const { status } = this.facts.note;
-    if (status !== undefined) this.#span.setAttribute(attribute.httpStatus, status);
-    this.#span.end();
+    if (status !== undefined) this.#span?.setAttribute(attribute.httpStatus, status);
+    this.#span?.end();
   }
 
   #usage(usage: GenerateResponse['usageSoFar']): void {
     if (usage === undefined) return;
-    this.#span.setAttributes({
+    this.#span?.setAttributes({
       [attribute.inputTokens]: totalInput(usage),
       [attribute.outputTokens]: usage.outputTokens,
       [attribute.cacheReadTokens]: usage.cacheReadTokens,

@@ -323,17 +323,21 @@ describe.each(transports)('a service %s', (name, connect, aheadMax) => {
       span.end();
       return span.spanContext();
     });
-    await untilTrue(() => traces.spans().length >= 9);
+    // In one thread, a span of the client would repeat that of the service.
+    const hasClientSpans = !name.includes('in one process');
+    await untilTrue(() => traces.spans().length >= (hasClientSpans ? 9 : 7));
     const spanOf = (title: string, kind = SpanKind.INTERNAL) => traces.spans().find((span) => span.name === title && span.kind === kind)!;
     for (const [rpc, inside] of [
       ['tollgate.test.v1.ProbeService/Echo', 'inside echo'],
       ['tollgate.test.v1.ProbeService/Count', 'inside count'],
     ] as const) {
-      const [sent, served] = [spanOf(rpc, SpanKind.CLIENT), spanOf(rpc, SpanKind.SERVER)];
-      expect(sent.parentSpanContext?.spanId).toBe(root.spanId);
-      expect(served.parentSpanContext?.spanId).toBe(sent.spanContext().spanId);
+      const served = spanOf(rpc, SpanKind.SERVER);
+      const sent = traces.spans().filter((span) => span.name === rpc && span.kind === SpanKind.CLIENT);
+      expect(sent.map(({ parentSpanContext, attributes }) => [parentSpanContext?.spanId, attributes])).toEqual(
+        hasClientSpans ? [[root.spanId, expect.objectContaining({ 'rpc.method': rpc, 'rpc.response.status_code': 'OK' })]] : [],
+      );
+      expect(served.parentSpanContext?.spanId).toBe(hasClientSpans ? sent[0]!.spanContext().spanId : root.spanId);
       expect(spanOf(inside).parentSpanContext?.spanId).toBe(served.spanContext().spanId);
-      expect(sent.attributes).toMatchObject({ 'rpc.method': rpc, 'rpc.response.status_code': 'OK' });
       expect(served.attributes).toMatchObject({ 'rpc.response.status_code': 'OK', 'tollgate.caller': 'gateway' });
     }
     expect(new Set(traces.spans().map((span) => span.spanContext().traceId))).toEqual(new Set([root.traceId]));

@@ -5,7 +5,7 @@ import { Status, statusNames } from '#client/errors/status.js';
 import { builtInCallers } from '#rules/access/callers.js';
 import type { Logger } from '../../log.js';
 import { addException } from '../../telemetry/traces/exception-event.js';
-import { hasIdentity } from '../../telemetry/traces/recorded-trace.js';
+import { hasIdentity, isDropped } from '../../telemetry/traces/recorded-trace.js';
 import type { Decorator } from './decorate.js';
 import { servedCalls } from './rpc-metrics.js';
 
@@ -28,9 +28,10 @@ export function telemetry(log: Logger): Decorator {
     const count = servedCalls(method);
     return (context) => {
       const outer = activeContext.active();
-      const span = isOwnInitiative(context.caller, outer)
-        ? undefined
-        : tracer.startSpan(method.fullName, { kind: SpanKind.SERVER, attributes }, outer);
+      const span =
+        isDropped(outer) || isOwnInitiative(context.caller, outer)
+          ? undefined
+          : tracer.startSpan(method.fullName, { kind: SpanKind.SERVER, attributes }, outer);
       const startMs = performance.now();
       // Without an SDK there is nothing to activate, and streams would pay for it at every message.
       const active = span !== undefined && hasIdentity(span) ? trace.setSpan(outer, span) : undefined;

@@ -11,7 +11,6 @@ import {
   type UntypedService,
 } from '#client/definition.js';
 import type { CallContext } from '#client/call-context.js';
-import { tracedStream, tracedUnary } from '#client/client-span.js';
 import { type Crossing, crossings } from './crossing.js';
 import { LocalCall } from './local-call.js';
 import { RequestStream } from './request-stream.js';
@@ -34,9 +33,7 @@ export function localClient<D extends ServiceDefinition>(definition: D, service:
   const client: UntypedService = {};
   for (const info of methodsOf(definition)) {
     const handler = handlerOf(service, info);
-    client[info.key] = info.definition.responseStream
-      ? tracedStream(info.fullName, stream(info, handler, caller, crossing))
-      : tracedUnary(info.fullName, unary(info, handler, caller, crossing));
+    client[info.key] = info.definition.responseStream ? stream(info, handler, caller, crossing) : unary(info, handler, caller, crossing);
   }
   return client as ServiceOf<D>;
 }

@@ -2,8 +2,10 @@
 import type { MessagePort } from 'node:worker_threads';
 import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
+import { tracedStream, tracedUnary } from '#client/client-span.js';
 import { decodeResponse, encodeRequest } from '#client/codec.js';
 import {
+  handlerOf,
   type MethodInfo,
   methodsOf,
   type ServiceDefinition,
@@ -123,7 +125,13 @@ export function dialThread(port: MessagePort, { caller }: { caller: string }): T
     client<D extends ServiceDefinition>(definition: D): ServiceOf<D> {
       const remote: UntypedService = {};
       for (const info of methodsOf(definition)) remote[info.key] = info.definition.responseStream ? stream(info) : unary(info);
-      return localClient(definition, remote as ServiceOf<D>, { caller, crossing });
+      const local = localClient(definition, remote as ServiceOf<D>, { caller, crossing });
+      const client: UntypedService = {};
+      for (const info of methodsOf(definition)) {
+        const handler = handlerOf(local, info);
+        client[info.key] = info.definition.responseStream ? tracedStream(info.fullName, handler) : tracedUnary(info.fullName, handler);
+      }
+      return client as ServiceOf<D>;
     },
     close: () => link.close(),
   };
