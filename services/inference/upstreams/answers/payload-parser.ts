@@ -137,10 +137,11 @@ const placeholderNumber = 8_243_721_563;
 function repetitionOf(payload: string, object: JsonObject): Repetition | undefined {
   const held = textIn(object);
   if (held === undefined || held.text === placeholder) return undefined;
-  const begin = payload.indexOf(JSON.stringify(held.text), payload.indexOf(`"${held.field}"`)) + 1;
+  const quoted = JSON.stringify(held.text);
+  const begin = payload.indexOf(quoted, payload.indexOf(`"${held.field}"`)) + 1;
   if (begin === 0) return undefined;
   const before = payload.slice(0, begin);
-  const after = payload.slice(begin + JSON.stringify(held.text).length - 2);
+  const after = payload.slice(begin + quoted.length - 2);
   // The text and the number may occur more than once. Wherever the placeholder is the whole of one, any other can be in its place.
   const number = /"sequence_number": ?(?=\d)/.exec(before);
   if (number !== null) {
@@ -169,9 +170,11 @@ function patternOf(payload: string): { object: Record<string, unknown>; holder: 
 /** Returns the first piece of text in a value, and the object that has it in a field. */
 function textIn(value: unknown): { holder: Record<string, unknown>; field: string; text: string } | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
-  for (const [field, part] of Object.entries(value)) {
+  const holder = value as Record<string, unknown>;
+  for (const field of Object.keys(holder)) {
+    const part = holder[field];
     if (typeof part === 'string') {
-      if (part !== '' && textFields.has(field)) return { holder: value as Record<string, unknown>, field, text: part };
+      if (part !== '' && textFields.has(field)) return { holder, field, text: part };
     } else {
       const inside = textIn(part);
       if (inside !== undefined) return inside;
