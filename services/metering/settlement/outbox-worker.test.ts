@@ -2,8 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
-import { ListUnsettledChargesRequest, type RecordUsageRequest } from '#proto/metering/v1/metering.js';
-import { claimDue } from '../store/settlement/outbox.js';
+import { SettleResponse } from '#proto/ledger/v1/ledger.js';
+import { ListUnsettledChargesRequest, type RecordUsageRequest, UnsettledState } from '#proto/metering/v1/metering.js';
+import { bytesOf } from '../store/records/record-rows.js';
+import { claimDue, deferred, storeOutcomes } from '../store/settlement/outbox.js';
 import { call, report } from '../testing/calls.js';
 import { aWhile, find, Harness, outboxOf, record, until } from '../testing/harness.js';
 
@@ -70,8 +72,8 @@ describe.each(testEngines)('settlements on %s', (engine) => {
     }
   });
 
-  it('beyond the limit are delivered as soon as the ledger has responded to earlier ones, however few they were', async () => {
-    const { service } = await harness.replica({ settleConcurrency: 4 });
+  /** Makes the ledger wait with each answer until the function that is then in this list is called. */
+  function delayAnswers(): (() => void)[] {
     const { client } = harness.ledger;
     const { settle } = client;
     const answers: (() => void)[] = [];
@@ -79,6 +81,12 @@ describe.each(testEngines)('settlements on %s', (engine) => {
       await new Promise<void>((resolve) => answers.push(resolve));
       return settle(...request);
     };
+    return answers;
+  }
+
+  it('beyond the limit are delivered as soon as the ledger has responded to earlier ones, however few they were', async () => {
+    const { service } = await harness.replica({ settleConcurrency: 4 });
+    const answers = delayAnswers();
     for (const inFlight of [2, 4]) {
       await Promise.all([record(service, report()), record(service, report())]);
       await until(() => answers.length === inFlight);
@@ -127,6 +135,68 @@ describe.each(testEngines)('settlements on %s', (engine) => {
     await until(async () => (await outboxOf(service)).pending === 0n);
     expect(harness.ledger.deliveries).toBe(2);
     expect(harness.ledger.settled.size).toBe(1);
+  });
+
+  it('in progress are not delivered a second time by the same process when their claim expires', async () => {
+    const { service } = await harness.replica({ outboxClaimMs: 10_000 });
+    const answers = delayAnswers();
+    await record(service, report());
+    await until(() => answers.length === 1);
+    harness.clock.advance(20_000);
+    await aWhile();
+    expect(answers).toHaveLength(1);
+    answers[0]!();
+    await until(async () => (await outboxOf(service)).pending === 0n);
+    expect(harness.ledger.deliveries).toBe(1);
+  });
+
+  it('of lost calls are not due earlier because a process starts', async () => {
+    const crashed = await harness.replica();
+    harness.ledger.isUnavailable = true;
+    const request = report();
+    await record(crashed.service, request);
+    await crashed.stop();
+    harness.ledger.isUnavailable = false;
+    const later = harness.clock.nowMs() + 10_000;
+    await harness.db.knex('outbox').update({ state: deferred, next_attempt_at_ms: later });
+    const { service } = await harness.replica();
+    await aWhile();
+    expect(harness.ledger.deliveries).toBe(0);
+    harness.clock.advance(10_000);
+    await until(async () => (await outboxOf(service)).pending === 0n && harness.ledger.deliveries === 1);
+  });
+
+  it('are claimed in the order in which they are due', async () => {
+    const { service, stop } = await harness.replica();
+    harness.ledger.isUnavailable = true;
+    const requests = [report(), report(), report()];
+    await Promise.all(requests.map((request) => record(service, request)));
+    await stop();
+    const [last, first, second] = requests.map((request) => request.call!.id) as [string, string, string];
+    const nowMs = harness.clock.nowMs() + 3_600_000;
+    for (const [place, id] of [first, second, last].entries())
+      await harness.db
+        .knex('outbox')
+        .where({ id: bytesOf('req', id) })
+        .update({ next_attempt_at_ms: nowMs - 3 + place });
+    const claimed = await claimDue(harness.db, nowMs, nowMs + 15_000, 2);
+    expect(claimed.map(({ callId }) => callId)).toEqual([first, second]);
+  });
+
+  it('that the ledger has refused stay as they are when a late delivery of another process fails', async () => {
+    const { service, stop } = await harness.replica();
+    const request = report();
+    harness.ledger.refused.add(request.call!.id);
+    await record(service, request);
+    await until(async () => (await outboxOf(service)).failed === 1n);
+    await stop();
+    const before = await harness.db.knex('outbox').first();
+    const { id: callId, accountId, keyId } = request.call!;
+    const item = { callId, accountId, keyId, chargeNanoUsd: 200_000n, recordedAtMs: 0n, attempts: 5 };
+    const nowMs = harness.clock.nowMs();
+    await storeOutcomes(harness.db, [{ kind: 'postponed', item, nextAttemptAtMs: nowMs + 9000, error: 'No answer.' }], nowMs);
+    await storeOutcomes(harness.db, [{ kind: 'failed', item, error: 'Refused again.' }], nowMs);
+    expect(await harness.db.knex('outbox').first()).toEqual(before);
   });
 
   it('are shared between replicas without a second effect', async () => {
@@ -199,11 +269,54 @@ describe.each(testEngines)('settlements on %s', (engine) => {
     } while (pageToken !== '' && paged.length < 10);
     expect(paged).toEqual(idsOf(requests));
 
+    harness.ledger.isUnavailable = true;
+    const waiting = report();
+    await record(service, waiting);
+    const idsIn = async (state?: UnsettledState) => (await list(state === undefined ? {} : { state })).charges.map(({ callId }) => callId);
+    expect(await idsIn()).toEqual(idsOf([...requests, waiting]));
+    expect(await idsIn(UnsettledState.UNSETTLED_STATE_PENDING)).toEqual(idsOf([waiting]));
+    expect(await idsIn(UnsettledState.UNSETTLED_STATE_REJECTED)).toEqual(idsOf(requests));
+    harness.ledger.isUnavailable = false;
+    await settle(service);
+
     harness.ledger.refused.clear();
     const [first] = requests as [RecordUsageRequest];
     expect(await service.retrySettlement({ callId: first.call!.id })).toEqual({ retried: 1n });
     await until(async () => (await outboxOf(service)).failed === 2n && (await outboxOf(service)).pending === 0n);
-    expect([...harness.ledger.settled.keys()]).toEqual([first.call!.id]);
+    expect([...harness.ledger.settled.keys()]).toEqual([waiting.call!.id, first.call!.id]);
+  });
+
+  it('that still wait cannot be closed; closing and retrying refused ones is audited, and a retry of none is not', async () => {
+    const { service } = await harness.replica();
+    harness.ledger.isUnavailable = true;
+    const request = report();
+    const { id: callId, accountId } = request.call!;
+    await record(service, request);
+    await expect(service.closeSettlement({ callId, reason: 'lost' })).rejects.toMatchObject({
+      reason: 'failed_precondition',
+      message: expect.stringContaining('still waits'),
+    });
+    expect(await outboxOf(service)).toMatchObject({ pending: 1n, failed: 0n });
+
+    expect(await service.retrySettlement({ callId })).toEqual({ retried: 0n });
+    expect(await service.retrySettlement({ callId: '' })).toEqual({ retried: 0n });
+    harness.ledger.refused.add(callId);
+    harness.ledger.isUnavailable = false;
+    await settle(service);
+    expect(await service.retrySettlement({ callId: '' })).toEqual({ retried: 1n });
+    await settle(service);
+    await service.closeSettlement({ callId, reason: 'lost' });
+    await until(() => harness.audit.events.length === 2);
+    expect(harness.audit.events).toEqual([
+      expect.objectContaining({ action: 'settlement.retry', targetId: '', detailJson: '{"retried":1}' }),
+      expect.objectContaining({
+        action: 'settlement.close',
+        accountId,
+        targetId: callId,
+        detailJson: '{"reason":"lost","charge_usd":"0.0002"}',
+      }),
+    ]);
+    await expect(service.retrySettlement({ callId })).rejects.toMatchObject({ reason: 'not_found' });
   });
 
   it('report what the account could not pay', async () => {
@@ -213,6 +326,45 @@ describe.each(testEngines)('settlements on %s', (engine) => {
     await record(service, request);
     await until(async () => (await find(service, request.call!.id))?.settlement !== undefined);
     expect((await find(service, request.call!.id))?.settlement).toMatchObject({ capturedNanoUsd: 150_000n, shortfallNanoUsd: 50_000n });
+  });
+
+  it.each([
+    [150_000n, 0n],
+    [200_000n, 50_000n],
+  ])('report what the ledger took, even if it is not the charge: %s, and %s missing', async (capturedNanoUsd, shortfallNanoUsd) => {
+    const { service } = await harness.replica();
+    const request = report();
+    harness.ledger.client.settle = async ({ holdId }) =>
+      SettleResponse.fromPartial({ hold: { id: holdId, capturedNanoUsd, shortfallNanoUsd } });
+    await record(service, request);
+    await until(async () => (await find(service, request.call!.id))?.settlement !== undefined);
+    expect((await find(service, request.call!.id))?.settlement).toMatchObject({ capturedNanoUsd, shortfallNanoUsd });
+  });
+
+  it('in progress when the worker stops are finished as soon as the ledger answers', async () => {
+    const { service, stop } = await harness.replica({ drainTimeoutMs: 60_000 });
+    const answers = delayAnswers();
+    await Promise.all([record(service, report()), record(service, report())]);
+    await until(() => answers.length === 2);
+    const stopped = stop();
+    await aWhile();
+    for (const answer of answers) answer();
+    await stopped;
+    expect((await outboxOf(service)).pending).toBe(0n);
+  });
+
+  it('that the ledger answers after the stop are left to another process, and so are those behind them', async () => {
+    const { service, stop } = await harness.replica({ drainTimeoutMs: 20, settleConcurrency: 1 });
+    const answers = delayAnswers();
+    await Promise.all([record(service, report()), record(service, report())]);
+    await until(() => answers.length === 1);
+    await stop();
+    answers[0]!();
+    // A request that began before the stop.
+    await record(service, report());
+    await aWhile();
+    expect(answers).toHaveLength(1);
+    expect((await outboxOf(service)).pending).toBe(3n);
   });
 
   it('in progress are finished before the worker stops, or left for later when that takes too long', async () => {

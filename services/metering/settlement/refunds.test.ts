@@ -4,8 +4,8 @@ import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { EntryKind } from '#proto/ledger/v1/ledger.js';
 import type { MeteringService, RecordUsageRequest } from '#proto/metering/v1/metering.js';
-import { Outcome, UnsettledState } from '#proto/metering/v1/metering.js';
-import { RefundState } from '../store/settlement/refund-outbox.js';
+import { ListUnsettledChargesRequest, Outcome, UnsettledState } from '#proto/metering/v1/metering.js';
+import { endRefund, RefundState } from '../store/settlement/refund-outbox.js';
 import { requeueSettlements } from '../store/settlement/requeue.js';
 import { call, report } from '../testing/calls.js';
 import { aWhile, find, Harness, outboxOf, record, until } from '../testing/harness.js';
@@ -74,6 +74,36 @@ describe.each(testEngines)('the refund of an undelivered answer on %s', (engine)
     answers[1]!();
     await stopped;
     expect(afterStop).toBe(0);
+  });
+
+  it('is retried less and less often while it fails, up to the longest pause', async () => {
+    const { service } = await harness.replica({ settleBackoffMaxMs: 2000 });
+    const request = whole();
+    await record(service, request);
+    await until(async () => (await find(service, request.call!.id))?.settlement !== undefined);
+    harness.ledger.losesAnswers = true;
+    await refund(service, request);
+    for (const [index, pauseMs] of [500, 1000, 2000, 2000].entries()) {
+      await until(async () => Number((await harness.db.knex('refund_outbox').first()).attempts) === index + 1);
+      harness.clock.advance(pauseMs - 1);
+      await aWhile();
+      expect(harness.ledger.refundDeliveries).toBe(index + 1);
+      harness.clock.advance(1);
+      await until(() => harness.ledger.refundDeliveries === index + 2);
+    }
+  });
+
+  it('that is booked stays booked if another process is then told that it is refused', async () => {
+    const { service, stop } = await harness.replica();
+    const request = whole();
+    await record(service, request);
+    await refund(service, request);
+    await until(isDelivered);
+    await stop();
+    const { id: callId, accountId } = request.call!;
+    await endRefund(harness.db, { callId, accountId, capturedNanoUsd: 200_000n, attempts: 0 }, RefundState.refused, 'Refused.');
+    expect(await isDelivered()).toBe(true);
+    expect((await outboxOf(service)).failed).toBe(0n);
   });
 
   it('waits for the settlement, and survives a restart', async () => {
@@ -146,6 +176,34 @@ describe.each(testEngines)('the refund of an undelivered answer on %s', (engine)
     await until(isDelivered);
     expect(harness.ledger.refunds.size).toBe(2);
     expect((await outboxOf(service)).failed).toBe(0n);
+  });
+
+  it('that is refused is listed among refused charges, by account and page by page', async () => {
+    const { service } = await harness.replica();
+    const [first, refunded, last] = [whole(), whole(), whole()].toSorted((one, other) => (one.call!.id < other.call!.id ? -1 : 1)) as [
+      RecordUsageRequest,
+      RecordUsageRequest,
+      RecordUsageRequest,
+    ];
+    const charged = [first, last];
+    for (const request of charged) harness.ledger.refused.add(request.call!.id);
+    for (const request of [first, refunded, last]) await record(service, request);
+    await until(async () => (await outboxOf(service)).pending === 0n);
+    harness.ledger.refused.add(refunded.call!.id);
+    await refund(service, refunded);
+    await until(async () => (await outboxOf(service)).failed === 3n);
+
+    const list = async (fields: Partial<ListUnsettledChargesRequest>) => {
+      const { charges, nextPageToken } = await service.listUnsettledCharges(ListUnsettledChargesRequest.fromPartial(fields));
+      return { ids: charges.map(({ callId }) => callId), nextPageToken };
+    };
+    const all = [first, refunded, last].map(({ call: ended }) => ended!.id);
+    expect((await list({})).ids).toEqual(all);
+    const page = await list({ pageSize: 2 });
+    expect(page.ids).toEqual(all.slice(0, 2));
+    expect((await list({ pageSize: 2, pageToken: page.nextPageToken })).ids).toEqual(all.slice(2));
+    expect((await list({ accountId: refunded.call!.accountId })).ids).toEqual([refunded.call!.id]);
+    expect((await list({ accountId: first.call!.accountId })).ids).toEqual([first.call!.id]);
   });
 
   it('is not queued once an operator has closed the charge or its refund', async () => {

@@ -71,5 +71,25 @@ describe('settlements that the ledger lost', () => {
     });
   });
 
+  it('are shown as waiting until the ledger has booked them again', async () => {
+    const id = await money.makeCall(customer);
+    const before = (await find(money.metering, id))?.settlement;
+    await money.ledgerDb.knex.schema.renameTable('bucket', 'bucket_away');
+    await requeueSettlements(money.meteringDb, [id], money.clock.nowMs());
+    expect((await find(money.metering, id))?.settlement).toBeUndefined();
+    expect(await money.meteringDb.knex('usage_record').first('captured_nano_usd', 'shortfall_nano_usd', 'settled_at_ms')).toEqual({
+      captured_nano_usd: null,
+      shortfall_nano_usd: null,
+      settled_at_ms: null,
+    });
+    await money.ledgerDb.knex.schema.renameTable('bucket_away', 'bucket');
+    await until(async () => {
+      money.clock.advance(60_000);
+      return (await find(money.metering, id))?.settlement !== undefined;
+    });
+    const { capturedNanoUsd, shortfallNanoUsd } = before!;
+    expect((await find(money.metering, id))?.settlement).toMatchObject({ capturedNanoUsd, shortfallNanoUsd });
+  });
+
   const balance = async () => (await money.ledger.getBalance({ accountId: customer.accountId })).balance!;
 });
