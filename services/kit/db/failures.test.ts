@@ -34,6 +34,7 @@ describe('a failure of the database', () => {
     ['a table that cannot grow', { errno: 1114 }],
     ['a read-only server', { errno: 1290 }],
     ['a file whose disk fails', { code: 'SQLITE_IOERR_WRITE' }],
+    ['a read-only file', { code: 'SQLITE_READONLY' }],
   ])('is service_unavailable for %s, which no single row causes', (_, properties) => {
     const error = Object.assign(new Error('driver'), properties);
     expect(fromDatabase(error)).toMatchObject({ reason: 'service_unavailable', retryAfterMs: 1000, cause: error });

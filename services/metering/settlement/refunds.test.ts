@@ -30,11 +30,16 @@ describe.each(testEngines)('the refund of an undelivered answer on %s', (engine)
 
   const isDelivered = (): Promise<boolean> => isDone({ clock: harness.clock, meteringDb: harness.db });
 
+  /** Records a call and waits until the ledger has taken its charge. */
+  async function settled(service: MeteringService, request: RecordUsageRequest): Promise<void> {
+    await record(service, request);
+    await until(async () => (await find(service, request.call!.id))?.settlement !== undefined);
+  }
+
   it('is booked once, however often it is reported and its answer is lost', async () => {
     const { service } = await harness.replica();
     const request = whole();
-    await record(service, request);
-    await until(async () => (await find(service, request.call!.id))?.settlement !== undefined);
+    await settled(service, request);
     harness.ledger.losesAnswers = true;
     await Promise.all([refund(service, request), refund(service, request), refund(service, request)]);
     await until(() => harness.ledger.refundDeliveries > 0);
@@ -46,6 +51,48 @@ describe.each(testEngines)('the refund of an undelivered answer on %s', (engine)
     expect([...harness.ledger.refunds.values()]).toEqual([
       expect.objectContaining({ holdId: request.call!.id, accountId: request.call!.accountId, amountNanoUsd: undefined }),
     ]);
+  });
+
+  it('is booked for each call of an account', async () => {
+    const { service } = await harness.replica();
+    const accountId = newId('acct');
+    const requests = [1, 2].map(() => whole({ call: call({ streaming: false, accountId }) }));
+    for (const request of requests) {
+      await settled(service, request);
+      await refund(service, request);
+    }
+    await until(() => harness.ledger.refunds.size === 2);
+    expect([...harness.ledger.refunds.values()].map(({ holdId }) => holdId)).toEqual(requests.map((request) => request.call!.id));
+  });
+
+  it('is not sent before the ledger has taken the charge, which it would refuse to refund', async () => {
+    const { service } = await harness.replica();
+    const { client } = harness.ledger;
+    const { settle } = client;
+    let answer = (): void => {};
+    client.settle = async (...request) => {
+      await new Promise<void>((resolve) => (answer = resolve));
+      return settle(...request);
+    };
+    const request = whole();
+    await record(service, request);
+    await refund(service, request);
+    await aWhile();
+    expect(harness.ledger.refundDeliveries).toBe(0);
+    answer();
+    await until(async () => {
+      harness.clock.advance(1000);
+      return harness.ledger.refundDeliveries === 1;
+    });
+  });
+
+  it('is set aside if the ledger refuses it for another reason than that nothing is left', async () => {
+    const { service } = await harness.replica();
+    harness.ledger.client.refund = () => Promise.reject(new AppError('failed_precondition', 'The hold is open.'));
+    const request = whole();
+    await settled(service, request);
+    await refund(service, request);
+    await until(async () => (await outboxOf(service)).failed === 1n);
   });
 
   it('does not hold up a stop, however many wait for a slow ledger', async () => {
@@ -79,8 +126,7 @@ describe.each(testEngines)('the refund of an undelivered answer on %s', (engine)
   it('is retried less and less often while it fails, up to the longest pause', async () => {
     const { service } = await harness.replica({ settleBackoffMaxMs: 2000 });
     const request = whole();
-    await record(service, request);
-    await until(async () => (await find(service, request.call!.id))?.settlement !== undefined);
+    await settled(service, request);
     harness.ledger.losesAnswers = true;
     await refund(service, request);
     for (const [index, pauseMs] of [500, 1000, 2000, 2000].entries()) {
@@ -96,7 +142,7 @@ describe.each(testEngines)('the refund of an undelivered answer on %s', (engine)
   it('that is booked stays booked if another process is then told that it is refused', async () => {
     const { service, stop } = await harness.replica();
     const request = whole();
-    await record(service, request);
+    await settled(service, request);
     await refund(service, request);
     await until(isDelivered);
     await stop();
@@ -123,8 +169,7 @@ describe.each(testEngines)('the refund of an undelivered answer on %s', (engine)
   it('is sent when a process starts, even if its next attempt was scheduled for later', async () => {
     const stopped = await harness.replica();
     const request = whole();
-    await record(stopped.service, request);
-    await until(async () => (await find(stopped.service, request.call!.id))?.settlement !== undefined);
+    await settled(stopped.service, request);
     harness.ledger.isUnavailable = true;
     // The clock is ahead.
     harness.clock.step(3_600_000);

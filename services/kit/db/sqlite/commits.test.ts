@@ -3,11 +3,14 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
 import { isDuplicate, isUnwritable } from '../errors.js';
 import { type Database, openDatabase } from '../open.js';
 import type { PlainTransaction } from '../plain/plain-transaction.js';
+import { Table } from '../plain/table.js';
 
 const insert = 'INSERT INTO thing (id) VALUES (?)';
+const thing = new Table('thing', { key: ['id'], changing: ['text'] });
 
 describe('the commits of a SQLite file', () => {
   let folder: string;
@@ -85,6 +88,87 @@ describe('the commits of a SQLite file', () => {
     expect(await ids()).toEqual([1, 2, 3]);
   });
 
+  it('undoes all that failed work has done, and nothing of the others', async () => {
+    isDiskFast = true;
+    const ends: [number, boolean][] = [];
+    const work = (id: number, error?: Error) =>
+      db.plainTransaction(async (tx) => {
+        tx.onEnd((isCommitted) => ends.push([id, isCommitted]));
+        await tx.run(insert, [id]);
+        if (error !== undefined) throw error;
+      });
+    const outcomes = await Promise.allSettled([work(1), work(2, new Error('A bug.')), work(3)]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(await ids()).toEqual([1, 3]);
+    expect(ends.toSorted(([one], [other]) => one - other)).toEqual([
+      [1, true],
+      [2, false],
+      [3, true],
+    ]);
+  });
+
+  it('undoes everything and fails all that share it if an error ends the whole transaction, as that of a full disk', async () => {
+    isDiskFast = true;
+    await db.knex.raw("CREATE TRIGGER full BEFORE INSERT ON thing WHEN NEW.id = 2 BEGIN SELECT RAISE(ROLLBACK, 'full'); END");
+    const ends: boolean[] = [];
+    const work = (id: number) =>
+      db.plainTransaction((tx) => {
+        tx.onEnd((isCommitted) => ends.push(isCommitted));
+        return tx.run(insert, [id]);
+      });
+    const outcomes = await Promise.allSettled([work(1), work(2), work(3)]);
+    expect(outcomes.map((outcome) => outcome.status === 'rejected' && String(outcome.reason))).toEqual(
+      Array.from({ length: 3 }, () => expect.stringContaining('full')),
+    );
+    expect(ends).toEqual([false, false]);
+    expect(await ids()).toEqual([]);
+    await add(4);
+    expect(await ids()).toEqual([4]);
+  });
+
+  it.each([
+    ['new rows', (tx: PlainTransaction) => tx.insert(thing, [[1, 'new']])],
+    ['changed rows', (tx: PlainTransaction) => tx.overwrite(thing, [[0, 'changed']])],
+  ])('syncs %s of a table', async (_, work) => {
+    isDiskFast = true;
+    await db.knex.raw("ALTER TABLE thing ADD COLUMN text TEXT NOT NULL DEFAULT ''");
+    await add(0);
+    syncCount = 0;
+    await db.plainTransaction(work);
+    expect(syncCount).toBe(1);
+  });
+
+  it('keeps other processes from writing from its beginning', async () => {
+    isDiskFast = true;
+    const other = new Sqlite(join(folder, 'some.db'), { timeout: 0 });
+    try {
+      const attempt = (): unknown => {
+        try {
+          return other.prepare(insert).run(2);
+        } catch (error) {
+          return error;
+        }
+      };
+      expect(await db.plainTransaction(async () => attempt())).toMatchObject({ code: 'SQLITE_BUSY' });
+    } finally {
+      other.close();
+    }
+  });
+
+  it('sends nothing after a statement that failed, even if the failure is caught', async () => {
+    isDiskFast = true;
+    await add(1);
+    let later: unknown;
+    const work = db.plainTransaction(async (tx) => {
+      await tx.run(insert, [1]).catch(() => undefined);
+      later = await tx.run(insert, [2]).catch((error: unknown) => error);
+    });
+    const [, outcome] = await Promise.allSettled([add(3), work]);
+    expect(outcome.status === 'rejected' && isDuplicate(outcome.reason)).toBe(true);
+    expect(isDuplicate(later)).toBe(true);
+    expect(await ids()).toEqual([1, 3]);
+  });
+
   it('begins no transaction before the previous one is on disk, so that no response shows data that may be lost', async () => {
     const first = add(1);
     await turns();
@@ -121,6 +205,8 @@ describe('the commits of a SQLite file', () => {
     ];
     for (const outcome of await Promise.allSettled(later))
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'SQLITE_IOERR_FSYNC' } });
+    // A second sync would succeed without the data that the kernel has dropped.
+    expect(syncs).toHaveLength(1);
   });
 
   it('lets a lane take its items when the commit begins', async () => {
