@@ -1,4 +1,5 @@
-// A client of a service in the same process. Calls, cancellation, deadlines and errors behave as over gRPC.
+// A client of a service in the same process. Calls, cancellation, deadlines and errors behave as over gRPC. A call has no client span, because it would
+// repeat the span of the service.
 import { AppError, toAppError } from '#client/errors/app-error.js';
 import {
   handlerOf,
