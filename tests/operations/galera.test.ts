@@ -28,6 +28,8 @@ const stoppedMs = 6000;
 const patienceMs = 60_000;
 /** How long a node may be stuck as a donor before it is restarted. */
 const stuckDonorMs = 3000;
+/** How long a node may be outside of the cluster before it is restarted. */
+const outsideMs = 10_000;
 /** How long the cluster may be without a serving node before all nodes are restarted. */
 const noneServesMs = 15_000;
 const probeMs = 1000;
@@ -64,7 +66,7 @@ describe('a Galera cluster', () => {
     const untilMs = performance.now() + patienceMs;
     await eventually(async () => {
       // As the supervisor of a cluster does.
-      for (const node of await cluster.stopStuckDonors(stuckDonorMs)) await cluster.restart(node);
+      for (const node of await cluster.stopStuckNodes({ stuckDonorMs, outsideMs })) await cluster.restart(node);
       const positions = await valuesOf('wsrep_last_committed');
       expect(positions).toEqual(positions.map(() => positions[0]));
       expect(await Promise.all(cluster.nodes.map(faultOfNode))).toEqual(cluster.nodes.map(() => undefined));
@@ -242,10 +244,23 @@ describe('a Galera cluster', () => {
       log: silentLog,
       restartDelayMs: 100,
       stuckDonorMs,
+      outsideMs,
       noneServesMs,
     });
     await untilAllServe();
     expect(first.pid).not.toBe(pid);
+  });
+
+  it('restarts a node that stays outside of the cluster', async () => {
+    const [, second] = cluster.nodes as [GaleraNode, GaleraNode, GaleraNode];
+    const pid = second.pid;
+    const admin = openDatabase(cluster.adminUrl.replace(/@[^/]*\/.*/, `@127.0.0.1:${second.port}/mysql`));
+    // As if the network did not carry what the node sends to the others.
+    await admin.knex.raw("SET GLOBAL wsrep_provider_options = 'gmcast.isolate = 1'");
+    await admin.close();
+    await eventually(async () => expect(await faultOfNode(second)).toContain('primary component') ?? true, patienceMs);
+    await untilAllServe();
+    expect(second.pid).not.toBe(pid);
   });
 
   it('is bootstrapped again when the running nodes have no majority', async () => {

@@ -2,7 +2,7 @@
 // configuration, never runs as root, and ends with the process that started it.
 import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { faultOf, isStuckDonor } from '#kit/db/mysql/probe.js';
+import { faultOf, isOutsideCluster, isStuckDonor } from '#kit/db/mysql/probe.js';
 import type { Logger } from '#kit/log.js';
 import { adminUser, backupUser, loadCredentials, migrationUser } from '../mariadb/credentials.js';
 import { findProgram, prepareFolder, type RunAs } from '../mariadb/programs.js';
@@ -43,6 +43,12 @@ export interface GaleraNode {
   readonly ended: Promise<void>;
 }
 
+/** After which times a node counts as stuck. */
+export interface StuckLimits {
+  readonly stuckDonorMs: number;
+  readonly outsideMs: number;
+}
+
 /** A started cluster. */
 export interface GaleraCluster {
   readonly nodes: readonly GaleraNode[];
@@ -57,11 +63,11 @@ export interface GaleraCluster {
   /** Restarts a node that has ended, which then rejoins the others. If no node is running, bootstraps the cluster from the nodes' data. */
   restart(node: GaleraNode): Promise<void>;
   /**
-   * Stops the nodes that are stuck as donors, provided that another node serves, and returns them so that the caller can `restart` them.
-   * A stuck donor lost the cluster while it sent its data, and does not recover by itself; it counts as stuck once every call
-   * during `stuckDonorMs` has found it in that state.
+   * Stops the nodes that are stuck, provided that another node serves, and returns them so that the caller can `restart` them. A node is stuck once every
+   * call during `stuckDonorMs` has found that it is a donor that lost the cluster while it sent its data, which does not recover by itself, or once every
+   * call during `outsideMs` has found that it is outside of the cluster. Such a node normally comes back within seconds.
    */
-  stopStuckDonors(stuckDonorMs: number): Promise<readonly GaleraNode[]>;
+  stopStuckNodes(limits: StuckLimits): Promise<readonly GaleraNode[]>;
   /**
    * Kills all nodes and returns true if every call during `noneServesMs` has found that no node serves. `restart` then bootstraps the
    * cluster from the data on the disks. This is safe because all nodes are on this machine, so that none can be serving elsewhere.
@@ -132,7 +138,7 @@ function own(folder: string, { uid, gid }: RunAs): void {
 
 class Node implements GaleraNode {
   private server: Server | undefined;
-  private stuckSinceMs: number | undefined;
+  private readonly sinceMs = new Map<typeof isStuckDonor, number>();
   isRunning = false;
 
   constructor(
@@ -180,12 +186,23 @@ class Node implements GaleraNode {
     this.options.log.info({ node: this.name, port: this.port, pid: this.pid, bootstraps }, 'Galera node started');
   }
 
-  /** Returns for how long every call has found the node stuck as a donor, in milliseconds. */
-  async stuckForMs(): Promise<number> {
-    const isStuck =
-      this.isRunning && (await isStuckDonor({ host: '127.0.0.1', port: this.port }, adminLogin(this.plan.credentials), probeMs));
-    this.stuckSinceMs = isStuck ? (this.stuckSinceMs ?? performance.now()) : undefined;
-    return this.stuckSinceMs === undefined ? 0 : performance.now() - this.stuckSinceMs;
+  /** Reports whether the node is stuck. See `GaleraCluster.stopStuckNodes`. */
+  async isStuck({ stuckDonorMs, outsideMs }: StuckLimits): Promise<boolean> {
+    const [donorMs, apartMs] = await Promise.all([this.stateMs(isStuckDonor), this.stateMs(isOutsideCluster)]);
+    return donorMs > stuckDonorMs || apartMs > outsideMs;
+  }
+
+  /** Returns for how long every call has found the node in this state, in milliseconds. */
+  private async stateMs(isInState: typeof isStuckDonor): Promise<number> {
+    const host = { host: '127.0.0.1', port: this.port };
+    if (!this.isRunning || !(await isInState(host, adminLogin(this.plan.credentials), probeMs))) {
+      this.sinceMs.delete(isInState);
+      return 0;
+    }
+    const nowMs = performance.now();
+    const sinceMs = this.sinceMs.get(isInState) ?? nowMs;
+    this.sinceMs.set(isInState, sinceMs);
+    return nowMs - sinceMs;
   }
 
   async serves(): Promise<boolean> {
@@ -240,9 +257,9 @@ class Cluster implements GaleraCluster {
     await this.bootstrapping;
   }
 
-  async stopStuckDonors(stuckDonorMs: number): Promise<readonly Node[]> {
-    const stuckMs = await Promise.all(this.nodes.map((node) => node.stuckForMs()));
-    const stuck = this.nodes.filter((_, index) => stuckMs[index]! > stuckDonorMs);
+  async stopStuckNodes(limits: StuckLimits): Promise<readonly Node[]> {
+    const areStuck = await Promise.all(this.nodes.map((node) => node.isStuck(limits)));
+    const stuck = this.nodes.filter((_, index) => areStuck[index]);
     if (stuck.length === 0 || !(await this.anyServes())) return [];
     await Promise.all(stuck.map((node) => node.stop()));
     return stuck;

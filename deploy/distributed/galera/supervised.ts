@@ -1,5 +1,5 @@
-// The private Galera cluster as a part of the launcher. Restarts a node that ends unexpectedly on its port, a node that is stuck as a
-// donor, and all nodes if none of them serves.
+// The private Galera cluster as a part of the launcher. Restarts a node that ends unexpectedly on its port, a node that is stuck, and
+// all nodes if none of them serves.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '#kit/log.js';
 import type { SupervisedMariadb } from '../mariadb/supervised.js';
@@ -7,6 +7,8 @@ import { type GaleraCluster, type GaleraNode, type GaleraOptions, startGalera } 
 
 // Long enough not to mistake a donor that is not serving yet for a stuck one.
 const stuckDonorMsDefault = 15_000;
+// A node that was removed because it was silent comes back within seconds.
+const outsideMsDefault = 60_000;
 // Longer than bootstrapping takes, or a node takes to receive all data.
 const noneServesMsDefault = 120_000;
 const checksPerWait = 5;
@@ -17,6 +19,8 @@ export interface SupervisionOptions {
   readonly restartDelayMs: number;
   /** How long a donor may be stuck before it is restarted; tests shorten it. */
   readonly stuckDonorMs?: number;
+  /** How long a node may be outside of a cluster that serves before it is restarted; tests shorten it. */
+  readonly outsideMs?: number;
   /** How long the running nodes may be without a majority before the cluster is bootstrapped again; tests shorten it. */
   readonly noneServesMs?: number;
 }
@@ -40,7 +44,13 @@ export function superviseGalera(options: GaleraOptions & SupervisionOptions): Su
 
 /** Keeps the nodes of a started cluster running until `stop`, which also stops the nodes. */
 export function keepRunning(cluster: GaleraCluster, options: SupervisionOptions): { stop(): Promise<void> } {
-  const { log, restartDelayMs, stuckDonorMs = stuckDonorMsDefault, noneServesMs = noneServesMsDefault } = options;
+  const {
+    log,
+    restartDelayMs,
+    stuckDonorMs = stuckDonorMsDefault,
+    outsideMs = outsideMsDefault,
+    noneServesMs = noneServesMsDefault,
+  } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
 
@@ -62,9 +72,8 @@ export function keepRunning(cluster: GaleraCluster, options: SupervisionOptions)
     for (;;) {
       await sleep(stuckDonorMs / checksPerWait, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
-      const stuck = await cluster.stopStuckDonors(stuckDonorMs);
-      for (const { name } of stuck)
-        log.warn({ node: name }, 'Galera node was stuck as a donor after losing the cluster; stopped it to restart it');
+      for (const { name } of await cluster.stopStuckNodes({ stuckDonorMs, outsideMs }))
+        log.warn({ node: name }, 'Galera node did not come back after losing the cluster; stopped it to restart it');
       if (await cluster.killIfNoneServes(noneServesMs))
         log.error({}, 'no Galera node has served for a long time; stopped all nodes to bootstrap the cluster again');
     }

@@ -14,6 +14,7 @@ type Query = (sql: string) => Promise<Map<string, string>>;
 
 /** wsrep_local_state of a Galera node that is in sync with its cluster. */
 const synced = '4';
+const outsideCluster = "it is not in its cluster's primary component";
 /** wsrep_local_state of a Galera node that donates its data to a joining node. */
 const donor = '2';
 
@@ -60,6 +61,14 @@ export async function isStuckDonor(host: MysqlHost, login: Login, timeoutMs: num
   }).catch(() => false);
 }
 
+/**
+ * Reports whether the server is a Galera node outside of its cluster's primary component, which serves no clients. Returns false without a response. Never
+ * raises.
+ */
+export async function isOutsideCluster(host: MysqlHost, login: Login, timeoutMs: number): Promise<boolean> {
+  return (await faultOf(host, login, timeoutMs)) === outsideCluster;
+}
+
 /** Queries the server. Raises when it does not respond in time or responds with an error. */
 async function probe<T>(
   { host, port }: MysqlHost,
@@ -95,7 +104,7 @@ async function stateFault(query: Query): Promise<string | undefined> {
   // A server outside a cluster has no such variable, or it is off.
   if (!isOn(variables.get('wsrep_on'))) return undefined;
   const status = await query(galeraStatus);
-  if (status.get('wsrep_cluster_status') !== 'Primary') return "it is not in its cluster's primary component";
+  if (status.get('wsrep_cluster_status') !== 'Primary') return outsideCluster;
   return isOn(status.get('wsrep_ready')) && status.get('wsrep_local_state') === synced
     ? undefined
     : 'it is not in sync with its cluster yet';
