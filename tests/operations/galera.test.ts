@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isConnectionLost } from '#kit/db/errors.js';
-import { faultOf, isStuckDonor } from '#kit/db/mysql/probe.js';
+import { faultOf, troubleOf } from '#kit/db/mysql/probe.js';
 import { openDatabase } from '#kit/db/open.js';
 import { createLogger } from '#kit/log.js';
 import { silentLog } from '#kit/testing/log.js';
@@ -66,7 +66,7 @@ describe('a Galera cluster', () => {
     const untilMs = performance.now() + patienceMs;
     await eventually(async () => {
       // As the supervisor of a cluster does.
-      for (const node of await cluster.stopStuckNodes({ stuckDonorMs, outsideMs })) await cluster.restart(node);
+      for (const node of await cluster.stopStuckNodes({ stuckDonor: stuckDonorMs, outside: outsideMs })) await cluster.restart(node);
       const positions = await valuesOf('wsrep_last_committed');
       expect(positions).toEqual(positions.map(() => positions[0]));
       expect(await Promise.all(cluster.nodes.map(faultOfNode))).toEqual(cluster.nodes.map(() => undefined));
@@ -207,7 +207,8 @@ describe('a Galera cluster', () => {
 
   it('restarts a node that is stuck as a donor after losing the cluster', async () => {
     const [first, second, third] = cluster.nodes as [GaleraNode, GaleraNode, GaleraNode];
-    const isStuck = (): Promise<boolean> => isStuckDonor({ host: '127.0.0.1', port: first.port }, loginTo(first), probeMs);
+    const isStuck = async (): Promise<boolean> =>
+      (await troubleOf({ host: '127.0.0.1', port: first.port }, loginTo(first), probeMs)) === 'stuckDonor';
     const pid = first.pid;
     // The donor keeps sending until the test has seen that it lost the other node.
     const held = join(dataDir, 'transfer', 'held');

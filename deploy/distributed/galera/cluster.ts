@@ -2,7 +2,7 @@
 // configuration, never runs as root, and ends with the process that started it.
 import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { faultOf, isOutsideCluster, isStuckDonor } from '#kit/db/mysql/probe.js';
+import { faultOf, type NodeTrouble, troubleOf } from '#kit/db/mysql/probe.js';
 import type { Logger } from '#kit/log.js';
 import { adminUser, backupUser, loadCredentials, migrationUser } from '../mariadb/credentials.js';
 import { findProgram, prepareFolder, type RunAs } from '../mariadb/programs.js';
@@ -43,11 +43,8 @@ export interface GaleraNode {
   readonly ended: Promise<void>;
 }
 
-/** After which times a node counts as stuck. */
-export interface StuckLimits {
-  readonly stuckDonorMs: number;
-  readonly outsideMs: number;
-}
+/** How long a node may be in trouble before it counts as stuck, in milliseconds. */
+export type StuckLimits = Readonly<Record<NodeTrouble, number>>;
 
 /** A started cluster. */
 export interface GaleraCluster {
@@ -63,9 +60,8 @@ export interface GaleraCluster {
   /** Restarts a node that has ended, which then rejoins the others. If no node is running, bootstraps the cluster from the nodes' data. */
   restart(node: GaleraNode): Promise<void>;
   /**
-   * Stops the nodes that are stuck, provided that another node serves, and returns them so that the caller can `restart` them. A node is stuck once every
-   * call during `stuckDonorMs` has found that it is a donor that lost the cluster while it sent its data, which does not recover by itself, or once every
-   * call during `outsideMs` has found that it is outside of the cluster. Such a node normally comes back within seconds.
+   * Stops the nodes that are stuck, provided that another node serves, and returns them so that the caller can `restart` them. A node is stuck once
+   * every call during one of these times has found it in the same trouble.
    */
   stopStuckNodes(limits: StuckLimits): Promise<readonly GaleraNode[]>;
   /**
@@ -138,7 +134,7 @@ function own(folder: string, { uid, gid }: RunAs): void {
 
 class Node implements GaleraNode {
   private server: Server | undefined;
-  private readonly sinceMs = new Map<typeof isStuckDonor, number>();
+  private trouble: { readonly kind: NodeTrouble; readonly sinceMs: number } | undefined;
   isRunning = false;
 
   constructor(
@@ -187,22 +183,13 @@ class Node implements GaleraNode {
   }
 
   /** Reports whether the node is stuck. See `GaleraCluster.stopStuckNodes`. */
-  async isStuck({ stuckDonorMs, outsideMs }: StuckLimits): Promise<boolean> {
-    const [donorMs, apartMs] = await Promise.all([this.stateMs(isStuckDonor), this.stateMs(isOutsideCluster)]);
-    return donorMs > stuckDonorMs || apartMs > outsideMs;
-  }
-
-  /** Returns for how long every call has found the node in this state, in milliseconds. */
-  private async stateMs(isInState: typeof isStuckDonor): Promise<number> {
+  async isStuck(limits: StuckLimits): Promise<boolean> {
     const host = { host: '127.0.0.1', port: this.port };
-    if (!this.isRunning || !(await isInState(host, adminLogin(this.plan.credentials), probeMs))) {
-      this.sinceMs.delete(isInState);
-      return 0;
-    }
+    const kind = this.isRunning ? await troubleOf(host, adminLogin(this.plan.credentials), probeMs) : undefined;
     const nowMs = performance.now();
-    const sinceMs = this.sinceMs.get(isInState) ?? nowMs;
-    this.sinceMs.set(isInState, sinceMs);
-    return nowMs - sinceMs;
+    if (kind === undefined) this.trouble = undefined;
+    else if (this.trouble?.kind !== kind) this.trouble = { kind, sinceMs: nowMs };
+    return this.trouble !== undefined && nowMs - this.trouble.sinceMs > limits[this.trouble.kind];
   }
 
   async serves(): Promise<boolean> {

@@ -72,7 +72,7 @@ export function keepRunning(cluster: GaleraCluster, options: SupervisionOptions)
     for (;;) {
       await sleep(stuckDonorMs / checksPerWait, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
-      for (const { name } of await cluster.stopStuckNodes({ stuckDonorMs, outsideMs }))
+      for (const { name } of await cluster.stopStuckNodes({ stuckDonor: stuckDonorMs, outside: outsideMs }))
         log.warn({ node: name }, 'Galera node did not come back after losing the cluster; stopped it to restart it');
       if (await cluster.killIfNoneServes(noneServesMs))
         log.error({}, 'no Galera node has served for a long time; stopped all nodes to bootstrap the cluster again');

@@ -72,21 +72,9 @@ describe.each(testEngines)('settlements on %s', (engine) => {
     }
   });
 
-  /** Makes the ledger wait with each answer until the function that is then in this list is called. */
-  function delayAnswers(): (() => void)[] {
-    const { client } = harness.ledger;
-    const { settle } = client;
-    const answers: (() => void)[] = [];
-    client.settle = async (...request) => {
-      await new Promise<void>((resolve) => answers.push(resolve));
-      return settle(...request);
-    };
-    return answers;
-  }
-
   it('beyond the limit are delivered as soon as the ledger has responded to earlier ones, however few they were', async () => {
     const { service } = await harness.replica({ settleConcurrency: 4 });
-    const answers = delayAnswers();
+    const answers = harness.ledger.delaySettlements();
     for (const inFlight of [2, 4]) {
       await Promise.all([record(service, report()), record(service, report())]);
       await until(() => answers.length === inFlight);
@@ -139,7 +127,7 @@ describe.each(testEngines)('settlements on %s', (engine) => {
 
   it('in progress are not delivered a second time by the same process when their claim expires', async () => {
     const { service } = await harness.replica({ outboxClaimMs: 10_000 });
-    const answers = delayAnswers();
+    const answers = harness.ledger.delaySettlements();
     await record(service, report());
     await until(() => answers.length === 1);
     harness.clock.advance(20_000);
@@ -343,7 +331,7 @@ describe.each(testEngines)('settlements on %s', (engine) => {
 
   it('in progress when the worker stops are finished as soon as the ledger answers', async () => {
     const { service, stop } = await harness.replica({ drainTimeoutMs: 60_000 });
-    const answers = delayAnswers();
+    const answers = harness.ledger.delaySettlements();
     await Promise.all([record(service, report()), record(service, report())]);
     await until(() => answers.length === 2);
     const stopped = stop();
@@ -355,7 +343,7 @@ describe.each(testEngines)('settlements on %s', (engine) => {
 
   it('that the ledger answers after the stop are left to another process, and so are those behind them', async () => {
     const { service, stop } = await harness.replica({ drainTimeoutMs: 20, settleConcurrency: 1 });
-    const answers = delayAnswers();
+    const answers = harness.ledger.delaySettlements();
     await Promise.all([record(service, report()), record(service, report())]);
     await until(() => answers.length === 1);
     await stop();

@@ -67,19 +67,14 @@ describe.each(testEngines)('the refund of an undelivered answer on %s', (engine)
 
   it('is not sent before the ledger has taken the charge, which it would refuse to refund', async () => {
     const { service } = await harness.replica();
-    const { client } = harness.ledger;
-    const { settle } = client;
-    let answer = (): void => {};
-    client.settle = async (...request) => {
-      await new Promise<void>((resolve) => (answer = resolve));
-      return settle(...request);
-    };
+    const answers = harness.ledger.delaySettlements();
     const request = whole();
     await record(service, request);
     await refund(service, request);
+    await until(() => answers.length === 1);
     await aWhile();
     expect(harness.ledger.refundDeliveries).toBe(0);
-    answer();
+    answers[0]!();
     await until(async () => {
       harness.clock.advance(1000);
       return harness.ledger.refundDeliveries === 1;

@@ -48,6 +48,17 @@ export class FakeLedger {
     verify: async () => VerifyResponse.fromPartial({}),
   };
 
+  /** Makes each settlement from now on wait until the function that it adds to the returned list is called. */
+  delaySettlements(): (() => void)[] {
+    const { settle } = this.client;
+    const answers: (() => void)[] = [];
+    this.client.settle = async (...request) => {
+      await new Promise<void>((resolve) => answers.push(resolve));
+      return settle(...request);
+    };
+    return answers;
+  }
+
   private holds(): Hold[] {
     return [...this.settled.values()].map(({ holdId, accountId, keyId, costNanoUsd }) => {
       return Hold.fromPartial({ id: holdId, accountId, keyId, capturedNanoUsd: costNanoUsd, state: HoldState.HOLD_STATE_SETTLED });

@@ -14,7 +14,6 @@ type Query = (sql: string) => Promise<Map<string, string>>;
 
 /** wsrep_local_state of a Galera node that is in sync with its cluster. */
 const synced = '4';
-const outsideCluster = "it is not in its cluster's primary component";
 /** wsrep_local_state of a Galera node that donates its data to a joining node. */
 const donor = '2';
 
@@ -48,25 +47,19 @@ export async function isDead(host: MysqlHost, login: Login, timeoutMs: number): 
 }
 
 /**
- * Reports whether the server is a Galera node that is stuck as a donor and serves no clients. A donor normally serves; one that lost its
- * cluster while donating stays stuck after the cluster is back (see https://github.com/percona/galera/pull/114), until it is
- * restarted. Returns false without a response. Never raises.
+ * A state in which a Galera node responds and serves no clients. A node outside of the primary component normally comes back by itself. A donor
+ * normally serves; one that lost its cluster while donating stays stuck after the cluster is back (see
+ * https://github.com/percona/galera/pull/114), until it is restarted.
  */
-export async function isStuckDonor(host: MysqlHost, login: Login, timeoutMs: number): Promise<boolean> {
-  return probe(host, login, timeoutMs, async (query) => {
-    const status = await query(galeraStatus);
-    return (
-      status.get('wsrep_cluster_status') === 'Primary' && status.get('wsrep_local_state') === donor && !isOn(status.get('wsrep_ready'))
-    );
-  }).catch(() => false);
-}
+export type NodeTrouble = 'outside' | 'stuckDonor';
 
-/**
- * Reports whether the server is a Galera node outside of its cluster's primary component, which serves no clients. Returns false without a response. Never
- * raises.
- */
-export async function isOutsideCluster(host: MysqlHost, login: Login, timeoutMs: number): Promise<boolean> {
-  return (await faultOf(host, login, timeoutMs)) === outsideCluster;
+/** Returns the trouble of a Galera node, if it has any; undefined without a response. Never raises. */
+export async function troubleOf(host: MysqlHost, login: Login, timeoutMs: number): Promise<NodeTrouble | undefined> {
+  return probe(host, login, timeoutMs, async (query): Promise<NodeTrouble | undefined> => {
+    const status = await query(galeraStatus);
+    if (status.get('wsrep_cluster_status') !== 'Primary') return 'outside';
+    return status.get('wsrep_local_state') === donor && !isOn(status.get('wsrep_ready')) ? 'stuckDonor' : undefined;
+  }).catch(() => undefined);
 }
 
 /** Queries the server. Raises when it does not respond in time or responds with an error. */
@@ -104,7 +97,7 @@ async function stateFault(query: Query): Promise<string | undefined> {
   // A server outside a cluster has no such variable, or it is off.
   if (!isOn(variables.get('wsrep_on'))) return undefined;
   const status = await query(galeraStatus);
-  if (status.get('wsrep_cluster_status') !== 'Primary') return outsideCluster;
+  if (status.get('wsrep_cluster_status') !== 'Primary') return "it is not in its cluster's primary component";
   return isOn(status.get('wsrep_ready')) && status.get('wsrep_local_state') === synced
     ? undefined
     : 'it is not in sync with its cluster yet';
