@@ -27,7 +27,7 @@ import type { MetricSnapshot } from '../telemetry/metrics.js';
 import { observeCertificates } from '../telemetry/runtime-metrics.js';
 import { type ProcessTelemetry, startTelemetry } from '../telemetry/telemetry.js';
 import { setCertificate } from './process-info.js';
-import { setV8Flags } from './v8-flags.js';
+import { setV8Flags, v8Flags, v8FlagsOnceStarted } from './v8-flags.js';
 
 /** What a process provides to its parts. */
 export interface ProcessHost {
@@ -65,7 +65,7 @@ const stopMsExtraDefault = 10_000;
  * signal ends it immediately. An invalid configuration is printed and ends it with status 1, as does a part that cannot start or an uncaught error.
  */
 export async function runProcess<G extends SettingGroups>(options: ProcessOptions<G>, env: Environment = process.env): Promise<void> {
-  setV8Flags();
+  setV8Flags(v8Flags);
   const { common, groups, tls } = readConfig(options, env);
   // Only this user can read databases, sockets, logs and keys, from the moment they are created; SQLite would let every user read them.
   process.umask(0o077);
@@ -128,6 +128,7 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
   const stopMsMax = common.lameDuckMs + common.drainTimeoutMs + (options.stopMsExtra ?? stopMsExtraDefault);
   endEarlySignals();
   stopOnSignal(stop, { stopMsMax, partInProgress: () => stopping }, log);
+  setV8Flags(v8FlagsOnceStarted);
   log.info('started');
 }
 
