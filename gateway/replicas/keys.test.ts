@@ -272,7 +272,7 @@ describe('the key replica', () => {
     await auth.suspend();
     await expect(keys.authenticate(auth.secret, client)).rejects.toMatchObject({
       reason: 'account_suspended',
-      message: 'The account of this platform key is suspended: invoice 7 is unpaid',
+      message: 'The operator has suspended the account of this platform key: invoice 7 is unpaid',
     });
   });
 

@@ -235,8 +235,8 @@ export const sentences = {
     management_key_expired: 'The management key ending in {last_four} expired at {expired_at}. Use another key.',
   },
   account_suspended: {
-    account_suspended: 'The account of this platform key is suspended. Contact the operator.',
-    suspended_because: 'The account of this platform key is suspended: {why}',
+    account_suspended: 'The operator has suspended the account of this platform key. Contact the operator.',
+    suspended_because: 'The operator has suspended the account of this platform key: {why}',
   },
   model_not_permitted: {
     model_not_permitted: 'This platform key may not use the model. Use another model, or change the models of the key.',

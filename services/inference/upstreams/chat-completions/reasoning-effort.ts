@@ -1,13 +1,18 @@
 // How much the model reasons, in the words of OpenAI's formats. Pure.
-import type { Reasoning } from '#proto/inference/v1/inference.js';
+import type { GenerateRequest } from '#proto/inference/v1/inference.js';
+import { callersNameOf } from '../requests/native.js';
 
 /** Returns the reasoning effort. Returns undefined for "disabled": models that do not reason reject the field itself. */
-export function reasoningEffort(reasoning: Reasoning | undefined, isRefused: boolean, dropped: Set<string>): string | undefined {
-  if (reasoning === undefined) return undefined;
-  const { effort, budgetTokens, disabled } = reasoning;
+export function reasoningEffort(
+  request: Pick<GenerateRequest, 'native' | 'reasoning'>,
+  isRefused: boolean,
+  dropped: Set<string>,
+): string | undefined {
+  if (request.reasoning === undefined) return undefined;
+  const { effort, budgetTokens, disabled } = request.reasoning;
   if (disabled || isRefused) {
-    if (disabled || budgetTokens !== undefined) dropped.add('thinking');
-    if (!disabled && effort !== '') dropped.add('output_config.effort');
+    if (disabled || budgetTokens !== undefined) dropped.add(callersNameOf('thinking', request));
+    if (!disabled && effort !== '') dropped.add(callersNameOf('output_config.effort', request));
     return undefined;
   }
   if (effort !== '') return effort;

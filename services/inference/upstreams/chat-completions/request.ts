@@ -56,7 +56,7 @@ function translatedFields(request: GenerateRequest, model: string, translation: 
   const { stopSequences, responseFormat } = request;
   if (stopSequences.length > stopSequencesMax)
     throw unsupported('stop_sequences', `This model takes at most ${stopSequencesMax} stop sequences.`);
-  const effort = reasoningEffort(request.reasoning, refusesEffort(translation, model), translation.dropped);
+  const effort = reasoningEffort(request, refusesEffort(translation, model), translation.dropped);
   const { verbosity, promptCacheKey } = sharedFields(request, model, translation, translation.dropped);
   return {
     messages: conversation(request.prompt!, translation),

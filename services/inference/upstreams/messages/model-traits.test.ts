@@ -27,7 +27,7 @@ describe('reasoning', () => {
     ['claude-sonnet-4-5-20250929', { effort: 'medium' }, { thinking: { type: 'enabled', budget_tokens: 4000 } }],
     ['claude-sonnet-4-5', { effort: 'minimal' }, {}],
     ['claude-haiku-4-5', { effort: 'none' }, {}],
-    ['claude-3-5-sonnet-20241022', { effort: 'high' }, { dropped: ['reasoning_effort'] }],
+    ['claude-3-5-sonnet-20241022', { effort: 'high' }, { dropped: ['output_config.effort'] }],
     ['claude-opus-4-6', { effort: 'xhigh' }, { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } }],
     ['claude-opus-4-6', { budgetTokens: 2000 }, { thinking: { type: 'enabled', budget_tokens: 2000 } }],
     ['anthropic/claude-4.7-opus', { effort: 'xhigh' }, { thinking: { type: 'adaptive' }, output_config: { effort: 'xhigh' } }],
@@ -45,7 +45,7 @@ describe('reasoning', () => {
     expect(plan('claude-sonnet-4-5', { effort: 'high' }, { prompt: named })).toEqual({
       ...nothing,
       ...choice,
-      dropped: ['reasoning_effort'],
+      dropped: ['output_config.effort'],
     });
     expect(plan('claude-opus-5', { effort: 'high' }, { prompt: named })).toEqual({
       ...nothing,
@@ -69,14 +69,17 @@ describe('reasoning', () => {
       type: 'enabled',
       budget_tokens: 1500,
     });
-    expect(plan('claude-sonnet-4-5', { effort: 'high' }, { maxOutputTokens: 1500 })).toEqual({ ...nothing, dropped: ['reasoning_effort'] });
+    expect(plan('claude-sonnet-4-5', { effort: 'high' }, { maxOutputTokens: 1500 })).toEqual({
+      ...nothing,
+      dropped: ['output_config.effort'],
+    });
   });
 
   it('is left out in a turn with tool calls whose reasoning the caller did not keep', () => {
     const messages = [hi, says(assistant, call('a')), says(user, result('a'))];
     expect(plan('claude-sonnet-4-5', { effort: 'high' }, { prompt: { messages, tools } })).toEqual({
       ...nothing,
-      dropped: ['reasoning_effort'],
+      dropped: ['output_config.effort'],
     });
     const kept = [hi, says(assistant, thought('sig'), call('a')), says(user, result('a'))];
     expect(plan('claude-sonnet-4-5', { effort: 'high' }, { prompt: { messages: kept, tools } }).thinking).toEqual({

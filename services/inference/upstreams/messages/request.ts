@@ -2,7 +2,7 @@
 import { type CountTokensRequest, type GenerateRequest, ApiFormat } from '#proto/inference/v1/inference.js';
 import { countOf, webSearchUnit } from '#rules/money/pricing.js';
 import type { UpstreamBody } from '../http/wire.js';
-import { droppedFor, nativeFor } from '../requests/native.js';
+import { callersNameOf, droppedFor, nativeFor } from '../requests/native.js';
 import type { JsonObject } from '../answers/stream-decoder.js';
 import { limitCacheMarks } from './cache-marks.js';
 import { type Conversation, endsWithAssistant, isTurnWithoutThoughts, toConversation } from './conversation.js';
@@ -54,7 +54,7 @@ export function countTokensBody(request: CountTokensRequest, model: string): str
   return JSON.stringify({ model, ...promptFields(request, model, Number.MAX_SAFE_INTEGER, new Set()).fields });
 }
 
-type PromptFields = Pick<GenerateRequest, 'prompt' | 'reasoning' | 'responseFormat'>;
+type PromptFields = Pick<GenerateRequest, 'native' | 'prompt' | 'reasoning' | 'responseFormat'>;
 
 /** Returns everything that the model reads, and how it should think and answer. Adds the names of fields that cannot be expressed to `dropped`. */
 function promptFields(
@@ -74,7 +74,7 @@ function promptFields(
   const tools = prompt.tools.map(toTool);
   if (limitCacheMarks([...tools, ...system, ...turns.flatMap(({ content }) => content)])) dropped.add('cache_control');
   if (form.isLoose) dropped.add('response_format.json_schema.strict');
-  if (thinking.isDropped) dropped.add('reasoning_effort');
+  if (thinking.isDropped) dropped.add(callersNameOf('output_config.effort', request));
   if (thinking.isLowered === true) dropped.add(budgetField);
   if (thinking.freesTool) dropped.add('tool_choice');
   const fields = {

@@ -10,8 +10,17 @@ export function nativeFor(request: Pick<GenerateRequest, 'native'>, format: ApiF
 
 /** Fields of the common call that a format names differently. */
 const callersNames: Partial<Record<ApiFormat, Readonly<Record<string, string>>>> = {
-  [ApiFormat.API_FORMAT_CHAT_COMPLETIONS]: { stop_sequences: 'stop' },
-  [ApiFormat.API_FORMAT_RESPONSES]: { max_tokens: 'max_output_tokens', verbosity: 'text.verbosity' },
+  [ApiFormat.API_FORMAT_CHAT_COMPLETIONS]: {
+    stop_sequences: 'stop',
+    thinking: 'reasoning_effort',
+    'output_config.effort': 'reasoning_effort',
+  },
+  [ApiFormat.API_FORMAT_RESPONSES]: {
+    max_tokens: 'max_output_tokens',
+    verbosity: 'text.verbosity',
+    thinking: 'reasoning.effort',
+    'output_config.effort': 'reasoning.effort',
+  },
 };
 
 /** Returns the name of a field of the common call in the caller's format, for errors and dropped fields. */

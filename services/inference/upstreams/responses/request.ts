@@ -45,7 +45,7 @@ export function responsesBody(request: GenerateRequest, model: string, flavour: 
     return nativeBody(ours, searches === 0 ? native.fieldsJson : withToolCallsAtMost(searches, native.fieldsJson), flavour);
   }
   const dropped = new Set(droppedFor(request, format));
-  const effort = reasoningEffort(request.reasoning, refusesEffort(flavour, model), dropped);
+  const effort = reasoningEffort(request, refusesEffort(flavour, model), dropped);
   const { verbosity, promptCacheKey } = sharedFields(request, model, flavour, dropped);
   const fields = {
     ...ours,
