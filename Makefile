@@ -4,7 +4,7 @@ SHELL := /bin/sh
 NODE_BIN = $(or $(shell scripts/node-path.sh),$(error There is no Node to run Tollgate with))
 # Compiled code is kept between starts, which saves a third of a second each.
 WITH_NODE = PATH="$(NODE_BIN):$$PATH" NODE_COMPILE_CACHE="$(CURDIR)/node_modules/.cache/compile"
-# With the folder into which scripts/ensure-galera.sh extracts programs.
+# With the folder into which scripts/install/galera.sh extracts programs.
 WITH_GALERA = PATH="$(NODE_BIN):$(CURDIR)/.toolchain/galera:$$PATH" NODE_COMPILE_CACHE="$(CURDIR)/node_modules/.cache/compile"
 JEST = $(WITH_NODE) NODE_OPTIONS="--no-warnings" npx --no-install jest
 
@@ -58,12 +58,12 @@ nightly: test-programs packages built ## long randomized and fault-injection tes
 	@TOLLGATE_TEST_GALERA_ROUNDS=10 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/operations/galera.test
 	@TOLLGATE_TEST_LIMIT_MINUTES=2 TOLLGATE_TEST_FLOOD=10000 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns rate-limits calls/refusals
 	@TOLLGATE_TEST_CLIENTS=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/clients/guide
-	@scripts/ensure-jaeger.sh && TOLLGATE_TEST_JAEGER=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/operations/jaeger
-	@scripts/ensure-collector.sh && TOLLGATE_TEST_COLLECTOR=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/operations/collector
+	@scripts/install/jaeger.sh && TOLLGATE_TEST_JAEGER=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/operations/jaeger
+	@scripts/install/collector.sh && TOLLGATE_TEST_COLLECTOR=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/operations/collector
 	@TOLLGATE_TEST_ROLLOUTS=10 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns rolling-restarts rollouts-long restore-long
 	@TOLLGATE_TEST_PATHS=all $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/conformance/malformed
 	@TOLLGATE_TEST_CHAOS=all $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/operations/chaos
-	@scripts/ensure-helm.sh && TOLLGATE_TEST_CHART=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/kubernetes/
+	@scripts/install/helm.sh && TOLLGATE_TEST_CHART=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/kubernetes/
 	@TOLLGATE_TEST_MUTANTS=all $(JEST) --selectProjects unit --maxWorkers=1 --testPathPatterns tests/mutation/
 	@TOLLGATE_TEST_MYSQL=1 TOLLGATE_TEST_HISTORIES=100000 $(JEST) --selectProjects unit --maxWorkers=1 --testPathPatterns services/ledger/books/model
 
@@ -88,20 +88,20 @@ bench-peers: packages built ## the same for other gateways, which are installed 
 FOR_DISTRIBUTED = mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core mariadb:mariadb-client-core mariadb-dump:mariadb-client mariadb-binlog:mariadb-client setpriv:util-linux redis-server:redis-server
 
 distributed-programs:
-	@scripts/ensure-programs.sh $(FOR_DISTRIBUTED)
+	@scripts/install/programs.sh $(FOR_DISTRIBUTED)
 
 galera-programs: distributed-programs
-	@scripts/ensure-galera.sh
+	@scripts/install/galera.sh
 
 # Programs from npm, PyPI, Go's module proxy and Debian are installed in parallel.
 test-programs:
 	@$(MAKE) --no-print-directory packages & packages=$$!; \
-	scripts/ensure-python.sh > /dev/null & python=$$!; \
-	scripts/ensure-grpcurl.sh & grpcurl=$$!; \
-	scripts/ensure-codex.sh & codex=$$!; \
+	scripts/install/python.sh > /dev/null & python=$$!; \
+	scripts/install/grpcurl.sh & grpcurl=$$!; \
+	scripts/install/codex.sh & codex=$$!; \
 	$(MAKE) --no-print-directory galera-programs; programs=$$?; \
-	scripts/ensure-programs.sh curl:curl openssl:openssl chromium-headless-shell:chromium-headless-shell || programs=1; \
-	scripts/ensure-prometheus.sh || programs=1; \
+	scripts/install/programs.sh curl:curl openssl:openssl chromium-headless-shell:chromium-headless-shell || programs=1; \
+	scripts/install/prometheus.sh || programs=1; \
 	wait $$packages && wait $$python && wait $$grpcurl && wait $$codex && exit $$programs
 
 clean: ## remove build output, but not data

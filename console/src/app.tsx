@@ -26,7 +26,7 @@ import { NotFresh } from './shell/not-fresh.js';
 import { Forbidden, NoAccount, NotFound } from './shell/fallback-pages.js';
 import { Loading } from './ui/notice.js';
 import { Fetched } from './ui/query.js';
-import { Toasts } from './ui/toast.js';
+import { Toasts } from './ui/toasts/toast.js';
 
 /** A page that is loaded when it is first opened, or before. */
 type Page = ComponentType & { readonly load: () => Promise<unknown> };

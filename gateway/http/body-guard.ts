@@ -2,7 +2,7 @@
 // almost to their end and hold their memory for minutes.
 import { AppError } from '#client/errors/app-error.js';
 import { InFlight } from '#client/in-flight.js';
-import { everyAbout } from '#kit/shared-timers.js';
+import { everyAbout } from '#kit/scheduling/shared-timers.js';
 import type { Occupancy } from './occupancy.js';
 
 /** The limits of bodies that are being read. */

@@ -5,7 +5,7 @@ import { hasReason, type AppError } from '#client/errors/app-error.js';
 import { callContext } from '#client/call-context.js';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
-import { afterAbout } from '#kit/shared-timers.js';
+import { afterAbout } from '#kit/scheduling/shared-timers.js';
 import { counter } from '#kit/telemetry/metrics.js';
 import type { Key } from '#proto/auth/v1/auth.js';
 import type { RecordRefusalsRequest } from '#proto/metering/v1/metering.js';

@@ -1,5 +1,5 @@
 // The local copy of the catalog and of the list of upstreams, so that pricing and routing a call need no RPC.
-import { everyAbout } from '#kit/shared-timers.js';
+import { everyAbout } from '#kit/scheduling/shared-timers.js';
 import {
   type Model,
   type ModelPause,

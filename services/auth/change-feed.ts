@@ -1,6 +1,6 @@
 // Notifies watchers of every change, whichever replica made it. One loop reads the changes of the shared database for all watchers of
 // this process; a change made in this process only wakes the loop early, so that there is one source and one order.
-import { afterAbout } from '#kit/shared-timers.js';
+import { afterAbout } from '#kit/scheduling/shared-timers.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import type { Change, ChangeStore } from './store/changes.js';

@@ -48,7 +48,7 @@ import { ResetStore } from './users/store/resets.js';
 import { SessionStore } from './users/store/sessions.js';
 import { startSweeping } from './users/sweep.js';
 import { stillWanted } from './users/mail/still-wanted.js';
-import { failureWindowMs } from './users/throttle.js';
+import { failureWindowMs } from './users/passwords/throttle.js';
 import { authService } from './service.js';
 import { AccountStore } from './store/accounts.js';
 import { ChangeStore } from './store/changes.js';

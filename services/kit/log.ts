@@ -2,7 +2,7 @@
 import { isMainThread } from 'node:worker_threads';
 import { isSpanContextValid, trace } from '@opentelemetry/api';
 import { pino, type DestinationStream, type Logger, stdSerializers, stdTimeFunctions } from 'pino';
-import { afterAbout } from './shared-timers.js';
+import { afterAbout } from './scheduling/shared-timers.js';
 
 export type { Logger };
 

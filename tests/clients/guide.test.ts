@@ -1,5 +1,5 @@
 // Every example of docs/clients/ prints what its page says it prints. Those of clients that take long to install run if
-// TOLLGATE_TEST_CLIENTS is 1 (scripts/ensure-clients.sh).
+// TOLLGATE_TEST_CLIENTS is 1 (scripts/install/clients.sh).
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,9 +39,9 @@ let home: string;
 let python: string;
 
 beforeAll(async () => {
-  if (runsAll) execFileSync(join(root, 'scripts/ensure-clients.sh'), { stdio: 'inherit' });
+  if (runsAll) execFileSync(join(root, 'scripts/install/clients.sh'), { stdio: 'inherit' });
   home = mkdtempSync(join(tmpdir(), 'tollgate-clients-'));
-  python = execFileSync(join(root, 'scripts/ensure-python.sh'), { encoding: 'utf8' }).trim();
+  python = execFileSync(join(root, 'scripts/install/python.sh'), { encoding: 'utf8' }).trim();
   system = await startSystem('single');
 }, 900_000);
 

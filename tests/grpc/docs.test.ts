@@ -61,7 +61,7 @@ describe('the page for internal callers', () => {
       await system.cli(...command.replace('./tollgate ', '').replace('images.json', join(folder, 'images.json')).split(' '));
     await system.cli('account', 'update', env['ACCOUNT']!, '--budget', 'month:5');
     const [, shown] = /```text\n([^]*?)```/.exec(page)!;
-    const { stdout: python } = await run('sh', ['scripts/ensure-python.sh']);
+    const { stdout: python } = await run('sh', ['scripts/install/python.sh']);
     writeFileSync(join(folder, 'product.py'), block('product'));
     expect((await run(python.trim(), ['product.py'], { cwd: folder, env })).stdout).toBe(shown);
     const record = await eventually(async () => {
@@ -77,7 +77,7 @@ describe('the page for internal callers', () => {
   });
 
   it('reads a balance and an error with Python', async () => {
-    const { stdout: python } = await run('sh', ['scripts/ensure-python.sh']);
+    const { stdout: python } = await run('sh', ['scripts/install/python.sh']);
     writeFileSync(join(folder, 'program.py'), block('python'));
     const { stdout } = await run(python.trim(), ['program.py'], { cwd: folder, env });
     expect(stdout).toMatch(/^available \d+\nrefused INVALID_REQUEST \{.*'field': 'account_id'.*\}\n$/);

@@ -113,7 +113,7 @@ describe.each(modes)('programs in %s mode', (mode) => {
       expect((await chat(system, system.firstKey)).status).toBe(200);
       expect((await chat(system, system.firstKey, { model: 'no/such' })).status).toBe(404);
     }
-    const { stdout: python } = await run('sh', ['scripts/ensure-python.sh']);
+    const { stdout: python } = await run('sh', ['scripts/install/python.sh']);
     const seen = await eventually(async () => {
       const { stdout } = await run(python.trim(), ['tests/grpc/pages.py', JSON.stringify(targets()), id], { maxBuffer: 2 ** 24 });
       const found = JSON.parse(stdout) as Seen;

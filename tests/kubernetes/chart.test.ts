@@ -23,7 +23,7 @@ import {
   valuesOf,
 } from './chart.js';
 
-// What scripts/ensure-helm.sh made, by version; it has no schemas of resources that are not part of Kubernetes.
+// What scripts/install/helm.sh made, by version; it has no schemas of resources that are not part of Kubernetes.
 const schemas = tool('../kubernetes-schemas');
 const custom = ['Certificate', 'Issuer', 'ServiceMonitor'];
 

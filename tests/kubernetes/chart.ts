@@ -8,7 +8,7 @@ import { root } from '../support/systems/process.js';
 
 const run = promisify(execFile);
 
-/** The programs that scripts/ensure-helm.sh builds. */
+/** The programs that scripts/install/helm.sh builds. */
 export const tool = (name: string): string => join(root, '.toolchain/bin', name);
 export const chart = join(root, 'deploy/kubernetes/tollgate');
 const valuesFolder = join(root, 'deploy/kubernetes/values');

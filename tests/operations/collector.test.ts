@@ -23,7 +23,7 @@ let receiver: string;
 let own: string;
 
 beforeAll(async () => {
-  if (!existsSync(program)) throw new Error('The collector is missing; scripts/ensure-collector.sh builds it.');
+  if (!existsSync(program)) throw new Error('The collector is missing; scripts/install/collector.sh builds it.');
   folder = mkdtempSync(join(tmpdir(), 'tollgate-collector-'));
   backend = await startOtlpReceiver();
   const [otlp, prometheus, metrics] = await Promise.all([freePort(), freePort(), freePort()]);

@@ -35,7 +35,7 @@ const noneServesMs = 15_000;
 const probeMs = 1000;
 
 jest.setTimeout(120_000 + rounds * 180_000);
-// Where scripts/ensure-galera.sh puts programs that are not installed as packages.
+// Where scripts/install/galera.sh puts programs that are not installed as packages.
 process.env['PATH'] = [join(root, '.toolchain', 'galera'), process.env['PATH']].join(delimiter);
 
 describe('a Galera cluster', () => {

@@ -30,7 +30,7 @@ let api: string;
 let system: System;
 
 beforeAll(async () => {
-  if (!existsSync(program)) throw new Error('Jaeger is missing; scripts/ensure-jaeger.sh builds it.');
+  if (!existsSync(program)) throw new Error('Jaeger is missing; scripts/install/jaeger.sh builds it.');
   const [query, otlp, grpc, admin, otherGrpc, sampling] = await Promise.all(Array.from({ length: 6 }, freePort));
   jaeger = spawn(
     program,

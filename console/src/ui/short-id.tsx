@@ -5,7 +5,7 @@ import { commonText } from '../i18n/common.js';
 import { useText } from '../i18n/text.js';
 import { IconButton } from './button.js';
 import { copyText } from './copy.js';
-import { toast } from './toast.js';
+import { toast } from './toasts/toast.js';
 
 /** Returns the beginning and the end of an id; ids of about the same time differ at the end. */
 export function shortId(id: string): string {

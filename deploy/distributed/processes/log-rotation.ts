@@ -17,7 +17,7 @@ import {
 import { join } from 'node:path';
 import type { Part } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
-import { everyAbout } from '#kit/shared-timers.js';
+import { everyAbout } from '#kit/scheduling/shared-timers.js';
 
 /** Options of the rotation. */
 export interface LogRotationOptions {

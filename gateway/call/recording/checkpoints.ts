@@ -1,7 +1,7 @@
 // Reports the usage so far of every call in flight to metering, in one request per second for all calls, so that a call whose gateway
 // crashes is charged for what it had used, and so that its hold does not expire while it runs.
 import type { Span } from '@opentelemetry/api';
-import { everyAbout } from '#kit/shared-timers.js';
+import { everyAbout } from '#kit/scheduling/shared-timers.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { Call } from '#proto/metering/v1/metering.js';
 import { AppError } from '#client/errors/app-error.js';

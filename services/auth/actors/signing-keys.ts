@@ -6,7 +6,7 @@ import type { Clock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { type ActorKey, actorTokenSecondsMax } from '#kit/rpc/actor-token.js';
-import { repeat } from '#kit/repeat.js';
+import { repeat } from '#kit/scheduling/repeat.js';
 import type { SecretBox } from '#kit/secrets/secret-box.js';
 import type { SigningKeyStore, StoredSigningKey } from './signing-key-store.js';
 

@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { hourMs } from '#kit/clock.js';
-import { repeat } from '#kit/repeat.js';
+import { repeat } from '#kit/scheduling/repeat.js';
 import { NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
 import { type Busy, keptDays, type OutgoingNotification, type StoredNotification } from './model.js';
 import { claimMs, type DeliveryDeps, sealContent, tryDelivery } from './try-delivery.js';

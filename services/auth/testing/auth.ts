@@ -15,7 +15,7 @@ import type { Mailer } from '#kit/mail/mailer.js';
 import { createTestDatabase } from '#kit/testing/database.js';
 import { type Account, type AuthService, CreateAccountRequest, CreateKeyRequest, type DeepPartial, type Key } from '#proto/auth/v1/auth.js';
 import { type AuthModule, authSettings, createAuth } from '../index.js';
-import type { IdentityClaims } from '../users/identity-claims.js';
+import type { IdentityClaims } from '../users/oidc/identity-claims.js';
 import type { OidcProvider } from '../users/oidc/provider.js';
 
 /** The context of a call by the operator. */

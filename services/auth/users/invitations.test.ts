@@ -5,7 +5,7 @@ import { type Account, CreateProjectRequest } from '#proto/auth/v1/auth.js';
 import { CreateInvitationRequest, CreateUserRequest, Role, type User } from '#proto/auth/v1/users.js';
 import { newAccount, newClient, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { openInvitationsMax } from './store/members.js';
-import { attemptsMax, failureWindowMs } from './throttle.js';
+import { attemptsMax, failureWindowMs } from './passwords/throttle.js';
 
 // A hundred sequential changes take long on a busy machine.
 jest.setTimeout(60_000);

@@ -11,12 +11,12 @@ import {
   type User,
 } from '#proto/auth/v1/users.js';
 import type { CallContext } from '#client/call-context.js';
-import type { IdentityClaims } from './identity-claims.js';
+import type { IdentityClaims } from './oidc/identity-claims.js';
 import { actingAs, identityResponse, newAccount, newClient, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
-import { isPassword, underWayMax } from './password.js';
+import { isPassword, underWayMax } from './passwords/password.js';
 import { recentMs } from './second-factor/recent.js';
 import { identitiesMax } from './store/identities.js';
-import { attemptsMax, failureWindowMs } from './throttle.js';
+import { attemptsMax, failureWindowMs } from './passwords/throttle.js';
 import { maskOf } from '../testing/mask-of.js';
 
 // Hashing a password takes a core a fifth of a second, and longer when the core is shared.

@@ -13,7 +13,7 @@ import { MemberStore } from './store/members.js';
 import { ResetStore } from './store/resets.js';
 import { SessionStore } from './store/sessions.js';
 import { sweep } from './sweep.js';
-import { failureWindowMs } from './throttle.js';
+import { failureWindowMs } from './passwords/throttle.js';
 
 /** The tables, with the column by which each row ends, and how long after it. */
 const tables = [

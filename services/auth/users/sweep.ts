@@ -1,5 +1,5 @@
 // Removes expired sessions, links, invitations, and windows of failures and of mails.
-import { repeat } from '#kit/repeat.js';
+import { repeat } from '#kit/scheduling/repeat.js';
 import type { UserDeps } from './deps.js';
 
 const intervalMs = 10 * 60_000;

@@ -13,10 +13,10 @@ import {
 } from '#proto/auth/v1/users.js';
 import { newAccount, newClient, newKey, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { maskOf } from '../testing/mask-of.js';
-import { hashPassword, isPassword } from './password.js';
+import { hashPassword, isPassword } from './passwords/password.js';
 import { scopeHash } from './store/failures.js';
 import { MemberStore } from './store/members.js';
-import { addressScope, failuresMax, failureWindowMs } from './throttle.js';
+import { addressScope, failuresMax, failureWindowMs } from './passwords/throttle.js';
 
 // Hashing a password takes a core a fifth of a second, and longer when the core is shared.
 jest.setTimeout(60_000);

@@ -1,5 +1,5 @@
 // Notifies watchers of every change: made in this process, made by another replica, or caused by the passage of time.
-import { afterAbout } from '#kit/shared-timers.js';
+import { afterAbout } from '#kit/scheduling/shared-timers.js';
 import type { Clock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
-import { afterAbout } from '#kit/shared-timers.js';
+import { afterAbout } from '#kit/scheduling/shared-timers.js';
 import { EjectionCause, type TargetHealth, TargetState } from '#proto/inference/v1/inference.js';
 import type { TargetStore } from '../target-store.js';
 import type { Router } from './router.js';

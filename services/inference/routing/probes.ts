@@ -1,6 +1,6 @@
 // Probes upstreams that have ejected targets and a probe interval. Costs nothing while all targets are in service.
 import type { Clock } from '#kit/clock.js';
-import { afterAbout } from '#kit/shared-timers.js';
+import { afterAbout } from '#kit/scheduling/shared-timers.js';
 import type { Upstream } from '../upstreams/upstream.js';
 import type { Router } from './router.js';
 import type { TargetHealth } from './target-health.js';

@@ -10,7 +10,7 @@ import type { Bindings, PlainTransaction, Row } from './plain/plain-transaction.
 import { LoneConnection } from './sqlite/lone-connection.js';
 import { quietKnex } from './quiet-knex.js';
 import { retried, type TransactionOptions } from './plain/retries.js';
-import { nextTurn } from '../turn.js';
+import { nextTurn } from '../scheduling/turn.js';
 import { type ConnectionPool, readOnMysql, readOnSqlite, runOnMysql, runUnsynced, type SqlitePool } from './plain/run-plain.js';
 import { SqliteCommits } from './sqlite/commits.js';
 import type { SqliteConnection } from './sqlite/transaction.js';

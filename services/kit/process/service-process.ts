@@ -1,5 +1,5 @@
 // A process that serves gRPC, as each services/<name>/main.ts runs it.
-import { everyAbout } from '../shared-timers.js';
+import { everyAbout } from '../scheduling/shared-timers.js';
 import { serverSettings } from '../config/addresses.js';
 import type { Environment, Settings, SettingsCheck, Values } from '../config/settings.js';
 import type { Part, ServiceModule } from '../lifecycle.js';

@@ -1,5 +1,5 @@
 // Follows a server stream: reconnects with backoff and reports whether the channel is alive.
-import { everyAbout } from '../shared-timers.js';
+import { everyAbout } from '../scheduling/shared-timers.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../clock.js';
 import type { Logger } from '../log.js';

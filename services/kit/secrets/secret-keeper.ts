@@ -4,7 +4,7 @@ import { optionalForm } from '../config/forms.js';
 import type { Database } from '../db/open.js';
 import type { Logger } from '../log.js';
 import { reportSecretKeys, type SecretKeyState } from '../process/process-info.js';
-import { repeat } from '../repeat.js';
+import { repeat } from '../scheduling/repeat.js';
 import { SecretBox, sealedWith } from './secret-box.js';
 import { isSecretKeyId } from './secret-key.js';
 import type { SecretKeySource } from './secret-keys.js';

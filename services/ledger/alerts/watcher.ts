@@ -1,7 +1,7 @@
 // The background job that checks the balances of accounts with an alert, and sends the alerts of budgets that are due. Each check reads a bounded
 // page of alerts by key, each with its account's bucket, and the next check continues where it ended: the cost of a check does not grow with the
 // number of accounts or alerts.
-import { repeat } from '#kit/repeat.js';
+import { repeat } from '#kit/scheduling/repeat.js';
 import type { DuePlace } from './budgets/due-alerts.js';
 import { sendDue } from './budgets/send-due.js';
 import type { AlertDeps } from './deps.js';

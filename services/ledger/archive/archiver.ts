@@ -4,7 +4,7 @@ import { writeArchive } from '#kit/archive.js';
 import { createFolder } from '#kit/config/folder.js';
 import { type Clock, dayMs } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
-import { repeat } from '#kit/repeat.js';
+import { repeat } from '#kit/scheduling/repeat.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
 import { type LedgerConfig, ledgerSettings } from '../config.js';
 import { entryLine } from './entry-line.js';

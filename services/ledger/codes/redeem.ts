@@ -3,7 +3,7 @@
 import type { Knex } from 'knex';
 import { fault } from '#client/errors/fault.js';
 import type { AuditRecord } from '#kit/audit/audit-event.js';
-import type { Waiter } from '#kit/batch-lane.js';
+import type { Waiter } from '#kit/scheduling/batch-lane.js';
 import { DepositSource, RedemptionCodeState as State } from '#proto/ledger/v1/ledger.js';
 import type { CallContext } from '#client/call-context.js';
 import { entryEvent } from '../books/audit-events.js';

@@ -1,5 +1,5 @@
 // Ends holds whose expiry has passed. Safe with any number of replicas: each hold is checked again under its account's lock.
-import type { Waiter } from '#kit/batch-lane.js';
+import type { Waiter } from '#kit/scheduling/batch-lane.js';
 import type { RpcDeps } from '../deps.js';
 import type { ExpireOperation, HoldRecord } from '../books/model.js';
 import { isOfOneOperation } from '../lane/operation-lane.js';

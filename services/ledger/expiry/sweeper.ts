@@ -1,5 +1,5 @@
 // The background job that ends expired holds, and makes the deposits of codes whose claiming process died.
-import { repeat } from '#kit/repeat.js';
+import { repeat } from '#kit/scheduling/repeat.js';
 import { completeClaims } from '../codes/redeem.js';
 import type { RpcDeps } from '../deps.js';
 import { expireHolds } from './expire.js';

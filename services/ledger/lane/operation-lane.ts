@@ -1,5 +1,5 @@
 // Where operations wait for their transaction: all that arrive while one runs share the next.
-import { BatchLane } from '#kit/batch-lane.js';
+import { BatchLane } from '#kit/scheduling/batch-lane.js';
 import type { Clock } from '#kit/clock.js';
 import { isDatabaseUnavailable, isRetryable } from '#kit/db/errors.js';
 import type { Engine } from '#kit/db/open.js';

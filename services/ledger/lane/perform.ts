@@ -1,5 +1,5 @@
 // Runs operations through the lane, and logs every part of a cost that no account pays.
-import type { Waiter } from '#kit/batch-lane.js';
+import type { Waiter } from '#kit/scheduling/batch-lane.js';
 import { EntryKind } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import type { Applied, Operation, ReplyTo } from '../books/model.js';

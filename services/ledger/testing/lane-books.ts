@@ -1,7 +1,7 @@
 // Books in a database behind the real lane and the real store. Many histories can run on one at the same time, each on accounts of its own,
 // and then share transactions as real callers do.
 import assert from 'node:assert/strict';
-import { BatchLane } from '#kit/batch-lane.js';
+import { BatchLane } from '#kit/scheduling/batch-lane.js';
 import { ManualClock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain/plain-transaction.js';

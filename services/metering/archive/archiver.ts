@@ -4,7 +4,7 @@ import { createFolder } from '#kit/config/folder.js';
 import { type Clock, dayMs } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
-import { repeat } from '#kit/repeat.js';
+import { repeat } from '#kit/scheduling/repeat.js';
 import { type MeteringConfig, meteringSettings } from '../config.js';
 import { recordLine } from './record-line.js';
 import { noteArchivedUntil, oldSettledRecords } from '../store/archive.js';

@@ -1,5 +1,5 @@
 // Decides which call gets an idempotency key: concurrent ReserveIdempotencyKey calls share a transaction, in which each sees the effects of those before it.
-import { BatchLane } from '#kit/batch-lane.js';
+import { BatchLane } from '#kit/scheduling/batch-lane.js';
 import type { Clock } from '#kit/clock.js';
 import { isDatabaseUnavailable } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';

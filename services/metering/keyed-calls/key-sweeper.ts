@@ -3,7 +3,7 @@ import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import type { MeteringConfig } from '../config.js';
-import { repeat } from '#kit/repeat.js';
+import { repeat } from '#kit/scheduling/repeat.js';
 import { deleteExpiredKeys } from '../store/keyed-calls/expired-keys.js';
 
 /** Few, because they are deleted in one transaction, and responses may be large. */

@@ -3,7 +3,7 @@ import type { Clock } from '#kit/clock.js';
 import { isDatabaseUnavailable, isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
-import { repeat } from '#kit/repeat.js';
+import { repeat } from '#kit/scheduling/repeat.js';
 import { Outcome, UsageSource } from '#proto/metering/v1/metering.js';
 import type { MeteringConfig } from '../config.js';
 import type { LeaseGrace } from './lease-grace.js';

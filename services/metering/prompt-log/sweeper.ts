@@ -3,7 +3,7 @@ import { type Clock, dayMs } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import { idFromBytes } from '#kit/id.js';
 import type { Logger } from '#kit/log.js';
-import { repeat } from '#kit/repeat.js';
+import { repeat } from '#kit/scheduling/repeat.js';
 import { callContext } from '#client/call-context.js';
 import type { AuthService } from '#proto/auth/v1/auth.js';
 import type { MeteringConfig } from '../config.js';

@@ -2,7 +2,7 @@
 // long it takes.
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
-import { repeat } from '#kit/repeat.js';
+import { repeat } from '#kit/scheduling/repeat.js';
 import { claimRun, type RunState, storeRun } from '../store/reconcile-state.js';
 
 /** Times of a claim. */

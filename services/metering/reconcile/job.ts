@@ -6,7 +6,7 @@ import type { Logger } from '#kit/log.js';
 import { callContext } from '#client/call-context.js';
 import { BatchGetHoldsRequest } from '#proto/ledger/v1/ledger.js';
 import { type Drift, DriftCheck, Reconciliation } from '#proto/metering/v1/metering.js';
-import { repeat } from '#kit/repeat.js';
+import { repeat } from '#kit/scheduling/repeat.js';
 import { ensureRuns, readRuns, type RunState } from '../store/reconcile-state.js';
 import { rebuildRollups } from '../store/sums/rollup-steps.js';
 import type { Extent } from '../store/reconcile.js';

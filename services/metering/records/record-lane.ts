@@ -1,5 +1,5 @@
 // Where records wait for their transaction: concurrent RecordUsage calls share one.
-import { BatchLane } from '#kit/batch-lane.js';
+import { BatchLane } from '#kit/scheduling/batch-lane.js';
 import type { Clock } from '#kit/clock.js';
 import { isDatabaseUnavailable } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';

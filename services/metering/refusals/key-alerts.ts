@@ -3,7 +3,7 @@ import { callContext } from '#client/call-context.js';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
-import { repeat } from '#kit/repeat.js';
+import { repeat } from '#kit/scheduling/repeat.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
 import { claimKeyAlert, clearKeyAlert, type DueKeyAlert, dueKeyAlerts } from '../store/refusals/refused-keys.js';
 

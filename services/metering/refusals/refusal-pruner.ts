@@ -2,7 +2,7 @@
 import { type Clock, dayMs } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
-import { repeat } from '#kit/repeat.js';
+import { repeat } from '#kit/scheduling/repeat.js';
 import type { MeteringConfig } from '../config.js';
 import { pruneExamples, pruneRefusals } from '../store/refusals/prune-refusals.js';
 

@@ -1,7 +1,7 @@
 // Delivers settlements to the ledger: sent at least once, booked exactly once, because the ledger knows each call id.
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Context, context as activeContext } from '@opentelemetry/api';
-import { BatchLane } from '#kit/batch-lane.js';
+import { BatchLane } from '#kit/scheduling/batch-lane.js';
 import type { Clock } from '#kit/clock.js';
 import { isDatabaseUnavailable } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
@@ -10,9 +10,9 @@ import { callContext } from '#client/call-context.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringConfig } from '../config.js';
 import { isLedgerUnavailable, isRefusal, type LedgerOutage } from './ledger-outage.js';
-import { repeat } from '#kit/repeat.js';
+import { repeat } from '#kit/scheduling/repeat.js';
 import { inChildSpan } from '#kit/telemetry/traces/batch-span.js';
-import { nextTurn } from '#kit/turn.js';
+import { nextTurn } from '#kit/scheduling/turn.js';
 import { countSettlement } from '../metering-metrics.js';
 import { claimDue, makeAllDue, type Outcome, type PendingSettlement, storeOutcomes } from '../store/settlement/outbox.js';
 

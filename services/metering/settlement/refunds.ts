@@ -2,7 +2,7 @@
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
-import { repeat } from '#kit/repeat.js';
+import { repeat } from '#kit/scheduling/repeat.js';
 import { callContext } from '#client/call-context.js';
 import { hasReason } from '#client/errors/app-error.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';

@@ -8,7 +8,7 @@ import { eventually, freePort, root } from '../systems/process.js';
 /** The folder with the configuration and the rules. */
 export const prometheusFolder = join(root, 'deploy/observability/prometheus');
 
-/** Where scripts/ensure-prometheus.sh puts the programs. */
+/** Where scripts/install/prometheus.sh puts the programs. */
 const env = { ...process.env, PATH: `${join(root, '.toolchain/bin')}:${process.env['PATH']}` };
 
 /** Runs promtool. Returns its exit code and what it printed. */

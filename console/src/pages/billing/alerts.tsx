@@ -16,7 +16,7 @@ import { Form } from '../../ui/form.js';
 import { Card, Facts, Section } from '../../ui/layout.js';
 import { fieldError, FormError } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
-import { toast } from '../../ui/toast.js';
+import { toast } from '../../ui/toasts/toast.js';
 import { Deliveries, FailingDestinations, TestResult } from './alert-deliveries.js';
 
 const alertKey = (accountId: string, ...rest: readonly string[]): readonly string[] => ['alerts', accountId, ...rest];

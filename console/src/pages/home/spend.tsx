@@ -12,7 +12,7 @@ import { useAccount } from '../../session/account.js';
 import { Card, Section } from '../../ui/layout.js';
 import { Fetched } from '../../ui/query.js';
 import { Segmented } from '../../ui/segmented.js';
-import { type LineOfChart, StackedBars } from '../../ui/stacked-bars.js';
+import { type LineOfChart, StackedBars } from '../../ui/charts/stacked-bars.js';
 import { Usd } from '../../ui/values.js';
 import { accountBudgetsKey } from '../projects/queries.js';
 import { chartOf, runningSums, sumOf } from '../usage/overview/figures.js';

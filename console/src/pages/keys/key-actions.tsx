@@ -6,7 +6,7 @@ import { keysText } from '../../i18n/keys.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import type { MenuAction } from '../../ui/menu.js';
-import { toast } from '../../ui/toast.js';
+import { toast } from '../../ui/toasts/toast.js';
 import { useKeyChanged } from './queries.js';
 
 type Action = 'edit' | 'rotate' | 'revoke';

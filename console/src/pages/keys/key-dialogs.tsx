@@ -12,7 +12,7 @@ import { Dialog, FormDialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { FormError } from '../../ui/notice.js';
 import { Segmented } from '../../ui/segmented.js';
-import { toast } from '../../ui/toast.js';
+import { toast } from '../../ui/toasts/toast.js';
 import { EditKeyDialog } from './form/edit-key.js';
 import type { OpenAction } from './key-actions.js';
 import { useKeyChanged } from './queries.js';

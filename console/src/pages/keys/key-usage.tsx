@@ -11,7 +11,7 @@ import { useAccount } from '../../session/account.js';
 import { liveMs } from '../../session/queries.js';
 import { Section, Stat, Stats } from '../../ui/layout.js';
 import { Fetched } from '../../ui/query.js';
-import { StackedBars } from '../../ui/stacked-bars.js';
+import { StackedBars } from '../../ui/charts/stacked-bars.js';
 import { Usd } from '../../ui/values.js';
 import { allTokens, sumOf } from '../usage/overview/figures.js';
 import { NewestRecords } from '../usage/records/newest-records.js';

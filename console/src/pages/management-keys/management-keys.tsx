@@ -16,7 +16,7 @@ import { ActionMenu } from '../../ui/menu.js';
 import { FormError } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { DataTable } from '../../ui/table.js';
-import { toast } from '../../ui/toast.js';
+import { toast } from '../../ui/toasts/toast.js';
 import { When } from '../../ui/values.js';
 import { useProjectName } from '../projects/queries.js';
 import { CreateManagementKey } from './create-management-key.js';

@@ -23,7 +23,7 @@ import { Field } from '../../ui/field.js';
 import { Card, Facts, Section } from '../../ui/layout.js';
 import { FormError } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
-import { toast } from '../../ui/toast.js';
+import { toast } from '../../ui/toasts/toast.js';
 import { BudgetBars } from './budget-bars.js';
 import { BudgetFields } from './budget-fields.js';
 import { accountBudgetsKey, useProjectsChanged } from './queries.js';

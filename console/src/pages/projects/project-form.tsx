@@ -24,7 +24,7 @@ import { FormDialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { FormError } from '../../ui/notice.js';
 import { Segmented } from '../../ui/segmented.js';
-import { toast } from '../../ui/toast.js';
+import { toast } from '../../ui/toasts/toast.js';
 import { ModelPicker } from '../keys/form/model-picker.js';
 import { RateLimitFields } from '../keys/form/rate-limit-fields.js';
 import { BudgetFields } from './budget-fields.js';

@@ -19,7 +19,7 @@ import { Card, Facts, PageHeader, Section } from '../../ui/layout.js';
 import { ErrorNotice } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { DataTable } from '../../ui/table.js';
-import { toast } from '../../ui/toast.js';
+import { toast } from '../../ui/toasts/toast.js';
 import { When } from '../../ui/values.js';
 import { UsageOf } from '../keys/key-usage.js';
 import { KeyStateBadge, LimitInBrief, ModelChips, Spend } from '../keys/key-words.js';

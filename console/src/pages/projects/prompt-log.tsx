@@ -14,7 +14,7 @@ import { CheckField, TextField } from '../../ui/field.js';
 import { Card, Section } from '../../ui/layout.js';
 import { ErrorNotice, FormError } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
-import { toast } from '../../ui/toast.js';
+import { toast } from '../../ui/toasts/toast.js';
 import { privacyKey, useProjectsChanged } from './queries.js';
 
 const daysDefault = 7;

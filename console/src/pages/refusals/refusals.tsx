@@ -21,7 +21,7 @@ import { Fetched } from '../../ui/query.js';
 import { Segmented } from '../../ui/segmented.js';
 import { DataTable } from '../../ui/table.js';
 import { Listed } from '../billing/parts.js';
-import { StackedBars } from '../../ui/stacked-bars.js';
+import { StackedBars } from '../../ui/charts/stacked-bars.js';
 import { useCatalog } from '../keys/queries.js';
 import { useProjectName, useProjects } from '../projects/queries.js';
 import { useKeyNames } from '../keys/key-names.js';

@@ -20,7 +20,7 @@ import { ConfirmDialog } from '../../ui/dialog.js';
 import { Card, Section } from '../../ui/layout.js';
 import { FormError, Notice } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
-import { toast } from '../../ui/toast.js';
+import { toast } from '../../ui/toasts/toast.js';
 import { When } from '../../ui/values.js';
 import { useSignInOptions } from '../users/sign-in/sign-in-options.js';
 import { AddFactorDialog } from './add-factor.js';

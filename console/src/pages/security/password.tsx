@@ -11,7 +11,7 @@ import { PasswordField } from '../../ui/field.js';
 import { Form } from '../../ui/form.js';
 import { Card, Section } from '../../ui/layout.js';
 import { fieldError } from '../../ui/notice.js';
-import { toast } from '../../ui/toast.js';
+import { toast } from '../../ui/toasts/toast.js';
 import { CurrentPassword, isWrongPassword, ProfileError } from '../users/profile-errors.js';
 import { sessionsKey } from '../users/query-keys.js';
 

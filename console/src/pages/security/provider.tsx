@@ -11,7 +11,7 @@ import { ConfirmDialog, FormDialog } from '../../ui/dialog.js';
 import { Card, Section } from '../../ui/layout.js';
 import { FormError } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
-import { toast } from '../../ui/toast.js';
+import { toast } from '../../ui/toasts/toast.js';
 import { When } from '../../ui/values.js';
 import { CurrentPassword, ProfileError } from '../users/profile-errors.js';
 import { useSignInOptions } from '../users/sign-in/sign-in-options.js';

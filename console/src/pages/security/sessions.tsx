@@ -12,7 +12,7 @@ import { Card, Section } from '../../ui/layout.js';
 import { FormError } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { type Column, DataTable } from '../../ui/table.js';
-import { toast } from '../../ui/toast.js';
+import { toast } from '../../ui/toasts/toast.js';
 import { When } from '../../ui/values.js';
 import { sessionsKey } from '../users/query-keys.js';
 

@@ -13,7 +13,7 @@ import { EmailField, TextField } from '../../ui/field.js';
 import { Form } from '../../ui/form.js';
 import { Card, Section } from '../../ui/layout.js';
 import { fieldError } from '../../ui/notice.js';
-import { toast } from '../../ui/toast.js';
+import { toast } from '../../ui/toasts/toast.js';
 import { CurrentPassword, ProfileError } from './profile-errors.js';
 
 export function ProfileSection() {

@@ -18,7 +18,7 @@ import { Card, Section } from '../../ui/layout.js';
 import { FormError } from '../../ui/notice.js';
 import { ActionMenu } from '../../ui/menu.js';
 import { DataTable } from '../../ui/table.js';
-import { toast } from '../../ui/toast.js';
+import { toast } from '../../ui/toasts/toast.js';
 import { When } from '../../ui/values.js';
 import { DeliveryState } from '../billing/delivery-state.js';
 import { Listed } from '../billing/parts.js';

@@ -16,7 +16,7 @@ import { ActionMenu } from '../../ui/menu.js';
 import { FormError } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { DataTable } from '../../ui/table.js';
-import { toast } from '../../ui/toast.js';
+import { toast } from '../../ui/toasts/toast.js';
 import { Deliveries, TestDialog } from './deliveries.js';
 import { EndpointDialog, SecretDialog } from './endpoint-dialog.js';
 

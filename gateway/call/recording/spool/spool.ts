@@ -3,7 +3,7 @@
 // A report is durable before `append` resolves. It is posted until metering answers, in the order of arrival, and its file is
 // removed only after that; a report that is posted twice changes nothing, since metering knows each call id.
 import { RecordUsageRequest } from '#proto/metering/v1/metering.js';
-import { BatchLane } from '#kit/batch-lane.js';
+import { BatchLane } from '#kit/scheduling/batch-lane.js';
 import type { Clock } from '#kit/clock.js';
 import { lockFolder } from '#kit/db/sqlite/folder-lock.js';
 import { AppError } from '#client/errors/app-error.js';

@@ -9,7 +9,7 @@ import { identityResponse, newAccount, newClient, operator, password, startTestA
 import { TestMailer } from '../../testing/test-mailer.js';
 import { resetLifeMs, resetsPerHourMax } from '../rpcs/request-password-reset.js';
 import { mailWindowMs } from '../store/mail-budget.js';
-import { attemptsMax, failuresMax } from '../throttle.js';
+import { attemptsMax, failuresMax } from '../passwords/throttle.js';
 
 const changed = 'a phrase of their own';
 // Each password costs a fifth of a second of a core, and more of one that others use too.

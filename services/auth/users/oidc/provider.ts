@@ -5,7 +5,7 @@ import * as oidc from 'openid-client';
 import { AppError } from '#client/errors/app-error.js';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
-import type { IdentityClaims } from '../identity-claims.js';
+import type { IdentityClaims } from './identity-claims.js';
 import { assertSignIn } from './settings.js';
 
 /** Holds the settings of the provider. */

@@ -12,15 +12,15 @@ import {
 } from '#proto/auth/v1/users.js';
 import { checkedName } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
-import { projectRoleWords, provenActor, roleWord } from '../audit-details.js';
+import { projectRoleWords, provenActor, roleWord } from '../audit/audit-details.js';
 import { beginSession, beginSessionOrChallenge, lockProven, signInRefused } from '../begin-session.js';
-import { sessionOf } from '../current-password.js';
+import { sessionOf } from '../passwords/current-password.js';
 import type { UserDeps } from '../deps.js';
 import { newUserOf } from '../new-user.js';
 import { checkedClient, checkedPassword } from '../fields.js';
-import { hashPassword } from '../password.js';
+import { hashPassword } from '../passwords/password.js';
 import type { StoredUser } from '../store/users.js';
-import { attemptsMax, checkPassword, giveAttemptBack, takeAttempt } from '../throttle.js';
+import { attemptsMax, checkPassword, giveAttemptBack, takeAttempt } from '../passwords/throttle.js';
 import { hashToken } from '../token.js';
 
 /** Raises invalid_request, not_found, sign_in_refused, sign_in_throttled and overloaded. */

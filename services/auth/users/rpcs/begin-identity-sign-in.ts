@@ -2,7 +2,7 @@
 import type { CallContext } from '#client/call-context.js';
 import type { BeginIdentitySignInRequest, BeginIdentitySignInResponse } from '#proto/auth/v1/users.js';
 import { invalidField } from '../../requests/fields.js';
-import { providerOf } from '../claims.js';
+import { providerOf } from '../oidc/claims.js';
 import type { UserDeps } from '../deps.js';
 
 /** Raises invalid_request, not_found, service_unavailable and overloaded. */

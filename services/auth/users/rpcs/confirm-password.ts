@@ -3,7 +3,7 @@ import { idToBytes } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { ConfirmPasswordRequest, ConfirmPasswordResponse } from '#proto/auth/v1/users.js';
 import type { UserDeps } from '../deps.js';
-import { assertCurrentPassword, userOfSession } from '../current-password.js';
+import { assertCurrentPassword, userOfSession } from '../passwords/current-password.js';
 
 /** Raises invalid_request, not_found, sign_in_refused, sign_in_throttled, overloaded and failed_precondition. */
 export async function confirmPassword(

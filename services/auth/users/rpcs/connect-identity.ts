@@ -2,10 +2,10 @@
 import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { ConnectIdentityRequest, ConnectIdentityResponse, Identity } from '#proto/auth/v1/users.js';
-import { sessionActor } from '../audit-details.js';
-import { claimsOfResponse, newIdentity } from '../claims.js';
+import { sessionActor } from '../audit/audit-details.js';
+import { claimsOfResponse, newIdentity } from '../oidc/claims.js';
 import type { UserDeps } from '../deps.js';
-import { lockSession, userOfSession } from '../current-password.js';
+import { lockSession, userOfSession } from '../passwords/current-password.js';
 import { assertRecentlyAuthenticated } from '../second-factor/recent.js';
 import { identitiesMax, unlessDuplicate } from '../store/identities.js';
 

@@ -13,7 +13,7 @@ import {
 import { accountIdBytes, checkedId, projectIdBytes } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { assertOpenProject } from '../../requests/own-project.js';
-import { projectRoleWords, roleWord } from '../audit-details.js';
+import { projectRoleWords, roleWord } from '../audit/audit-details.js';
 import type { UserDeps } from '../deps.js';
 import { checkedEmail, checkedProjectRoles, checkedRole } from '../fields.js';
 import type { OutgoingNotification } from '../../notifications/model.js';

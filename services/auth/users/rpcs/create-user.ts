@@ -2,11 +2,11 @@
 import type { CallContext } from '#client/call-context.js';
 import type { CreateUserRequest, CreateUserResponse } from '#proto/auth/v1/users.js';
 import { checkedName } from '../../requests/fields.js';
-import { userDetail } from '../audit-details.js';
+import { userDetail } from '../audit/audit-details.js';
 import type { UserDeps } from '../deps.js';
 import { checkedEmail, checkedPassword } from '../fields.js';
 import { newUserOf } from '../new-user.js';
-import { hashPassword } from '../password.js';
+import { hashPassword } from '../passwords/password.js';
 
 /** Raises invalid_request, already_exists and overloaded. */
 export async function createUser(

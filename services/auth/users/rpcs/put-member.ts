@@ -4,7 +4,7 @@ import type { PutMemberRequest, PutMemberResponse } from '#proto/auth/v1/users.j
 import { accountIdBytes, checkedId } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { mayChangeMember } from '../actor-rules.js';
-import { roleWord } from '../audit-details.js';
+import { roleWord } from '../audit/audit-details.js';
 import type { UserDeps } from '../deps.js';
 import { lockActor } from '../lock-actor.js';
 import { checkedRole } from '../fields.js';

@@ -6,7 +6,7 @@ import { accountIdBytes, checkedId, projectIdBytes } from '../../requests/fields
 import { found } from '../../requests/found.js';
 import { ownProject } from '../../requests/own-project.js';
 import { mayManageMembers } from '../actor-rules.js';
-import { roleWord } from '../audit-details.js';
+import { roleWord } from '../audit/audit-details.js';
 import type { UserDeps } from '../deps.js';
 import { lockActor } from '../lock-actor.js';
 import { checkedProjectRole, checkedProjectRoles, projectRolesMax } from '../fields.js';

@@ -5,7 +5,7 @@ import type { RequestPasswordResetRequest, RequestPasswordResetResponse } from '
 import type { UserDeps } from '../deps.js';
 import { checkedClient, checkedEmail } from '../fields.js';
 import { resetMail } from '../mail/mail-templates.js';
-import { addressScope, attemptsMax, takeAttempt } from '../throttle.js';
+import { addressScope, attemptsMax, takeAttempt } from '../passwords/throttle.js';
 import { mintToken } from '../token.js';
 
 /** How long a link can be used, in milliseconds. */

@@ -2,13 +2,13 @@
 import type { CallContext } from '#client/call-context.js';
 import { type ResetPasswordRequest, type ResetPasswordResponse, SignInMethod } from '#proto/auth/v1/users.js';
 import { found } from '../../requests/found.js';
-import { provenActor } from '../audit-details.js';
-import { sessionOf } from '../current-password.js';
+import { provenActor } from '../audit/audit-details.js';
+import { sessionOf } from '../passwords/current-password.js';
 import { beginSession, beginSessionOrChallenge, lockProven, signInRefused } from '../begin-session.js';
 import type { UserDeps } from '../deps.js';
 import { checkedClient, checkedPassword } from '../fields.js';
-import { hashPassword } from '../password.js';
-import { clearFailures } from '../throttle.js';
+import { hashPassword } from '../passwords/password.js';
+import { clearFailures } from '../passwords/throttle.js';
 import { hashToken } from '../token.js';
 
 /** Raises invalid_request for the password (the link can then be used again), sign_in_refused and overloaded. */

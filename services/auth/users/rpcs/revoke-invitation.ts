@@ -3,7 +3,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { RevokeInvitationRequest, RevokeInvitationResponse } from '#proto/auth/v1/users.js';
 import { accountIdBytes, checkedId } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
-import { roleWord } from '../audit-details.js';
+import { roleWord } from '../audit/audit-details.js';
 import type { UserDeps } from '../deps.js';
 
 /** Raises invalid_request and not_found. */

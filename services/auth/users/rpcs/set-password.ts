@@ -1,12 +1,12 @@
 // SetPassword: sets the password of the user of a session.
 import type { CallContext } from '#client/call-context.js';
 import { type SetPasswordRequest, type SetPasswordResponse, SignInMethod } from '#proto/auth/v1/users.js';
-import { sessionActor } from '../audit-details.js';
+import { sessionActor } from '../audit/audit-details.js';
 import type { UserDeps } from '../deps.js';
 import { checkedId } from '../../requests/fields.js';
 import { checkedPassword } from '../fields.js';
-import { hashPassword } from '../password.js';
-import { assertCurrentPassword, lockSession, userOfSession } from '../current-password.js';
+import { hashPassword } from '../passwords/password.js';
+import { assertCurrentPassword, lockSession, userOfSession } from '../passwords/current-password.js';
 
 /** How long after a sign-in with a link the password can be set without the current one, in milliseconds. */
 const linkTrustMs = 15 * 60_000;

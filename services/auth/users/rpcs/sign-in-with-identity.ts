@@ -2,10 +2,10 @@
 import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import { type Client, SignInMethod, type SignInWithIdentityRequest, type SignInWithIdentityResponse } from '#proto/auth/v1/users.js';
-import { provenActor } from '../audit-details.js';
+import { provenActor } from '../audit/audit-details.js';
 import { beginSession } from '../begin-session.js';
-import { claimsOfResponse, newIdentity } from '../claims.js';
-import type { IdentityClaims } from '../identity-claims.js';
+import { claimsOfResponse, newIdentity } from '../oidc/claims.js';
+import type { IdentityClaims } from '../oidc/identity-claims.js';
 import type { UserDeps } from '../deps.js';
 import { checkedClient } from '../fields.js';
 import { newAccountOf } from '../../new-account.js';

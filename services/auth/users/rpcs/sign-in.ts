@@ -4,7 +4,7 @@ import { SignInMethod, type SignInRequest, type SignInResponse } from '#proto/au
 import { beginSessionOrChallenge, signInRefused } from '../begin-session.js';
 import type { UserDeps } from '../deps.js';
 import { checkedClient, checkedEmail } from '../fields.js';
-import { checkPassword } from '../throttle.js';
+import { checkPassword } from '../passwords/throttle.js';
 
 /** Raises invalid_request, sign_in_refused, sign_in_throttled and overloaded. */
 export async function signIn(request: SignInRequest, context: CallContext, deps: UserDeps): Promise<SignInResponse> {

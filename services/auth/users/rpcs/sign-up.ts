@@ -4,17 +4,17 @@ import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import { type Client, SignInMethod, type SignUpRequest, type SignUpResponse } from '#proto/auth/v1/users.js';
 import { checkedName } from '../../requests/fields.js';
-import { provenActor } from '../audit-details.js';
+import { provenActor } from '../audit/audit-details.js';
 import { beginSession, signInRefused } from '../begin-session.js';
 import type { UserDeps } from '../deps.js';
 import { checkedClient, checkedEmail, checkedPassword } from '../fields.js';
 import { knownAddressMail, signUpMail } from '../mail/mail-templates.js';
 import { newAccountOf } from '../../new-account.js';
 import { newUserOf } from '../new-user.js';
-import { hashPassword } from '../password.js';
+import { hashPassword } from '../passwords/password.js';
 import { unlessDuplicate } from '../store/identities.js';
 import { emailTaken } from '../store/users.js';
-import { addressScope, attemptsMax, checkPassword, giveAttemptBack, takeAttempt } from '../throttle.js';
+import { addressScope, attemptsMax, checkPassword, giveAttemptBack, takeAttempt } from '../passwords/throttle.js';
 
 /** How long a mailed link can be used, in milliseconds. */
 export const signUpLifeMs = 24 * 3_600_000;

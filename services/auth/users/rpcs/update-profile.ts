@@ -5,12 +5,12 @@ import type { UpdateProfileRequest, UpdateProfileResponse, User } from '#proto/a
 import { checkedName } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { checkedUpdateMask } from '#kit/rpc/update-mask.js';
-import { sessionActor } from '../audit-details.js';
+import { sessionActor } from '../audit/audit-details.js';
 import type { UserDeps } from '../deps.js';
 import { checkedEmail } from '../fields.js';
-import { assertCurrentPassword, lockSession, userOfSession, type SessionUser } from '../current-password.js';
+import { assertCurrentPassword, lockSession, userOfSession, type SessionUser } from '../passwords/current-password.js';
 import type { UserChange } from '../store/users.js';
-import { attemptsMax, giveAttemptBack, takeAttempt } from '../throttle.js';
+import { attemptsMax, giveAttemptBack, takeAttempt } from '../passwords/throttle.js';
 
 /** Raises invalid_request, not_found, already_exists, sign_in_refused for a wrong current password, sign_in_throttled, overloaded and failed_precondition. */
 export async function updateProfile(request: UpdateProfileRequest, context: CallContext, deps: UserDeps): Promise<UpdateProfileResponse> {

@@ -6,7 +6,7 @@ import type { UpdateUserRequest, UpdateUserResponse } from '#proto/auth/v1/users
 import { checkedId, checkedName } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { checkedUpdateMask } from '#kit/rpc/update-mask.js';
-import { userDetail } from '../audit-details.js';
+import { userDetail } from '../audit/audit-details.js';
 import type { UserDeps } from '../deps.js';
 import { lockActor } from '../lock-actor.js';
 import { checkedEmail } from '../fields.js';

@@ -1,9 +1,9 @@
 // VerifyAuditLog: verifies that the audit log has not been changed.
 import { fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
-import { nextTurn } from '#kit/turn.js';
+import { nextTurn } from '#kit/scheduling/turn.js';
 import type { VerifyAuditLogRequest, VerifyAuditLogResponse } from '#proto/auth/v1/users.js';
-import { auditHash, chainStart } from '../audit-hash.js';
+import { auditHash, chainStart } from '../audit/audit-hash.js';
 import type { UserDeps } from '../deps.js';
 
 const entriesPageSize = 1000;

@@ -17,7 +17,7 @@ import {
 import { hashSecret } from '#rules/keys/key-secrets.js';
 import { actingAs, identityResponse, newAccount, operator, password, startTestAuth, type TestAuth } from '../../testing/auth.js';
 import { TestMailer } from '../../testing/test-mailer.js';
-import { failuresMax, failureWindowMs } from '../throttle.js';
+import { failuresMax, failureWindowMs } from '../passwords/throttle.js';
 import { challengeLifeMs } from './challenges.js';
 import { relyingPartyOf } from './passkeys.js';
 import { recentMs } from './recent.js';

@@ -11,7 +11,7 @@ import { orderedIds } from '#kit/outbox/outbox.js';
 import type { CallContext } from '#client/call-context.js';
 import type { AuditEvent as AuditEntry } from '#proto/auth/v1/users.js';
 import type { Row } from '../../store/rows.js';
-import { auditHash } from '../audit-hash.js';
+import { auditHash } from '../audit/audit-hash.js';
 
 const columns = [
   'id',

@@ -7,7 +7,7 @@ import { asBigInt, asBytes, asText } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
 import type { Account } from '#proto/auth/v1/auth.js';
 import { type Identity, Role, type User } from '#proto/auth/v1/users.js';
-import type { IdentityClaims } from '../identity-claims.js';
+import type { IdentityClaims } from '../oidc/identity-claims.js';
 import { insertAccount } from '../../store/accounts.js';
 import { nextChangeNumber } from '../../store/changes.js';
 import type { Row } from '../../store/rows.js';

@@ -4,7 +4,7 @@ import { callArgumentsJson } from '../requests/custom-tools.js';
 import { reminder } from '../requests/reminder.js';
 import type { JsonObject } from '../answers/stream-decoder.js';
 import { contentOf, contentParts, documentText, marked, textContent, type Translation } from './content.js';
-import { toServerToolId, toUpstreamToolName } from './tool-names.js';
+import { toServerToolId, toUpstreamToolName } from './tools/tool-names.js';
 
 // One client begins its instructions with a bookkeeping line for its vendor that differs in every call and would defeat every prompt cache.
 const bookkeeping = 'x-anthropic-billing-header:';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { GenerateRequest, type Message, Role } from '#proto/inference/v1/inference.js';
 import { checkChatCompletions } from '../../../../tests/upstream/checks/check-chat-completions.js';
 import { chatCompletionsBody } from './request.js';
-import { callerToolNames } from './tool-names.js';
+import { callerToolNames } from './tools/tool-names.js';
 
 type Part = Message['parts'][number];
 

@@ -4,7 +4,7 @@ import { checkChatCompletions } from '../../../../tests/upstream/checks/check-ch
 import { textRequest } from '../../testing/fixtures.js';
 import { flavourOf, refusesEffort, refusesSampling, takesCacheBreakpoints } from './flavour.js';
 import { chatCompletionsBody } from './request.js';
-import { callerToolNames, toUpstreamToolName } from './tool-names.js';
+import { callerToolNames, toUpstreamToolName } from './tools/tool-names.js';
 
 const openAi = { isOpenAi: true };
 const other = { isOpenAi: false };

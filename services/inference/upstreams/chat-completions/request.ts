@@ -9,12 +9,12 @@ import { toolParameters } from '../requests/tool-json.js';
 import type { Translation } from './content.js';
 import { conversation } from './conversation.js';
 import { type ChatCompletionsFlavour, refusesEffort, refusesSampling, takesCacheBreakpoints } from './flavour.js';
-import { nativeBody } from './native-body.js';
+import { nativeBody } from './native/native-body.js';
 import { reasoningEffort } from './reasoning-effort.js';
 import { isStrictSchema, responseFormatOf } from './response-format.js';
 import { sharedFields } from './shared-fields.js';
-import { toolFields } from './tool-fields.js';
-import { toUpstreamToolName } from './tool-names.js';
+import { toolFields } from './tools/tool-fields.js';
+import { toUpstreamToolName } from './tools/tool-names.js';
 
 /** Maximum number of stop sequences in this format. */
 const stopSequencesMax = 4;

@@ -16,7 +16,7 @@ import {
 } from '../answers/stream-decoder.js';
 import { errorOf, frameError } from './error.js';
 import { Rest } from './rest.js';
-import { ToolCalls } from './tool-calls.js';
+import { ToolCalls } from './tools/tool-calls.js';
 import { mergeReports, readUsage } from './usage.js';
 
 /** Holds what a decoder needs to know about its request. */

@@ -9,7 +9,7 @@ import { responseError } from './error.js';
 import { flavourOf } from './flavour.js';
 import { chatCompletionsBody } from './request.js';
 import { ChatCompletionsDecoder } from './stream.js';
-import { callerToolNames } from './tool-names.js';
+import { callerToolNames } from './tools/tool-names.js';
 
 /** Returns the chat-completions wire format for the upstream `upstreamId` at `baseUrl`, which also takes `allowedFields` from callers of the format. */
 export function chatCompletionsWire(upstreamId: string, baseUrl: string, allowedFields: readonly string[] = []): Wire {

@@ -10,7 +10,7 @@ import {
 import { itemOfSignature } from '#rules/wire/reasoning-seals.js';
 import { documentText, marked, textContent, type Translation } from '../chat-completions/content.js';
 import { instructionParts } from '../chat-completions/conversation.js';
-import { toUpstreamToolId, toUpstreamToolName } from '../chat-completions/tool-names.js';
+import { toUpstreamToolId, toUpstreamToolName } from '../chat-completions/tools/tool-names.js';
 import type { JsonObject } from '../answers/stream-decoder.js';
 import { contentOf, inputPart, inputParts } from './content.js';
 

@@ -6,7 +6,7 @@ import { compatibleServers, publishedOnly, withCallerFields, withOperatorFields 
 import { embeddingsOf } from '../chat-completions/embeddings.js';
 import { responseError } from '../chat-completions/error.js';
 import { flavourOf } from '../chat-completions/flavour.js';
-import { callerToolNames } from '../chat-completions/tool-names.js';
+import { callerToolNames } from '../chat-completions/tools/tool-names.js';
 import type { Wire } from '../http/wire.js';
 import { isObject } from '../answers/stream-decoder.js';
 import { assertToolsAllowed, assertToolsCountable, mayRunTools, withOptionalTools } from '../requests/vendor-tools.js';

@@ -3,7 +3,7 @@
 import { context, type Span } from '@opentelemetry/api';
 import { failActiveSpan, inBatchSpan, inChildSpan } from '../../telemetry/traces/batch-span.js';
 import { recordedSpan } from '../../telemetry/traces/recorded-trace.js';
-import { nextTurn } from '../../turn.js';
+import { nextTurn } from '../../scheduling/turn.js';
 import type { PlainTransaction } from '../plain/plain-transaction.js';
 import type { ConnectionPool } from '../plain/run-plain.js';
 import { type SqliteConnection, SqliteTransaction } from './transaction.js';

@@ -3,7 +3,7 @@ import type { CallerService, WatchCallersResponse } from '#proto/auth/v1/callers
 import type { Clock } from '../../clock.js';
 import type { Part } from '../../lifecycle.js';
 import type { Logger } from '../../log.js';
-import { repeat } from '../../repeat.js';
+import { repeat } from '../../scheduling/repeat.js';
 import { callContext } from '#client/call-context.js';
 import { watch, type Watch } from '../watch.js';
 import type { Access } from './access.js';

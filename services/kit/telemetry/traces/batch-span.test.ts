@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { context, type Link, ROOT_CONTEXT, trace, TraceFlags } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
-import { BatchLane } from '../../batch-lane.js';
+import { BatchLane } from '../../scheduling/batch-lane.js';
 import { type RecordedTraces, recordTraces } from '../../testing/traces.js';
 
 let traces: RecordedTraces;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { ROOT_CONTEXT, trace, TraceFlags } from '@opentelemetry/api';
-import { BatchLane } from '../../batch-lane.js';
+import { BatchLane } from '../../scheduling/batch-lane.js';
 import { type RecordedTraces, recordTraces } from '../../testing/traces.js';
 
 let traces: RecordedTraces;

@@ -9,7 +9,7 @@ import { useText } from '../../../i18n/text.js';
 import { useAccount } from '../../../session/account.js';
 import { FormDialog } from '../../../ui/dialog.js';
 import { FormError } from '../../../ui/notice.js';
-import { toast } from '../../../ui/toast.js';
+import { toast } from '../../../ui/toasts/toast.js';
 import { KeyFields, shownFields } from './key-fields.js';
 import { changesOf, faultsOf, formOf, type KeyForm, type KeyFormFaults } from './key-form.js';
 import { useKeyChanged } from '../queries.js';

@@ -1,7 +1,7 @@
 // Changes an account on behalf of an operator.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { operatorKeys } from '../../../api/operator.js';
-import { toast } from '../../../ui/toast.js';
+import { toast } from '../../../ui/toasts/toast.js';
 
 /** Returns the mutation of a dialog that changes an account: when it is done, the account is read again and the dialog closes. */
 export function useAccountChange<T>(id: string, change: () => Promise<T>, done: string, onClose: () => void) {

@@ -13,7 +13,7 @@ import { ActionMenu } from '../../../ui/menu.js';
 import { ErrorNotice } from '../../../ui/notice.js';
 import { Segmented } from '../../../ui/segmented.js';
 import { DataTable } from '../../../ui/table.js';
-import { toast } from '../../../ui/toast.js';
+import { toast } from '../../../ui/toasts/toast.js';
 import { When } from '../../../ui/values.js';
 import { Listed } from '../../billing/parts.js';
 import { MadeCodesDialog, MakeCodesDialog } from './make-codes.js';

@@ -25,7 +25,7 @@ import { Card, Empty, PageHeader } from '../../../ui/layout.js';
 import { ActionMenu } from '../../../ui/menu.js';
 import { ErrorNotice, fieldError, FormError } from '../../../ui/notice.js';
 import { DataTable } from '../../../ui/table.js';
-import { toast } from '../../../ui/toast.js';
+import { toast } from '../../../ui/toasts/toast.js';
 import { When } from '../../../ui/values.js';
 import { Listed } from '../../billing/parts.js';
 import { MailNotice } from '../../users/members/mail-notice.js';

@@ -12,7 +12,7 @@ import { Dialog } from '../../../ui/dialog.js';
 import { TextField } from '../../../ui/field.js';
 import { fieldError, FormError } from '../../../ui/notice.js';
 import { Segmented } from '../../../ui/segmented.js';
-import { toast } from '../../../ui/toast.js';
+import { toast } from '../../../ui/toasts/toast.js';
 import { priceClasses } from './price-classes.js';
 import { figuresOf, instantOf, type Typed, typedOf, type TypedUnit, typedUnitsOf, unitPricesOf, wallClock } from './price-form.js';
 import { unitFieldPaths, UnitRows } from './unit-rows.js';

@@ -20,7 +20,7 @@ import { ConfirmDialog } from '../../../ui/dialog.js';
 import { Card, Section } from '../../../ui/layout.js';
 import { ErrorNotice, FormError, Notice } from '../../../ui/notice.js';
 import { DataTable } from '../../../ui/table.js';
-import { toast } from '../../../ui/toast.js';
+import { toast } from '../../../ui/toasts/toast.js';
 import { Usd } from '../../../ui/values.js';
 import { useWarningText } from './price-words.js';
 

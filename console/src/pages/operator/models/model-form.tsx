@@ -21,7 +21,7 @@ import { CheckField, SelectField, TextAreaField, TextField } from '../../../ui/f
 import { Form } from '../../../ui/form.js';
 import { Card } from '../../../ui/layout.js';
 import { FormError } from '../../../ui/notice.js';
-import { toast } from '../../../ui/toast.js';
+import { toast } from '../../../ui/toasts/toast.js';
 import { formFaults } from './form-faults.js';
 import { errorWordsAtField } from '../../../i18n/error-text.js';
 

@@ -15,7 +15,7 @@ import { PageHeader } from '../../../ui/layout.js';
 import { fieldError, FormError, Notice } from '../../../ui/notice.js';
 import { Fetched } from '../../../ui/query.js';
 import { Tabs } from '../../../ui/tabs.js';
-import { toast } from '../../../ui/toast.js';
+import { toast } from '../../../ui/toasts/toast.js';
 import { EditModel } from './model-form.js';
 import { ModelPrices } from './model-prices.js';
 import { instantOf } from './price-form.js';

@@ -7,7 +7,7 @@ import { useText } from '../../../i18n/text.js';
 import { FormDialog } from '../../../ui/dialog.js';
 import { TextField } from '../../../ui/field.js';
 import { fieldError, FormError } from '../../../ui/notice.js';
-import { toast } from '../../../ui/toast.js';
+import { toast } from '../../../ui/toasts/toast.js';
 
 /** Adds a credential, or replaces the secret of the one with this name. */
 export function CredentialDialog({ upstreamId, name, onClose }: { upstreamId: string; name?: string; onClose: () => void }) {

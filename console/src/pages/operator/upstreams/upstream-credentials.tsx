@@ -8,7 +8,7 @@ import { ConfirmDialog } from '../../../ui/dialog.js';
 import { ActionMenu } from '../../../ui/menu.js';
 import { FormError } from '../../../ui/notice.js';
 import { DataTable } from '../../../ui/table.js';
-import { toast } from '../../../ui/toast.js';
+import { toast } from '../../../ui/toasts/toast.js';
 import { When } from '../../../ui/values.js';
 import { CredentialDialog } from './lazy-upstream-dialogs.js';
 

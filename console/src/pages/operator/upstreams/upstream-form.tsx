@@ -11,7 +11,7 @@ import { FormDialog } from '../../../ui/dialog.js';
 import { CheckField, SelectField, TextField } from '../../../ui/field.js';
 import { fieldError, FormError } from '../../../ui/notice.js';
 import { Segmented } from '../../../ui/segmented.js';
-import { toast } from '../../../ui/toast.js';
+import { toast } from '../../../ui/toasts/toast.js';
 import { UpstreamLimits } from './upstream-limits.js';
 import { formFaults } from '../models/form-faults.js';
 import { errorWordsAtField } from '../../../i18n/error-text.js';

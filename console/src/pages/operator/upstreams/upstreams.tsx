@@ -13,7 +13,7 @@ import { Card, Facts, PageHeader } from '../../../ui/layout.js';
 import { FormError, Notice } from '../../../ui/notice.js';
 import { ActionMenu } from '../../../ui/menu.js';
 import { Fetched } from '../../../ui/query.js';
-import { toast } from '../../../ui/toast.js';
+import { toast } from '../../../ui/toasts/toast.js';
 import { UpstreamCredentials } from './upstream-credentials.js';
 import { CredentialDialog, TestDialog, UpstreamDialog } from './lazy-upstream-dialogs.js';
 import { UpstreamTargets } from './upstream-targets.js';

@@ -7,7 +7,7 @@ import { usageText } from '../../../i18n/usage.js';
 import { useLanguage, useText } from '../../../i18n/text.js';
 import { Button } from '../../../ui/button.js';
 import { Segmented } from '../../../ui/segmented.js';
-import { StackedBars } from '../../../ui/stacked-bars.js';
+import { StackedBars } from '../../../ui/charts/stacked-bars.js';
 import { useProjectName } from '../../projects/queries.js';
 import { useOutcomeName } from '../outcome.js';
 import { chartOf, drawn, type Figures, figureText, runningSums, sumOf } from './figures.js';

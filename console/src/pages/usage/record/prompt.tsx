@@ -12,7 +12,7 @@ import { ConfirmDialog } from '../../../ui/dialog.js';
 import { Section } from '../../../ui/layout.js';
 import { ErrorNotice } from '../../../ui/notice.js';
 import { saveFile } from '../../../ui/save-file.js';
-import { toast } from '../../../ui/toast.js';
+import { toast } from '../../../ui/toasts/toast.js';
 import { When } from '../../../ui/values.js';
 
 export function RecordPrompt({ record }: { record: UsageRecordDetail }) {

@@ -5,7 +5,7 @@ import { useOffsetAt, useZone } from '../../../format/time.js';
 import { usageText } from '../../../i18n/usage.js';
 import { useText } from '../../../i18n/text.js';
 import { useAccount } from '../../../session/account.js';
-import { StackedBars } from '../../../ui/stacked-bars.js';
+import { StackedBars } from '../../../ui/charts/stacked-bars.js';
 import { sumOf } from '../overview/figures.js';
 import { fetchOverview } from '../overview/overview-query.js';
 import { useSlotLabel, zoomed } from '../overview/usage-chart.js';

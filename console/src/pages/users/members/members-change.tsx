@@ -10,7 +10,7 @@ import type { AccountInUse } from '../../../session/account.js';
 import { meKey, queryClient } from '../../../session/queries.js';
 import { ConfirmDialog } from '../../../ui/dialog.js';
 import { FormError } from '../../../ui/notice.js';
-import { toast } from '../../../ui/toast.js';
+import { toast } from '../../../ui/toasts/toast.js';
 import { membersKey } from '../query-keys.js';
 import { ProjectRoles, RoleChoice } from './role-choice.js';
 

@@ -13,7 +13,7 @@ import { Card, Section } from '../../../ui/layout.js';
 import { FormError } from '../../../ui/notice.js';
 import { Fetched } from '../../../ui/query.js';
 import { type Column, DataTable } from '../../../ui/table.js';
-import { toast } from '../../../ui/toast.js';
+import { toast } from '../../../ui/toasts/toast.js';
 import { When } from '../../../ui/values.js';
 import { invitationsKey } from '../query-keys.js';
 import { RoleName } from './role-choice.js';

@@ -11,7 +11,7 @@ import { ConfirmDialog } from '../../../ui/dialog.js';
 import { Card, Section } from '../../../ui/layout.js';
 import { ErrorNotice } from '../../../ui/notice.js';
 import { Fetched } from '../../../ui/query.js';
-import { toast } from '../../../ui/toast.js';
+import { toast } from '../../../ui/toasts/toast.js';
 
 export function SecuritySection({ account, members }: { account: AccountInUse; members: readonly Member[] }) {
   const t = useText(membersText);

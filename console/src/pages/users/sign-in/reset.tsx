@@ -11,7 +11,7 @@ import { PasswordField } from '../../../ui/field.js';
 import { Form } from '../../../ui/form.js';
 import { Empty, PageHeader } from '../../../ui/layout.js';
 import { fieldError } from '../../../ui/notice.js';
-import { toast } from '../../../ui/toast.js';
+import { toast } from '../../../ui/toasts/toast.js';
 import { enterConsole, tokenOfAddress } from './enter-console.js';
 import { SignInFault } from './fault.js';
 import { SecondStep } from '../../security/second-step.js';

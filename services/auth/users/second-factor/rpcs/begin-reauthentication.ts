@@ -1,7 +1,7 @@
 // BeginReauthentication: returns the challenge with which the user of a session can authenticate again.
 import type { CallContext } from '#client/call-context.js';
 import type { BeginReauthenticationRequest, BeginReauthenticationResponse } from '#proto/auth/v1/users.js';
-import { userOfSession } from '../../current-password.js';
+import { userOfSession } from '../../passwords/current-password.js';
 import type { UserDeps } from '../../deps.js';
 
 /** Raises invalid_request and not_found. */

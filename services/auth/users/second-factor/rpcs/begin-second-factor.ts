@@ -2,7 +2,7 @@
 import { fault, fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import { type BeginSecondFactorRequest, type BeginSecondFactorResponse, SecondFactorKind } from '#proto/auth/v1/users.js';
-import { type SessionUser, userOfSession } from '../../current-password.js';
+import { type SessionUser, userOfSession } from '../../passwords/current-password.js';
 import type { UserDeps } from '../../deps.js';
 import { sealEnrolment } from '../enrolment.js';
 import { assertRecentlyAuthenticated } from '../recent.js';

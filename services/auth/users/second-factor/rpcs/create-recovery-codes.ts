@@ -2,8 +2,8 @@
 import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { CreateRecoveryCodesRequest, CreateRecoveryCodesResponse } from '#proto/auth/v1/users.js';
-import { sessionActor } from '../../audit-details.js';
-import { lockSession, userOfSession } from '../../current-password.js';
+import { sessionActor } from '../../audit/audit-details.js';
+import { lockSession, userOfSession } from '../../passwords/current-password.js';
 import type { UserDeps } from '../../deps.js';
 import { mailAboutFactors } from '../mail.js';
 import { assertRecentlyAuthenticated } from '../recent.js';

@@ -3,7 +3,7 @@ import { idToBytes } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { ReauthenticateRequest, ReauthenticateResponse } from '#proto/auth/v1/users.js';
 import { signInRefused } from '../../begin-session.js';
-import { assertCurrentPassword, userOfSession } from '../../current-password.js';
+import { assertCurrentPassword, userOfSession } from '../../passwords/current-password.js';
 import type { UserDeps } from '../../deps.js';
 import { proveSecondFactor } from '../prove.js';
 

@@ -2,8 +2,8 @@
 import type { CallContext } from '#client/call-context.js';
 import type { RemoveSecondFactorRequest, RemoveSecondFactorResponse } from '#proto/auth/v1/users.js';
 import { found } from '../../../requests/found.js';
-import { sessionActor } from '../../audit-details.js';
-import { lockSession, userOfSession } from '../../current-password.js';
+import { sessionActor } from '../../audit/audit-details.js';
+import { lockSession, userOfSession } from '../../passwords/current-password.js';
 import type { UserDeps } from '../../deps.js';
 import { checkedId } from '../../../requests/fields.js';
 import { mailAboutFactors } from '../mail.js';

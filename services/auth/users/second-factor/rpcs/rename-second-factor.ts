@@ -3,8 +3,8 @@ import type { CallContext } from '#client/call-context.js';
 import type { RenameSecondFactorRequest, RenameSecondFactorResponse } from '#proto/auth/v1/users.js';
 import { checkedId, checkedName } from '../../../requests/fields.js';
 import { found } from '../../../requests/found.js';
-import { sessionActor } from '../../audit-details.js';
-import { lockSession, userOfSession } from '../../current-password.js';
+import { sessionActor } from '../../audit/audit-details.js';
+import { lockSession, userOfSession } from '../../passwords/current-password.js';
 import type { UserDeps } from '../../deps.js';
 import { kindWord } from './add-second-factor.js';
 
