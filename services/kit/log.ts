@@ -23,8 +23,10 @@ export function forwardLines(receive: (line: string) => void): () => void {
 
 /** Maximum buffer for lines while the reader of standard output does not keep up; further lines are dropped. */
 const waitingBytesMax = 8 * 1024 * 1024;
-/** The kernel writes this much to a pipe in one piece (PIPE_BUF), so that lines of several threads are not mixed. */
-const writtenBytesMax = 4096;
+/** How much is written at once. */
+const writtenBytesMax = 65_536;
+/** The same where several threads write: the kernel writes this much to a pipe in one piece (PIPE_BUF), so that their lines are not mixed. */
+const sharedBytesMax = 4096;
 /** How long a line waits for others: each write takes a thread of Node's pool, which costs ten times as much as the line. */
 const waitMsMax = 250;
 /** Lines from this level on are written immediately. */
@@ -35,7 +37,7 @@ const flushRetriesMax = 10;
 const handedOverMsMax = 50;
 
 /** Returns standard output as a destination that never blocks the process: a slow or closed reader loses log lines, but delays no call. */
-function standardOutput(): DestinationStream {
+function standardOutput(bytesMax: number): DestinationStream {
   let retriesLeft = Number.POSITIVE_INFINITY;
   let waiting = '';
   let isWriting = false;
@@ -60,7 +62,7 @@ function standardOutput(): DestinationStream {
     dest: 1,
     sync: false,
     maxLength: waitingBytesMax,
-    maxWrite: writtenBytesMax,
+    maxWrite: bytesMax,
     retryEAGAIN: () => (retriesLeft -= 1) >= 0,
   });
   destination.on('drain', () => (isWriting = false));
@@ -79,7 +81,7 @@ function standardOutput(): DestinationStream {
     [Symbol.for('pino.metadata')]: true,
     lastLevel: 0,
     write(line: string) {
-      if (waiting.length + line.length > writtenBytesMax) pass();
+      if (waiting.length + line.length > bytesMax) pass();
       if (waiting === '') cancelWait = afterAbout(waitMsMax, pass);
       waiting += line;
       forward?.(line);
@@ -96,8 +98,20 @@ function withoutStatement(error: Error): unknown {
   return rest;
 }
 
+/** Options of `createLogger`. */
+export interface LoggerOptions {
+  /** The name of the process. */
+  readonly name: string;
+  readonly level: LogLevel;
+  /** Whether several threads of the process write to standard output. */
+  readonly sharesOutput?: boolean;
+}
+
 /** Returns a logger for a process. Lines go to standard output unless `destination` is given. */
-export function createLogger(options: { name: string; level: LogLevel }, destination: DestinationStream = standardOutput()): Logger {
+export function createLogger(
+  options: LoggerOptions,
+  destination: DestinationStream = standardOutput(options.sharesOutput === true ? sharedBytesMax : writtenBytesMax),
+): Logger {
   return pino(
     {
       name: options.name,
