@@ -40,7 +40,15 @@ const bundle = await rolldown({
     throw new Error(`The bundler reports: ${log.message}`);
   },
 });
-await bundle.write({ dir: 'dist.next', format: 'esm', sourcemap: true, sourcemapExcludeSources: true, chunkFileNames: 'chunks/[name].js' });
+await bundle.write({
+  dir: 'dist.next',
+  format: 'esm',
+  // V8 keeps the text of a program in memory.
+  comments: { jsdoc: false },
+  sourcemap: true,
+  sourcemapExcludeSources: true,
+  chunkFileNames: 'chunks/[name].js',
+});
 await buildConsole({ configFile: 'console/vite.config.ts', logLevel: 'warn', build: { outDir: '../dist.next/console-app' } });
 mkdirSync('dist.next/grafana');
 for (const dashboard of dashboards)
