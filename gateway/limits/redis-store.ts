@@ -1,7 +1,7 @@
 // Counts calls of several gateways against their limits in Redis or Valkey. While it is unavailable, each gateway admits its share of every limit by
 // itself, or refuses calls that have limits, as configured. It is queried again when it is connected and has answered the regular announcement.
 import { createHash, randomUUID } from 'node:crypto';
-import { createClient } from '@redis/client';
+import type { createClient } from '@redis/client';
 import { AppError } from '#client/errors/app-error.js';
 import type { Clock } from '#kit/clock.js';
 import { countCommand } from '#kit/db/statements/db-metrics.js';
@@ -61,23 +61,33 @@ export function redisLimitStore({ url, withoutRedis, local, clock, log }: RedisO
   /** Scripts whose answers have not arrived. */
   let unanswered = 0;
   let beating: NodeJS.Timeout | undefined;
-  const client = createClient({
-    url,
-    disableOfflineQueue: true,
-    socket: {
-      connectTimeout: connectTimeoutMs,
-      socketTimeout: silenceMs,
-      reconnectStrategy: (retries: number) => Math.min(50 * 2 ** retries, reconnectMsMax),
-    },
-  });
-  client.on('error', (error: unknown) => outage.began(error));
-  client.on('ready', () => {
-    available();
-    void beat(true);
-  });
+  let client: ReturnType<typeof createClient> | undefined;
 
   const { hostname, port } = new URL(url);
   const server = { 'server.address': hostname, 'server.port': Number(port === '' ? 6379 : port) };
+
+  async function connect(): Promise<void> {
+    // Loaded only by gateways that use Redis.
+    const redis = await import('@redis/client');
+    client = redis.createClient({
+      url,
+      disableOfflineQueue: true,
+      socket: {
+        connectTimeout: connectTimeoutMs,
+        socketTimeout: silenceMs,
+        reconnectStrategy: (retries: number) => Math.min(50 * 2 ** retries, reconnectMsMax),
+      },
+    });
+    client.on('error', (error: unknown) => outage.began(error));
+    client.on('ready', () => {
+      available();
+      void beat(true);
+    });
+    // The gateway does not wait for Redis: it can do without.
+    client.connect().catch((error: unknown) => outage.began(error));
+  }
+
+  const isReady = (): boolean => client?.isReady === true;
 
   function available(): void {
     timeouts = 0;
@@ -126,10 +136,10 @@ export function redisLimitStore({ url, withoutRedis, local, clock, log }: RedisO
     const rest = [String(keys.length), ...keys, ...args.map(String)];
     unanswered += 1;
     try {
-      return await client.sendCommand(['EVALSHA', sha, ...rest]);
+      return await client!.sendCommand(['EVALSHA', sha, ...rest]);
     } catch (error) {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      return await client.sendCommand(['EVAL', text, ...rest]);
+      return await client!.sendCommand(['EVAL', text, ...rest]);
     } finally {
       unanswered -= 1;
     }
@@ -138,7 +148,7 @@ export function redisLimitStore({ url, withoutRedis, local, clock, log }: RedisO
   /** Announces the gateway. While Redis is unavailable, this also checks whether it answers again. */
   async function beat(isRestored = false): Promise<void> {
     const wasUnavailable = outage.isOn();
-    if (!client.isReady || (wasUnavailable && unanswered > 0)) return;
+    if (!isReady() || (wasUnavailable && unanswered > 0)) return;
     try {
       const [count, wasAlive] = ((await run(alive, [gatewaysKey], [id, aliveMs])) as unknown[]).map(Number) as [number, number];
       gateways = Math.max(1, count);
@@ -156,7 +166,7 @@ export function redisLimitStore({ url, withoutRedis, local, clock, log }: RedisO
   function restoreInFlight(): void {
     for (const [key, calls] of inFlight) {
       // A plain command: a script that Redis does not know would be executed only after the next calls are counted.
-      const restored = client.sendCommand(calls === 0 ? ['HDEL', key, id] : ['HSET', key, id, String(calls)]);
+      const restored = client!.sendCommand(calls === 0 ? ['HDEL', key, id] : ['HSET', key, id, String(calls)]);
       restored.then(
         () => forgetEnded([key]),
         (error: unknown) => outage.began(error),
@@ -215,20 +225,19 @@ export function redisLimitStore({ url, withoutRedis, local, clock, log }: RedisO
 
   return {
     take(subjects, demand, nowMs) {
-      if (!client.isReady || outage.isOn()) return takeAlone(subjects, demand, nowMs);
+      if (!isReady() || outage.isOn()) return takeAlone(subjects, demand, nowMs);
       return takeShared(subjects, demand).catch(() => takeAlone(subjects, demand, nowMs));
     },
     isWithoutRedis: () => outage.isOn(),
     async start() {
-      // The gateway does not wait for Redis: it can do without.
-      client.connect().catch((error: unknown) => outage.began(error));
+      await connect();
       beating = setInterval(() => void beat(), aliveIntervalMs);
       beating.unref();
     },
     async stop() {
       clearInterval(beating);
-      if (client.isReady) await inTime(client.sendCommand(['ZREM', gatewaysKey, id])).catch(() => undefined);
-      client.destroy();
+      if (isReady()) await inTime(client!.sendCommand(['ZREM', gatewaysKey, id])).catch(() => undefined);
+      client?.destroy();
     },
   };
 }

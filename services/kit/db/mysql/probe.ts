@@ -1,5 +1,4 @@
 // Probes one MySQL server: whether it is writable now, and whether it is alive at all.
-import { createConnection } from 'mysql2';
 import type { MysqlHost, MysqlTls } from './address.js';
 import { tlsOptions } from './tls.js';
 
@@ -69,6 +68,8 @@ async function probe<T>(
   timeoutMs: number,
   work: (query: Query) => Promise<T>,
 ): Promise<T> {
+  // Loaded only by processes whose database is MySQL.
+  const { createConnection } = await import('mysql2');
   const connection = createConnection({ host, port, user, password, connectTimeout: timeoutMs, ...tlsOptions(tls) });
   // The statements fail with the same errors.
   connection.on('error', () => undefined);
