@@ -1,6 +1,5 @@
 // Sends plain text mail to one recipient at a time, and returns the mail server's response.
 import { readFileSync } from 'node:fs';
-import { createTransport } from 'nodemailer';
 import { ConfigError } from '../config/settings.js';
 import { type MailConfig, type MailServer, mailServerOf } from './settings.js';
 import { finding } from '#rules/errors/finding-sentences.js';
@@ -68,7 +67,9 @@ function authority(path: string): () => string {
   };
 }
 
-function transportTo(server: MailServer, ca: string | undefined) {
+async function transportTo(server: MailServer, ca: string | undefined) {
+  // Loaded only by processes that send mail.
+  const { createTransport } = await import('nodemailer');
   const { host, port, user, password, isTlsFromStart, isStartTlsRequired, isPlain } = server;
   return createTransport({
     host,
@@ -103,7 +104,7 @@ function mailerOf(server: MailServer, readCa: () => string | undefined): Mailer 
         );
       });
       try {
-        const sending = transport.sendMail({
+        const sending = (await transport).sendMail({
           from: server.from,
           to: { name: '', address: to },
           subject,
@@ -120,7 +121,7 @@ function mailerOf(server: MailServer, readCa: () => string | undefined): Mailer 
         clearTimeout(timer);
       }
     },
-    close: () => transport.close(),
+    close: () => void transport.then((each) => each.close()),
   };
 }
 
