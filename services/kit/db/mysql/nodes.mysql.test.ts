@@ -44,6 +44,7 @@ for (const engine of testEngines.filter((each) => each === 'mysql'))
     let test: TestDatabase;
     let first: Proxy;
     let second: Proxy;
+    let url: string;
     let db: Database;
 
     beforeEach(async () => {
@@ -54,7 +55,8 @@ for (const engine of testEngines.filter((each) => each === 'mysql'))
       await first.open();
       await second.open();
       lines.length = 0;
-      db = openDatabase(test.url.replace(/@[^/]*/, `@127.0.0.1:${first.port},127.0.0.1:${second.port}`), { log });
+      url = test.url.replace(/@[^/]*/, `@127.0.0.1:${first.port},127.0.0.1:${second.port}`);
+      db = openDatabase(url, { log });
     });
 
     afterEach(async () => {
@@ -138,6 +140,24 @@ for (const engine of testEngines.filter((each) => each === 'mysql'))
         'this database node failed; choosing another',
         'writing to this database node from now on',
       ]);
+    });
+
+    it('uses no connection to a host that it has left', async () => {
+      const read = () => db.knex('thing').select('id');
+      await Promise.all([insert(1), read()]);
+      await expect(db.knex.raw("SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1290")).rejects.toMatchObject({ errno: 1290 });
+      await insert(2);
+      // The connections to it are still open, but no statement would return.
+      first.isSilent = true;
+      expect(await read()).toEqual([{ id: 1 }, { id: 2 }]);
+      await insert(3);
+    });
+
+    it('does not leave a host that refuses a connection for another reason', async () => {
+      const other = openDatabase(`${url}_of_nobody`, { log });
+      await expect(other.knex.raw('SELECT 1')).rejects.toMatchObject({ errno: 1049 });
+      await other.close();
+      expect(lines).toEqual([]);
     });
 
     it('does not end a slow statement', async () => {

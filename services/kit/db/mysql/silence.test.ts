@@ -5,7 +5,7 @@ import { listen } from '../../testing/local-server.js';
 import { untilTrue } from '../../testing/waiting.js';
 import type { MysqlHost } from './address.js';
 import { isDead } from './probe.js';
-import { SilenceWatch, type WatchedConnection } from './silence.js';
+import { isSame, SilenceWatch, type WatchedConnection } from './silence.js';
 
 const login = { user: 'me', password: 'secret' };
 const tooManyConnections = Buffer.concat([Buffer.from([23, 0, 0, 0, 0xff, 0x10, 0x04]), Buffer.from('Too many connections')]);
@@ -18,10 +18,15 @@ describe('a statement that waits', () => {
   let host: MysqlHost;
   let watch: SilenceWatch;
   let dead: MysqlHost[] = [];
+  /** The servers that the watch probed, in order, and how many it probed at once. */
+  let probed: MysqlHost[];
+  let probing: number;
+  let mostProbing: number;
 
   beforeEach(async () => {
     probes = 0;
     dead = [];
+    [probed, probing, mostProbing] = [[], 0, 0];
     server = createServer((socket) => {
       probes += 1;
       sockets.add(socket.on('error', () => undefined));
@@ -31,7 +36,14 @@ describe('a statement that waits', () => {
     watch = new SilenceWatch({
       silenceMs: 40,
       // A server that responds may need long for it on a busy machine.
-      isDead: async (each) => each.host === host.host && isDead(each, login, greeting === undefined ? 100 : 10_000),
+      async isDead(each) {
+        probed.push(each);
+        probing += 1;
+        mostProbing = Math.max(mostProbing, probing);
+        const found = await (isSame(each, host) ? isDead(each, login, greeting === undefined ? 100 : 10_000) : false);
+        probing -= 1;
+        return found;
+      },
       onDead: (each) => dead.push(each),
     });
   });
@@ -42,8 +54,8 @@ describe('a statement that waits', () => {
     await new Promise((done) => server.close(done));
   });
 
-  /** A connection that never responds; its statement fails with the error that the connection is destroyed with. */
-  function send(config: MysqlHost): { ended: Promise<Error | null>; destroyed: boolean; close(): void } {
+  /** A connection that does not respond by itself; its statement fails with the error that the connection is destroyed with. */
+  function send(config: MysqlHost): { ended: Promise<Error | null>; destroyed: boolean; answer(): void; close(): void } {
     let done: (error: Error | null) => void = () => undefined;
     let close = (): void => undefined;
     const connection: WatchedConnection = {
@@ -61,6 +73,7 @@ describe('a statement that waits', () => {
     const sent = {
       ended: new Promise<Error | null>((resolve) => connection.query('SELECT 1', resolve)),
       destroyed: false,
+      answer: () => done(null),
       close: () => close(),
     };
     return sent;
@@ -90,5 +103,22 @@ describe('a statement that waits', () => {
     const before = probes;
     await new Promise((resolve) => setTimeout(resolve, 200));
     expect(probes - before).toBeLessThanOrEqual(1);
+  });
+
+  it('triggers no probe once it has a response', async () => {
+    greeting = undefined;
+    const answered = { ...host, host: 'answered' };
+    send(answered).answer();
+    await send(host).ended;
+    expect(probed).toEqual([host]);
+  });
+
+  it('is one of many that a single probe of their server is for', async () => {
+    greeting = undefined;
+    const others = [1, 2].map((port) => ({ ...host, port }));
+    // The host comes last: then the same round probes the others, even if they have waited for a moment longer and were probed before.
+    const sent = [...others, ...others, host, host].map((each) => send(each));
+    await Promise.all(sent.slice(-2).map(({ ended }) => ended));
+    expect([probed.slice(-3), mostProbing, dead]).toEqual([[...others, host], 3, [host]]);
   });
 });
