@@ -178,6 +178,21 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     expect(await begin(repeatOf(first))).toMatchObject({ $case: 'completed', value: { record: { call: { id: second.id } } } });
   });
 
+  it('are not recorded as lost if they were checkpointed, but another call has their keys by then', async () => {
+    const first = keyedCall();
+    await begin(first);
+    await checkpoint(service, { call: first, tokens: used });
+    await service.releaseIdempotencyKey({ accountId: first.accountId, keyHash: first.idempotencyKeyHash, callId: first.id, ended: false });
+    const second = repeatOf(first);
+    await begin(second);
+    await record(service, ended(second));
+    harness.clock.advance(leaseMs + 1);
+    await until(async () => (await countOf('open_call')) === 0);
+    expect(await find(service, first.id)).toBeUndefined();
+    expect([...harness.ledger.settled.keys()]).toEqual([second.id]);
+    expect(await begin(repeatOf(first))).toMatchObject({ $case: 'completed', value: { record: { call: { id: second.id } } } });
+  });
+
   it('are recorded, however late their reports arrive, once their keys have expired', async () => {
     const first = keyedCall();
     await begin(first);

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ManualClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import type { Database } from '#kit/db/open.js';
 import { testEngines } from '#kit/testing/database.js';
-import { silentLog as log } from '#kit/testing/log.js';
+import { recordingLogger, silentLog } from '#kit/testing/log.js';
 import { type Call, CheckpointUsageRequest_Item, type MeteringService, Outcome, UsageSource } from '#proto/metering/v1/metering.js';
 import { unitPriceNanoUsdMax } from '#rules/money/pricing.js';
 import { meteringSettings } from '../config.js';
@@ -335,7 +336,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
           return harness.db.query(sql, bindings);
         },
       };
-      const sweeper = new LeaseSweeper({ config, db, clock, log, grace: new LeaseGrace(clock, config, clock) });
+      const sweeper = new LeaseSweeper({ config, db, clock, log: silentLog, grace: new LeaseGrace(clock, config, clock) });
       const pass = async (ms: number, stepMs = 10_000): Promise<void> => {
         for (let leftMs = ms; leftMs > 0; leftMs -= stepMs) {
           clock.advance(Math.min(leftMs, stepMs));
@@ -369,6 +370,88 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
       await aWhile();
       await expectWholeGrace(service, lost, reported);
     });
+  });
+
+  describe('that one sweep has read', () => {
+    const { log, lines } = recordingLogger();
+    const config = { ...parseSettings(meteringSettings, {}), leaseMs, sweepIntervalMs: 5 };
+    const pauseClock = new ManualClock();
+    let onClose: (attempt: number) => void;
+    let attempts: number;
+    let sweeps: number;
+    let sweeper: LeaseSweeper;
+
+    /** Starts a sweeper with two calls to close. It calls `onClose` before each transaction that closes one. */
+    beforeEach(async () => {
+      [attempts, sweeps, lines.length] = [0, 0, 0];
+      const { service, stop } = await harness.replica();
+      await checkpoint(service, { call: call(), tokens: tokens() }, { call: call(), tokens: tokens() });
+      await stop();
+      const db: Database = {
+        ...harness.db,
+        query(sql, bindings) {
+          if (sql.includes('FROM outbox')) sweeps += 1;
+          return harness.db.query(sql, bindings);
+        },
+        async plainTransaction(work, options) {
+          onClose((attempts += 1));
+          return harness.db.plainTransaction(work, options);
+        },
+      };
+      const { clock } = harness;
+      sweeper = new LeaseSweeper({ config, db, clock, log, grace: new LeaseGrace(clock, config, pauseClock) });
+      sweeper.start();
+    });
+
+    afterEach(() => sweeper.stop());
+
+    /** Ends the leases of all calls that may end, and waits until the sweep is over. */
+    const sweep = async (): Promise<void> => {
+      harness.clock.advance(leaseMs + 1);
+      const before = sweeps;
+      await until(() => sweeps >= before + 3);
+    };
+    const openCalls = async (): Promise<number> => (await harness.db.knex('open_call').select('id')).length;
+    const messages = (): unknown[] => lines.map(({ msg }) => msg);
+    const lost = 'a gateway lost a call; it is charged at its last checkpoint unless its own report arrives';
+
+    it('are given one lease to be seen again after metering was paused during the sweep', async () => {
+      onClose = (attempt) => attempt === 1 && pauseClock.advance(leaseMs);
+      await sweep();
+      expect([await openCalls(), messages()]).toEqual([1, [lost]]);
+      await sweep();
+      expect([await openCalls(), messages()]).toEqual([0, [lost, lost]]);
+    });
+
+    it('are given one lease to be seen again after the database was lost during the sweep', async () => {
+      onClose = (attempt) => {
+        if (attempt === 1) throw Object.assign(new Error('driver'), { code: 'PROTOCOL_CONNECTION_LOST' });
+      };
+      await sweep();
+      expect([await openCalls(), attempts, messages()]).toEqual([2, 1, ['calls in flight could not be read']]);
+      await sweep();
+      expect([await openCalls(), attempts]).toEqual([0, 3]);
+    });
+
+    it('cause no error when their own record is stored at the same moment', async () => {
+      onClose = (attempt) => {
+        if (attempt === 1) throw Object.assign(new Error('driver'), { errno: 1062 });
+      };
+      await sweep();
+      expect([await openCalls(), messages()]).toEqual([0, [lost, lost]]);
+    });
+  });
+
+  it.each([
+    ['no time, if its gateway’s clock is ahead', 60_000, 0],
+    ['the longest time that a record can show', -50 * 86_400_000, 4_294_967_295],
+  ])('that are lost have taken %s', async (_, startsInMs, durationMs) => {
+    const { service } = await harness.replica();
+    const lost = call({ startedAtMs: BigInt(harness.clock.nowMs() + startsInMs) });
+    await checkpoint(service, { call: lost, tokens: tokens({ inputTokens: 100 }) });
+    harness.clock.advance(leaseMs + 1);
+    await until(async () => (await find(service, lost.id)) !== undefined);
+    expect(await find(service, lost.id)).toMatchObject({ outcome: Outcome.OUTCOME_GATEWAY_LOST, durationMs });
   });
 
   it('leave charges that the ledger has refused to operators when they are settled', async () => {

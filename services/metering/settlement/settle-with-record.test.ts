@@ -1,7 +1,8 @@
 // Ledger and metering on one database: a record and its settlement are one commit, and a fault in the ledger does not lose the record.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { collectMetrics } from '#kit/telemetry/metrics.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
-import { call, report } from '../testing/calls.js';
+import { call, report, tokens } from '../testing/calls.js';
 import { find, outboxOf, until } from '../testing/harness.js';
 import { type Customer, heldNanoUsd, type Money, startMoney } from '../testing/with-ledger.js';
 
@@ -42,6 +43,17 @@ describe('a record on the database of the ledger', () => {
     expect((await find(money.metering, released))?.settlement).toBeUndefined();
     expect((await holdOf(settled)).state).toBe(HoldState.HOLD_STATE_SETTLED);
     expect((await holdOf(released)).state).toBe(HoldState.HOLD_STATE_RELEASED);
+  });
+
+  it('is counted with what the ledger could not take, for the alert about shortfalls, once it is stored', async () => {
+    const counted = async (): Promise<number> =>
+      Number((await collectMetrics()).find(({ name }) => name === 'tollgate.shortfall.nano_usd')?.series[0]?.value ?? 0);
+    const before = await counted();
+    const poor = await money.customer(heldNanoUsd);
+    const id = await money.hold(poor);
+    const usage = { call: call({ ...poor, id, heldNanoUsd, price: money.catalog[0]! }), tokens: tokens({ inputTokens: 7000 }) };
+    expect((await money.metering.recordUsage(report(usage))).record?.settlement).toMatchObject({ shortfallNanoUsd: 2_000_000n });
+    expect((await counted()) - before).toBe(2_000_000);
   });
 
   it('is stored while the ledger cannot settle, and settled later', async () => {
