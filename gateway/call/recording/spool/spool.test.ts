@@ -285,6 +285,38 @@ describe('a spool', () => {
     expect(posted.map(({ free }) => free)).toEqual([false, true]);
   });
 
+  it('posts a later report of a call that arrives while the earlier one is being kept as rejected', async () => {
+    let rejectFirst = (): void => undefined;
+    const memory = localOccupancy();
+    const occupancy: SpoolDeps['occupancy'] = {
+      spooled: () => memory.spooled(),
+      countSpooled(change) {
+        memory.countSpooled(change);
+        rejectFirst();
+      },
+    };
+    let isPosting = false;
+    const { spool, posted } = await start(
+      ({ free }) =>
+        free
+          ? undefined
+          : new Promise<void>((_, reject) => {
+              isPosting = true;
+              rejectFirst = () => reject(new AppError('call_closed', 'Lost.'));
+            }),
+      { occupancy },
+    );
+    const { call } = report();
+    await spool.append(report({ call }));
+    await until(() => isPosting);
+    // The first of these, once written, rejects the earlier report. The last is added before the disk has kept that report.
+    const together = [...Array.from({ length: 100 }, () => report({ free: true })), report({ call, free: true })];
+    await Promise.all(together.map((each) => spool.append(each)));
+    await until(async () => (await spool.state()).waiting === 0 && files().length === 0);
+    expect((await spool.state()).refused).toBe(1);
+    expect(idsOf(posted).toSorted()).toEqual(idsOf(together).toSorted());
+  });
+
   it('posts a single report to check whether metering is available again', async () => {
     let posts = 0;
     const { spool } = await start(() => {
