@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase, testEngines } from '../testing/database.js';
 import { isCheckViolation, isDuplicate } from './errors.js';
 import { migrate, type Migration } from './migrations/migrate.js';
+import type { Row } from './plain/plain-transaction.js';
 import { insertText, keyedText, textOfRows, upsertText } from './plain/sql-text.js';
 import { Table } from './plain/table.js';
 import { asBigInt, asBytes, asNumber } from './values.js';
@@ -49,6 +50,19 @@ describe.each(testEngines)('a database on %s', (engine) => {
       (error) => expect(isCheckViolation(error)).toBe(true),
     );
   });
+
+  if (engine === 'mysql')
+    it('sets the session variables that statements rely on, whatever the defaults of the server', async () => {
+      const wanted = "SHOW VARIABLES WHERE Variable_name IN ('tx_isolation', 'sql_mode', 'innodb_lock_wait_timeout', 'autocommit')";
+      const valuesOf = (rows: readonly Row[]) => Object.fromEntries(rows.map((row) => [row['Variable_name'], row['Value']]));
+      const always = {
+        tx_isolation: 'READ-COMMITTED',
+        sql_mode: 'STRICT_ALL_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',
+        innodb_lock_wait_timeout: '5',
+      };
+      expect(valuesOf(await test.db.query(wanted, []))).toEqual({ ...always, autocommit: 'ON' });
+      expect(valuesOf(await test.db.plainTransaction((tx) => tx.query(wanted, [])))).toEqual({ ...always, autocommit: 'OFF' });
+    });
 
   it('loses no update of concurrent transactions that lock first', async () => {
     const id = Buffer.alloc(16, 9);
@@ -121,8 +135,20 @@ describe.each(testEngines)('a database on %s', (engine) => {
       // SQLite returns from each statement before the next can begin.
       if (engine === 'sqlite') await careless;
       else await expect(careless).rejects.toThrow('await each statement');
-      expect(await test.db.knex('thing').whereIn('id', ids)).toHaveLength(engine === 'sqlite' ? 2 : 0);
       await test.db.plainTransaction((tx) => tx.run(insert, [Buffer.alloc(16, 34), 1n, 'works']));
+      expect(await test.db.knex('thing').whereIn('id', ids)).toHaveLength(engine === 'sqlite' ? 2 : 0);
+    });
+
+    it('reports to its listeners whether it was committed, before it returns', async () => {
+      const seen: boolean[] = [];
+      await test.db.plainTransaction(async (tx) => tx.onEnd((isCommitted) => seen.push(isCommitted)));
+      expect(seen).toEqual([true]);
+      const failing = test.db.plainTransaction(async (tx) => {
+        tx.onEnd((isCommitted) => seen.push(isCommitted));
+        throw new Error('no');
+      });
+      await expect(failing).rejects.toThrow('no');
+      expect(seen).toEqual([true, false]);
     });
 
     it('reads and writes rows of a table by their keys', async () => {
@@ -134,7 +160,7 @@ describe.each(testEngines)('a database on %s', (engine) => {
           [ids[1], 'b', 2n],
         ]);
         await tx.overwrite(things, [[ids[1], 'b', 20n]]);
-        expect(await tx.find(things, [])).toEqual([]);
+        expect([await tx.find(things, []), await tx.lock(things, [])]).toEqual([[], []]);
         expect(await tx.lock(things, [[ids[0]]])).toHaveLength(1);
         return tx.find(
           things,

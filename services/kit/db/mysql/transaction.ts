@@ -64,13 +64,10 @@ export class MysqlTransaction implements PlainTransaction {
   }
 
   /**
-   * Rolls back. When that fails the transaction may still be open, so the connection is destroyed: the pool drops destroyed connections.
+   * Rolls back. When that fails, also because a statement has not returned yet, the transaction may still be open, so the connection is destroyed:
+   * the pool drops destroyed connections.
    */
   async abandon(): Promise<void> {
-    if (this.isWaiting) {
-      this.connection.destroy();
-      return;
-    }
     this.firstError = undefined;
     await this.run('ROLLBACK', []).catch(() => this.connection.destroy());
   }

@@ -38,12 +38,8 @@ export async function runUnsynced<T>(pool: ConnectionPool, work: (tx: PlainTrans
 /** Runs a SELECT on a connection with autocommit. */
 export async function readOnMysql<T>(pool: ConnectionPool, read: (tx: PlainTransaction) => Promise<T>): Promise<T> {
   const connection = await pool.acquireConnection();
-  const tx = new MysqlTransaction(connection as MysqlConnection);
   try {
-    return await read(tx);
-  } catch (error) {
-    await tx.abandon();
-    throw error;
+    return await read(new MysqlTransaction(connection as MysqlConnection));
   } finally {
     await pool.releaseConnection(connection);
   }
