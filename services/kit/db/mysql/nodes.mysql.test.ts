@@ -3,12 +3,14 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { createTestDatabase, type TestDatabase, testEngines } from '../../testing/database.js';
 import { recordingLogger } from '../../testing/log.js';
+import { untilTrue } from '../../testing/waiting.js';
 import { type Database, openDatabase } from '../open.js';
 
-/** A proxy to the server that can be closed, or can fall silent as a server process does when it is stopped (SIGSTOP). */
+/** A proxy to the server that can be closed, can end new connections, or can fall silent as a server process does when it is stopped (SIGSTOP). */
 class Proxy {
   readonly sockets = new Set<Socket>();
   isSilent = false;
+  endsConnections = false;
   connections = 0;
   port = 0;
   private server: Server | undefined;
@@ -18,6 +20,7 @@ class Proxy {
   async open(): Promise<void> {
     this.server = createServer((client) => {
       this.connections += 1;
+      if (this.endsConnections) return void client.destroy();
       const upstream = connect(this.target.port, this.target.host);
       for (const [from, to] of [
         [client, upstream],
@@ -129,7 +132,7 @@ for (const engine of testEngines.filter((each) => each === 'mysql'))
       expect(await stored()).toEqual([1, 2, 3]);
     }, 20_000);
 
-    it.each([1026, 1290])('switches to the second host when the first cannot write (%i)', async (errno) => {
+    it.each([1026, 1290, 1047])('switches to the second host when the first cannot write, or has left its cluster (%i)', async (errno) => {
       await insert(1);
       await expect(db.knex.raw(`SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = ${errno}`)).rejects.toMatchObject({ errno });
       const before = second.connections;
@@ -140,6 +143,30 @@ for (const engine of testEngines.filter((each) => each === 'mysql'))
         'this database node failed; choosing another',
         'writing to this database node from now on',
       ]);
+    });
+
+    it('switches to the second host when no connection to the first is open', async () => {
+      const read = () => db.knex('thing').select('id');
+      await read();
+      await first.kill();
+      const { free } = db.knex.client.pool as { free: { resource: { stream: Socket } }[] };
+      await untilTrue(() => free.every(({ resource }) => resource.stream.destroyed));
+      expect(await read()).toEqual([]);
+      await first.open();
+    });
+
+    it('waits for a host to come back when all have failed', async () => {
+      await insert(1);
+      second.endsConnections = true;
+      await first.kill();
+      const before = second.connections;
+      const comesBack = async (): Promise<void> => {
+        // The second is probed once more, so the first was found to be unavailable.
+        await untilTrue(() => second.connections >= before + 2);
+        await first.open();
+      };
+      await Promise.all([insert(2), comesBack()]);
+      expect(await stored()).toEqual([1, 2]);
     });
 
     it('uses no connection to a host that it has left', async () => {
