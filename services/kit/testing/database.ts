@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import createKnex from 'knex';
 import { type Database, type DatabaseOptions, type Engine, openDatabase } from '../db/open.js';
 import { newId } from '../id.js';
+import { eventually } from './waiting.js';
 
 /** The engines that this run covers, for `describe.each(testEngines)`. */
 export const testEngines: readonly Engine[] = process.env['TOLLGATE_TEST_MYSQL_URL'] === undefined ? ['sqlite'] : ['sqlite', 'mysql'];
@@ -51,4 +52,10 @@ export async function createTestDatabase(engine: Engine, options: DatabaseOption
       await admin.destroy();
     },
   };
+}
+
+/** Waits until this many statements that name the table run on a MySQL database, because they wait for the lock of a row. */
+export async function untilWaiting({ knex }: Pick<Database, 'knex'>, table: string, statements: number): Promise<void> {
+  const running = 'SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE ?';
+  await eventually(async () => ((await knex.raw(running, [`%${table}%`]))[0].length === statements ? true : undefined));
 }

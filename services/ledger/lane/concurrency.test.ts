@@ -3,8 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { callContext } from '#client/call-context.js';
 import { hasReason } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
-import { testEngines } from '#kit/testing/database.js';
+import { testEngines, untilWaiting } from '#kit/testing/database.js';
 import { HoldState, type LedgerService } from '#proto/ledger/v1/ledger.js';
+import { accountColumns } from '../store/rows.js';
 import { startTestLedger, type TestLedger } from '../testing/ledger.js';
 import { type Customer, depositRequest, fundedCustomer, holdRequest, newCustomer, settleRequest } from '../testing/requests.js';
 
@@ -53,6 +54,26 @@ describe.each(testEngines)('concurrent callers on %s', (engine) => {
     expect(balance).toMatchObject({ spentNanoUsd: 509n, heldNanoUsd: 0n, availableNanoUsd: 0n });
     expect(await ledger.service.verify({ accountId: '' })).toMatchObject({ sumNanoUsd: 0n, openHolds: 0n, drifts: [] });
   }, 60_000);
+
+  // A SQLite file has one writer.
+  if (engine === 'mysql')
+    it('grants a hold once that two processes could grant at the same moment', async () => {
+      const customer = await fundedCustomer(ledger.service, 100n);
+      // Creates the row of the key, which both would otherwise insert.
+      const earlier = holdRequest(customer, 1n);
+      await ledger.service.hold(earlier);
+      await ledger.service.release({ holdId: earlier.holdId, accountId: customer.accountId });
+      const { slot, account_id } = accountColumns(customer.accountId, engine);
+      const locker = await ledger.db.knex.transaction();
+      await locker('bucket').where({ slot, account_id }).forUpdate();
+      const results = Promise.allSettled(services.map((service) => service.hold(holdRequest(customer, 60n))));
+      // Both have begun their transactions.
+      await untilWaiting(ledger.db, 'bucket', services.length);
+      await locker.rollback();
+      expect((await results).map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+      const { balance } = await ledger.service.getBalance({ accountId: customer.accountId });
+      expect(balance).toMatchObject({ heldNanoUsd: 60n, availableNanoUsd: 40n });
+    });
 
   it('grants exactly the holds that the limit of the key affords', async () => {
     const customer = await fundedCustomer(ledger.service, 1_000_000n);

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
+import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
-import { newId } from '#kit/id.js';
-import { testEngines } from '#kit/testing/database.js';
+import { idToBytes, newId } from '#kit/id.js';
+import { testEngines, untilWaiting } from '#kit/testing/database.js';
 import {
   ReserveIdempotencyKeyRequest,
   ReserveIdempotencyKeyResponse_Cause as Cause,
@@ -170,6 +171,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     expect((await begin(second)).$case).toBe('reserved');
     await expect(record(service, ended(first))).rejects.toMatchObject({ reason: 'call_closed' });
     expect(await checkpoint(service, { call: first, tokens: used }, { call: second, tokens: used })).toEqual([false, true]);
+    expect(await countOf('open_call')).toBe(1);
     await record(service, ended(second));
     harness.clock.advance(2 * leaseMs);
     await aWhile();
@@ -192,6 +194,41 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     expect([...harness.ledger.settled.keys()]).toEqual([second.id]);
     expect(await begin(repeatOf(first))).toMatchObject({ $case: 'completed', value: { record: { call: { id: second.id } } } });
   });
+
+  // A SQLite file has one writer.
+  if (engine === 'mysql')
+    describe('while another process has the lock of their key', () => {
+      let first: Call;
+      let locker: Knex.Transaction;
+
+      beforeEach(async () => {
+        first = keyedCall();
+        await begin(first);
+        harness.clock.advance(leaseMs);
+        locker = await harness.db.knex.transaction();
+        await keyIn(locker).forUpdate();
+      });
+
+      const keyIn = (knex: Knex) => knex('idempotency_key').where({ key_hash: first.idempotencyKeyHash });
+
+      it('get it once, when two processes could take it from a lost call at the same moment', async () => {
+        const { service: other } = await harness.replica({ leaseMs });
+        harness.clock.advance(leaseMs);
+        const taken = Promise.all([service, other].map((replica) => begin(repeatOf(first), {}, replica)));
+        await untilWaiting(harness.db, 'idempotency_key', 2);
+        await locker.rollback();
+        expect((await taken).map(({ $case }) => $case).toSorted()).toEqual(['inProgress', 'reserved']);
+      });
+
+      it('cannot be recorded if that process takes it for a repeat', async () => {
+        const recorded = record(service, ended(first)).catch((error: unknown) => error);
+        await untilWaiting(harness.db, 'idempotency_key', 1);
+        await keyIn(locker).update({ call_id: idToBytes('req', newId('req')) });
+        await locker.commit();
+        expect(await recorded).toMatchObject({ reason: 'call_closed' });
+        expect(await find(service, first.id)).toBeUndefined();
+      });
+    });
 
   it('are recorded, however late their reports arrive, once their keys have expired', async () => {
     const first = keyedCall();

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
-import { testEngines } from '#kit/testing/database.js';
+import { testEngines, untilWaiting } from '#kit/testing/database.js';
 import { SettleResponse } from '#proto/ledger/v1/ledger.js';
 import { ListUnsettledChargesRequest, type RecordUsageRequest, UnsettledState } from '#proto/metering/v1/metering.js';
 import { bytesOf } from '../store/records/record-rows.js';
-import { claimDue, deferred, storeOutcomes } from '../store/settlement/outbox.js';
+import { claimDue, deferred, pending, storeOutcomes } from '../store/settlement/outbox.js';
 import { call, report } from '../testing/calls.js';
 import { aWhile, find, Harness, outboxOf, record, until } from '../testing/harness.js';
 
@@ -306,6 +306,23 @@ describe.each(testEngines)('settlements on %s', (engine) => {
     ]);
     await expect(service.retrySettlement({ callId })).rejects.toMatchObject({ reason: 'not_found' });
   });
+
+  // A SQLite file has one writer.
+  if (engine === 'mysql')
+    it('that are being retried cannot be closed at the same moment', async () => {
+      const { service } = await harness.replica();
+      const request = report();
+      const { id: callId } = request.call!;
+      harness.ledger.refused.add(callId);
+      await record(service, request);
+      await until(async () => (await outboxOf(service)).failed === 1n);
+      const retry = await harness.db.knex.transaction();
+      await retry('outbox').update({ state: pending });
+      const closed = service.closeSettlement({ callId, reason: 'lost' }).catch((error: unknown) => error);
+      await untilWaiting(harness.db, 'outbox', 1);
+      await retry.commit();
+      expect(await closed).toMatchObject({ reason: 'failed_precondition' });
+    });
 
   it('report what the account could not pay', async () => {
     const { service } = await harness.replica();
