@@ -8,7 +8,7 @@ import type { Database } from '#kit/db/open.js';
 import { testEngines } from '#kit/testing/database.js';
 import { type Call, type MeteringService, Outcome, PromptLog, PromptLogState as State, UsageRecord } from '#proto/metering/v1/metering.js';
 import type { MeteringConfig } from '../index.js';
-import { aWhile, find, Harness, record, until } from '../testing/harness.js';
+import { checkpoint, aWhile, find, Harness, record, until } from '../testing/harness.js';
 import { call, report, tokens } from '../testing/calls.js';
 import type { PricedRecord } from '../records/usage-record.js';
 import { deleteUnusedKeys, expectPromptLogs, findPromptLog, keyOfAccount } from '../store/prompt-logs.js';
@@ -137,6 +137,15 @@ describe.each(testEngines)('logged prompts on %s', (engine) => {
     expect(await keyOfAccount(removing, accountId, newKey)).toBe('key 2');
     expect(await keyOfAccount(own.db, accountId, newKey)).toBe('key 2');
     await own.close();
+  });
+
+  it('are shown as lost with the call of a gateway that was lost', async () => {
+    const leaseMs = 30_000;
+    harness.clock.advance(leaseMs);
+    await checkpoint(service, { call: logged, tokens: tokens({ inputTokens: 10 }) });
+    harness.clock.advance(leaseMs + 1);
+    await until(async () => (await find(service, logged.id)) !== undefined);
+    expect(await stateOf(logged)).toBe(State.PROMPT_LOG_STATE_LOST);
   });
 
   it('do not exist for calls of other projects', async () => {
