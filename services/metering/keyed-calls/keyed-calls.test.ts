@@ -12,7 +12,7 @@ import {
   type MeteringService,
   type RecordUsageRequest,
 } from '#proto/metering/v1/metering.js';
-import { call, report, tokens } from '../testing/calls.js';
+import { call, price, report, tokens } from '../testing/calls.js';
 import { deleteExpiredKeys } from '../store/keyed-calls/expired-keys.js';
 import { aWhile, checkpoint, find, Harness, record, until } from '../testing/harness.js';
 
@@ -277,6 +277,17 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
       value: { callId: first.id, cause: Cause.CAUSE_GATEWAY_LOST },
     });
     await expect(record(service, ended(first))).rejects.toMatchObject({ reason: 'call_closed' });
+  });
+
+  it('keep their keys when they are lost after output that cost nothing, or after input that was charged', async () => {
+    const [free, unbegun] = [keyedCall({ price: price({ inputNanoUsdPerMtok: 0n, outputNanoUsdPerMtok: 0n }) }), keyedCall()];
+    for (const each of [free, unbegun]) await begin(each);
+    await checkpoint(service, { call: free, tokens: used }, { call: unbegun, tokens: tokens({ inputTokens: 100 }) });
+    harness.clock.advance(leaseMs + 1);
+    for (const each of [free, unbegun]) {
+      await until(async () => (await find(service, each.id)) !== undefined);
+      expect((await begin(repeatOf(each))).$case).toBe('answerUnavailable');
+    }
   });
 
   it('that were considered lost replay their responses once their gateway has reported after all', async () => {

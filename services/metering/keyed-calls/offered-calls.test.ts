@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { type Call, type JoinCallResponse, type MeteringService, Outcome, type RecordUsageRequest } from '#proto/metering/v1/metering.js';
 import { testEngines } from '#kit/testing/database.js';
 import { call, report, tokens } from '../testing/calls.js';
-import { checkpoint, Harness, record } from '../testing/harness.js';
+import { checkpoint, find, Harness, record, until } from '../testing/harness.js';
 import { deleteExpiredKeys } from '../store/keyed-calls/expired-keys.js';
 
 const leaseMs = 30_000;
@@ -15,12 +15,13 @@ const used = tokens({ inputTokens: 100, outputTokens: 50 });
 describe.each(testEngines)('calls that are offered to retries on %s', (engine) => {
   let harness: Harness;
   let service: MeteringService;
+  let stop: () => Promise<void>;
   let keyHash: Buffer;
   let first: Call;
 
   beforeEach(async () => {
     harness = await Harness.create(engine);
-    ({ service } = await harness.replica({ leaseMs }));
+    ({ service, stop } = await harness.replica({ leaseMs }));
     // Past the grace period after a start, in which no call is considered lost.
     harness.clock.advance(leaseMs);
     keyHash = randomBytes(32);
@@ -100,6 +101,34 @@ describe.each(testEngines)('calls that are offered to retries on %s', (engine) =
     harness.clock.advance(10 * keptMs);
     await deleteExpiredKeys(harness.db, harness.clock.nowMs(), 24 * 3_600_000, 100);
     expect(await record(service, ended(first))).toMatchObject({ call: { id: first.id } });
+  });
+
+  describe('that were considered lost are charged by their own report', () => {
+    const lostGraceMs = 10 * keptMs;
+    beforeEach(async () => {
+      await stop();
+      ({ service } = await harness.replica({ leaseMs, lostGraceMs }));
+      harness.clock.advance(leaseMs);
+      await offer(first);
+      await checkpoint(service, { call: first, tokens: tokens({ inputTokens: 100, outputTokens: 1 }) });
+    });
+
+    const lose = async (): Promise<void> => {
+      harness.clock.advance(leaseMs + 1);
+      await until(async () => (await find(service, first.id)) !== undefined);
+    };
+    const deliver = () => service.releaseIdempotencyKey({ accountId: first.accountId, keyHash, callId: first.id, ended: true });
+
+    it.each<[string, (() => Promise<unknown>)[]]>([
+      ['if their answer was delivered before', [deliver, lose]],
+      ['if their answer was delivered since', [lose, deliver]],
+      ['even after answers are kept no longer', [lose, async () => harness.clock.advance(2 * keptMs)]],
+    ])('%s', async (_, steps) => {
+      for (const step of steps) await step();
+      await deleteExpiredKeys(harness.db, harness.clock.nowMs(), 24 * 3_600_000, 100);
+      expect(await join()).toBeUndefined();
+      expect((await record(service, ended(first))).chargeNanoUsd).toBe(200_000n);
+    });
   });
 
   it('are in progress while only their answer is known, and their report waits in a spool', async () => {

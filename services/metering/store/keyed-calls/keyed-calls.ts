@@ -125,13 +125,14 @@ export async function abandonKey(db: Database, accountId: Buffer, keyHash: Buffe
   await db.plainTransaction((tx) => tx.run(text, [accountId, keyHash, callId]));
 }
 
-/** Deletes the key of a call that has ended, with its response. If the call is not on record yet, the key is deleted with the record. */
+/** Deletes the key of a call that has ended, with its response. If its report has not arrived yet, the key is deleted with its record. */
 export async function forgetKey(db: Database, accountId: Buffer, keyHash: Buffer, callId: Buffer): Promise<void> {
   await db.plainTransaction(async (tx) => {
     const key = await lockKey(tx, accountId, keyHash);
     if (key?.callId.equals(callId) !== true) return;
-    if (key.state !== KeyState.running) return deleteKey(tx, key);
-    // The report is on its way, perhaps in a gateway's spool. Without its key it would be rejected, and the call never charged.
+    // The report is on its way, perhaps in a gateway's spool. Without its key it would be rejected, and the call not charged, or not in full.
+    const isReported = key.state !== KeyState.running && key.state !== KeyState.gatewayLost;
+    if (isReported) return deleteKey(tx, key);
     await tx.run(`UPDATE idempotency_key SET kept_ms = 0 WHERE ${byCall}`, [accountId, keyHash, callId]);
   });
 }
@@ -187,7 +188,8 @@ export async function closeKey(tx: PlainTransaction, { record, free, storedAnswe
   const keptBytes = rowBytes + storedAnswer.length;
   await tx.run(`UPDATE idempotency_key SET state = ?, expires_at_ms = ?, kept_bytes = ? WHERE ${byKey}`, [
     state,
-    nowMs + key.keptMs,
+    // The own report of a lost call needs its key, even if its response would not be kept for as long.
+    isLost ? Math.max(key.expiresAtMs, nowMs + key.keptMs) : nowMs + key.keptMs,
     keptBytes,
     accountId,
     keyHash,
