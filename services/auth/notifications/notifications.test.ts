@@ -13,7 +13,9 @@ import {
 } from '#proto/auth/v1/notifications.js';
 import { operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { TestMailer } from '../testing/test-mailer.js';
+import { Notifier } from './notifier.js';
 import { NotificationStore } from './store.js';
+import type { DeliveryDeps } from './try-delivery.js';
 import { pauseDeliveries } from '../store/installation.js';
 
 const {
@@ -68,6 +70,18 @@ describe.each(testEngines)('notifications on %s', (engine) => {
     await append([{ ...one, entry: mail('elsewhere@example.com').entry }]);
     expect(mailer.mails).toHaveLength(2);
     expect((await list()).notifications).toHaveLength(2);
+  });
+
+  it('are delivered at most fifty at a time, and the others when there is room', async () => {
+    let fail = (): void => undefined;
+    const hanging = new Promise<never>((_, reject) => (fail = () => reject(new MailFailure('451 later', false))));
+    mailer.failures = Array.from({ length: 50 }, () => hanging);
+    await append(Array.from({ length: 51 }, () => mail()));
+    expect(await auth.db.knex('notification').where({ attempts: 0 }).select('id')).toHaveLength(1);
+    await eventually(() => (mailer.failures.length === 0 ? true : undefined));
+    expect(mailer.mails).toEqual([]);
+    fail();
+    await eventually(() => (mailer.mails.length === 1 ? true : undefined));
   });
 
   it('are retried with growing delays, then given up, with the answer of the mail server and one id', async () => {
@@ -127,6 +141,12 @@ describe.each(testEngines)('notifications on %s', (engine) => {
       ]);
       restored.clock.advance(3_600_000);
       await restored.startReplicaModule();
+      const deps = { notifications: new NotificationStore(restored.db), clock: restored.clock } as Partial<DeliveryDeps>;
+      await new Notifier(deps as DeliveryDeps).begin();
+      expect(await state(waiting)).toEqual([
+        [pending, 0],
+        [pending, 0],
+      ]);
       expect(await replica.getDeliveryStatus({}, operator)).toMatchObject({ pending: 2n, pausedAtMs: expect.any(BigInt) });
       expect(mailer.mails.length).toBe(0);
       expect(await replica.resumeDeliveries({ withdrawPending: true }, operator)).toEqual({ withdrawn: 2n });
