@@ -1,9 +1,10 @@
 // Low-balance alerts over a real database: fired once, rearmed when the balance has risen enough, and their notifications shipped to the notifier once.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { dayMs, hourMs } from '#kit/clock.js';
-import { testEngines } from '#kit/testing/database.js';
+import { testEngines, untilWaiting } from '#kit/testing/database.js';
 import { eventually } from '#kit/testing/waiting.js';
 import { PutAlertRequest, type PutAlertResponse } from '#proto/ledger/v1/alerts.js';
+import { accountColumns } from '../store/rows.js';
 import { type Customer, depositRequest, fundedCustomer, holdRequest, refusalOf, settleRequest } from '../testing/requests.js';
 import { messagesPerHourMax } from './model.js';
 import { startTestAlerts, type TestAlerts } from './testing/alerts.js';
@@ -303,6 +304,22 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     const rows: Record<string, unknown>[] = await alerts.ledger.db.knex('alert').select('version');
     expect(rows.map(({ version }) => Number(version))).toEqual([2]);
   });
+
+  // A SQLite file has one writer.
+  if (engine === 'mysql')
+    it('can be changed by two callers at once without losing a change', async () => {
+      await put();
+      const other = await alerts.replica();
+      const { db } = alerts.ledger;
+      const locker = await db.knex.transaction();
+      await locker('alert').where(accountColumns(customer.accountId, engine)).forUpdate();
+      const request = PutAlertRequest.fromPartial({ accountId: customer.accountId, thresholdNanoUsd: usd });
+      const changed = Promise.all([alerts.service, other.service].map((service) => service.putAlert(request)));
+      await untilWaiting(db, 'from `alert`', 2);
+      await locker.rollback();
+      await changed;
+      expect(Number((await db.knex('alert').first('version')).version)).toBe(3);
+    });
 
   it('check all accounts in turn, by pages', async () => {
     const accounts = [customer];

@@ -1,9 +1,10 @@
 // A failed transaction leaves nothing behind, and the database itself rejects impossible states.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { isCheckViolation } from '#kit/db/errors.js';
-import { testEngines } from '#kit/testing/database.js';
+import { testEngines, untilWaiting } from '#kit/testing/database.js';
 import { startTestLedger, type TestLedger } from '../testing/ledger.js';
 import { type Customer, depositRequest, fundedCustomer, holdRequest, settleRequest } from '../testing/requests.js';
+import { Reads } from './reads.js';
 import { accountColumns, accountScope } from './rows.js';
 
 describe.each(testEngines)('the store on %s', (engine) => {
@@ -35,6 +36,22 @@ describe.each(testEngines)('the store on %s', (engine) => {
     await ledger.service.settle(settleRequest(customer, hold!.id, 40n));
     expect((await ledger.service.verify({ accountId: customer.accountId })).drifts).toEqual([]);
   });
+
+  // A SQLite file shows a transaction one state anyway.
+  if (engine === 'mysql')
+    it('reads an account with its holds as of one instant', async () => {
+      await ledger.service.hold(holdRequest(customer, 60n));
+      const locker = await ledger.db.knex.transaction();
+      await locker.raw('LOCK TABLES hold WRITE');
+      const read = new Reads(ledger.db).snapshot(customer.accountId);
+      // The bucket is read already.
+      await untilWaiting(ledger.db, 'from `hold`', 1);
+      await locker('hold').delete();
+      await locker.raw('UNLOCK TABLES');
+      await locker.commit();
+      const { account, openHolds } = await read;
+      expect([account?.heldNanoUsd, openHolds.map(({ amountNanoUsd }) => amountNanoUsd)]).toEqual([60n, [60n]]);
+    });
 
   it('leaves no trace of a deposit whose idempotency key cannot be stored', async () => {
     const request = depositRequest(customer, 7n);

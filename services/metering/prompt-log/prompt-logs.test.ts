@@ -5,7 +5,7 @@ import { dayMs } from '#kit/clock.js';
 import { idToBytes, newId } from '#kit/id.js';
 import { fixedSecretKeys } from '#kit/secrets/secret-keys.js';
 import type { Database } from '#kit/db/open.js';
-import { testEngines } from '#kit/testing/database.js';
+import { testEngines, untilWaiting } from '#kit/testing/database.js';
 import { type Call, type MeteringService, Outcome, PromptLog, PromptLogState as State, UsageRecord } from '#proto/metering/v1/metering.js';
 import type { MeteringConfig } from '../index.js';
 import { checkpoint, aWhile, find, Harness, record, until } from '../testing/harness.js';
@@ -138,6 +138,24 @@ describe.each(testEngines)('logged prompts on %s', (engine) => {
     expect(await keyOfAccount(own.db, accountId, newKey)).toBe('key 2');
     await own.close();
   });
+
+  // A SQLite file has one writer.
+  if (engine === 'mysql')
+    it('all count when two processes store logs of one account at the same moment', async () => {
+      const of = () => call({ accountId: logged.accountId, projectId: logged.projectId });
+      await keep(of());
+      const account = { account_id: idToBytes('acct', logged.accountId) };
+      const counted = async () => Number((await harness.db.knex('prompt_log_account').where(account).first()).kept_bytes);
+      const each = await counted();
+      const other = await with_({});
+      const locker = await harness.db.knex.transaction();
+      await locker('prompt_log_account').where(account).forUpdate();
+      const kept = Promise.all([service, other].map((by) => keep(of(), log, by)));
+      await untilWaiting(harness.db, 'kept_bytes', 2);
+      await locker.rollback();
+      await kept;
+      expect(await counted()).toBe(3 * each);
+    });
 
   it('are shown as lost with the call of a gateway that was lost', async () => {
     const leaseMs = 30_000;
