@@ -57,13 +57,15 @@ describe('a failure of the database', () => {
   });
 
   it.each([
-    ['a deadlock that outlasted its retries', { errno: 1213 }],
-    ['locks that cannot be acquired', { errno: 1205 }],
-    ['a busy file', { code: 'SQLITE_BUSY' }],
-    ['an exhausted pool', { name: 'KnexTimeoutError' }],
-  ])('is overloaded, with a retry delay, for %s', (_, properties) => {
+    ['a deadlock that outlasted its retries', { errno: 1213 }, false],
+    ['locks that cannot be acquired', { errno: 1205 }, false],
+    ['a busy file', { code: 'SQLITE_BUSY' }, false],
+    ['an exhausted pool', { name: 'KnexTimeoutError' }, true],
+  ])('is overloaded, with a retry delay, for %s', (_, properties, isOfAll) => {
     const error = Object.assign(new Error('driver'), properties);
     expect(fromDatabase(error)).toMatchObject({ reason: 'overloaded', retryAfterMs: 1000, cause: error });
+    // The items of a batch are then not tried one by one, each waiting for a connection.
+    expect(isDatabaseUnavailable(error)).toBe(isOfAll);
   });
 
   it('is unchanged when it is a bug or an expected error', () => {

@@ -105,4 +105,11 @@ describe.each(testEngines)('a database on %s', (engine) => {
     expect(await replica.isWritable()).toBe(true);
     await replica.close();
   });
+
+  it.each(['transaction', 'plainTransaction'] as const)('is not writable after a %s that the disk failed', async (method) => {
+    await migrate(test.db, []);
+    expect(await test.db.isWritable()).toBe(true);
+    await expect(test.db[method](() => Promise.reject(full))).rejects.toBe(full);
+    expect(await test.db.isWritable()).toBe(false);
+  });
 });
