@@ -1,5 +1,6 @@
 // Mails over a real database: delivered, retried with growing delays, withdrawn, listed, each once per id. Webhooks have tests of their own.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { dayMs } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import { MailFailure } from '#kit/mail/mailer.js';
 import { testEngines } from '#kit/testing/database.js';
@@ -13,6 +14,7 @@ import {
 } from '#proto/auth/v1/notifications.js';
 import { operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { TestMailer } from '../testing/test-mailer.js';
+import { keptDays } from './model.js';
 import { Notifier } from './notifier.js';
 import { NotificationStore } from './store.js';
 import type { DeliveryDeps } from './try-delivery.js';
@@ -107,7 +109,7 @@ describe.each(testEngines)('notifications on %s', (engine) => {
 
   it('are withdrawn when the account no longer has their destination', async () => {
     mailer.failures = [new MailFailure('454 not now', false), new MailFailure('454 not now', false), new MailFailure('454 not now', false)];
-    await deliver(mail(), mail('bob@example.com'));
+    await deliver(mail(), mail('bob@example.com'), { ...mail('eve@example.com'), accountId: newId('acct') });
     auth.clock.advance(1);
     const change = destinations({ destinations: ['bob@example.com'] });
     auth.clock.advance(1);
@@ -122,6 +124,14 @@ describe.each(testEngines)('notifications on %s', (engine) => {
       ['bob@example.com', delivered],
       ['new@example.com', delivered],
     ]);
+    expect(mailer.mails.map(({ to }) => to).toSorted()).toEqual(['bob@example.com', 'eve@example.com', 'new@example.com']);
+  });
+
+  it('are not sent if they could not be stored', async () => {
+    const twice = mail('twice@example.com');
+    await expect(append([twice, twice])).rejects.toThrow();
+    await deliver(mail());
+    expect(mailer.mails.map(({ to }) => to)).toEqual(['ada@example.com']);
   });
 
   it('wait after a restore until they are resumed, or are withdrawn', async () => {
@@ -141,8 +151,17 @@ describe.each(testEngines)('notifications on %s', (engine) => {
       ]);
       restored.clock.advance(3_600_000);
       await restored.startReplicaModule();
-      const deps = { notifications: new NotificationStore(restored.db), clock: restored.clock } as Partial<DeliveryDeps>;
-      await new Notifier(deps as DeliveryDeps).begin();
+      const store = new NotificationStore(restored.db);
+      const deps: Partial<DeliveryDeps> = { notifications: store, clock: restored.clock };
+      const notifier = new Notifier(deps as DeliveryDeps);
+      await notifier.begin();
+      restored.clock.advance(keptDays * dayMs);
+      await notifier.removeOld();
+      expect(await store.find(waiting.map(({ id }) => id))).toHaveLength(2);
+      await restored.db.transaction(async (tx) => {
+        const [first] = await store.find([waiting[0]!.id], tx);
+        await notifier.restart(tx, first!, first!.destination);
+      });
       expect(await state(waiting)).toEqual([
         [pending, 0],
         [pending, 0],
@@ -213,13 +232,27 @@ describe.each(testEngines)('notifications on %s', (engine) => {
     expect((await list()).notifications).toEqual([]);
   });
 
+  it('are kept for some weeks after they were completed', async () => {
+    await deliver(mail());
+    const deps: Partial<DeliveryDeps> = { notifications: new NotificationStore(auth.db), clock: auth.clock };
+    const notifier = new Notifier(deps as DeliveryDeps);
+    auth.clock.advance(keptDays * dayMs);
+    await notifier.removeOld();
+    expect((await list()).notifications).toHaveLength(1);
+    auth.clock.advance(1);
+    await notifier.removeOld();
+    expect((await list()).notifications).toEqual([]);
+  });
+
   it('are claimed by one process only, even if another one reads them after the claim', async () => {
     mailer.failures = [new MailFailure('451 later', false)];
     const [{ id }] = (await deliver(mail())) as [Notification];
     const store = new NotificationStore(auth.db);
     const nowMs = auth.clock.nowMs() + 3_600_000;
     const read = async () => (await store.find([id]))[0]!;
-    expect(await store.claim(await read(), nowMs, nowMs + 60_000)).toMatchObject({ attempts: 2 });
+    const before = await read();
+    expect(await store.claim(before, nowMs, nowMs + 60_000)).toMatchObject({ attempts: 2 });
+    expect(await store.claim(before, nowMs, nowMs + 60_000)).toBeUndefined();
     expect(await store.claim(await read(), nowMs, nowMs + 60_000)).toBeUndefined();
   });
 
