@@ -1,7 +1,7 @@
-// Closes calls. The record, the end of its call in flight and its settlement to deliver are one
-// transaction. Every transaction touches idempotency_key first, then open_call, usage_record, usage_unfolded, outbox and the stored responses, so
-// that no two can deadlock. All code that stores a record calls `lockKeysOf` first and ends with `closeKey`: without them one
-// idempotency key could be charged twice.
+// Closes calls. The record, the end of its call in flight and its settlement to deliver are one transaction. Every transaction touches idempotency_key
+// first, then open_call, usage_record, usage_unfolded, outbox and the stored responses, so that deadlocks are rare: only the totals of stored responses
+// are locked in the order of the records. A transaction that ends in a deadlock is retried. All code that stores a record calls `lockKeysOf` first and
+// ends with `closeKey`: without them one idempotency key could be charged twice.
 import { AppError } from '#client/errors/app-error.js';
 import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
