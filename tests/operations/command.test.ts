@@ -57,6 +57,21 @@ it('says why it does not start when Node is too old and npm cannot install anoth
   ]);
 });
 
+it('installs Node once where npm runs no install scripts', () => {
+  const [checkout, programs] = [join(folder, 'without-scripts'), join(folder, 'without-scripts-programs')];
+  for (const each of [join(checkout, 'scripts'), programs]) mkdirSync(each, { recursive: true });
+  copyFileSync(join(root, 'scripts/node-path.sh'), join(checkout, 'scripts/node-path.sh'));
+  writeFileSync(join(programs, 'node'), '#!/bin/sh\necho 0\n', { mode: 0o700 });
+  // Of the package `node`, only the wrapper would be installed.
+  const install =
+    'for name; do :; done; name=${name%@24}; [ "$name" = node ] || { mkdir -p "$3/node_modules/$name/bin"; ln -s "$NEW" "$3/node_modules/$name/bin/node"; }';
+  writeFileSync(join(programs, 'npm'), `#!/bin/sh\n${install}\n`, { mode: 0o700 });
+  const env = cleanEnv({ NEW: process.execPath, PATH: [programs, process.env['PATH']].join(delimiter) });
+  const [first, second] = [1, 2].map(() => spawnSync(join(checkout, 'scripts/node-path.sh'), { env, encoding: 'utf8' }));
+  expect([first!.status, first!.stdout]).toEqual([0, expect.stringMatching(/\/node_modules\/node-[^/]+\/bin\n$/)]);
+  expect([second!.stdout, second!.stderr]).toEqual([first!.stdout, '']);
+});
+
 it('says how to repeat a deposit safely when Ctrl-C ends it', async () => {
   const system = await startSystem('single');
   // A ledger that hangs.
