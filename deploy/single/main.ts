@@ -74,12 +74,7 @@ const checkpointCheck = checkTogether(checkpointSettings, ({ intervalMs, holdTtl
 
 const checks = [mailCheck, signInCheck, paymentCheck, holdCheck, checkpointCheck];
 
-const threadsOf = ({ inProcess }: GroupValues<typeof settings>): number => inProcess.gatewayThreads ?? gatewayThreadsDefault();
-
-await runProcess(
-  { name: 'single', settings, checks, ownPrefixes: ['TOLLGATE_'], hasThreads: (config) => threadsOf(config) > 0, build },
-  singleEnvironment(isTerminal),
-);
+await runProcess({ name: 'single', settings, checks, ownPrefixes: ['TOLLGATE_'], build }, singleEnvironment(isTerminal));
 
 async function build(config: GroupValues<typeof settings>, host: ProcessHost): Promise<Part[]> {
   const { log, clock } = host;
@@ -179,8 +174,8 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     offer(MeteringServiceDefinition, metering),
     offer(InferenceServiceDefinition, inference),
   ];
-  const { messages } = config.inProcess;
-  const threads = threadsOf(config);
+  const { gatewayThreads: configured, messages } = config.inProcess;
+  const threads = configured ?? gatewayThreadsDefault();
   const as = { caller: 'gateway', crossing };
   const health = moduleHealth(new Map(offers.map(({ serviceName, module }) => [serviceName, module])));
   const gatewayInThisThread = (): Gateway => {

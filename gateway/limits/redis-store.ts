@@ -62,6 +62,7 @@ export function redisLimitStore({ url, withoutRedis, local, clock, log }: RedisO
   let unanswered = 0;
   let beating: NodeJS.Timeout | undefined;
   let client: ReturnType<typeof createClient> | undefined;
+  let isStopped = false;
 
   const { hostname, port } = new URL(url);
   const server = { 'server.address': hostname, 'server.port': Number(port === '' ? 6379 : port) };
@@ -69,6 +70,7 @@ export function redisLimitStore({ url, withoutRedis, local, clock, log }: RedisO
   async function connect(): Promise<void> {
     // Loaded only by gateways that use Redis.
     const redis = await import('@redis/client');
+    if (isStopped) return;
     client = redis.createClient({
       url,
       disableOfflineQueue: true,
@@ -230,11 +232,12 @@ export function redisLimitStore({ url, withoutRedis, local, clock, log }: RedisO
     },
     isWithoutRedis: () => outage.isOn(),
     async start() {
-      await connect();
       beating = setInterval(() => void beat(), aliveIntervalMs);
       beating.unref();
+      await connect();
     },
     async stop() {
+      isStopped = true;
       clearInterval(beating);
       if (isReady()) await inTime(client!.sendCommand(['ZREM', gatewaysKey, id])).catch(() => undefined);
       client?.destroy();

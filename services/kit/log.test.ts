@@ -1,8 +1,7 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { createReadStream, mkdtempSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { createLogger } from './log.js';
 
@@ -33,8 +32,12 @@ const loader = ['--import', './tests/support/runner/typescript.ts', '--no-warnin
 /** Returns the numbers of the lines that a process writes, which runs this program. */
 function linesOf(program: string): number[] {
   const { stdout } = spawnSync(process.execPath, [...loader, '--input-type=module', '-e', program], { encoding: 'utf8' });
-  // A part that a thread of the pool was writing when the process ended may arrive after the rest.
-  return stdout
+  return numbersOf(stdout);
+}
+
+/** Returns the numbers of lines in order: a part that a thread of the pool was writing when the process ended may arrive after the rest. */
+function numbersOf(output: string): number[] {
+  return output
     .trim()
     .split('\n')
     .map((line) => (JSON.parse(line) as { line: number }).line)
@@ -64,13 +67,31 @@ it.each(['info', 'error'])('writes the lines of level %s that still wait when a 
   expect(linesOf(program)).toEqual(hundred);
 });
 
-it('does not mix the lines of threads in a pipe', async () => {
+it('writes whole lines to a file when the process exits', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-log-'));
+  try {
+    const path = join(folder, 'log');
+    const program = `
+      import { createLogger } from './services/kit/log.js';
+      const log = createLogger({ name: 'test', level: 'info' });
+      for (let line = 0; line < 1000; line += 1) log.info({ line, text: 'x'.repeat(300) }, 'waiting');
+      setTimeout(() => process.exit(0), 1);`;
+    const file = openSync(path, 'a');
+    spawnSync(process.execPath, [...loader, '--input-type=module', '-e', program], { stdio: ['ignore', file, 'inherit'] });
+    closeSync(file);
+    expect(numbersOf(readFileSync(path, 'utf8'))).toEqual(Array.from({ length: 1000 }, (_, line) => line));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+it('does not mix the lines of threads in a pipe', () => {
   const imports = `
     import { parentPort, Worker } from 'node:worker_threads';
     import { setImmediate } from 'node:timers/promises';
     import { createLogger } from '${new URL('log.ts', import.meta.url).href}';`;
   const log = (thread: number): string => `
-    const log = createLogger({ name: 'test', level: 'info', sharesOutput: true }).child({ thread: ${thread} });
+    const log = createLogger({ name: 'test', level: 'info' }).child({ thread: ${thread} });
     for (let line = 0; line < 1000; line += 1) {
       if (line % 100 === 0) await setImmediate();
       log.info({ line, text: '${thread}'.repeat(1500) }, 'mixed');
@@ -79,29 +100,21 @@ it('does not mix the lines of threads in a pipe', async () => {
   const program = `${imports}
     const worker = new Worker(new URL(${JSON.stringify(`data:text/javascript,${encodeURIComponent(worker)}`)}));
     worker.once('message', async () => { ${log(2)} });`;
-  // Node gives its children sockets in place of pipes.
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-log-'));
-  const pipe = join(folder, 'pipe');
-  execFileSync('mkfifo', [pipe]);
-  const command = [
-    '-c',
-    'pipe=$1; shift; exec "$@" > "$pipe"',
-    'sh',
-    pipe,
-    process.execPath,
-    ...loader,
-    '--input-type=module',
-    '-e',
-    program,
-  ];
-  spawn('sh', command, { stdio: 'inherit' });
-  const parts: Buffer[] = [];
-  for await (const part of createReadStream(pipe, { highWaterMark: 16_384 })) {
-    parts.push(part as Buffer);
-    // The pipe fills up while nobody reads.
-    if (parts.length % 8 === 0) await setTimeout(1);
-  }
-  rmSync(folder, { recursive: true });
-  const lines = Buffer.concat(parts).toString().trim().split('\n');
-  expect(lines.map((line) => JSON.parse(line) as unknown)).toHaveLength(2000);
+  // The pipe fills up, because the reader pauses.
+  const reader = `
+    const { readSync } = require('node:fs');
+    const [part, parts, pause] = [Buffer.alloc(16_384), [], new Int32Array(new SharedArrayBuffer(4))];
+    for (let bytes; (bytes = readSync(0, part)) > 0;) {
+      parts.push(Buffer.from(part.subarray(0, bytes)));
+      Atomics.wait(pause, 0, 0, 2);
+    }
+    const lines = Buffer.concat(parts).toString().trim().split('\\n');
+    console.log(lines.map((line) => JSON.parse(line)).length);`;
+  // Node gives its children sockets, and a shell gives them pipes.
+  const command = '"$@" | "$0" -e "$READER"';
+  const { stdout } = spawnSync('sh', ['-c', command, process.execPath, process.execPath, ...loader, '--input-type=module', '-e', program], {
+    env: { ...process.env, READER: reader },
+    encoding: 'utf8',
+  });
+  expect(stdout).toBe('2000\n');
 });

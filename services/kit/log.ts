@@ -1,4 +1,5 @@
 // Logging: JSON lines by pino, with the trace id of the active span and with secrets redacted. Levels are words and times are ISO 8601 in UTC.
+import { fstatSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 import { isSpanContextValid, trace } from '@opentelemetry/api';
 import { pino, type DestinationStream, type Logger, stdSerializers, stdTimeFunctions } from 'pino';
@@ -23,10 +24,10 @@ export function forwardLines(receive: (line: string) => void): () => void {
 
 /** Maximum buffer for lines while the reader of standard output does not keep up; further lines are dropped. */
 const waitingBytesMax = 8 * 1024 * 1024;
-/** How much is written at once. */
-const writtenBytesMax = 65_536;
-/** The same where several threads write: the kernel writes this much to a pipe in one piece (PIPE_BUF), so that their lines are not mixed. */
-const sharedBytesMax = 4096;
+/** The kernel writes this much to a pipe in one piece (PIPE_BUF), so that lines of several threads, or the last lines of a process, are not mixed. */
+const pipeBytesMax = 4096;
+/** A file takes any write in one piece. */
+const fileBytesMax = 65_536;
 /** How long a line waits for others: each write takes a thread of Node's pool, which costs ten times as much as the line. */
 const waitMsMax = 250;
 /** Lines from this level on are written immediately. */
@@ -37,7 +38,8 @@ const flushRetriesMax = 10;
 const handedOverMsMax = 50;
 
 /** Returns standard output as a destination that never blocks the process: a slow or closed reader loses log lines, but delays no call. */
-function standardOutput(bytesMax: number): DestinationStream {
+function standardOutput(): DestinationStream {
+  const bytesMax = fstatSync(1).isFile() ? fileBytesMax : pipeBytesMax;
   let retriesLeft = Number.POSITIVE_INFINITY;
   let waiting = '';
   let isWriting = false;
@@ -98,20 +100,8 @@ function withoutStatement(error: Error): unknown {
   return rest;
 }
 
-/** Options of `createLogger`. */
-export interface LoggerOptions {
-  /** The name of the process. */
-  readonly name: string;
-  readonly level: LogLevel;
-  /** Whether several threads of the process write to standard output. */
-  readonly sharesOutput?: boolean;
-}
-
 /** Returns a logger for a process. Lines go to standard output unless `destination` is given. */
-export function createLogger(
-  options: LoggerOptions,
-  destination: DestinationStream = standardOutput(options.sharesOutput === true ? sharedBytesMax : writtenBytesMax),
-): Logger {
+export function createLogger(options: { name: string; level: LogLevel }, destination: DestinationStream = standardOutput()): Logger {
   return pino(
     {
       name: options.name,

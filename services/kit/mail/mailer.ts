@@ -90,11 +90,11 @@ async function transportTo(server: MailServer, ca: string | undefined) {
 
 function mailerOf(server: MailServer, readCa: () => string | undefined): Mailer {
   let ca = readCa();
-  let transport = transportTo(server, ca);
+  let transport: ReturnType<typeof transportTo> | undefined;
   return {
     async send({ to, subject, text, id }) {
       const renewed = readCa();
-      if (renewed !== ca) transport = transportTo(server, renewed);
+      if (renewed !== ca) transport = undefined;
       ca = renewed;
       let timer: NodeJS.Timeout | undefined;
       const tooLate = new Promise<never>((_resolve, reject) => {
@@ -104,6 +104,7 @@ function mailerOf(server: MailServer, readCa: () => string | undefined): Mailer 
         );
       });
       try {
+        transport ??= transportTo(server, ca);
         const sending = (await transport).sendMail({
           from: server.from,
           to: { name: '', address: to },
@@ -121,7 +122,11 @@ function mailerOf(server: MailServer, readCa: () => string | undefined): Mailer 
         clearTimeout(timer);
       }
     },
-    close: () => void transport.then((each) => each.close()),
+    close: () =>
+      void transport?.then(
+        (each) => each.close(),
+        () => undefined,
+      ),
   };
 }
 

@@ -52,8 +52,6 @@ export interface ProcessOptions<G extends SettingGroups> {
   checks?: readonly SettingsCheck[];
   /** Unknown settings with these prefixes are rejected; those of other processes are ignored. */
   ownPrefixes: readonly string[];
-  /** Whether the process runs parts in other threads (thread-group.ts), which write to its log; without it, it does not. */
-  hasThreads?(config: GroupValues<G>): boolean;
   /** How long stopping may take after draining, for closing databases and sending the last spans; 10 s by default. */
   stopMsExtra?: number;
   /** Creates the parts, in the order in which they start. */
@@ -71,7 +69,7 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
   const { common, groups, tls } = readConfig(options, env);
   // Only this user can read databases, sockets, logs and keys, from the moment they are created; SQLite would let every user read them.
   process.umask(0o077);
-  const log = createLogger({ name: options.name, level: common.logLevel, sharesOutput: options.hasThreads?.(groups) });
+  const log = createLogger({ name: options.name, level: common.logLevel });
   endOnUncaught(log);
   const endEarlySignals = endOnEarlySignal(log);
   if (tls !== undefined) setCertificate(tls.watch({ log }));

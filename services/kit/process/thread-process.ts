@@ -37,7 +37,7 @@ export interface ThreadParts {
 export async function runThread<Data>(build: (data: Data, host: ThreadHost) => ThreadParts): Promise<void> {
   const { thread, processName, caller, common, port, data } = workerData as ThreadSetup;
   const report = (message: ThreadReport): void => parentPort!.postMessage(message);
-  const log = createLogger({ name: processName, level: common.logLevel, sharesOutput: true }).child({ thread });
+  const log = createLogger({ name: processName, level: common.logLevel }).child({ thread });
   endOnUncaught(log);
   const { serviceName, instanceId } = identityOf(processName, common);
   const telemetry = await startThreadTelemetry(`${caller} ${thread}`, {

@@ -57,7 +57,7 @@ describe.each(testEngines)('concurrent callers on %s', (engine) => {
 
   // A SQLite file has one writer.
   if (engine === 'mysql')
-    it('grants a hold once that two processes could grant at the same moment', async () => {
+    it('does not grant the same money to two processes at the same moment', async () => {
       const customer = await fundedCustomer(ledger.service, 100n);
       // Creates the row of the key, which both would otherwise insert.
       const earlier = holdRequest(customer, 1n);

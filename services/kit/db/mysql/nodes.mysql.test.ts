@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { createTestDatabase, type TestDatabase, testEngines } from '../../testing/database.js';
 import { recordingLogger } from '../../testing/log.js';
-import { untilTrue } from '../../testing/waiting.js';
+import { eventually } from '../../testing/waiting.js';
 import { type Database, openDatabase } from '../open.js';
 
 /** A proxy to the server that can be closed, can end new connections, or can fall silent as a server process does when it is stopped (SIGSTOP). */
@@ -150,7 +150,7 @@ for (const engine of testEngines.filter((each) => each === 'mysql'))
       await read();
       await first.kill();
       const { free } = db.knex.client.pool as { free: { resource: { stream: Socket } }[] };
-      await untilTrue(() => free.every(({ resource }) => resource.stream.destroyed));
+      await eventually(() => (free.length > 0 && free.every(({ resource }) => resource.stream.destroyed) ? true : undefined));
       expect(await read()).toEqual([]);
       await first.open();
     });
@@ -162,7 +162,7 @@ for (const engine of testEngines.filter((each) => each === 'mysql'))
       const before = second.connections;
       const comesBack = async (): Promise<void> => {
         // The second is probed once more, so the first was found to be unavailable.
-        await untilTrue(() => second.connections >= before + 2);
+        await eventually(() => (second.connections >= before + 2 ? true : undefined));
         await first.open();
       };
       await Promise.all([insert(2), comesBack()]);

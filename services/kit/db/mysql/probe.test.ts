@@ -1,4 +1,4 @@
-// What a probe makes of the states of a server. A server of the driver plays it, since a real one would have to be a node of a cluster.
+// Tests what a probe reports for each state of a server. The server that mysql2 offers stands for a node of a cluster.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createServer, type Server } from 'node:net';
 import { type Connection, createConnection } from 'mysql2';

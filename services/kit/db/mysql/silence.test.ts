@@ -113,7 +113,7 @@ describe('a statement that waits', () => {
     expect(probed).toEqual([host]);
   });
 
-  it('is one of many that a single probe of their server is for', async () => {
+  it('shares one probe with other statements on its server', async () => {
     greeting = undefined;
     const others = [1, 2].map((port) => ({ ...host, port }));
     // The host comes last: then the same round probes the others, even if they have waited for a moment longer and were probed before.

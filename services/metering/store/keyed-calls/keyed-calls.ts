@@ -188,7 +188,7 @@ export async function closeKey(tx: PlainTransaction, { record, free, storedAnswe
   const keptBytes = rowBytes + storedAnswer.length;
   await tx.run(`UPDATE idempotency_key SET state = ?, expires_at_ms = ?, kept_bytes = ? WHERE ${byKey}`, [
     state,
-    // The own report of a lost call needs its key, even if its response would not be kept for as long.
+    // A lost call's own report needs the key, even if the response would not be kept for as long.
     isLost ? Math.max(key.expiresAtMs, nowMs + key.keptMs) : nowMs + key.keptMs,
     keptBytes,
     accountId,
