@@ -8,7 +8,7 @@ major_min=24
 modules="$root/.toolchain/node_modules"
 platform="node-$(uname -s | tr '[:upper:]' '[:lower:]')-$(uname -m | sed 's/x86_64/x64/;s/aarch64/arm64/')"
 major_of() { "$1" -p 'typeof require("crypto").argon2 === "function" ? process.versions.node.split(".")[0] : 0' 2>/dev/null || echo 0; }
-# Each check starts a Node, so the one that was installed before is checked first.
+# Every check runs Node once, so the Node that an earlier call installed is checked first.
 find_in() { for bin in "$@"; do if [ "$(major_of "$bin/node")" -ge "$major_min" ]; then echo "$bin"; exit 0; fi; done; }
 find_in "$modules/node/bin" "$modules/$platform/bin"
 if system=$(command -v node); then find_in "$(dirname "$system")"; fi

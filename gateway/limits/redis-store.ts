@@ -91,6 +91,9 @@ export function redisLimitStore({ url, withoutRedis, local, clock, log }: RedisO
 
   const isReady = (): boolean => client?.isReady === true;
 
+  /** Sends a command. It is only called once the client has been ready. */
+  const send = (command: readonly string[]): Promise<unknown> => client!.sendCommand(command);
+
   function available(): void {
     timeouts = 0;
     outage.ended();
@@ -138,10 +141,10 @@ export function redisLimitStore({ url, withoutRedis, local, clock, log }: RedisO
     const rest = [String(keys.length), ...keys, ...args.map(String)];
     unanswered += 1;
     try {
-      return await client!.sendCommand(['EVALSHA', sha, ...rest]);
+      return await send(['EVALSHA', sha, ...rest]);
     } catch (error) {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      return await client!.sendCommand(['EVAL', text, ...rest]);
+      return await send(['EVAL', text, ...rest]);
     } finally {
       unanswered -= 1;
     }
@@ -168,7 +171,7 @@ export function redisLimitStore({ url, withoutRedis, local, clock, log }: RedisO
   function restoreInFlight(): void {
     for (const [key, calls] of inFlight) {
       // A plain command: a script that Redis does not know would be executed only after the next calls are counted.
-      const restored = client!.sendCommand(calls === 0 ? ['HDEL', key, id] : ['HSET', key, id, String(calls)]);
+      const restored = send(calls === 0 ? ['HDEL', key, id] : ['HSET', key, id, String(calls)]);
       restored.then(
         () => forgetEnded([key]),
         (error: unknown) => outage.began(error),
@@ -239,7 +242,7 @@ export function redisLimitStore({ url, withoutRedis, local, clock, log }: RedisO
     async stop() {
       isStopped = true;
       clearInterval(beating);
-      if (isReady()) await inTime(client!.sendCommand(['ZREM', gatewaysKey, id])).catch(() => undefined);
+      if (isReady()) await inTime(send(['ZREM', gatewaysKey, id])).catch(() => undefined);
       client?.destroy();
     },
   };

@@ -52,7 +52,7 @@ export async function isDead(host: MysqlHost, login: Login, timeoutMs: number): 
  */
 export type NodeTrouble = 'outside' | 'stuckDonor';
 
-/** Returns the trouble of a Galera node, if it has any; undefined without a response. Never raises. */
+/** Returns which of these states a Galera node is in; undefined if it is in neither or does not respond. Never raises. */
 export async function troubleOf(host: MysqlHost, login: Login, timeoutMs: number): Promise<NodeTrouble | undefined> {
   return probe(host, login, timeoutMs, async (query): Promise<NodeTrouble | undefined> => {
     const status = await query(galeraStatus);
