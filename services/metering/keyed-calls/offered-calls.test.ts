@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { type Call, type JoinCallResponse, type MeteringService, Outcome, type RecordUsageRequest } from '#proto/metering/v1/metering.js';
 import { testEngines } from '#kit/testing/database.js';
-import { call, report, tokens } from '../testing/calls.js';
+import type { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { call, price, report, tokens } from '../testing/calls.js';
 import { checkpoint, find, Harness, record, until } from '../testing/harness.js';
 import { deleteExpiredKeys } from '../store/keyed-calls/expired-keys.js';
 
@@ -71,6 +72,9 @@ describe.each(testEngines)('calls that are offered to retries on %s', (engine) =
     await record(service, ended(first));
     expect(await offer(second)).toEqual({ offered: true, awaited: false });
     expect(await join()).toEqual({ $case: 'inProgress', value: { callId: second.id } });
+    // A gateway repeats a report if the response to it was lost.
+    expect(await record(service, ended(first))).toMatchObject({ call: { id: first.id } });
+    expect(await join()).toEqual({ $case: 'inProgress', value: { callId: second.id } });
   });
 
   it('are forgotten when their answer was delivered, with nothing left of it', async () => {
@@ -109,9 +113,12 @@ describe.each(testEngines)('calls that are offered to retries on %s', (engine) =
       await stop();
       ({ service } = await harness.replica({ leaseMs, lostGraceMs }));
       harness.clock.advance(leaseMs);
-      await offer(first);
-      await checkpoint(service, { call: first, tokens: tokens({ inputTokens: 100, outputTokens: 1 }) });
     });
+
+    const offerUntil = async (reached: Partial<TokenCounts>): Promise<void> => {
+      await offer(first);
+      await checkpoint(service, { call: first, tokens: tokens(reached) });
+    };
 
     const lose = async (): Promise<void> => {
       harness.clock.advance(leaseMs + 1);
@@ -119,15 +126,38 @@ describe.each(testEngines)('calls that are offered to retries on %s', (engine) =
     };
     const deliver = () => service.releaseIdempotencyKey({ accountId: first.accountId, keyHash, callId: first.id, ended: true });
 
+    const callOf = (joined: JoinCallResponse['result']) =>
+      joined?.$case === 'completed' ? joined.value.record?.call?.id : joined?.value.callId;
+    const replace = async (): Promise<void> => {
+      const second = other();
+      await offer(second);
+      await record(service, ended(second));
+    };
+
     it.each<[string, (() => Promise<unknown>)[]]>([
       ['if their answer was delivered before', [deliver, lose]],
       ['if their answer was delivered since', [lose, deliver]],
       ['even after answers are kept no longer', [lose, async () => harness.clock.advance(2 * keptMs)]],
+      ['if another call of the same request has been offered and charged since', [lose, replace]],
     ])('%s', async (_, steps) => {
+      await offerUntil({ inputTokens: 100, outputTokens: 1 });
       for (const step of steps) await step();
       await deleteExpiredKeys(harness.db, harness.clock.nowMs(), 24 * 3_600_000, 100);
-      expect(await join()).toBeUndefined();
+      const joined = callOf(await join());
+      expect(joined).not.toBe(first.id);
       expect((await record(service, ended(first))).chargeNanoUsd).toBe(200_000n);
+      expect(callOf(await join())).toBe(joined);
+    });
+
+    it.each<[string, Partial<TokenCounts>]>([
+      ['only input had been charged', { inputTokens: 50 }],
+      ['their output had cost nothing', { outputTokens: 1 }],
+    ])('if their key has another call and %s', async (_, reached) => {
+      first = { ...first, price: price({ outputNanoUsdPerMtok: 0n }) };
+      await offerUntil(reached);
+      await lose();
+      await replace();
+      expect((await record(service, ended(first))).chargeNanoUsd).toBe(100_000n);
     });
   });
 

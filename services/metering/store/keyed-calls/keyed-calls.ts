@@ -125,14 +125,13 @@ export async function abandonKey(db: Database, accountId: Buffer, keyHash: Buffe
   await db.plainTransaction((tx) => tx.run(text, [accountId, keyHash, callId]));
 }
 
-/** Deletes the key of a call that has ended, with its response. If its report has not arrived yet, the key is deleted with its record. */
+/** Deletes the key of a call that has ended, with its response. If the call is not on record yet, the key is deleted with its record. */
 export async function forgetKey(db: Database, accountId: Buffer, keyHash: Buffer, callId: Buffer): Promise<void> {
   await db.plainTransaction(async (tx) => {
     const key = await lockKey(tx, accountId, keyHash);
     if (key?.callId.equals(callId) !== true) return;
-    // The report is on its way, perhaps in a gateway's spool. Without its key it would be rejected, and the call not charged, or not in full.
-    const isReported = key.state !== KeyState.running && key.state !== KeyState.gatewayLost;
-    if (isReported) return deleteKey(tx, key);
+    if (key.state !== KeyState.running) return deleteKey(tx, key);
+    // The report is on its way, perhaps in a gateway's spool. Without its key it would be rejected, and the call never charged.
     await tx.run(`UPDATE idempotency_key SET kept_ms = 0 WHERE ${byCall}`, [accountId, keyHash, callId]);
   });
 }
@@ -182,14 +181,13 @@ export async function closeKey(tx: PlainTransaction, { record, free, storedAnswe
     await tx.run(`UPDATE idempotency_key SET lease_until_ms = ${leaseOfLost} WHERE ${byKey}`, [accountId, keyHash]);
     return;
   }
-  if (key.keptMs === 0 && !isLost) return deleteKey(tx, key);
+  if (key.keptMs === 0) return deleteKey(tx, key);
   await forgetAnswer(tx, key);
   const state = isLost ? KeyState.gatewayLost : storedAnswer.length === 0 ? KeyState.tooLarge : KeyState.kept;
   const keptBytes = rowBytes + storedAnswer.length;
   await tx.run(`UPDATE idempotency_key SET state = ?, expires_at_ms = ?, kept_bytes = ? WHERE ${byKey}`, [
     state,
-    // A lost call's own report needs the key, even if the response would not be kept for as long.
-    isLost ? Math.max(key.expiresAtMs, nowMs + key.keptMs) : nowMs + key.keptMs,
+    nowMs + key.keptMs,
     keptBytes,
     accountId,
     keyHash,

@@ -21,6 +21,8 @@ import { storeResponses } from '../keyed-calls/stored-parts.js';
 const keyed = keyedText(['id']);
 const deleteOpenCalls = textOfRows((rows) => `DELETE FROM open_call WHERE ${keyed(rows)}`);
 const replaceLost = `UPDATE usage_record SET ${recordColumns.map((column) => `${column} = ?`).join(', ')} WHERE id = ? AND account_id = ? AND outcome = ?`;
+// Such a record did not leave its key free for a repeat (`closeKey`).
+const wasUsed = 'free = 0 AND (charge_nano_usd > 0 OR output_tokens > 0)';
 
 /** Holds the deadlines for what a record leaves behind. */
 export interface RecordInstants {
@@ -70,7 +72,16 @@ export async function insertRecords(
       records.map(({ record }) => record.call),
       instants.promisedSinceMs,
     );
-    if (closed.size > 0)
+    // For a call that is on record already, the insert raises the duplicate error.
+    if (
+      closed.size > 0 &&
+      (
+        await recordedIds(
+          tx,
+          [...closed].map((id) => bytesOf('req', id)),
+        )
+      ).size < closed.size
+    )
       throw new AppError('call_closed', 'The idempotency key of the call was taken over by a repeat, so it cannot be recorded.');
     const checkpointed = records.filter(({ neverCheckpointed }) => !neverCheckpointed);
     if (checkpointed.length > 0) {
@@ -124,7 +135,7 @@ export async function insertLostRecord(
 
 /**
  * Replaces the record of a lost call with the call's own report, as long as the settlement of the record waits; returns false if
- * that record no longer exists, or if the call's idempotency key was freed with it, so that another call may be charged under it.
+ * that record no longer exists, or if the call's idempotency key was freed with it and another call may be charged under it.
  */
 export async function replaceLostRecord(
   db: Database,
@@ -135,8 +146,8 @@ export async function replaceLostRecord(
   const { call } = record.record;
   return db
     .plainTransaction(async (tx) => {
-      if ((await lockKeysOf(tx, [call], instants.promisedSinceMs)).size > 0) return false;
-      const rows = await tx.run(replaceLost, [
+      const isClosed = (await lockKeysOf(tx, [call], instants.promisedSinceMs)).size > 0;
+      const rows = await tx.run(isClosed ? `${replaceLost} AND ${wasUsed}` : replaceLost, [
         ...recordValues(record),
         bytesOf('req', call.id),
         bytesOf('acct', call.accountId),
