@@ -1,3 +1,7 @@
+import { useMemory } from './tests/support/jest/temporary-folder.ts';
+
+useMemory();
+
 // Tests run from the TypeScript sources, in processes that load each module once (tests/support/runner).
 const shared = {
   runner: '<rootDir>/tests/support/runner/runner.ts',

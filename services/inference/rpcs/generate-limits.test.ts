@@ -62,10 +62,11 @@ describe('an upstream with limits of its own', () => {
     secret: stubApiKey,
   });
 
+  // Long enough for the call to reach the vendor on a busy machine.
   it.each([
-    ['slow-headers', { firstTokenTimeoutMs: 200 }],
-    ['stall', { idleTimeoutMs: 200 }],
-    ['stall', { totalTimeoutMs: 300 }],
+    ['slow-headers', { firstTokenTimeoutMs: 1000 }],
+    ['stall', { idleTimeoutMs: 1000 }],
+    ['stall', { totalTimeoutMs: 1000 }],
   ])('ends a call that takes too long: %s, %p', async (model, limits) => {
     await start();
     await inference.service.putUpstream(limited(limits), operator);
