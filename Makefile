@@ -35,14 +35,11 @@ generate: proto/gen/.generated ## TypeScript from the protobuf files
 
 build: built ## bundle the programs and the console into dist/
 
-# Slow tests: mutants, campaigns of faults, every transport with every kind of call, and tests of passwords, whose hashes are slow by design.
-NOT_IN_CHECK = tests/mutation services/ledger/verify/mutation services/metering/reconcile/job batch-outage large-messages support/runner kit/rpc/transports kit/rpc/batch kit/rpc/duplex auth/users/users auth/users/sign-up auth/users/mail/reset
+# One more than there are cores, because some tests wait; each further worker loads all modules. A number, because Jest does not accept more than 100 %.
+WORKERS = $(shell echo $$(($$(nproc) + 1)))
 
-# Four workers on two cores, because many tests wait for timers and sockets. A number, because Jest does not accept more than 100 %.
-WORKERS = $(shell echo $$(($$(nproc) * 2)))
-
-check: packages ## the fast loop: format, lint, types, import rules, unit tests on SQLite, with few random runs and without the slow tests
-	@$(MAKE) --no-print-directory static & checks=$$!; TOLLGATE_TEST_HISTORIES=25 TOLLGATE_TEST_RUNS=10 $(JEST) --selectProjects unit --maxWorkers=$(WORKERS) $(PATIENTLY) --testPathIgnorePatterns '\.mysql\.test\.ts$$' $(NOT_IN_CHECK); tests=$$?; wait $$checks && exit $$tests
+check: packages ## the fast loop: format, lint, types, import rules, unit tests on SQLite, with few random runs and without the slow tests (tests/support/jest/durations.ts)
+	@$(MAKE) --no-print-directory static & checks=$$!; TOLLGATE_TEST_QUICK=1 TOLLGATE_TEST_HISTORIES=25 TOLLGATE_TEST_RUNS=10 $(JEST) --selectProjects unit --maxWorkers=$(WORKERS) $(PATIENTLY); tests=$$?; wait $$checks && exit $$tests
 
 # Five workers on two cores, because tests wait for MariaDB or for their own processes part of the time. The static checks run in parallel with the
 # unit tests. tests/support/jest/sequencer.ts sets the order of files.

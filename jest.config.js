@@ -1,3 +1,4 @@
+import { changedFiles, slowExceptBeside } from './tests/support/jest/quick.ts';
 import { useMemory } from './tests/support/jest/temporary-folder.ts';
 
 useMemory();
@@ -12,7 +13,13 @@ const shared = {
 
 // What only a server can do is tested in files of this name. On SQLite alone there is no test in them, which Jest takes for a fault.
 const needServer = '\\.mysql\\.test\\.ts$';
-const { TOLLGATE_TEST_MYSQL: withServer, TOLLGATE_TEST_MYSQL_URL: serverUrl, TOLLGATE_TEST_MODES: modes } = process.env;
+const {
+  TOLLGATE_TEST_MYSQL: withServer,
+  TOLLGATE_TEST_MYSQL_URL: serverUrl,
+  TOLLGATE_TEST_MODES: modes,
+  // Set by `make check`.
+  TOLLGATE_TEST_QUICK: isQuick,
+} = process.env;
 
 // What only several processes can do; left out of a run that TOLLGATE_TEST_MODES limits to single mode.
 const needProcesses = '\\.distributed\\.test\\.ts$';
@@ -39,7 +46,10 @@ export default {
         '<rootDir>/{proto,services,gateway,cli,deploy,console,bench}/**/*.test.ts',
         '<rootDir>/tests/{translation,support,mutation}/**/*.test.ts',
       ],
-      testPathIgnorePatterns: withServer === '1' || serverUrl !== undefined ? [] : [needServer],
+      testPathIgnorePatterns: [
+        ...(withServer === '1' || serverUrl !== undefined ? [] : [needServer]),
+        ...(isQuick === '1' ? slowExceptBeside(changedFiles()) : []),
+      ],
     },
     {
       ...shared,

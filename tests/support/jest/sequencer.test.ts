@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import Sequencer, { ownProcess, seconds } from './sequencer.js';
+import { longEndToEndTests, slowUnitTests } from './durations.js';
+import Sequencer, { ownProcess } from './sequencer.js';
 
 const order = (maxWorkers: number, ...names: string[]): string[] => {
   const sequencer = new Sequencer({ contexts: [], globalConfig: { maxWorkers } } as never);
@@ -11,7 +12,8 @@ const order = (maxWorkers: number, ...names: string[]): string[] => {
 
 describe('the order of test files', () => {
   it('names files that exist', () => {
-    expect([...Object.keys(seconds), ...ownProcess].filter((path) => !existsSync(join(import.meta.dirname, '../../..', path)))).toEqual([]);
+    const named = [...Object.keys({ ...slowUnitTests, ...longEndToEndTests }), ...ownProcess];
+    expect(named.filter((path) => !existsSync(join(import.meta.dirname, '../../..', path)))).toEqual([]);
   });
 
   it('starts with the files after which a process ends, then the long ones', () => {
