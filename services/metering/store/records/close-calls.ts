@@ -57,7 +57,7 @@ const settleLater: SettleRecords = async (_tx, records) => ({ settlements: recor
 
 /**
  * Stores the records of ended calls, all or none, with their responses. Settlements that `settle` does not make are queued. Raises the driver's
- * duplicate error when one of the calls is already on record, and call_closed when another call has its idempotency key.
+ * duplicate error when one of the calls is already on record, and otherwise call_closed when another call has the idempotency key of one.
  */
 export async function insertRecords(
   db: Database,
@@ -72,17 +72,12 @@ export async function insertRecords(
       records.map(({ record }) => record.call),
       instants.promisedSinceMs,
     );
-    // For a call that is on record already, the insert raises the duplicate error.
-    if (
-      closed.size > 0 &&
-      (
-        await recordedIds(
-          tx,
-          [...closed].map((id) => bytesOf('req', id)),
-        )
-      ).size < closed.size
-    )
-      throw new AppError('call_closed', 'The idempotency key of the call was taken over by a repeat, so it cannot be recorded.');
+    if (closed.size > 0) {
+      const ids = [...closed].map((id) => bytesOf('req', id));
+      // For a call that is on record already, the insert raises the duplicate error.
+      if ((await recordedIds(tx, ids)).size < closed.size)
+        throw new AppError('call_closed', 'The idempotency key of the call was taken over by a repeat, so it cannot be recorded.');
+    }
     const checkpointed = records.filter(({ neverCheckpointed }) => !neverCheckpointed);
     if (checkpointed.length > 0) {
       await tx.run(
