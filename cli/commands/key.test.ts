@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AppError } from '#client/errors/app-error.js';
 import { dayMs } from '#kit/clock.js';
 import { KeyState } from '#proto/auth/v1/auth.js';
+import { Model } from '#proto/catalog/v1/catalog.js';
 import { type FakeGateway, startFakeGateway, testNowMs } from '../testing/fake-gateway.js';
 import { jsonLines, tollgate, tollgateJson } from '../testing/tollgate.js';
 
@@ -89,6 +90,23 @@ describe('accounts and keys', () => {
     const accountId = gateway.state.accounts[0]!.id;
     expect(await tollgateJson(gateway, ['account', 'suspend', accountId])).toMatchObject([{ state: 'suspended' }]);
     expect(await tollgateJson(gateway, ['account', 'resume', accountId])).toMatchObject([{ state: 'active' }]);
+  });
+
+  it('may be limited to models that the catalog does not have, which is pointed out', async () => {
+    gateway.state.models.push(Model.fromPartial({ id: 'acme/one', aliases: ['one'] }));
+    await tollgate(gateway, ['account', 'create', 'Acme']);
+    const created = await tollgate(gateway, ['key', 'create', '--name', 'laptop', '--models', 'acme/one,acme/tow,one', '--json']);
+    expect(created.code).toBe(0);
+    expect(created.stderr.split('\n')).toEqual([
+      "There is no model acme/tow in the catalog yet; 'tollgate model list' shows the ids of all models.",
+      'one is an alias of acme/one. Specify acme/one instead: an alias permits no model.',
+      '',
+    ]);
+    const { id } = gateway.state.keys[0]!;
+    expect((await tollgate(gateway, ['key', 'models', id, 'acme/tow'])).stderr).toContain('acme/tow');
+    expect((await tollgate(gateway, ['key', 'models', id, 'acme/one'])).stderr).toBe('');
+    expect((await tollgate(gateway, ['key', 'models', id, 'all'])).stderr).toBe('');
+    expect((await tollgate(gateway, ['key', 'rename', id, 'desktop'])).stderr).toBe('');
   });
 
   it('have rate limits, each of which can be changed alone', async () => {

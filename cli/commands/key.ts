@@ -11,6 +11,7 @@ import { instant } from '../output.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { parseAddresses, parseInstant, parseLimit, parseModels, parseOverlap, parsePositiveLimit } from '../options/parse.js';
 import { changedRateLimits, hasRateLimits, newRateLimits, type RateLimitOptions, withRateLimits } from '../options/rate-limits.js';
+import { noteUnknownModels } from '../options/unknown-models.js';
 import { unlessUnavailable } from '../unavailable.js';
 import { keyView, type ShownKey } from '../views/key.js';
 
@@ -202,9 +203,9 @@ function create(cli: Cli, options: CreateOptions): Promise<void> {
     const { key, secret } = await auth.createKey(request, operatorCall());
     const [shown] = await known(cli, services, accountId, [key!]);
     cli.out.show(keyView, shown!, { secret: secret === '' ? null : secret });
-    if (secret === '')
-      return cli.out.note('\nThis key had already been created with the same idempotency key; its secret cannot be shown again.');
-    cli.out.note(`\nsecret  ${secret}\n\nKeep the secret now: it is not stored and cannot be shown again.`);
+    if (secret === '') cli.out.note('\nThis key had already been created with the same idempotency key; its secret cannot be shown again.');
+    else cli.out.note(`\nsecret  ${secret}\n\nKeep the secret now: it is not stored and cannot be shown again.`);
+    await noteUnknownModels(cli, services, options.models);
   });
 }
 
@@ -227,6 +228,7 @@ function update(cli: Cli, keyId: string, change: Partial<UpdateKeyRequest>, fiel
     const request = UpdateKeyRequest.fromPartial({ ...change, keyId, accountId, updateMask: [field] });
     const { key } = await services.auth.updateKey(request, operatorCall());
     await showKey(cli, services, key!);
+    await noteUnknownModels(cli, services, change.models);
   });
 }
 

@@ -45,6 +45,13 @@ describe('projects', () => {
     expect(await tollgateJson(gateway, ['project', 'delete', id])).toMatchObject([{ id, state: 'deleted' }]);
   });
 
+  it('point out models that the catalog does not have', async () => {
+    expect((await tollgate(gateway, ['project', 'create', 'Search', '--models', 'acme/tow'])).stderr).toContain('no model acme/tow');
+    const { id } = gateway.state.projects[0]!;
+    expect((await tollgate(gateway, ['project', 'update', id, '--models', 'acme/three'])).stderr).toContain('no model acme/three');
+    expect((await tollgate(gateway, ['project', 'update', id, '--name', 'Find'])).stderr).toBe('');
+  });
+
   it('list their keys, and keys move between them', async () => {
     for (const name of ['one', 'two']) await tollgate(gateway, ['project', 'create', name]);
     const [one, two] = gateway.state.projects.map(({ id }) => id) as [string, string];

@@ -15,6 +15,7 @@ import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { parseModels } from '../options/parse.js';
+import { noteUnknownModels } from '../options/unknown-models.js';
 import { changedRateLimits, hasRateLimits, newRateLimits, type RateLimitOptions, withRateLimits } from '../options/rate-limits.js';
 import { projectView } from '../views/project.js';
 
@@ -54,6 +55,7 @@ export function projectCommand(cli: Cli): Command {
         request.rateLimits = newRateLimits(options);
         request.budgetFallback = fallbackOf(options);
         await show(cli, services, (await auth.createProject(request, operatorCall())).project!);
+        await noteUnknownModels(cli, services, options.models);
       }),
     );
 
@@ -109,6 +111,7 @@ export function projectCommand(cli: Cli): Command {
           throw new CliError('No change was specified.', { fix: 'Use --help to see what can be changed.', exitCode: 2 });
         const request = { ...UpdateProjectRequest.fromPartial({ projectId, accountId: before.accountId, updateMask }), ...change };
         await show(cli, services, (await services.auth.updateProject(request, operatorCall())).project!);
+        await noteUnknownModels(cli, services, options.models);
       }),
     );
 
