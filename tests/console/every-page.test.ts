@@ -142,7 +142,12 @@ const views: readonly View[] = [
   {
     name: 'records-filters',
     path: ofAccount('/usage/records?outcome=completed&model=sandbox/echo'),
-    act: (page) => page.getByRole('button', { name: 'Filters', exact: true }).click(),
+    async act(page) {
+      // On a phone, the range and the filters are folded away.
+      const folded = page.getByRole('button', { name: 'Range and filters' });
+      if (await folded.isVisible()) await folded.click();
+      await page.getByRole('button', { name: 'Filters', exact: true }).click();
+    },
   },
   { name: 'record-beside', path: ofAccount('/usage/records'), act: (page) => page.getByRole('table').getByRole('link').first().click() },
   { name: 'record', path: ({ accountId, requestId }) => `/accounts/${accountId}/usage/records/${requestId}` },
