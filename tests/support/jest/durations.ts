@@ -1,5 +1,5 @@
-// Seconds that test files take on two cores, by their path from the root of the checkout: the slow unit tests, which `make check` leaves out, and long end-to-end
-// tests. Used by jest.config.js and sequencer.ts.
+// Seconds that test files take on two cores, roughly, by their path from the root of the checkout: of the slow unit tests, which `make check` leaves out (quick.ts),
+// and of long end-to-end tests. The order of files in a run depends on them (sequencer.ts).
 
 /** Unit tests that take two seconds and more. */
 export const slowUnitTests: Readonly<Record<string, number>> = {

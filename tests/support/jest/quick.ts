@@ -1,4 +1,4 @@
-// Selects the unit tests of `make check`: all but the slow ones, and those too where something has changed since the last commit.
+// Selects the unit tests of `make check`: all but the slow ones; and in folders in which something has changed since the last commit, those too.
 import { execFileSync } from 'node:child_process';
 import { dirname } from 'node:path';
 import { slowUnitTests } from './durations.ts';
