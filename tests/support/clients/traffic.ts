@@ -16,6 +16,8 @@ export interface SeenCall {
   readonly isWhole: boolean;
   /** `error.reason` of a refusal, or of an error inside a stream. */
   readonly reason: string | undefined;
+  /** `error.message` of the same. */
+  readonly message: string | undefined;
   readonly retryAfter: string | null;
 }
 
@@ -72,6 +74,7 @@ export async function observe(
     const text = await response.text().catch(() => '');
     const isWhole = response.status === 200 && (isStream ? /data: \[DONE\]|event: message_stop/.test(text) : text !== '');
     const reason = /"reason":"(\w+)"/.exec(text)?.[1];
+    const message = /"message":"([^"]*)"/.exec(text)?.[1];
     return {
       path,
       beganAtMs,
@@ -81,6 +84,7 @@ export async function observe(
       requestId,
       isWhole,
       reason,
+      message,
       retryAfter: response.headers.get('retry-after'),
     };
   } catch {
@@ -93,6 +97,7 @@ export async function observe(
       requestId: null,
       isWhole: false,
       reason: undefined,
+      message: undefined,
       retryAfter: null,
     };
   }
