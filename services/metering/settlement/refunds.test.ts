@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
-import { testEngines } from '#kit/testing/database.js';
+import { testEngines, untilWaiting } from '#kit/testing/database.js';
 import { EntryKind } from '#proto/ledger/v1/ledger.js';
 import type { MeteringService, RecordUsageRequest } from '#proto/metering/v1/metering.js';
 import { ListUnsettledChargesRequest, Outcome, UnsettledState } from '#proto/metering/v1/metering.js';
 import { endRefund, RefundState } from '../store/settlement/refund-outbox.js';
+import { closeRefused } from '../store/settlement/unsettled.js';
 import { requeueSettlements } from '../store/settlement/requeue.js';
 import { call, report } from '../testing/calls.js';
 import { aWhile, find, Harness, outboxOf, record, until } from '../testing/harness.js';
@@ -266,6 +267,30 @@ describe.each(testEngines)('the refund of an undelivered answer on %s', (engine)
     const { charge } = await service.closeSettlement({ callId: paid.call!.id, reason: 'lost' });
     expect(charge).toMatchObject({ chargeNanoUsd: 200_000n, closeReason: 'lost' });
   });
+
+  // A SQLite file has one writer.
+  if (engine === 'mysql')
+    it('is not queued while an operator is closing the charge', async () => {
+      const { service } = await harness.replica();
+      const request = whole();
+      harness.ledger.refused.add(request.call!.id);
+      await record(service, request);
+      await until(async () => (await outboxOf(service)).failed === 1n);
+      let commit!: () => void;
+      const isHeld = new Promise<void>((resolve) => (commit = resolve));
+      let closed!: Promise<unknown>;
+      await new Promise<void>((isClosing) => {
+        closed = closeRefused(harness.db, request.call!.id, 'lost', harness.clock.nowMs(), () => {
+          isClosing();
+          return isHeld;
+        });
+      });
+      const refunded = refund(service, request);
+      await untilWaiting(harness.db, 'outbox', 1);
+      commit();
+      await Promise.all([closed, refunded]);
+      expect(await harness.db.knex('refund_outbox').select()).toEqual([]);
+    });
 
   it('is not sent where nothing was captured', async () => {
     harness.ledger.capturedMaxNanoUsd = 0n;

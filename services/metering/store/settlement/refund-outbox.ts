@@ -54,6 +54,8 @@ async function enqueue(tx: PlainTransaction, { callId, accountId, keyHash }: Und
   const [id, account] = [bytesOf('req', callId), bytesOf('acct', accountId)];
   const key = keyHash.length === 0 ? undefined : await lockKey(tx, account, keyHash);
   if (key?.callId.equals(id) === true) await deleteKey(tx, key);
+  // Waits for an operator who is closing the charge.
+  if (tx.engine === 'mysql') await tx.query('SELECT id FROM outbox WHERE id = ? FOR UPDATE', [id]);
   // An operator who closes a charge or its refund has decided that nothing is to be refunded.
   const known = 'SELECT id FROM refund_outbox WHERE id = ? UNION ALL SELECT id FROM closed_settlement WHERE id = ?';
   const [queued] = await tx.query(known, [id, id]);
