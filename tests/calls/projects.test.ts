@@ -71,18 +71,17 @@ describe.each(modes)('projects, %s', (mode) => {
     await untilStatus(secret, 200);
     const { rows } = await settled(system, accountId, 3);
     const ofKey = rows.filter(({ key_id: keyId }) => keyId === id) as unknown as { project_id: string; charge_nano_usd: string }[];
-    const chargeOf = (project: string): string =>
-      String(ofKey.filter((row) => row.project_id === project).reduce((sum, row) => sum + BigInt(row.charge_nano_usd), 0n));
+    // The gateway may let another call run in the first project before it learns of the move.
+    const expected = [before, after].map((project) => {
+      const charges = ofKey.filter((row) => row.project_id === project).map((row) => BigInt(row.charge_nano_usd));
+      return [project, charges.length, String(charges.reduce((sum, charge) => sum + charge))];
+    });
     const totals = (await system.cli('usage', 'totals', '--account', accountId, '--key', id, '--by', 'project', '--json'))
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as Total);
-    expect(totals.map(({ name, calls, charge_nano_usd: charge }) => [name, calls, charge])).toEqual(
-      expect.arrayContaining([
-        [before, 2, chargeOf(before)],
-        [after, ofKey.length - 2, chargeOf(after)],
-      ]),
-    );
+    expect(totals.map(({ name, calls, charge_nano_usd: charge }) => [name, calls, charge])).toEqual(expect.arrayContaining(expected));
+    expect(ofKey).toHaveLength(totals.reduce((sum, { calls }) => sum + calls, 0));
     expect(totals).toHaveLength(2);
     await expect(system.cli('project', 'delete', after)).rejects.toThrow('keys that are not revoked');
     expect(await system.json('project', 'delete', before)).toMatchObject({ name: 'Before', state: 'deleted' });
