@@ -10,7 +10,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { chat, createKey, post, settled, sumOfCharges, type UsageRow, usdOf } from '../support/clients/calls.js';
 import { eventually } from '../support/systems/process.js';
-import { killOne } from '../support/systems/processes.js';
+import { killOne, pidsOf } from '../support/systems/processes.js';
 import { modes, startSystem, type System } from '../support/systems/system.js';
 import type { Script } from '../upstream/script.js';
 import { startStubUpstream, stubApiKey, type StubUpstream } from '../upstream/stub-upstream.js';
@@ -466,6 +466,22 @@ print(answer.parse().content[0].text, answer.headers["idempotency-replayed"])
     expect(customer.upstreamCalls()).toBe(2);
     await customer.books(2);
   }, 120_000);
+
+  // The ledger has a process of its own only in distributed mode.
+  if (mode === 'distributed')
+    it('is not needed when the client disconnects before its call is admitted: only the retry calls the upstream and is charged', async () => {
+      const customer = await Customer.create();
+      const openai = new OpenAI({ baseURL: `${system.baseUrl}/v1`, apiKey: customer.secret, timeout: 2000, maxRetries: 4 });
+      const { ledger } = pidsOf(system);
+      process.kill(ledger, 'SIGSTOP');
+      const answering = openai.chat.completions.create({ model: customer.model, messages: customer.messages });
+      // The first retry is sent after 2.5 s at most, and both attempts are admitted when the ledger continues.
+      await sleep(3500).finally(() => process.kill(ledger, 'SIGCONT'));
+      expect((await answering).choices[0]!.message.content).toBe('Hello from the stub upstream.');
+      const { rows } = await settled(system, customer.accountId, 2);
+      expect(rows.filter((row) => row.charge_nano_usd !== '0').map(({ outcome }) => outcome)).toEqual(['completed']);
+      expect(customer.upstreamCalls()).toBe(1);
+    }, 60_000);
 
   it('is not needed to stop a call whose client does not retry: it is charged once, as after a disconnect', async () => {
     const customer = await Customer.create({ ...plain, fault: { kind: 'slow-headers', delayMs: 30_000 } });

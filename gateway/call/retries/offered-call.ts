@@ -105,7 +105,6 @@ export class OfferedCall implements AnswerSink {
   begin(call: Call, admitted: CallStep): void {
     this.#call = call;
     this.#admitted = admitted;
-    if (this.#clients === 0) this.#waitForRetry();
   }
 
   take({ events }: { readonly events: readonly Event[] }, tokens: TokenCounts): void {
@@ -190,8 +189,9 @@ export class OfferedCall implements AnswerSink {
     if (this.#clients > 0) return;
     if (this.#end !== undefined) return void this.#offerEnded();
     this.#retryCount = client.retryCount;
-    // Before its admission it cannot be joined.
-    if (this.#call !== undefined && !this.#isRecording) this.#waitForRetry();
+    // A retry cannot join it before its admission and runs as a new call, so this one must not be charged as well.
+    if (this.#call === undefined) this.#giveUp();
+    else if (!this.#isRecording) this.#waitForRetry();
   }
 
   #waitForRetry(): void {

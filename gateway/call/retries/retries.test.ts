@@ -359,6 +359,26 @@ describe('a retry of a client library', () => {
     },
   );
 
+  it('finds a call whose client is noticed to have disconnected only while metering is being queried', async () => {
+    let answer: (() => void) | undefined;
+    const { retries, request, seen } = gateway(store, {
+      ...upstream,
+      metering: { ...store.rpcs, joinCall: () => new Promise((resolve) => (answer = () => resolve({ result: undefined }))) },
+    });
+    const first = attempt(0);
+    const begun = await retries.begin(request(), first.client);
+    const original = read(begun.steps);
+    await turn();
+    const joining = retries.begin(request(), attempt(1).client);
+    await turn();
+    first.leave();
+    answer!();
+    const joined = await joining;
+    expect([joined.callId, seen.generated]).toEqual([begun.callId, 1]);
+    upstream.answer();
+    await Promise.all([original, read(joined.steps)]);
+  });
+
   it('finds a call that was offered while its answer was already recorded', async () => {
     const { offerCall, storeOffer } = heldOffer(store);
     const [one, other] = [gateway(store, { ...upstream, metering: { ...store.rpcs, offerCall } }), gateway(store)];
@@ -398,10 +418,12 @@ describe('a retry of a client library', () => {
     ['runs as a new call if the call failed while its client disconnected', new AppError('upstream_failed', 'No.'), 2],
   ])('%s', async (_what, failure, calls) => {
     const { promise: recording, resolve: endRecording } = Promise.withResolvers<void>();
+    const { promise: leaving, resolve: hasLeft } = Promise.withResolvers<void>();
     let generated = 0;
     const play: Play = {
       async *generate() {
         generated += 1;
+        if (failure === undefined) await leaving;
         yield batch(started, ...output);
         if (failure !== undefined && generated === 1) throw failure;
         yield batch(finished);
@@ -415,8 +437,9 @@ describe('a retry of a client library', () => {
     const first = attempt(0);
     const original = read((await one.retries.begin(one.request(false), first.client)).steps);
     if (failure === undefined) {
-      first.leave();
       await turn();
+      first.leave();
+      hasLeft();
     }
     for (let turns = 0; turns < 5; turns += 1) await turn();
     if (failure === undefined) one.retries.close();
@@ -581,6 +604,7 @@ async function retriedCall(random: Random): Promise<object> {
   const time = new VirtualTime();
   const store = new OfferStore(time, random.integer(0, 40));
   const answersAfterMs = random.integer(0, 4000);
+  const hold = async (): Promise<void> => void (await time.wait(random.pick([0, 0, random.integer(0, 3000)])));
   const generate = async function* (context: { signal: AbortSignal }): AsyncGenerator<GenerateResponse> {
     yield { events: [], accepted: {} } as unknown as GenerateResponse;
     await new Promise<void>((resolve, reject) => {
@@ -590,7 +614,7 @@ async function retriedCall(random: Random): Promise<object> {
     yield batch(started, ...output);
     yield batch(finished);
   };
-  const gateways = [gateway(store, { generate }, time), gateway(store, { generate }, time)];
+  const gateways = [gateway(store, { generate, hold }, time), gateway(store, { generate, hold }, time)];
   const { key } = gateways[0]!.request();
   const ended = (async () => {
     for (let retryCount = 0; ; retryCount += 1) {

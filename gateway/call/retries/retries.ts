@@ -109,7 +109,11 @@ export function createRetries(deps: CallDeps, later: Later = byTimer): Retries {
         return { steps: running.join(client), callId: running.id };
       }
       const result = await stateOf(accountId, keyHash, client);
-      if (result === undefined) return undefined;
+      if (result === undefined) {
+        // The first client may have disconnected after the question above, although before its retry was sent.
+        if (runningCallOf(retryKey) === undefined) return undefined;
+        continue;
+      }
       if (result.$case === 'completed') {
         const { record, answer } = result.value;
         const callId = record!.call!.id;

@@ -7,7 +7,7 @@ import { Hold, type HoldRequest } from '#proto/ledger/v1/ledger.js';
 import { type RecordUsageRequest, UsageRecord } from '#proto/metering/v1/metering.js';
 import { systemClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
-import type { AppError } from '#client/errors/app-error.js';
+import { abortError, type AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import { silentLog as log } from '#kit/testing/log.js';
@@ -43,7 +43,7 @@ const model = Model.fromPartial({ id: 'm', contextLimitTokens: 10_000, outputLim
 
 /** The behaviour of the fake services; each function may throw. */
 export interface Play {
-  hold?: () => void;
+  hold?: () => void | Promise<void>;
   generate?: (context: CallContext) => AsyncIterable<GenerateResponse>;
   record?: (request: RecordUsageRequest) => Promise<void>;
   permitted?: string[];
@@ -61,7 +61,7 @@ export function callWorld(play: Play = {}) {
   const peers = {
     ledger: {
       async hold(request: HoldRequest) {
-        play.hold?.();
+        await play.hold?.();
         return { hold: Hold.fromPartial({ id: request.holdId, amountNanoUsd: request.amountNanoUsd }), replayed: false };
       },
       release: async () => ({ hold: undefined }),
@@ -79,6 +79,8 @@ export function callWorld(play: Play = {}) {
     },
     inference: {
       async *generate(_request: GenerateRequest, context: CallContext) {
+        // As every client of a service does.
+        if (context.signal.aborted) throw abortError(context.signal);
         seen.generated += 1;
         if (play.generate !== undefined) return yield* play.generate(context);
         yield batch(started, ...output);
