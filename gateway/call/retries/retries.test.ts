@@ -599,19 +599,25 @@ describe('a retry of a client library', () => {
   }, 60_000);
 });
 
-/** Makes a call of a client that disconnects and retries at random, through two gateways; returns how it ended. */
+/** Makes a call of a client that disconnects and retries at random, through two gateways, while the ledger and the upstream may fail; returns how it ended. */
 async function retriedCall(random: Random): Promise<object> {
   const time = new VirtualTime();
   const store = new OfferStore(time, random.integer(0, 40));
   const answersAfterMs = random.integer(0, 4000);
-  const hold = async (): Promise<void> => void (await time.wait(random.pick([0, 0, random.integer(0, 3000)])));
+  const hold = async (): Promise<void> => {
+    await time.wait(random.pick([0, 0, random.integer(0, 3000)]));
+    if (random.integer(0, 9) === 0) throw new AppError('service_unavailable', 'No.');
+  };
   const generate = async function* (context: { signal: AbortSignal }): AsyncGenerator<GenerateResponse> {
     yield { events: [], accepted: {} } as unknown as GenerateResponse;
     await new Promise<void>((resolve, reject) => {
       time.later(answersAfterMs, resolve);
       context.signal.addEventListener('abort', () => reject(context.signal.reason as Error));
     });
+    const failure = random.pick(['before output', 'after output', ...Array.from({ length: 8 }, () => undefined)]);
+    if (failure === 'before output') throw new AppError('upstream_failed', 'No.');
     yield batch(started, ...output);
+    if (failure === 'after output') throw new AppError('upstream_failed', 'No.');
     yield batch(finished);
   };
   const gateways = [gateway(store, { generate, hold }, time), gateway(store, { generate, hold }, time)];
@@ -624,9 +630,9 @@ async function retriedCall(random: Random): Promise<object> {
       // The last attempt is patient.
       const left = retryCount === 4 ? new Promise<undefined>(() => undefined) : time.wait(random.integer(0, 1500));
       const answer = await Promise.race([answered, left]);
-      if (answer !== undefined) {
+      if (answer?.kinds.at(-1) === 'recorded') {
         finish();
-        return answer.kinds.at(-1);
+        return 'recorded';
       }
       leave();
       await time.wait(random.integer(375, 500) * 2 ** retryCount);
