@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { untilTrue } from '#kit/testing/waiting.js';
 import { listen } from '#kit/testing/local-server.js';
-import { disconnectSignal } from './disconnect-signal.js';
+import { disconnectSignal, undeliveredSignal, whenRead, whenSent } from './disconnect-signal.js';
 
 describe('the disconnect signal', () => {
   let server: Server;
@@ -14,12 +15,15 @@ describe('the disconnect signal', () => {
     server.close();
   });
 
-  async function answerTo(): Promise<ServerResponse> {
-    const asked = new Promise<ServerResponse>((resolve) => (server = createServer((_request, response) => resolve(response))));
+  async function exchange(): Promise<{ request: IncomingMessage; response: ServerResponse }> {
+    const asked = new Promise<{ request: IncomingMessage; response: ServerResponse }>(
+      (resolve) => (server = createServer((request, response) => resolve({ request, response }))),
+    );
     caller = connect(await listen(server), '127.0.0.1');
     caller.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
     return asked;
   }
+  const answerTo = async (): Promise<ServerResponse> => (await exchange()).response;
 
   it('aborts when the client disconnects', async () => {
     const disconnected = disconnectSignal(await answerTo());
@@ -42,5 +46,47 @@ describe('the disconnect signal', () => {
     response.end('x');
     await untilTrue(() => response.closed);
     expect([response.closed, disconnected.aborted]).toEqual([true, false]);
+  });
+
+  it.each([true, false])(
+    'of an answer that may be sent again aborts if the client disconnected before it was sent: %s',
+    async (hasLeft) => {
+      const { request, response } = await exchange();
+      const undelivered = undeliveredSignal(request, response);
+      caller.resume();
+      // The server has read nothing in between.
+      if (hasLeft) caller.destroy();
+      const isDelivered = new Promise((resolve) => whenSent(request, response, resolve));
+      response.end('x');
+      expect(await new Promise((resolve) => whenRead(request, resolve))).toBe(!hasLeft);
+      expect([await isDelivered, undelivered.aborted]).toEqual([!hasLeft, hasLeft]);
+      caller.destroy();
+      await untilTrue(() => request.socket.destroyed);
+      expect(undelivered.aborted).toBe(hasLeft);
+    },
+  );
+
+  it('of an answer that may be sent again aborts if the client disconnects while the answer is on the way', async () => {
+    const { request, response } = await exchange();
+    const undelivered = undeliveredSignal(request, response);
+    response.end('x');
+    await untilTrue(() => response.closed);
+    expect(undelivered.aborted).toBe(false);
+    caller.destroy();
+    await untilTrue(() => undelivered.aborted);
+    expect(undelivered.aborted).toBe(true);
+  });
+
+  it('of an answer that may be sent again does not abort because the server closes the connection', async () => {
+    const { request, response } = await exchange();
+    const undelivered = undeliveredSignal(request, response);
+    response.setHeader('connection', 'close');
+    caller.resume();
+    const isDelivered = new Promise((resolve) => whenSent(request, response, resolve));
+    response.end('x');
+    expect(await isDelivered).toBe(true);
+    await untilTrue(() => request.socket.destroyed);
+    await sleep(300);
+    expect(undelivered.aborted).toBe(false);
   });
 });

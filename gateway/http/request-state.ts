@@ -47,6 +47,8 @@ export interface RequestState {
   timing?: string;
   /** The error that the client received, in the body or at the end of a stream. */
   failure?: AppError;
+  /** Whether the client may have received a part of a stream. */
+  hasReceived?: boolean;
   /** The earlier request whose answer is replayed, if this is a repeat. */
   originalId?: string;
 }

@@ -14,7 +14,7 @@ import { ResponseSink } from '../call/stored-responses/response-sink.js';
 import type { Owner, StoredResponses } from '../call/stored-responses/stored-responses.js';
 import { storeFailureOf } from '../call/stored-responses/store-failure.js';
 import { responseId } from '../formats/responses/ids.js';
-import { disconnectSignal } from '../http/disconnect-signal.js';
+import { disconnectSignal, undeliveredSignal, whenRead, whenSent } from '../http/disconnect-signal.js';
 import { readJsonBody } from '../http/middleware/json-body.js';
 import { assertFits } from '../call/admission/model-checks.js';
 import { type CallDeps, type CallRequest, type CallStep, meteredCall } from '../call/metered-call.js';
@@ -119,18 +119,22 @@ function beginUnkeyed(
   version: string,
   deps: GenerateDeps,
 ): Begun | Promise<Begun> {
-  const disconnected = disconnectSignal(ctx.res);
-  const mayRepeat = deps.config.retryWaitMs > 0 && stateOf(ctx).secret !== undefined;
-  const retryCount = mayRepeat ? retryCountOf(ctx.req.headers) : undefined;
-  if (retryCount === undefined) return { steps: meteredCall({ ...call, disconnected }, deps), callId: call.id };
+  const { req, res } = ctx;
+  const state = stateOf(ctx);
+  const mayRepeat = deps.config.retryWaitMs > 0 && state.secret !== undefined;
+  const retryCount = mayRepeat ? retryCountOf(req.headers) : undefined;
+  if (retryCount === undefined) return { steps: meteredCall({ ...call, disconnected: disconnectSignal(res) }, deps), callId: call.id };
   return deps.retries.begin(call, {
     retryCount,
-    disconnected,
+    disconnected: undeliveredSignal(req, res),
     format: format.name,
     version,
     credentials: `${ctx.get('x-api-key')} ${ctx.get('authorization')}`,
-    hasReceived: () => ctx.res.headersSent,
-    onDelivered: (note) => ctx.res.once('finish', note),
+    hasReceived: () => state.hasReceived === true,
+    onDelivered: (note) =>
+      whenSent(req, res, (isDelivered) => {
+        if (isDelivered) note();
+      }),
   });
 }
 
@@ -245,12 +249,15 @@ async function answerStreaming(
     for await (const step of steps) {
       if (step.kind === 'events') {
         encoder ??= format.stream({ ...answer, inputEstimate: step.tokens });
-        if (!sse.hasBegun()) {
+        const isFirst = !sse.hasBegun();
+        if (isFirst) {
           reportDroppedFields(ctx, parsed.droppedFields, step.events);
           noteTiming(ctx, 'upstream', startedAtMs);
           sendTiming(ctx);
         }
-        await sse.write(encoder.push(step.events));
+        const written = sse.write(encoder.push(step.events));
+        if (isFirst && sse.hasBegun()) whenRead(ctx.req, (wasOpen) => (stateOf(ctx).hasReceived = wasOpen));
+        await written;
       } else if (step.kind === 'recorded') {
         const { record, tokens } = step.recorded;
         await sse.write(encoder!.finish(record?.tokens ?? tokens, await storeFailure(step.recorded)));

@@ -467,6 +467,31 @@ print(answer.parse().content[0].text, answer.headers["idempotency-replayed"])
     await customer.books(2);
   }, 120_000);
 
+  it('is not needed when the gateway is paused while clients time out and the upstream answers: each call is charged once', async () => {
+    const customer = await Customer.create({ ...plain, fault: { kind: 'slow-headers', delayMs: 2500 } });
+    const limits = { timeout: 1500, maxRetries: 4 };
+    const openai = new OpenAI({ baseURL: `${system.baseUrl}/v1`, apiKey: customer.secret, ...limits });
+    const anthropic = new Anthropic({ baseURL: system.baseUrl, apiKey: customer.secret, ...limits });
+    // They differ, because identical requests can get each other's answers.
+    const bodies = [100, 101, 102, 103].map((cap) => ({ model: customer.model, messages: customer.messages, max_tokens: cap }));
+    const pid = mode === 'single' ? system.pid() : pidsOf(system).gateway;
+    const answers = bodies.flatMap((body) => [
+      openai.chat.completions.create(body),
+      openai.chat.completions.stream(body).finalChatCompletion(),
+      anthropic.messages.create(body),
+      anthropic.messages.stream(body).finalMessage(),
+    ]);
+    const all = Promise.all(answers);
+    all.catch(() => undefined);
+    // All have reached the upstream. The first timeout is later.
+    await eventually(() => (customer.upstreamCalls() === answers.length ? true : undefined));
+    process.kill(pid, 'SIGSTOP');
+    await sleep(3000).finally(() => process.kill(pid, 'SIGCONT'));
+    expect(JSON.stringify(await all).match(/Hello from the stub upstream/g)!.length).toBeGreaterThanOrEqual(answers.length);
+    expect(customer.upstreamCalls()).toBe(answers.length);
+    expect((await customer.books(answers.length)).map(({ outcome }) => outcome)).toEqual(answers.map(() => 'completed'));
+  }, 60_000);
+
   // The ledger has a process of its own only in distributed mode.
   if (mode === 'distributed')
     it('is not needed when the client disconnects before its call is admitted: only the retry calls the upstream and is charged', async () => {

@@ -17,7 +17,7 @@ const awaitedIntervalMs = 1000;
 export interface RetryingClient {
   readonly retryCount: number;
   readonly disconnected: AbortSignal;
-  /** Reports whether a part of the answer was sent. */
+  /** Reports whether a part of a streamed answer was sent before the client disconnected. */
   hasReceived(): boolean;
 }
 
@@ -192,6 +192,8 @@ export class OfferedCall implements AnswerSink {
     // A retry cannot join it before its admission and runs as a new call, so this one must not be charged as well.
     if (this.#call === undefined) this.#giveUp();
     else if (!this.#isRecording) this.#waitForRetry();
+    // It cannot be offered any more, and not yet with its answer, but a retry at this gateway may join it.
+    else if (!this.#isDelivered) this.offers.add(this);
   }
 
   #waitForRetry(): void {
@@ -245,8 +247,11 @@ export class OfferedCall implements AnswerSink {
     if (this.#isOffered || this.#isWithdrawn || this.#isDelivered || this.#abandoned.signal.aborted) return;
     if (recorded === undefined || error !== undefined) return;
     this.#isOffered = true;
+    // A retry that arrives before metering has the answer joins the call here.
+    this.offers.add(this);
     const answer = await this.#keptAnswer(undefined, false);
     if (answer.length > 0) await this.offers.offer(this, answer);
+    this.offers.remove(this);
   }
 
   #keptAnswer(error: AppError | undefined, isFree: boolean): Promise<Buffer> {

@@ -255,26 +255,37 @@ describe('a retry of a client library', () => {
     expect([other.seen.generated, store.charged().length]).toEqual([0, 1]);
   });
 
-  it('gets the answer of a call whose client disconnected while it was being recorded', async () => {
-    const { promise: recording, resolve: endRecording } = Promise.withResolvers<void>();
-    const { retries, request, seen } = gateway(store, {
-      record: async (report) => {
-        await recording;
-        await store.record(report);
-      },
-    });
-    const first = attempt(0);
-    const { steps, callId } = await retries.begin(request(false), first.client);
-    const original = read(steps);
-    for (let turns = 0; turns < 5; turns += 1) await turn();
-    first.leave();
-    endRecording();
-    const { events } = await original;
-    for (let turns = 0; turns < 5; turns += 1) await turn();
-    const joined = await retries.begin(request(false), attempt(1).client);
-    expect([joined.callId, (await read(joined.steps)).events]).toEqual([callId, events]);
-    expect([seen.generated, store.charged().length]).toEqual([1, 1]);
-  });
+  it.each(['while it is recorded', 'while its answer is sent to metering', 'when metering has its answer'])(
+    'gets the answer of a call whose client disconnected while it was recorded: %s',
+    async (arrives) => {
+      const { promise: recording, resolve: endRecording } = Promise.withResolvers<void>();
+      const { offerCall, storeOffer } = heldOffer(store);
+      const { retries, request, seen } = gateway(store, {
+        metering: { ...store.rpcs, offerCall },
+        record: async (report) => {
+          await recording;
+          await store.record(report);
+        },
+      });
+      const first = attempt(0);
+      const { steps, callId } = await retries.begin(request(false), first.client);
+      const original = read(steps);
+      for (let turns = 0; turns < 5; turns += 1) await turn();
+      first.leave();
+      const retry = () => retries.begin(request(false), attempt(1).client);
+      let joined = arrives === 'while it is recorded' ? await retry() : undefined;
+      endRecording();
+      const { events } = await original;
+      await turn();
+      if (arrives === 'while its answer is sent to metering') joined = await retry();
+      // Not sent if the retry has joined the call before.
+      if (arrives !== 'while it is recorded') storeOffer();
+      for (let turns = 0; turns < 5; turns += 1) await turn();
+      joined ??= await retry();
+      expect([joined.callId, (await read(joined.steps)).events]).toEqual([callId, events]);
+      expect([seen.generated, store.charged().length]).toEqual([1, 1]);
+    },
+  );
 
   it.each<[string, number, Partial<RequestClient>]>([
     ['a first attempt', 0, {}],
