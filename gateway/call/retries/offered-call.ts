@@ -30,6 +30,8 @@ export interface Offers {
   offer(call: OfferedCall, answer: Buffer): Promise<{ readonly offered: boolean; readonly awaited: boolean }>;
   /** Ends the offer to other gateways. */
   withdraw(call: OfferedCall): void;
+  /** Ends the offer of a call whose answer was delivered. */
+  release(call: OfferedCall): void;
   readonly later: Later;
 }
 
@@ -63,6 +65,8 @@ export class OfferedCall implements AnswerSink {
   #isWithdrawn = false;
   #stopWaiting: () => void = () => undefined;
   #isRecording = false;
+  /** Resolves when metering has the answer of a call that ended without a client. */
+  #storing: Promise<void> | undefined;
   #end: { readonly recorded: Recorded | undefined; readonly error: AppError | undefined } | undefined;
   #wake: (() => void) | undefined;
   #woken: Promise<void> | undefined;
@@ -97,9 +101,11 @@ export class OfferedCall implements AnswerSink {
     return this.#clients > 0;
   }
 
-  /** Whether other gateways know the call. */
-  get isOffered(): boolean {
-    return this.#isOffered;
+  /** Notes that a retry received the answer, so that no other one needs it. */
+  async noteDelivered(): Promise<void> {
+    if (!this.#isOffered) return;
+    await this.#storing;
+    this.offers.release(this);
   }
 
   begin(call: Call, admitted: CallStep): void {
@@ -249,9 +255,11 @@ export class OfferedCall implements AnswerSink {
     this.#isOffered = true;
     // A retry that arrives before metering has the answer joins the call here.
     this.offers.add(this);
-    const answer = await this.#keptAnswer(undefined, false);
-    if (answer.length > 0) await this.offers.offer(this, answer);
-    this.offers.remove(this);
+    this.#storing = this.#keptAnswer(undefined, false).then(async (answer) => {
+      if (answer.length > 0) await this.offers.offer(this, answer);
+      this.offers.remove(this);
+    });
+    await this.#storing;
   }
 
   #keptAnswer(error: AppError | undefined, isFree: boolean): Promise<Buffer> {

@@ -180,7 +180,10 @@ function heldOffer({ rpcs }: OfferStore) {
 /** One gateway over the store. */
 function gateway(store: OfferStore, play: Play = {}, time = new VirtualTime()) {
   const world = callWorld({ metering: store.rpcs, record: store.record, ...play });
-  return { ...world, retries: createRetries(world.deps, time.later) };
+  const retries = createRetries(world.deps, time.later);
+  /** Begins a call, and lets time pass until it has begun. */
+  const begin = (...call: Parameters<typeof retries.begin>) => time.until(Promise.resolve(retries.begin(...call)));
+  return { ...world, retries, begin };
 }
 
 describe('a retry of a client library', () => {
@@ -293,25 +296,25 @@ describe('a retry of a client library', () => {
     ['a request in another version of the format', 1, { version: '2026-10-21' }],
     ['a request in another format', 1, { format: 'chat-completions' }],
   ])('is not %s', async (_what, retryCount, changes) => {
-    const { retries, request, seen } = gateway(store, upstream);
+    const { retries, begin, request, seen } = gateway(store, upstream);
     const first = attempt(0);
     const original = read((await retries.begin(request(), first.client)).steps);
     await turn();
     first.leave();
     await turn();
-    const other = await retries.begin(request(), attempt(retryCount, changes).client);
+    const other = await begin(request(), attempt(retryCount, changes).client);
     upstream.answer();
     await Promise.all([read(other.steps), original]);
     expect(seen.generated).toBe(2);
   });
 
   it('is not a request for a whole answer if the call is streamed', async () => {
-    const { retries, request, seen } = gateway(store, upstream);
+    const { retries, begin, request, seen } = gateway(store, upstream);
     const first = attempt(0);
     const original = read((await retries.begin(request(true), first.client)).steps);
     await turn();
     first.leave();
-    const other = await retries.begin(request(false), attempt(1).client);
+    const other = await begin(request(false), attempt(1).client);
     upstream.answer();
     await Promise.all([read(other.steps), original]);
     expect(seen.generated).toBe(2);
@@ -458,7 +461,7 @@ describe('a retry of a client library', () => {
     endRecording();
     await original;
     for (let turns = 0; turns < 5; turns += 1) await turn();
-    const joined = await other.retries.begin({ ...other.request(false), key: one.request().key }, attempt(1).client);
+    const joined = await other.begin({ ...other.request(false), key: one.request().key }, attempt(1).client);
     expect(await read(joined.steps)).toMatchObject({ events: [started, ...output, finished] });
     expect(generated).toBe(calls);
   });
@@ -479,21 +482,21 @@ describe('a retry of a client library', () => {
   });
 
   it('is not a request with another body', async () => {
-    const { retries, request, seen } = gateway(store, upstream);
+    const { retries, begin, request, seen } = gateway(store, upstream);
     const first = attempt(0);
     const original = read((await retries.begin(request(), first.client)).steps);
     await turn();
     first.leave();
     const other = request();
     const changed = { ...other, parsed: { ...other.parsed, request: GenerateRequest.fromPartial({ choices: 2 }) } };
-    const begun = await retries.begin(changed, attempt(1).client);
+    const begun = await begin(changed, attempt(1).client);
     upstream.answer();
     await Promise.all([read(begun.steps), original]);
     expect(seen.generated).toBe(2);
   });
 
   it('runs as a new call if its client had received a part of the stream', async () => {
-    const { retries, request, seen } = gateway(store);
+    const { retries, begin, request, seen } = gateway(store);
     const first = attempt(0);
     const { steps } = await retries.begin(request(), first.client);
     await steps.next();
@@ -501,7 +504,7 @@ describe('a retry of a client library', () => {
     first.receive();
     first.leave();
     await read(steps);
-    await read((await retries.begin(request(), attempt(1).client)).steps);
+    await read((await begin(request(), attempt(1).client)).steps);
     expect(seen.generated).toBe(2);
     expect(store.keys.size).toBe(0);
   });
@@ -603,6 +606,23 @@ describe('a retry of a client library', () => {
     expect([other.seen.generated, store.charged().length]).toEqual([0, 1]);
   });
 
+  it('finds a call that another gateway offers a moment later, because both were paused', async () => {
+    const time = new VirtualTime();
+    const [one, other] = [gateway(store, upstream, time), gateway(store, {}, time)];
+    const first = attempt(0);
+    const original = read((await one.retries.begin(one.request(), first.client)).steps);
+    await turn();
+    const joining = Promise.resolve(other.retries.begin({ ...other.request(), key: one.request().key }, attempt(1).client));
+    await turn();
+    first.leave();
+    await time.pass(2000);
+    upstream.answer();
+    await original;
+    await time.pass(1000);
+    expect((await joining).callId).toBe(store.charged()[0]!.call!.id);
+    expect([other.seen.generated, store.charged().length]).toEqual([0, 1]);
+  });
+
   it('is charged once, whenever its clients disconnect and whichever gateway it reaches', async () => {
     const runs = Number(process.env['TOLLGATE_TEST_RUNS'] ?? 30);
     for (let run = 0; run < runs; run += 1)
@@ -645,8 +665,11 @@ async function retriedCall(random: Random): Promise<object> {
         finish();
         return 'recorded';
       }
-      leave();
-      await time.wait(random.integer(375, 500) * 2 ** retryCount);
+      const pauseMs = random.integer(375, 500) * 2 ** retryCount;
+      // A gateway that was paused may read the disconnect only after the retry.
+      if (random.integer(0, 3) === 0) time.later(pauseMs + random.integer(0, 30), leave);
+      else leave();
+      await time.wait(pauseMs);
     }
   })();
   const end = await time.until(ended);

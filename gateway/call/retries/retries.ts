@@ -12,6 +12,8 @@ import { type RepeatedRequest, retryKeyOf } from './retry-key.js';
 /** How long an answer is kept if the call ended before the retry of its client arrived. */
 const keptMs = 60_000;
 const firstPollMs = 100;
+/** After a pause of their machine, other gateways read the disconnects of their clients and offer their calls within this time. */
+const secondLookMs = 100;
 const pollMsMax = 500;
 const retryAfterMs = 1000;
 
@@ -61,6 +63,7 @@ export function createRetries(deps: CallDeps, later: Later = byTimer): Retries {
       }
     },
     withdraw: ({ id, accountId, key }) => void release(id, accountId, key.keyHash, false),
+    release: ({ id, accountId, key }) => void release(id, accountId, key.keyHash, true),
     later,
   };
 
@@ -100,18 +103,20 @@ export function createRetries(deps: CallDeps, later: Later = byTimer): Retries {
     const { accountId } = call.key;
     const keyHash = keyHashOf(`retry of ${client.format}`, retryKey);
     const sinceMs = clock.monotonicMs();
+    let isSecondLook = false;
     for (let pollMs = firstPollMs; ; pollMs = Math.min(2 * pollMs, pollMsMax)) {
       const running = runningCallOf(retryKey);
       if (running !== undefined) {
-        client.onDelivered(() => {
-          if (running.isOffered) void release(running.id, accountId, keyHash, true);
-        });
+        client.onDelivered(() => void running.noteDelivered());
         return { steps: running.join(client), callId: running.id };
       }
       const result = await stateOf(accountId, keyHash, client);
       if (result === undefined) {
         // The first client may have disconnected after the question above, although before its retry was sent.
-        if (runningCallOf(retryKey) === undefined) return undefined;
+        if (runningCallOf(retryKey) !== undefined) continue;
+        if (isSecondLook) return undefined;
+        isSecondLook = true;
+        await pause(secondLookMs, client.disconnected);
         continue;
       }
       if (result.$case === 'completed') {
