@@ -37,7 +37,7 @@ import { silentLog as log } from '#kit/testing/log.js';
 import { BudgetFallbacks } from './admission/budget-fallback.js';
 import { createCheckpoints } from './recording/checkpoints.js';
 import { gatewaySettings } from '../config.js';
-import { type CallRequest, type CallStep, meteredCall } from './metered-call.js';
+import { type AnswerSink, type CallRequest, type CallStep, meteredCall } from './metered-call.js';
 import type { GatewayPeers } from '../peers.js';
 import { DisconnectDrain } from './response/drain-after-disconnect.js';
 import { createRecorder } from './recording/recorder.js';
@@ -301,6 +301,8 @@ const failing = (before: GenerateResponse[], reason: ConstructorParameters<typeo
     yield* before;
     throw new AppError(reason, 'no');
   };
+
+const accepted: GenerateResponse = { ...batch([]), accepted: { target: { upstreamId: 'second', upstreamModel: 'real-name' } } };
 
 describe('a metered call', () => {
   it('holds the worst case, generates, and records the usage before it sends the end', async () => {
@@ -573,6 +575,41 @@ describe('a metered call', () => {
   });
 
   it.each([
+    [true, false],
+    [false, false],
+    [true, true],
+  ])(
+    'records nothing charged when a retry of the client runs as a new call, though the upstream was at work before the hold was durable (streaming: %s, finished: %s)',
+    async (streaming, isFinished) => {
+      const disconnected = new AbortController();
+      const answerSink: AnswerSink = {
+        isUndelivered: true,
+        begin: () => undefined,
+        take: () => undefined,
+        restart: () => undefined,
+        answer: async () => Buffer.alloc(0),
+        end: () => undefined,
+      };
+      const { records } = await play({
+        streaming,
+        disconnected: disconnected.signal,
+        more: { answerSink },
+        async *script(_request, { signal }) {
+          yield isFinished ? batch([started, blockStart, delta, finished()], 5) : accepted;
+          if (signal.aborted) throw signal.reason;
+          await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+        },
+        async sync() {
+          await sleep(10);
+          disconnected.abort();
+          await sleep(10);
+        },
+      });
+      expect(records).toEqual([expect.objectContaining({ free: true })]);
+    },
+  );
+
+  it.each([
     ['before the first event', false],
     ['when the first event has arrived', true],
   ])('cancels the upstream when its consumer stops reading %s', async (_when, hasAnswered) => {
@@ -788,7 +825,6 @@ describe('a metered call', () => {
     expect(used).toEqual([undefined]);
   });
 
-  const accepted: GenerateResponse = { ...batch([]), accepted: { target: { upstreamId: 'second', upstreamModel: 'real-name' } } };
   const failedFirst: GenerateResponse = {
     events: [],
     usageSoFar: undefined,

@@ -208,6 +208,9 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   const { promptLog } = request;
   promptLog?.begin(call, admitted);
   const sink = request.answerSink;
+  // The upstream may be at work already, but a repeat of the request runs as a new call.
+  const isAbandoned = sink !== undefined && request.disconnected.aborted;
+  if (isAbandoned) reading.abort(consumerDisconnected);
   sink?.begin(call, admitted);
   const { responseSink } = request;
   responseSink?.begin(call);
@@ -215,7 +218,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   let outcome: CallOutcome | undefined;
   const inFlight = deps.checkpoints.open({
     call,
-    tokens: () => (outcome?.free === true || sink?.isUndelivered === true ? noTokens : progress.checkpoint),
+    tokens: () => (isAbandoned || outcome?.free === true || sink?.isUndelivered === true ? noTokens : progress.checkpoint),
     onClosed: (error) => reading.abort(error),
   });
 
@@ -259,6 +262,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     }
     // Also reached when the consumer returned early, without an error in the block above.
     outcome = outcomeOf(progress, failure);
+    if (isAbandoned) outcome = { ...outcome, free: true };
     progress.attempts.end(outcome.code, outcome.detail);
     if (outcome.code === Outcome.OUTCOME_CLIENT_DISCONNECTED && !outcome.free)
       await countCancelled(progress, request.parsed.request, held.inputTokensMax, deps);

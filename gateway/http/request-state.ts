@@ -47,7 +47,7 @@ export interface RequestState {
   timing?: string;
   /** The error that the client received, in the body or at the end of a stream. */
   failure?: AppError;
-  /** Whether the client may have received a part of a stream. */
+  /** Whether a part of a streamed answer was sent before the client disconnected. */
   hasReceived?: boolean;
   /** The earlier request whose answer is replayed, if this is a repeat. */
   originalId?: string;

@@ -132,8 +132,8 @@ function beginUnkeyed(
     credentials: `${ctx.get('x-api-key')} ${ctx.get('authorization')}`,
     hasReceived: () => state.hasReceived === true,
     onDelivered: (note) =>
-      whenSent(req, res, (isDelivered) => {
-        if (isDelivered) note();
+      whenSent(req, res, (wasOpen) => {
+        if (wasOpen) note();
       }),
   });
 }
@@ -256,7 +256,7 @@ async function answerStreaming(
           sendTiming(ctx);
         }
         const written = sse.write(encoder.push(step.events));
-        if (isFirst && sse.hasBegun()) whenRead(ctx.req, (wasOpen) => (stateOf(ctx).hasReceived = wasOpen));
+        if (isFirst && sse.hasBegun()) whenRead(ctx.req, (isOpen) => (stateOf(ctx).hasReceived = isOpen));
         await written;
       } else if (step.kind === 'recorded') {
         const { record, tokens } = step.recorded;

@@ -255,7 +255,9 @@ export class OfferedCall implements AnswerSink {
     this.#isOffered = true;
     // A retry that arrives before metering has the answer joins the call here.
     this.offers.add(this);
-    this.#storing = this.#keptAnswer(undefined, false).then(async (answer) => {
+    // An answer that cannot be encrypted is not kept.
+    const kept = this.#keptAnswer(undefined, false).catch(() => nothing);
+    this.#storing = kept.then(async (answer) => {
       if (answer.length > 0) await this.offers.offer(this, answer);
       this.offers.remove(this);
     });

@@ -12,14 +12,14 @@ import { type RepeatedRequest, retryKeyOf } from './retry-key.js';
 /** How long an answer is kept if the call ended before the retry of its client arrived. */
 const keptMs = 60_000;
 const firstPollMs = 100;
-/** After a pause of their machine, other gateways read the disconnects of their clients and offer their calls within this time. */
+/** After a pause of their machine, other gateways have usually read the disconnects of their clients and offered their calls within this time. */
 const secondLookMs = 100;
 const pollMsMax = 500;
 const retryAfterMs = 1000;
 
 /** The client of a request as it is known from the request. */
 export interface RequestClient extends RetryingClient, Omit<RepeatedRequest, 'parsed'> {
-  /** Calls back when the whole answer was sent. */
+  /** Calls back when the whole answer was sent before the client disconnected. */
   onDelivered(note: () => void): void;
 }
 
@@ -112,7 +112,7 @@ export function createRetries(deps: CallDeps, later: Later = byTimer): Retries {
       }
       const result = await stateOf(accountId, keyHash, client);
       if (result === undefined) {
-        // The first client may have disconnected after the question above, although before its retry was sent.
+        // This gateway may have read the first client's disconnect while metering was being queried.
         if (runningCallOf(retryKey) !== undefined) continue;
         if (isSecondLook) return undefined;
         isSecondLook = true;
