@@ -219,8 +219,10 @@ async function answerWhole(
 
 /** Sends a body without what Koa derives from a body of unknown type. */
 function sendJson(ctx: Context, body: unknown): void {
-  const text = JSON.stringify(body);
   ctx.respond = false;
+  // A call goes on without its client if a repeat of the request may ask for the answer.
+  if (ctx.res.destroyed) return;
+  const text = JSON.stringify(body);
   sendTiming(ctx);
   ctx.res.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(text) });
   ctx.res.end(text);

@@ -1,7 +1,7 @@
 // Calls with an Idempotency-Key: whatever happens, at most one call upstream is charged, with one record and one charge.
 import { execFile } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -439,6 +439,13 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     expect(customer.upstreamCalls()).toBe(2);
   });
 
+  /** Returns the statuses of the calls of an account in the access log. */
+  function loggedStatuses(accountId: string): number[] {
+    const log = mode === 'single' ? system.output() : readFileSync(join(system.dataDir, 'logs', 'gateway.log'), 'utf8');
+    const lines = log.split('\n').filter((line) => line.includes(accountId) && line.includes('"method":"POST"'));
+    return lines.map((line) => (JSON.parse(line) as { status: number }).status);
+  }
+
   /** Answers after the timeout of the libraries below, but within their retries. */
   const late: Script = { ...plain, fault: { kind: 'slow-headers', delayMs: 6000 } };
   const patience = { timeout: 3000, maxRetries: 4 };
@@ -459,6 +466,9 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
       expect(JSON.stringify(heard).match(/Hello from the stub upstream/g)).toHaveLength(2);
       expect(customer.upstreamCalls()).toBe(2);
       expect((await customer.books(2)).map(({ outcome }) => outcome)).toEqual(['completed', 'completed']);
+      // Each library was answered once, and its attempts before that timed out.
+      await eventually(() => (loggedStatuses(customer.accountId).filter((status) => status === 499).length >= 2 ? true : undefined));
+      expect(loggedStatuses(customer.accountId).filter((status) => status !== 499)).toEqual([200, 200]);
     },
     60_000,
   );

@@ -56,7 +56,7 @@ export function first(deps: { clock: Clock; log: Logger; bodies: BodyGuard; dial
     } finally {
       const state = stateOf(ctx);
       sendTiming(ctx);
-      const status = ctx.res.statusCode === 200 && !ctx.respond ? 200 : ctx.status;
+      const status = statusOf(ctx);
       const durationMs = Math.round(clock.monotonicMs() - beganAtMs);
       durations
         .of({
@@ -81,6 +81,13 @@ export function first(deps: { clock: Clock; log: Logger; bodies: BodyGuard; dial
       if (span !== undefined) endRequestSpan(span, ctx, status, state);
     }
   };
+}
+
+/** Returns the status of the response, and 499 if the client disconnected before a response was sent, as for a cancelled call. */
+function statusOf(ctx: Context): number {
+  const { res } = ctx;
+  if (res.destroyed && !res.headersSent) return 499;
+  return res.statusCode === 200 && !ctx.respond ? 200 : ctx.status;
 }
 
 function hasPath(ctx: Context): boolean {
