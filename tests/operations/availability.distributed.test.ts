@@ -2,14 +2,12 @@
 // continue, and that everything recovers by itself with correct books.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chat, createKey, get, settled, sumOfCharges, usageRows } from '../support/clients/calls.js';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/vendors/otlp.js';
 import { eventually, isAlive } from '../support/systems/process.js';
 import { killOne, pidsOf, type ProcessName, startedSince } from '../support/systems/processes.js';
-import { startSystem, type System } from '../support/systems/system.js';
+import { gatewayLog, startSystem, type System } from '../support/systems/system.js';
 import { observe, type SeenCall, startTraffic } from '../support/clients/traffic.js';
 
 // Long enough for a run of the operator's command on a busy machine.
@@ -226,9 +224,7 @@ describe('a distributed system that loses a process', () => {
       return true;
     });
     const line = await eventually(() => {
-      const lines = readFileSync(join(system.dataDir, 'logs', 'gateway.log'), 'utf8')
-        .split('\n')
-        .slice(0, -1);
+      const lines = gatewayLog(system).split('\n').slice(0, -1);
       return lines.find((each) => each.includes(response.headers.get('x-request-id')!));
     });
     expect(JSON.parse(line)).toMatchObject({ msg: 'request', trace_id: traceId });

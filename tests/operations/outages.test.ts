@@ -10,7 +10,7 @@ import { adminUser, loadCredentials } from '../../deploy/distributed/mariadb/cre
 import { type BalanceRow, createKey, post, settled, sumOfCharges } from '../support/clients/calls.js';
 import { eventually } from '../support/systems/process.js';
 import { killOne, pidsOf, startedSince } from '../support/systems/processes.js';
-import { type Mode, modes, startSystem, type System } from '../support/systems/system.js';
+import { gatewayLog, type Mode, modes, startSystem, type System } from '../support/systems/system.js';
 import { observe } from '../support/clients/traffic.js';
 
 const withoutMetering = /^Calls cannot be recorded now/;
@@ -131,10 +131,10 @@ async function expectOneRecordEach(of: System, accountId: string, answers: reado
 const spoolFiles = (of: System): string[] =>
   readdirSync(join(of.dataDir, 'spool'), { recursive: true, encoding: 'utf8' }).filter((name) => !/(^|\/)(lock[^/]*|\d+)$/.test(name));
 
-const logLines = (of: System, wanted: RegExp): string[] => {
-  const text = of.mode === 'single' ? of.output() : readFileSync(join(of.dataDir, 'logs', 'gateway.log'), 'utf8');
-  return text.split('\n').filter((line) => wanted.test(line));
-};
+const logLines = (of: System, wanted: RegExp): string[] =>
+  gatewayLog(of)
+    .split('\n')
+    .filter((line) => wanted.test(line));
 
 /** Expects that each thread that logged this logged it once. */
 function expectOnePerThread(lines: readonly string[]): void {

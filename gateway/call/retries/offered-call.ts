@@ -1,5 +1,5 @@
-// A call of a client library that retries. If its client disconnects before it received anything, the call continues for a moment and is
-// offered to the retry: directly if this gateway receives it, through metering if another gateway does.
+// A call of a client library that retries. If its client disconnects before it received anything, the call, once admitted, continues for a moment and
+// is offered to the retry: directly if this gateway receives it, through metering if another gateway does.
 import type { Call } from '#proto/metering/v1/metering.js';
 import type { Event } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
@@ -140,7 +140,7 @@ export class OfferedCall implements AnswerSink {
     this.#stopWaiting();
     this.offers.remove(this);
     if (this.#isWithdrawn) this.offers.withdraw(this);
-    if (this.#clients === 0) void this.#offerEnded();
+    if (this.#clients === 0) this.#offerEnded();
     this.#wake?.();
   }
 
@@ -193,7 +193,7 @@ export class OfferedCall implements AnswerSink {
     this.#clients -= 1;
     if (this.streaming && client.hasReceived()) this.#isDelivered = true;
     if (this.#clients > 0) return;
-    if (this.#end !== undefined) return void this.#offerEnded();
+    if (this.#end !== undefined) return this.#offerEnded();
     this.#retryCount = client.retryCount;
     // A retry cannot join it before its admission and runs as a new call, so this one must not be charged as well.
     if (this.#call === undefined) this.#giveUp();
@@ -248,20 +248,22 @@ export class OfferedCall implements AnswerSink {
   }
 
   /** Offers the answer of a call whose client disconnected while the call was recorded. */
-  async #offerEnded(): Promise<void> {
+  #offerEnded(): void {
     const { recorded, error } = this.#end!;
     if (this.#isOffered || this.#isWithdrawn || this.#isDelivered || this.#abandoned.signal.aborted) return;
     if (recorded === undefined || error !== undefined) return;
     this.#isOffered = true;
     // A retry that arrives before metering has the answer joins the call here.
     this.offers.add(this);
+    this.#storing = this.#store();
+  }
+
+  /** Does not throw. */
+  async #store(): Promise<void> {
     // An answer that cannot be encrypted is not kept.
-    const kept = this.#keptAnswer(undefined, false).catch(() => nothing);
-    this.#storing = kept.then(async (answer) => {
-      if (answer.length > 0) await this.offers.offer(this, answer);
-      this.offers.remove(this);
-    });
-    await this.#storing;
+    const answer = await this.#keptAnswer(undefined, false).catch(() => nothing);
+    if (answer.length > 0) await this.offers.offer(this, answer);
+    this.offers.remove(this);
   }
 
   #keptAnswer(error: AppError | undefined, isFree: boolean): Promise<Buffer> {

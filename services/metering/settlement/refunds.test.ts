@@ -276,15 +276,13 @@ describe.each(testEngines)('the refund of an undelivered answer on %s', (engine)
       harness.ledger.refused.add(request.call!.id);
       await record(service, request);
       await until(async () => (await outboxOf(service)).failed === 1n);
-      let commit!: () => void;
-      const isHeld = new Promise<void>((resolve) => (commit = resolve));
-      let closed!: Promise<unknown>;
-      await new Promise<void>((isClosing) => {
-        closed = closeRefused(harness.db, request.call!.id, 'lost', harness.clock.nowMs(), () => {
-          isClosing();
-          return isHeld;
-        });
+      const { promise: isClosing, resolve: begin } = Promise.withResolvers<void>();
+      const { promise: isHeld, resolve: commit } = Promise.withResolvers<void>();
+      const closed = closeRefused(harness.db, request.call!.id, 'lost', harness.clock.nowMs(), () => {
+        begin();
+        return isHeld;
       });
+      await isClosing;
       const refunded = refund(service, request);
       await untilWaiting(harness.db, 'outbox', 1);
       commit();

@@ -127,6 +127,11 @@ export async function startSystemOn(dataDir: string, mode: Mode, env: Record<str
   };
 }
 
+/** Returns the log of the gateway: of the single process, since its start, or of the gateway's own process. */
+export function gatewayLog(of: System): string {
+  return of.mode === 'single' ? of.output() : readFileSync(join(of.dataDir, 'logs', 'gateway.log'), 'utf8');
+}
+
 /** Returns the settings of the command that a Tollgate writes into its data folder. */
 function operatorEnv(dataDir: string): Record<string, string> {
   const lines = readFileSync(join(dataDir, 'operator.env'), 'utf8').trim().split('\n');
