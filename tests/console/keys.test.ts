@@ -485,7 +485,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
       .waitFor();
     await act(page, 'deployment', 'Revoke');
     await popup(page).getByRole('button', { name: 'Revoke' }).click();
-    await page.getByText('Revoked').waitFor();
+    await page.getByText('Revoked', { exact: true }).waitFor();
     expect((await fetch(list.url, { headers: { authorization: `Bearer ${secret}` } })).status).toBe(401);
 
     // The sample for a key is a request that this key may send.
