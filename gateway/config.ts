@@ -139,7 +139,7 @@ export const gatewaySettings = {
   ),
   retryWaitMs: duration(
     'TOLLGATE_GATEWAY_RETRY_WAIT',
-    'how long a call waits for the retry of an official client library that disconnected before it received anything, in addition to the delay of the library; 0 disables this',
+    'how long a call waits for the retry of an official client library that disconnected before it received anything, in addition to the delay of the library, and how long the pauses of another gateway may be for which a retry waits; 0 disables this',
     { minMs: 0, maxMs: 600_000, default: 2000 },
   ),
   keepAliveIntervalMs: duration('TOLLGATE_GATEWAY_KEEP_ALIVE_INTERVAL', 'silence on a stream before a keep-alive is sent', {

@@ -68,6 +68,8 @@ export interface CallRequest {
 export interface AnswerSink {
   /** Whether no client received anything yet, so that the call is free if the gateway is lost now. */
   readonly isUndelivered: boolean;
+  /** The hash with which retries at other gateways look for the call, unless none may join it. */
+  readonly retryKeyHash?: Buffer | undefined;
   /** Notes the admitted call, whose `idempotencyKeyHash` it sets while a key is reserved for the call. */
   begin(call: Call, admitted: CallStep): void;
   /** Adds the model's next events, with the usage after them. */
@@ -219,6 +221,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   const inFlight = deps.checkpoints.open({
     call,
     tokens: () => (isAbandoned || outcome?.free === true || sink?.isUndelivered === true ? noTokens : progress.checkpoint),
+    retryKeyHash: () => sink?.retryKeyHash,
     onClosed: (error) => reading.abort(error),
   });
 

@@ -1,8 +1,10 @@
 // Two replicas of every process: replaced one after the other under a steady load, and left without auth.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
+import OpenAI from 'openai';
 import { openDatabase } from '#kit/db/open.js';
 import { settled, sumOfCharges } from '../support/clients/calls.js';
+import type { Member } from '../support/systems/fleet.js';
 import { eventually } from '../support/systems/process.js';
 import { gatewayUrls, Replicas } from '../support/systems/replicas.js';
 
@@ -51,6 +53,40 @@ describe('replicas of every process', () => {
     },
     Math.max(1, rounds) * 300_000,
   );
+
+  it('charge a call once if its client times out and retries at another gateway while its gateway is paused', async () => {
+    const { fleet } = replicas;
+    const [first, second] = fleet.members.filter(({ name }) => name === 'gateway') as [Member, Member];
+    for (const gateway of [first, second]) if (!gateway.isRunning()) await gateway.start();
+    const { id: accountId } = await fleet.json<{ id: string }>('account', 'create', 'paused');
+    await fleet.cli('balance', 'deposit', '10', '--account', accountId);
+    const { secret } = await fleet.json<{ secret: string }>('key', 'create', '--name', 'paused', '--account', accountId);
+    let attempts = 0;
+    const openai = new OpenAI({
+      baseURL: `${first.baseUrl}/v1`,
+      apiKey: secret,
+      timeout: 2500,
+      maxRetries: 8,
+      fetch: (url, init) => fetch((attempts += 1) === 1 ? url : String(url).replace(first.baseUrl!, second.baseUrl!), init),
+    });
+    // It takes eight seconds.
+    const messages = [{ role: 'user', content: 'delay=200ms tokens=40' }] as const;
+    const answering = openai.chat.completions.create({ model: 'sandbox/story', messages: [...messages] });
+    const db = openDatabase(new URL('mysql', fleet.adminUrl).href);
+    const isCheckpointed = 'SELECT id FROM tollgate_metering.open_call WHERE retry_key_hash IS NOT NULL';
+    await eventually(async () => ((await db.query(isCheckpointed, [])).length > 0 ? true : undefined)).finally(() => db.close());
+    first.signal('SIGSTOP');
+    try {
+      await eventually(() => (attempts > 1 ? true : undefined));
+      await sleep(500);
+    } finally {
+      first.signal('SIGCONT');
+    }
+    expect((await answering).usage).toMatchObject({ completion_tokens: 40 });
+    const { rows, balance } = await settled(fleet, accountId, 1);
+    expect(rows.filter(({ charge_nano_usd: charge }) => charge !== '0').map(({ outcome }) => outcome)).toEqual(['completed']);
+    expect(BigInt(balance.spent_nano_usd)).toBe(sumOfCharges(rows));
+  }, 120_000);
 
   it('serve known keys for a while when all of auth is unavailable, and say so', async () => {
     const { secret: unknown } = await replicas.fleet.json<{ secret: string }>(

@@ -50,8 +50,13 @@ describe('calls in flight', () => {
     const metering = { checkpointUsage } as unknown as GatewayPeers['metering'];
     const checkpoints = createCheckpoints({ metering, log, intervalMs: 5, rpcTimeoutMs: 1000 });
     const closed: string[] = [];
-    const open = (call = Call.fromPartial({ id: newId('req') })) =>
-      checkpoints.open({ call, tokens: () => TokenCounts.fromPartial({}), onClosed: () => void closed.push(call.id) });
+    const open = (call = Call.fromPartial({ id: newId('req') }), retryKeyHash?: () => Buffer) =>
+      checkpoints.open({
+        call,
+        tokens: () => TokenCounts.fromPartial({}),
+        onClosed: () => void closed.push(call.id),
+        ...(retryKeyHash && { retryKeyHash }),
+      });
     return { checkpoints, requests, closed, lines, open };
   }
   const allOpen = async ({ items }: CheckpointUsageRequest): Promise<boolean[]> => items.map(() => true);
@@ -70,6 +75,28 @@ describe('calls in flight', () => {
     await untilTrue(() => requests.length > 1);
     await checkpoints.stop();
     expect(requests[1]!.items[0]!.call!.attempts).toMatchObject([{ upstreamId: 'u' }]);
+  });
+
+  it('are reported with the hashes of their requests, of which few are computed at once', async () => {
+    const { checkpoints, requests, open } = checkpointing(allOpen);
+    const [slow, quick] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+    let isComputed = false;
+    const compute = (): Buffer => {
+      if (!isComputed) for (const untilMs = performance.now() + 40; performance.now() < untilMs;);
+      isComputed = true;
+      return slow;
+    };
+    open(undefined, compute);
+    open(undefined, () => quick);
+    open();
+    await checkpoints.start();
+    const hashesOf = (request?: CheckpointUsageRequest) => request?.items.map(({ retryKeyHash }) => retryKeyHash);
+    await untilTrue(() => requests.length > 1 && hashesOf(requests.at(-1))![1] !== undefined);
+    await checkpoints.stop();
+    expect([requests[0], requests.at(-1)].map(hashesOf)).toEqual([
+      [slow, undefined, undefined],
+      [slow, quick, undefined],
+    ]);
   });
 
   it('are reported in requests of a thousand', async () => {

@@ -1,9 +1,10 @@
 // Reports the usage so far of every call in flight to metering, in one request per second for all calls, so that a call whose gateway
 // crashes is charged for what it had used, and so that its hold does not expire while it runs.
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Span } from '@opentelemetry/api';
 import { everyAbout } from '#kit/scheduling/shared-timers.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import type { Call } from '#proto/metering/v1/metering.js';
+import type { Call, CheckpointUsageRequest_Item } from '#proto/metering/v1/metering.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#client/call-context.js';
@@ -14,12 +15,16 @@ import type { GatewayPeers } from '../../peers.js';
 
 /** Items per request; more calls in flight are reported in several requests. */
 const itemsMax = 1000;
+/** How long one request may occupy the event loop with hashes of requests. The other calls get theirs with their next checkpoint. */
+const hashingMsMax = 20;
 
 /** A call in flight as the checkpoints see it. */
 interface OpenCall {
   readonly call: Call;
   /** Returns the usage so far. */
   readonly tokens: () => TokenCounts;
+  /** Returns the hash with which retries at other gateways look for the call, unless none may join it. */
+  readonly retryKeyHash?: () => Buffer | undefined;
   /** Called if metering has already closed the call: it must end, for the given reason. */
   readonly onClosed: (error: AppError) => void;
 }
@@ -49,6 +54,8 @@ export interface Checkpoints {
   open(call: OpenCall): CheckpointedCall;
   /** Returns the number of calls in flight. */
   count(): number;
+  /** Whether this call is in flight here. */
+  has(callId: string): boolean;
 }
 
 /** Creates the set of calls in flight, reported every `intervalMs`. */
@@ -68,6 +75,10 @@ export function createCheckpoints(deps: {
   async function noteAll(): Promise<void> {
     if (isRunning || calls.size === 0) return;
     isRunning = true;
+    // A gateway at which a retry waits concludes from a checkpoint that this one has read and reported all earlier disconnects. The event loop reads
+    // between the two turns.
+    await turn();
+    await turn();
     try {
       const open = calls.values();
       const all = open.filter((call) => !call.isSkippedOnce);
@@ -86,12 +97,13 @@ export function createCheckpoints(deps: {
   }
 
   async function note(batch: readonly Tracked[]): Promise<void> {
+    const hashUntilMs = performance.now() + hashingMsMax;
     const { open } = await inBatchSpan(
       'batch checkpoints',
       batch.map(({ span }) => span),
       () =>
         metering.checkpointUsage(
-          { items: batch.map(({ call, tokens }) => ({ call: copyOf(call), tokens: tokens() })) },
+          { items: batch.map((call) => itemOf(call, hashUntilMs)) },
           callContext({ caller: 'gateway', timeoutMs: rpcTimeoutMs }),
         ),
     );
@@ -122,7 +134,12 @@ export function createCheckpoints(deps: {
       };
     },
     count: () => calls.size,
+    has: (callId) => calls.values().some(({ call }) => call.id === callId),
   };
+}
+
+function itemOf({ call, tokens, retryKeyHash }: Tracked, hashUntilMs: number): CheckpointUsageRequest_Item {
+  return { call: copyOf(call), tokens: tokens(), retryKeyHash: performance.now() < hashUntilMs ? retryKeyHash?.() : undefined };
 }
 
 /** Returns a copy of the call, because its attempts keep changing while the request is in flight. */

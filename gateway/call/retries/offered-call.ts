@@ -38,7 +38,7 @@ export interface Offers {
 /** Calls back after a time; returns a function that prevents it. */
 export type Later = (ms: number, act: () => void) => () => void;
 
-/** What identifies an offered call; computed only when its client has disconnected. */
+/** What identifies an offered call; computed for its first checkpoint, or when its client has disconnected. */
 export interface OfferKey {
   /** The key under which retries find the call in this gateway. */
   readonly key: string;
@@ -96,6 +96,10 @@ export class OfferedCall implements AnswerSink {
     return this.#clients === 0 && !this.#isDelivered;
   }
 
+  get retryKeyHash(): Buffer | undefined {
+    return this.#isDelivered || this.#hasReceived || this.#abandoned.signal.aborted ? undefined : this.key.keyHash;
+  }
+
   /** Whether a client waits for the answer. */
   get hasClient(): boolean {
     return this.#clients > 0;
@@ -115,7 +119,7 @@ export class OfferedCall implements AnswerSink {
 
   take({ events }: { readonly events: readonly Event[] }, tokens: TokenCounts): void {
     if (!this.#isKept) return;
-    if (!this.#isShared && this.streaming && this.client.hasReceived()) {
+    if (this.#hasReceived) {
       this.#isKept = false;
       this.#steps = [];
       return;
@@ -175,6 +179,11 @@ export class OfferedCall implements AnswerSink {
     const { recorded, error } = this.#end;
     if (error !== undefined) throw error;
     yield { kind: 'recorded', recorded: recorded! };
+  }
+
+  /** Whether a part of the stream was sent to the only client. */
+  get #hasReceived(): boolean {
+    return !this.#isShared && this.streaming && this.client.hasReceived();
   }
 
   #add(step: CallStep): void {

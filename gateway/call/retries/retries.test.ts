@@ -4,7 +4,7 @@ import type { GenerateResponse } from '#proto/inference/v1/inference.js';
 import { GenerateRequest } from '#proto/inference/v1/inference.js';
 import { type JoinCallResponse, Outcome, type RecordUsageRequest, UsageRecord } from '#proto/metering/v1/metering.js';
 import { AppError } from '#client/errors/app-error.js';
-import { ManualClock } from '#kit/clock.js';
+import { type Clock, ManualClock } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import { failureOf } from '#kit/testing/waiting.js';
 import { batch, callWorld, finished, output, type Play, read, started } from '../testing/call-world.js';
@@ -13,25 +13,33 @@ import type { Later } from './offered-call.js';
 import { createRetries, type RequestClient } from './retries.js';
 
 /** A clock that advances only on request. */
-class VirtualTime {
-  private nowMs = 0;
+class VirtualTime implements Clock {
+  private passedMs = 0;
   private readonly timers = new Set<{ readonly atMs: number; readonly act: () => void }>();
 
   readonly later: Later = (ms, act) => {
-    const timer = { atMs: this.nowMs + ms, act };
+    const timer = { atMs: this.passedMs + ms, act };
     this.timers.add(timer);
     return () => void this.timers.delete(timer);
   };
+
+  nowMs(): number {
+    return this.passedMs;
+  }
+
+  monotonicMs(): number {
+    return this.passedMs;
+  }
 
   wait(ms: number): Promise<undefined> {
     return new Promise((resolve) => void this.later(ms, () => resolve(undefined)));
   }
 
   async pass(ms: number): Promise<void> {
-    const untilMs = this.nowMs + ms;
+    const untilMs = this.passedMs + ms;
     await turn();
     for (let next = this.next(); next !== undefined && next.atMs <= untilMs; next = this.next()) await this.run(next);
-    this.nowMs = untilMs;
+    this.passedMs = untilMs;
   }
 
   async until<T>(promise: Promise<T>): Promise<T> {
@@ -49,7 +57,7 @@ class VirtualTime {
   }
 
   private async run(timer: { readonly atMs: number; readonly act: () => void }): Promise<void> {
-    this.nowMs = timer.atMs;
+    this.passedMs = timer.atMs;
     this.timers.delete(timer);
     timer.act();
     // What it causes: a few steps through generators and fake RPCs.
@@ -180,7 +188,7 @@ function heldOffer({ rpcs }: OfferStore) {
 /** One gateway over the store. */
 function gateway(store: OfferStore, play: Play = {}, time = new VirtualTime()) {
   const world = callWorld({ metering: store.rpcs, record: store.record, ...play });
-  const retries = createRetries(world.deps, time.later);
+  const retries = createRetries({ ...world.deps, clock: time }, time.later);
   /** Begins a call, and lets time pass until it has begun. */
   const begin = (...call: Parameters<typeof retries.begin>) => time.until(Promise.resolve(retries.begin(...call)));
   return { ...world, retries, begin };
@@ -609,6 +617,68 @@ describe('a retry of a client library', () => {
     await time.pass(1000);
     expect((await joining).callId).toBe(store.charged()[0]!.call!.id);
     expect([other.seen.generated, store.charged().length]).toEqual([0, 1]);
+  });
+
+  it.each<[string, { checkpointsMs?: number; noticedAtMs: number; newCalls: number[] }]>([
+    ['joins it if its gateway continues after a pause', { noticedAtMs: 1500, newCalls: [0, 0] }],
+    ['runs as a new call if its gateway is silent for too long', { noticedAtMs: 3500, newCalls: [0, 1] }],
+    ['runs as a new call if its gateway goes on with it', { checkpointsMs: 1000, noticedAtMs: 3500, newCalls: [1, 1] }],
+  ])('that finds its call in flight at another gateway %s', async (_what, { checkpointsMs = Infinity, noticedAtMs, newCalls }) => {
+    const time = new VirtualTime();
+    const one = gateway(store, upstream, time);
+    const open = jest.spyOn(one.deps.checkpoints, 'open');
+    const first = attempt(0);
+    const original = read((await one.retries.begin(one.request(), first.client)).steps);
+    await turn();
+    const { call, retryKeyHash } = open.mock.calls[0]![0];
+    const joinCall: typeof store.rpcs.joinCall = async (request, ...rest) => {
+      const found = await store.rpcs.joinCall!(request, ...rest);
+      if (found.result !== undefined || retryKeyHash!()?.equals(request.keyHash) !== true) return found;
+      return { result: { $case: 'notOffered', value: { callId: call.id, checkpointAgeMs: (500 + time.monotonicMs()) % checkpointsMs } } };
+    };
+    const other = gateway(store, { ...upstream, metering: { ...store.rpcs, joinCall } }, time);
+    const joining = Promise.resolve(other.retries.begin({ ...other.request(), key: one.request().key }, attempt(1).client));
+    const retried = joining.then(({ steps }) => read(steps));
+    time.later(noticedAtMs, first.leave);
+    const generated: number[] = [];
+    for (const ms of [1000, 2000]) {
+      await time.pass(ms);
+      generated.push(other.seen.generated);
+    }
+    expect(generated).toEqual(newCalls);
+    upstream.answer();
+    await time.until(Promise.all([retried, original]));
+    expect(store.charged().length).toBe(1 + newCalls.at(-1)!);
+  });
+
+  it('does not wait for an identical request of which this gateway knows that its client is connected', async () => {
+    const time = new VirtualTime();
+    let callId = '';
+    const joinCall = async (): Promise<JoinCallResponse> => ({ result: { $case: 'notOffered', value: { callId, checkpointAgeMs: 500 } } });
+    const { retries, request, seen } = gateway(store, { ...upstream, metering: { ...store.rpcs, joinCall } }, time);
+    const begun = await retries.begin(request(), attempt(0).client);
+    callId = begun.callId;
+    const original = read(begun.steps);
+    await turn();
+    const joining = Promise.resolve(retries.begin(request(), attempt(1).client));
+    await time.pass(100);
+    upstream.answer();
+    await Promise.all([original, joining.then(({ steps }) => read(steps))]);
+    expect(seen.generated).toBe(2);
+  });
+
+  it('does not wait at another gateway for a stream once its client has received a part of it', async () => {
+    const { deps, retries, request } = gateway(store, upstream);
+    const open = jest.spyOn(deps.checkpoints, 'open');
+    const first = attempt(0);
+    const original = read((await retries.begin(request(true), first.client)).steps);
+    await turn();
+    const { retryKeyHash } = open.mock.calls[0]![0];
+    expect(retryKeyHash!()).toHaveLength(32);
+    first.receive();
+    expect(retryKeyHash!()).toBeUndefined();
+    upstream.answer();
+    await original;
   });
 
   it('is charged once, whenever its clients disconnect and whichever gateway it reaches', async () => {

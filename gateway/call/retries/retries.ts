@@ -2,6 +2,7 @@
 // call disconnected before it received anything.
 import { AppError } from '#client/errors/app-error.js';
 import { callContext } from '#client/call-context.js';
+import type { JoinCallResponse_NotOffered } from '#proto/metering/v1/metering.js';
 import { replayedCall } from '../idempotency/answer-keeper.js';
 import { answerSecretOf, keyHashOf } from '../idempotency/key.js';
 import { assertMayReceiveAnswer, type Begun } from '../idempotency/keyed-calls.js';
@@ -38,7 +39,7 @@ const byTimer: Later = (ms, act) => {
 
 /** Creates the set of calls. */
 export function createRetries(deps: CallDeps, later: Later = byTimer): Retries {
-  const { config, log, peers, clock } = deps;
+  const { config, log, peers, clock, checkpoints } = deps;
   const { metering } = peers;
   const rpc = (signal?: AbortSignal) =>
     callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs, ...(signal === undefined ? {} : { signal }) });
@@ -110,8 +111,9 @@ export function createRetries(deps: CallDeps, later: Later = byTimer): Retries {
         client.onDelivered(() => void running.noteDelivered());
         return { steps: running.join(client), callId: running.id };
       }
+      const waitedMs = clock.monotonicMs() - sinceMs;
       const result = await stateOf(accountId, keyHash, client);
-      if (result === undefined) {
+      if (result === undefined || (result.$case === 'notOffered' && !mayBeOffered(result.value, waitedMs))) {
         // This gateway may have read the first client's disconnect while metering was being queried.
         if (runningCallOf(retryKey) !== undefined) continue;
         if (isSecondLook) return undefined;
@@ -127,15 +129,25 @@ export function createRetries(deps: CallDeps, later: Later = byTimer): Retries {
         const steps = replayedCall(record!, choices, answer, answerSecretOf(retryKey, callId), config.keptAnswerBytesMax);
         return { steps, callId };
       }
-      if (clock.monotonicMs() - sinceMs > config.callTimeoutMs) {
+      if (waitedMs > config.callTimeoutMs) {
         const { callId } = result.value;
         throw new AppError('idempotency_in_progress', `The call that this request repeats, ${callId}, is in progress.`, {
           details: { original_request_id: callId },
           retryAfterMs,
         });
       }
+      isSecondLook = false;
       await pause(pollMs, client.disconnected);
     }
+  }
+
+  /**
+   * Whether the gateway of a call in flight may be paused, and so may not have noticed yet that its client has disconnected: it has sent no checkpoint
+   * since the retry arrived, but not for so long that it has probably crashed.
+   */
+  function mayBeOffered({ callId, checkpointAgeMs }: JoinCallResponse_NotOffered, waitedMs: number): boolean {
+    if (checkpoints.has(callId)) return false;
+    return checkpointAgeMs >= waitedMs && checkpointAgeMs < config.retryWaitMs + config.checkpointIntervalMs;
   }
 
   function pause(ms: number, disconnected: AbortSignal): Promise<void> {

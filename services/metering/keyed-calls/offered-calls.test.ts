@@ -186,6 +186,72 @@ describe.each(testEngines)('calls that are offered to retries on %s', (engine) =
     expect((await join())?.$case).toBe('inProgress');
   });
 
+  describe('are found in flight before they are offered', () => {
+    const inFlight = (of: Call, retryKeyHash: Buffer | undefined = keyHash) =>
+      checkpoint(service, { call: { ...of, idempotencyKeyHash: none }, tokens: used, retryKeyHash });
+    const notOffered = (of: Call, checkpointAgeMs: number) => ({ $case: 'notOffered', value: { callId: of.id, checkpointAgeMs } });
+
+    it('with the time since their last checkpoint, until they are offered', async () => {
+      await inFlight(first);
+      harness.clock.advance(700);
+      expect(await join()).toEqual(notOffered(first, 700));
+      await inFlight(first);
+      expect(await join()).toEqual(notOffered(first, 0));
+      await offer(first);
+      expect(await join()).toEqual({ $case: 'inProgress', value: { callId: first.id } });
+    });
+
+    it('until they are recorded', async () => {
+      await inFlight(first);
+      await record(service, ended({ ...first, idempotencyKeyHash: none }, { storedAnswer: none }));
+      expect(await join()).toBeUndefined();
+    });
+
+    it('until their client has received a part of the answer', async () => {
+      await inFlight(first);
+      await checkpoint(service, { call: { ...first, idempotencyKeyHash: none }, tokens: used });
+      expect(await join()).toBeUndefined();
+    });
+
+    it('beside the answer of an earlier call that is no longer kept', async () => {
+      await record(service, ended({ ...first, idempotencyKeyHash: none }, { storedAnswer: none }));
+      await offer(first, answer);
+      const second = other();
+      await inFlight(second);
+      expect((await join())?.$case).toBe('completed');
+      harness.clock.advance(keptMs);
+      await inFlight(second);
+      expect(await join()).toEqual(notOffered(second, 0));
+    });
+
+    it('beside an earlier call whose answer was too large to be kept', async () => {
+      await offer(first);
+      await record(service, ended(first, { storedAnswer: none }));
+      const second = other();
+      await inFlight(second);
+      expect(await join()).toEqual(notOffered(second, 0));
+    });
+
+    it('as the one that was checkpointed longest ago, of several', async () => {
+      const second = other();
+      await inFlight(second);
+      harness.clock.advance(10);
+      await inFlight(first);
+      expect(await join()).toEqual(notOffered(second, 10));
+    });
+
+    it('by the hash of their own request, in their own account', async () => {
+      await inFlight(first, randomBytes(32));
+      await inFlight(call());
+      expect(await join()).toBeUndefined();
+    });
+
+    it('unless the hash is malformed: then they must end', async () => {
+      const item = { call: { ...first, idempotencyKeyHash: none }, tokens: used, retryKeyHash: randomBytes(31) };
+      expect(await service.checkpointUsage({ items: [item] })).toEqual({ open: [false] });
+    });
+  });
+
   it('belong to one account', async () => {
     await offer(first);
     expect(await join(call({ idempotencyKeyHash: keyHash }))).toBeUndefined();

@@ -13,7 +13,7 @@ import type { RpcDeps } from '../deps.js';
 import { isLedgerUnavailable } from '../settlement/ledger-outage.js';
 import { type OpenCall, putOpenCalls } from '../store/records/open-calls.js';
 import { isFreeIfLost } from '#rules/money/outcomes.js';
-import { requireThat, requireTokens, validateCall } from '../requests/validate-call.js';
+import { requireHash, requireThat, requireTokens, validateCall } from '../requests/validate-call.js';
 import { validateUsage } from '../requests/validate-usage.js';
 
 const itemsMax = 10_000;
@@ -60,7 +60,9 @@ function openCallOf(item: CheckpointUsageRequest_Item, nowMs: number, log: RpcDe
   try {
     const call = validateCall(item.call);
     const { tokens } = validateUsage(requireTokens(item.tokens), UsageSource.USAGE_SOURCE_ESTIMATED, call);
-    return { call, tokens, lastSeenAtMs: nowMs };
+    const { retryKeyHash } = item;
+    if (retryKeyHash !== undefined) requireHash(retryKeyHash, 'retry_key_hash');
+    return { call, tokens, lastSeenAtMs: nowMs, retryKeyHash };
   } catch (error) {
     if (!hasReason(error, 'invalid_request')) throw error;
     log.error({ err: error, call_id: item.call?.id }, 'a call in flight is malformed and can never be recorded; it must end');

@@ -48,6 +48,8 @@ export interface Member {
   start(): Promise<void>;
   /** Returns what it has printed since its last start. */
   output(): string;
+  /** Sends a signal that does not end it. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void;
   /** Returns its exit code, or null after a fatal signal. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
@@ -123,6 +125,7 @@ export async function startFleet({ replicas, started = replicas, env = {}, distO
         }, readyMsMax);
       },
       output: () => (child === undefined ? '' : child.stdout() + child.stderr()),
+      signal: (signal) => void child?.process.kill(signal),
       end: async (signal) => child?.end(signal) ?? 0,
     };
   }

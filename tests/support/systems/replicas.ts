@@ -36,6 +36,8 @@ export class Replicas {
         TOLLGATE_METERING_LOST_GRACE: '1s',
         TOLLGATE_METERING_HOLD_TTL: '10s',
         TOLLGATE_GATEWAY_HOLD_TTL: '10s',
+        // Longer than a test pauses a gateway on a busy machine.
+        TOLLGATE_GATEWAY_RETRY_WAIT: '5s',
       },
     });
     return new Replicas(fleet, await startBalancer(gatewayUrls(fleet.members)), load);

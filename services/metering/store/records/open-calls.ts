@@ -15,18 +15,34 @@ import { recordedIds } from './records.js';
 const rowsPerStatement = 200;
 
 const putRowsOn = (engine: Engine) =>
-  upsertText(engine, 'open_call', ['id', 'account_id', 'draft', 'last_seen_at_ms'], ['id'], ['draft', 'last_seen_at_ms']);
+  upsertText(
+    engine,
+    'open_call',
+    ['id', 'account_id', 'draft', 'last_seen_at_ms', 'retry_key_hash'],
+    ['id'],
+    ['draft', 'last_seen_at_ms', 'retry_key_hash'],
+  );
 const putRows = { sqlite: putRowsOn('sqlite'), mysql: putRowsOn('mysql') };
 const keyed = keyedText(['id']);
 const deleteRows = textOfRows((rows) => `DELETE FROM open_call WHERE ${keyed(rows)}`);
 
 const selectUnseen = 'SELECT draft, last_seen_at_ms FROM open_call WHERE last_seen_at_ms < ? ORDER BY last_seen_at_ms LIMIT ?';
+const selectRetried =
+  'SELECT id, last_seen_at_ms FROM open_call WHERE account_id = ? AND retry_key_hash = ? ORDER BY last_seen_at_ms LIMIT 1';
 
 /** Holds a call in flight. */
 export interface OpenCall {
   readonly call: PricedCall;
   /** As last checkpointed; they satisfy the rules of `validateUsage`. */
   readonly tokens: TokenCounts;
+  readonly lastSeenAtMs: number;
+  /** The hash with which a retry looks for the call, unless none may join it; not read back. */
+  readonly retryKeyHash?: Buffer | undefined;
+}
+
+/** What a retry learns of a call in flight. */
+export interface RetriedCall {
+  readonly callId: string;
   readonly lastSeenAtMs: number;
 }
 
@@ -48,11 +64,12 @@ export async function putOpenCalls(db: Database, calls: readonly OpenCall[], key
     const sorted = inOrder.filter(({ call }) => !closed.has(call.id));
     for (let first = 0; first < sorted.length; first += rowsPerStatement) {
       const part = sorted.slice(first, first + rowsPerStatement);
-      const values = part.flatMap(({ call, tokens, lastSeenAtMs }) => [
+      const values = part.flatMap(({ call, tokens, lastSeenAtMs, retryKeyHash }) => [
         bytesOf('req', call.id),
         bytesOf('acct', call.accountId),
         Buffer.from(CheckpointUsageRequest_Item.encode({ call, tokens }).finish()),
         lastSeenAtMs,
+        retryKeyHash ?? null,
       ]);
       await tx.run(putRows[tx.engine](part.length), values);
       const recorded = await recordedIds(
@@ -71,6 +88,12 @@ export async function putOpenCalls(db: Database, calls: readonly OpenCall[], key
 /** Reports whether this call is in flight. */
 export async function isOpen(tx: PlainTransaction, callId: string): Promise<boolean> {
   return (await tx.query('SELECT id FROM open_call WHERE id = ?', [bytesOf('req', callId)])).length > 0;
+}
+
+/** Returns the call in flight with this hash that was last seen longest ago, or undefined. */
+export async function findRetriedCall(tx: PlainTransaction, accountId: Buffer, retryKeyHash: Buffer): Promise<RetriedCall | undefined> {
+  const [row] = await tx.query(selectRetried, [accountId, retryKeyHash]);
+  return row === undefined ? undefined : { callId: idFromBytes('req', asBytes(row['id'])), lastSeenAtMs: asNumber(row['last_seen_at_ms']) };
 }
 
 /** Returns calls in flight that were last seen before this instant, longest ago first. */
