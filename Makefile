@@ -49,9 +49,9 @@ test: test-programs packages ## everything: unit tests on SQLite and MariaDB, en
 	tests=$$?; wait $$checks && exit $$tests
 	@$(JEST) --selectProjects e2e --maxWorkers=5
 
-nightly: test-programs packages built ## long randomized and fault-injection tests, about an hour: 200 kills, 10 rounds on Galera, every fault at every vendor, the Helm chart, 100,000 ledger histories, every mutant of the money path, the whole console on MariaDB
+nightly: test-programs packages built ## long randomized and fault-injection tests, about an hour: 200 kills, 100 pauses, 10 rounds on Galera, every fault at every vendor, the Helm chart, 100,000 ledger histories, every mutant of the money path, the whole console on MariaDB
 	@TOLLGATE_TEST_BROWSER_MODES=all TOLLGATE_TEST_WIDTHS=all TOLLGATE_TEST_SCREENS=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/console/ tests/console-api/console-reference tests/pages/
-	@TOLLGATE_TEST_KILLS=200 TOLLGATE_TEST_BACKUPS=10 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/kill/
+	@TOLLGATE_TEST_KILLS=200 TOLLGATE_TEST_BACKUPS=10 TOLLGATE_TEST_PAUSES=100 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/kill/
 	@TOLLGATE_TEST_GALERA_ROUNDS=10 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/operations/galera.test
 	@TOLLGATE_TEST_LIMIT_MINUTES=2 TOLLGATE_TEST_FLOOD=10000 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns rate-limits calls/refusals
 	@TOLLGATE_TEST_CLIENTS=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/clients/guide

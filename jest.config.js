@@ -27,7 +27,8 @@ const needProcesses = '\\.distributed\\.test\\.ts$';
 // What only the long forms install: `make nightly` sets TOLLGATE_TEST_JAEGER and TOLLGATE_TEST_COLLECTOR.
 const needJaeger = 'jaeger\\.distributed\\.test\\.ts$';
 const needCollector = 'operations/collector\\.test\\.ts$';
-// Takes minutes.
+// Take minutes.
+const pauses = 'kill/pauses\\.test\\.ts$';
 const long = '-long\\.distributed\\.test\\.ts$';
 
 export default {
@@ -61,6 +62,7 @@ export default {
         ...(process.env['TOLLGATE_TEST_JAEGER'] === '1' ? [] : [needJaeger]),
         ...(process.env['TOLLGATE_TEST_COLLECTOR'] === '1' ? [] : [needCollector]),
         ...(process.env['TOLLGATE_TEST_ROLLOUTS'] === undefined ? [long] : []),
+        ...(process.env['TOLLGATE_TEST_PAUSES'] === undefined ? [pauses] : []),
         ...(process.env['TOLLGATE_TEST_CHART'] === '1' ? [] : ['<rootDir>/tests/kubernetes/']),
         ...(modes === undefined || modes.split(',').includes('distributed') ? [] : [needProcesses]),
       ],
