@@ -497,14 +497,22 @@ print(answer.parse().content[0].text, answer.headers["idempotency-replayed"])
   }, 120_000);
 
   it('is not needed when the gateway is paused while clients time out and the upstream answers: each call is charged once', async () => {
-    const customer = await Customer.create({ ...plain, fault: { kind: 'slow-headers', delayMs: 3500 } });
-    const limits = { timeout: 3000, maxRetries: 4 };
-    const openai = new OpenAI({ baseURL: `${system.baseUrl}/v1`, apiKey: customer.secret, ...limits });
-    const anthropic = new Anthropic({ baseURL: system.baseUrl, apiKey: customer.secret, ...limits });
+    const customer = await Customer.create({ ...plain, fault: { kind: 'slow-headers', delayMs: 4400 } });
+    // The pause is shorter than the lease of the calls.
+    const limits = { timeout: 4000, maxRetries: 4 };
+    let retries = 0;
+    const counting =
+      (send: typeof fetch): typeof fetch =>
+      (url, init) => {
+        if (new Headers(init?.headers).get('x-stainless-retry-count') !== '0') retries += 1;
+        return send(url, init);
+      };
+    const openai = new OpenAI({ baseURL: `${system.baseUrl}/v1`, apiKey: customer.secret, ...limits, fetch: counting(fetch) });
+    const anthropic = new Anthropic({ baseURL: system.baseUrl, apiKey: customer.secret, ...limits, fetch: counting(fetch) });
     // They differ, because identical requests can get each other's answers.
     const bodies = [100, 101, 102, 103].map((cap) => ({ model: customer.model, messages: customer.messages, max_tokens: cap }));
     const pid = mode === 'single' ? system.pid() : pidsOf(system).gateway;
-    const closing = new OpenAI({ baseURL: `${system.baseUrl}/v1`, apiKey: customer.secret, ...limits, fetch: closingFetch });
+    const closing = new OpenAI({ baseURL: `${system.baseUrl}/v1`, apiKey: customer.secret, ...limits, fetch: counting(closingFetch) });
     const answers = bodies.flatMap((body) => [
       closing.chat.completions.create({ ...body, max_tokens: body.max_tokens + 50 }).then(({ choices }) => choices[0]!.message.content),
       openai.chat.completions.create(body).then(({ choices }) => choices[0]!.message.content),
@@ -519,9 +527,16 @@ print(answer.parse().content[0].text, answer.headers["idempotency-replayed"])
     // A failure is reported where `all` is awaited.
     all.catch(() => undefined);
     await eventually(() => (customer.upstreamCalls() === answers.length ? true : undefined));
-    // The clients time out after three seconds, the upstream answers half a second later, and the retries have been sent when the gateway continues.
+    // A process calls the upstream before it has admitted the call, which takes longer on a busy machine.
+    await sleep(1000);
     process.kill(pid, 'SIGSTOP');
-    await sleep(4500).finally(() => process.kill(pid, 'SIGCONT'));
+    try {
+      await eventually(() => (retries === answers.length ? true : undefined));
+      // By then the upstream has answered. The retries time out long after that.
+      await sleep(500);
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
     expect(await all).toEqual(answers.map(() => 'Hello from the stub upstream.'));
     expect(customer.upstreamCalls()).toBe(answers.length);
     expect((await customer.books(answers.length)).map(({ outcome }) => outcome)).toEqual(answers.map(() => 'completed'));
