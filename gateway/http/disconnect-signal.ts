@@ -1,5 +1,6 @@
 // Signals that a client has disconnected, so that no more work is done for it.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { whenSocketsRead } from '#kit/scheduling/turn.js';
 
 /** Returns a signal that aborts when the connection closes before the response has ended, and is aborted already if it has closed. */
 export function disconnectSignal(response: ServerResponse): AbortSignal {
@@ -30,8 +31,7 @@ export function whenSent(request: IncomingMessage, response: ServerResponse, not
  * client's disconnect may be read only after an answer that arrived later.
  */
 export function whenRead(request: IncomingMessage, note: (isOpen: boolean) => void): void {
-  // The event loop reads between the two.
-  setImmediate(() => setImmediate(() => note(isOpen(request))));
+  whenSocketsRead(() => note(isOpen(request)));
 }
 
 const isOpen = ({ socket }: IncomingMessage): boolean => !socket.readableEnded && !socket.destroyed;

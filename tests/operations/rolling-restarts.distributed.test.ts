@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import OpenAI from 'openai';
 import { openDatabase } from '#kit/db/open.js';
-import { settled, sumOfCharges } from '../support/clients/calls.js';
+import { createKey, settled, sumOfCharges } from '../support/clients/calls.js';
 import type { Member } from '../support/systems/fleet.js';
 import { eventually } from '../support/systems/process.js';
 import { gatewayUrls, Replicas } from '../support/systems/replicas.js';
@@ -60,7 +60,7 @@ describe('replicas of every process', () => {
     for (const gateway of [first, second]) if (!gateway.isRunning()) await gateway.start();
     const { id: accountId } = await fleet.json<{ id: string }>('account', 'create', 'paused');
     await fleet.cli('balance', 'deposit', '10', '--account', accountId);
-    const { secret } = await fleet.json<{ secret: string }>('key', 'create', '--name', 'paused', '--account', accountId);
+    const { secret } = await createKey(fleet, 'paused', '--account', accountId);
     let attempts = 0;
     const openai = new OpenAI({
       baseURL: `${first.baseUrl}/v1`,
@@ -70,8 +70,10 @@ describe('replicas of every process', () => {
       fetch: (url, init) => fetch((attempts += 1) === 1 ? url : String(url).replace(first.baseUrl!, second.baseUrl!), init),
     });
     // It takes eight seconds.
-    const messages = [{ role: 'user', content: 'delay=200ms tokens=40' }] as const;
-    const answering = openai.chat.completions.create({ model: 'sandbox/story', messages: [...messages] });
+    const answering = openai.chat.completions.create({
+      model: 'sandbox/story',
+      messages: [{ role: 'user', content: 'delay=200ms tokens=40' }],
+    });
     const db = openDatabase(new URL('mysql', fleet.adminUrl).href);
     const isCheckpointed = 'SELECT id FROM tollgate_metering.open_call WHERE retry_key_hash IS NOT NULL';
     await eventually(async () => ((await db.query(isCheckpointed, [])).length > 0 ? true : undefined)).finally(() => db.close());

@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
@@ -75,6 +77,25 @@ describe('calls in flight', () => {
     await untilTrue(() => requests.length > 1);
     await checkpoints.stop();
     expect(requests[1]!.items[0]!.call!.attempts).toMatchObject([{ upstreamId: 'u' }]);
+  });
+
+  it('are reported after disconnects that had arrived before', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const [socket] = (await once(server, 'connection')) as [Socket];
+    const { checkpoints, requests, open } = checkpointing(allOpen);
+    const call = open();
+    socket.resume().once('close', () => call.close());
+    await checkpoints.start();
+    client.destroy();
+    // As if the process were paused: the checkpoint is due before the disconnect is read.
+    for (const untilMs = performance.now() + 100; performance.now() < untilMs;);
+    await once(socket, 'close');
+    await sleep(50);
+    await checkpoints.stop();
+    server.close();
+    expect(requests).toEqual([]);
   });
 
   it('are reported with the hashes of their requests, of which few are computed at once', async () => {

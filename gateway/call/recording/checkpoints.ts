@@ -1,8 +1,8 @@
 // Reports the usage so far of every call in flight to metering, in one request per second for all calls, so that a call whose gateway
 // crashes is charged for what it had used, and so that its hold does not expire while it runs.
-import { setImmediate as turn } from 'node:timers/promises';
 import type { Span } from '@opentelemetry/api';
 import { everyAbout } from '#kit/scheduling/shared-timers.js';
+import { whenSocketsRead } from '#kit/scheduling/turn.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { Call, CheckpointUsageRequest_Item } from '#proto/metering/v1/metering.js';
 import { AppError } from '#client/errors/app-error.js';
@@ -75,10 +75,8 @@ export function createCheckpoints(deps: {
   async function noteAll(): Promise<void> {
     if (isRunning || calls.size === 0) return;
     isRunning = true;
-    // A gateway at which a retry waits concludes from a checkpoint that this one has read and reported all earlier disconnects. The event loop reads
-    // between the two turns.
-    await turn();
-    await turn();
+    // A gateway at which a retry waits concludes from a checkpoint that this one has read and reported all earlier disconnects.
+    await new Promise<void>(whenSocketsRead);
     try {
       const open = calls.values();
       const all = open.filter((call) => !call.isSkippedOnce);

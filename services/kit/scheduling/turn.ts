@@ -1,8 +1,8 @@
-// The next turn of the event loop, shared: all waiters continue together, before any other work.
+// Turns of the event loop.
 
 let turn: Promise<void> | undefined;
 
-/** Resolves at the next turn of the event loop. All waiters continue before the next callback of that turn runs. */
+/** Resolves at the next turn of the event loop. All waiters continue together, before the next callback of that turn runs. */
 export function nextTurn(): Promise<void> {
   return (turn ??= new Promise((resolve) => {
     setImmediate(() => {
@@ -10,4 +10,13 @@ export function nextTurn(): Promise<void> {
       resolve();
     });
   }));
+}
+
+/**
+ * Calls back once the event loop has read what had arrived at its sockets. After a pause of the process, due timers run first, so a client's disconnect may
+ * not be known yet although it happened before.
+ */
+export function whenSocketsRead(act: () => void): void {
+  // The event loop reads between the two.
+  setImmediate(() => setImmediate(act));
 }

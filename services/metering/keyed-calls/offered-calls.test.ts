@@ -232,7 +232,7 @@ describe.each(testEngines)('calls that are offered to retries on %s', (engine) =
       expect(await join()).toEqual(notOffered(second, 0));
     });
 
-    it('as the one that was checkpointed longest ago, of several', async () => {
+    it('with the oldest checkpoint first if there are several', async () => {
       const second = other();
       await inFlight(second);
       harness.clock.advance(10);

@@ -36,7 +36,7 @@ export interface BalanceRow {
 }
 
 /** Creates a key with the operator's command; returns its secret and id. */
-export async function createKey(system: System, name: string, ...options: string[]): Promise<{ id: string; secret: string }> {
+export async function createKey(system: Pick<System, 'json'>, name: string, ...options: string[]): Promise<{ id: string; secret: string }> {
   const key = await system.json<{ id: string; secret: string }>('key', 'create', '--name', name, ...options);
   return { id: key.id, secret: key.secret };
 }

@@ -90,7 +90,7 @@ export async function isOpen(tx: PlainTransaction, callId: string): Promise<bool
   return (await tx.query('SELECT id FROM open_call WHERE id = ?', [bytesOf('req', callId)])).length > 0;
 }
 
-/** Returns the call in flight with this hash that was last seen longest ago, or undefined. */
+/** Returns the call in flight with this hash and the oldest checkpoint, or undefined. */
 export async function findRetriedCall(tx: PlainTransaction, accountId: Buffer, retryKeyHash: Buffer): Promise<RetriedCall | undefined> {
   const [row] = await tx.query(selectRetried, [accountId, retryKeyHash]);
   return row === undefined ? undefined : { callId: idFromBytes('req', asBytes(row['id'])), lastSeenAtMs: asNumber(row['last_seen_at_ms']) };
