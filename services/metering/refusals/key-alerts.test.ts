@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it, jest } from '@jest/globals';
 import { newId } from '#kit/id.js';
-import { testEngines } from '#kit/testing/database.js';
+import { testEngines, untilWaiting } from '#kit/testing/database.js';
 import { silentLog } from '#kit/testing/log.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
 import { RecordRefusalsRequest_Series as Series, Refusal } from '#proto/metering/v1/metering.js';
@@ -125,15 +125,18 @@ it.each(testEngines)('makes one alert due when two replicas store the first refu
   await harness.replica();
   const atMs = harness.clock.nowMs();
   const refused = seriesOf(atMs);
-  const { promise: committing, resolve: commit } = Promise.withResolvers<void>();
+  const { promise: isNoted, resolve: begin } = Promise.withResolvers<void>();
+  const { promise: mayCommit, resolve: commit } = Promise.withResolvers<void>();
   const first = harness.db.plainTransaction(async (tx) => {
     const isDue = await noteRefusedKeys(tx, [refused], atMs + 1000);
-    await committing;
+    begin();
+    await mayCommit;
     return isDue;
   });
-  await aWhile();
+  await isNoted;
   const second = harness.db.plainTransaction((tx) => noteRefusedKeys(tx, [{ ...refused, modelId: 'sandbox/other' }], atMs));
-  await aWhile();
+  // A SQLite file has one writer.
+  if (engine === 'mysql') await untilWaiting(harness.db, 'refused_key', 1);
   commit();
   expect(await Promise.all([first, second])).toEqual([true, false]);
   const rows = await harness.db.knex('refused_key').select('since_ms', 'last_at_ms');
