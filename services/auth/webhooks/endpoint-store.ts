@@ -124,13 +124,16 @@ export class WebhookEndpointStore {
    * address now.
    */
   async noteFailure(attempted: AttemptedAddress, nowMs: number, pauseMsMax: number): Promise<number> {
-    await this.db
-      .knex('webhook_endpoint')
+    const { knex } = this.db;
+    const isContinued = 'failing_since_ms IS NOT NULL AND last_failed_at_ms >= ?';
+    // In this order: MariaDB assigns from left to right, and the first assignment needs the previous failure (mariadb.com/kb/en/update).
+    await knex('webhook_endpoint')
       .where(at(attempted))
-      .where((query) => void query.whereNull('failing_since_ms').orWhere('last_failed_at_ms', '<', nowMs - pauseMsMax))
-      .update({ failing_since_ms: nowMs });
-    await this.db.knex('webhook_endpoint').where(at(attempted)).update({ last_failed_at_ms: nowMs });
-    const row: Row | undefined = await this.db.knex('webhook_endpoint').where(at(attempted)).first('failing_since_ms');
+      .update({
+        failing_since_ms: knex.raw(`CASE WHEN ${isContinued} THEN failing_since_ms ELSE ? END`, [nowMs - pauseMsMax, nowMs]),
+        last_failed_at_ms: nowMs,
+      });
+    const row: Row | undefined = await knex('webhook_endpoint').where(at(attempted)).first('failing_since_ms');
     return optional(row?.['failing_since_ms'] ?? null, asNumber) ?? nowMs;
   }
 
