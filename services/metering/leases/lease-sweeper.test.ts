@@ -17,6 +17,22 @@ import { aWhile, checkpoint, find, Harness, outboxOf, record, until } from '../t
 
 const leaseMs = 30_000;
 
+/** Returns a function that waits until a sweep that began after its call has ended. Call it before the sweeper starts. */
+function sweepsOf(db: { query: Database['query'] }): () => Promise<void> {
+  let sweeps = 0;
+  const { query } = db;
+  db.query = (sql, bindings) => {
+    // Only sweeps read this column alone.
+    if (sql.startsWith('SELECT id FROM outbox')) sweeps += 1;
+    return query(sql, bindings);
+  };
+  return () => {
+    const before = sweeps;
+    // The first of these has ended when the second begins.
+    return until(() => sweeps >= before + 2);
+  };
+}
+
 describe.each(testEngines)('calls in flight on %s', (engine) => {
   let harness: Harness;
 
@@ -238,13 +254,14 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
   });
 
   it('are given one lease to be seen again after the wall clock was set, forwards or back', async () => {
+    const swept = sweepsOf(harness.db);
     const { service } = await harness.replica();
     const lost = call();
     harness.clock.advance(leaseMs);
     for (const stepMs of [leaseMs * 10, -leaseMs * 10]) {
       await checkpoint(service, { call: lost, tokens: tokens({ inputTokens: 100 }) });
       harness.clock.step(stepMs);
-      await aWhile();
+      await swept();
       expect(await find(service, lost.id)).toBeUndefined();
       harness.clock.advance(leaseMs - 1);
       await aWhile();
@@ -252,7 +269,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     }
     // It is not checkpointed again.
     harness.clock.step(leaseMs * 10);
-    await aWhile();
+    await swept();
     harness.clock.advance(leaseMs + 1);
     await until(async () => (await find(service, lost.id)) !== undefined);
   });
@@ -299,20 +316,12 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     });
 
     it('even if the database was unavailable when it ended', async () => {
-      let sweeps = 0;
-      const { query } = harness.db;
-      harness.db.query = (sql, bindings) => {
-        // Only sweeps read this column alone.
-        if (sql.startsWith('SELECT id FROM outbox')) sweeps += 1;
-        return query(sql, bindings);
-      };
+      const swept = sweepsOf(harness.db);
       const { service } = await harness.replica({ lostGraceMs });
       const [lost, reported] = [await lose(service), await lose(service)];
       await harness.db.knex.schema.renameTable('outbox', 'away');
       harness.clock.advance(10 * lostGraceMs);
-      // The first of these has failed when the second begins.
-      const before = sweeps;
-      await until(() => sweeps >= before + 2);
+      await swept();
       await harness.db.knex.schema.renameTable('away', 'outbox');
       await until(async () => (await outboxOf(service)).openCalls === 0n);
       await expectWholeGrace(service, lost, reported);
@@ -337,20 +346,13 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
       await stop();
       const { clock } = harness;
       const config = { ...parseSettings(meteringSettings, {}), leaseMs, lostGraceMs, sweepIntervalMs: 5 };
-      let sweeps = 0;
-      const db: Database = {
-        ...harness.db,
-        query(sql, bindings) {
-          if (sql.includes('FROM outbox')) sweeps += 1;
-          return harness.db.query(sql, bindings);
-        },
-      };
+      const db = { ...harness.db };
+      const swept = sweepsOf(db);
       const sweeper = new LeaseSweeper({ config, db, clock, log: silentLog, grace: new LeaseGrace(clock, config, clock) });
       const pass = async (ms: number, stepMs = 10_000): Promise<void> => {
         for (let leftMs = ms; leftMs > 0; leftMs -= stepMs) {
           clock.advance(Math.min(leftMs, stepMs));
-          const before = sweeps;
-          await until(() => sweeps >= before + 2);
+          await swept();
         }
       };
       const openCalls = async (): Promise<number> => (await harness.db.knex('open_call').select('id')).length;
@@ -373,10 +375,11 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     });
 
     it('even if the wall clock was set', async () => {
+      const swept = sweepsOf(harness.db);
       const { service } = await harness.replica({ lostGraceMs });
       const [lost, reported] = [await lose(service), await lose(service)];
       harness.clock.step(10 * lostGraceMs);
-      await aWhile();
+      await swept();
       await expectWholeGrace(service, lost, reported);
     });
   });
