@@ -4,7 +4,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import { generateSync } from 'otplib';
 import { idToBytes, newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
-import { eventually } from '#kit/testing/waiting.js';
 import {
   type Client,
   CreateInvitationRequest,
@@ -17,7 +16,7 @@ import {
 import { actingAs, identityResponse, newAccount, newClient, operator, password, startTestAuth, type TestAuth } from '../../testing/auth.js';
 import { hashPassword } from './password.js';
 import { resetLifeMs } from '../rpcs/request-password-reset.js';
-import { scopeHash } from '../store/failures.js';
+import { FailureStore } from '../store/failures.js';
 import { ResetStore } from '../store/resets.js';
 import { SessionStore } from '../store/sessions.js';
 import { UserStore } from '../store/users.js';
@@ -47,19 +46,15 @@ describe.each(testEngines)('users whose password is changed on %s', (engine) => 
   const signIn = (secret = password, client = newClient()) => auth.users.signIn({ email: user.email, password: secret, client }, operator);
   const openSessions = async () => (await auth.users.listSessions({ userId: user.id }, operator)).sessions;
 
-  /** Returns the outcome of `work`, with `change` made once it is hashing the password of the user. */
-  async function whileHashing(
-    work: (client: Client) => Promise<unknown>,
-    change: () => Promise<unknown>,
-    client = newClient(),
-  ): Promise<unknown> {
-    const outcome = work(client);
-    outcome.catch(() => {});
+  /** Returns the outcome of `work`, with `change` made after the password of the user was read and before it is hashed. */
+  async function whileHashing(work: (client: Client) => Promise<unknown>, change: () => Promise<unknown>): Promise<unknown> {
+    const { take } = FailureStore.prototype;
     // An attempt is counted before the password is hashed.
-    const attempts = auth.db.knex('sign_in_failure').where({ scope_hash: scopeHash(`email ${user.email} ${client.address}`), failures: 1 });
-    await eventually(() => attempts.clone().first('failures'));
-    await change();
-    return outcome;
+    jest.spyOn(FailureStore.prototype, 'take').mockImplementationOnce(async function (this: FailureStore, ...attempt) {
+      await change();
+      return take.apply(this, attempt);
+    });
+    return work(newClient());
   }
   /** Changes the password like ResetPassword, with its hash computed before. */
   const reset = async (): Promise<void> => {
@@ -219,9 +214,8 @@ describe.each(testEngines)('users whose password is changed on %s', (engine) => 
     ];
     for (const intrude of intrusions) {
       await add();
-      const client = newClient();
-      const { session } = (await signIn(password, client)).signedIn!;
-      await expect(whileHashing(() => intrude(session!.id), reset, client)).rejects.toMatchObject({ reason: 'not_found' });
+      const { session } = (await signIn()).signedIn!;
+      await expect(whileHashing(() => intrude(session!.id), reset)).rejects.toMatchObject({ reason: 'not_found' });
       // With the address and the password of the owner.
       expect((await signIn(newPassword)).signedIn).toBeDefined();
     }
