@@ -377,8 +377,11 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
       },
       { by: 'bob@example.com', ...once },
     ),
-    ofUsers('DisconnectIdentity', 'profile.disconnect', () =>
-      users.disconnectIdentity({ userId: made.userId, identityId: made.identity }, operator),
+    ofUsers(
+      'DisconnectIdentity',
+      'profile.disconnect',
+      () => users.disconnectIdentity({ sessionId: made.session, identityId: made.identity }, operator),
+      { by: 'bob@example.com' },
     ),
     ofUsers('CreateSignInLink', 'user.link', () =>
       users.createSignInLink({ email: 'bob@example.com', sendMail: false, language: '' }, operator),

@@ -310,6 +310,18 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await dialog.getByRole('button', { name: 'Confirm' }).click();
     await page.getByText('Password set').waitFor();
 
+    idp.person = { sub: 'again', email: 'again@example.com', email_verified: true, name: 'Again' };
+    await page.getByRole('button', { name: 'Connect Acme ID' }).click();
+    await page.getByRole('dialog').getByLabel('Current password').fill('another good phrase');
+    await page.getByRole('dialog').getByRole('button', { name: 'Connect Acme ID' }).click();
+    await page.getByRole('button', { name: 'Disconnect Acme ID' }).click();
+    await refuseOnce(page, '**/me/identities/*');
+    await page.getByRole('dialog').getByRole('button', { name: 'Disconnect' }).click();
+    await dialog.getByLabel('Password').fill('another good phrase');
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Confirm' }).click();
+    await page.getByText('Disconnected').waitFor();
+
     // Without a password and a second factor, they sign in again.
     idp.person = { sub: 'zoe', email: 'zoe@example.com', email_verified: true, name: 'Zoe' };
     const other = await nobody();

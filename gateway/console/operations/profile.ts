@@ -18,6 +18,7 @@ import {
   UpdateMe,
 } from '../schemas/profile.js';
 import { type Area, done, ok, operation } from '../table/operation.js';
+import { needsRecent } from './second-factor.js';
 
 const passwordErrors = {
   sign_in_refused: 'The current password is wrong or missing.',
@@ -91,9 +92,9 @@ export const profile: Area = {
       summary: 'Disconnect an identity.',
       who: 'signed in',
       answers: [done()],
-      errors: { failed_precondition: 'It is the only way for the user to sign in.' },
-      handle: async ({ params: { id: identityId }, visitor: { user }, context }, deps) => {
-        await deps.peers.users.disconnectIdentity({ userId: user.id, identityId }, context('patient'));
+      errors: { failed_precondition: `It is the only way for the user to sign in. ${needsRecent}` },
+      handle: async ({ params: { id: identityId }, visitor: { session }, context }, deps) => {
+        await deps.peers.users.disconnectIdentity({ sessionId: session.id, identityId }, context('patient'));
       },
     }),
     operation('GET', '/me/sessions', {

@@ -19,7 +19,7 @@ import {
 import { languageOf } from '../session/session.js';
 import { type Area, created, done, ok, operation } from '../table/operation.js';
 
-const needsRecent =
+export const needsRecent =
   'With the rule `reauthenticate`: the user has not authenticated in this session within the last 15 minutes; call /me/reauthentication first.';
 
 export const secondFactor: Area = {

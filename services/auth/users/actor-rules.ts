@@ -47,7 +47,7 @@ export function withActorRules(service: UserService): UserService {
     confirmPassword: async (request, context) => service.confirmPassword(ofOwnSession(request, context), context),
     connectIdentity: async (request, context) => service.connectIdentity(ofOwnSession(request, context), context),
     listIdentities: async (request, context) => service.listIdentities(ofOneself(request, context), context),
-    disconnectIdentity: async (request, context) => service.disconnectIdentity(ofOneself(request, context), context),
+    disconnectIdentity: async (request, context) => service.disconnectIdentity(ofOwnSession(request, context), context),
     listSessions: async (request, context) => service.listSessions(ofOneself(request, context), context),
     revokeSessions: async (request, context) => service.revokeSessions(ofOneself(request, context), context),
     listSecondFactors: async (request, context) => service.listSecondFactors(ofOneself(request, context), context),

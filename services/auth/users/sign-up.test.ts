@@ -291,16 +291,16 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
     expect((await byIdentity(given)).signedIn!.user!.id).toBe(user!.id);
     const other = await byIdentity(claims('another@example.com'), true);
     await expect(connect(other.signedIn!.session!.id)).rejects.toMatchObject({ reason: 'already_exists' });
-    const disconnect = async (userId: string) => {
-      const { identities } = await auth.users.listIdentities({ userId }, operator);
-      await auth.users.disconnectIdentity({ userId, identityId: identities[0]!.id }, operator);
-    };
-    await expect(
-      auth.users.disconnectIdentity({ userId: other.signedIn!.user!.id, identityId: identity!.id }, operator),
-    ).rejects.toMatchObject({ reason: 'not_found' });
-    await disconnect(user!.id);
+    const disconnect = (sessionId: string, identityId: string) => auth.users.disconnectIdentity({ sessionId, identityId }, operator);
+    const otherSession = other.signedIn!.session!.id;
+    await expect(disconnect(otherSession, identity!.id)).rejects.toMatchObject({ reason: 'not_found' });
+    await disconnect(session!.id, identity!.id);
     await expect(byIdentity(given)).rejects.toEqual(refused('unknown_user'));
-    await expect(disconnect(other.signedIn!.user!.id)).rejects.toMatchObject({ reason: 'failed_precondition' });
+    const [only] = (await auth.users.listIdentities({ userId: other.signedIn!.user!.id }, operator)).identities;
+    await expect(disconnect(otherSession, only!.id)).rejects.toMatchObject({
+      reason: 'failed_precondition',
+      details: { rule: 'only_sign_in' },
+    });
   });
 
   it('get the same identity from a repeat, even if they have others of the provider and the maximum number of identities', async () => {
@@ -323,28 +323,31 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
     await auth.users.connectIdentity({ sessionId: session!.id, response: identityResponse(claims('two.more@example.com')) }, operator);
     const listed = async () => (await auth.users.listIdentities({ userId: user!.id }, operator)).identities;
     const outcomes = await Promise.allSettled(
-      (await listed()).map(({ id }) => auth.users.disconnectIdentity({ userId: user!.id, identityId: id }, operator)),
+      (await listed()).map(({ id }) => auth.users.disconnectIdentity({ sessionId: session!.id, identityId: id }, operator)),
     );
     expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
     expect(await listed()).toHaveLength(1);
   });
 
-  it('connect identities only shortly after they have entered their password, or signed in if they have none', async () => {
+  it('connect and disconnect identities only shortly after they have entered their password, or signed in if they have none', async () => {
     const { session } = await signIn((await add('unattended@example.com')).email);
     const identity = claims('passwordless@example.com');
     const { signedIn: without } = await byIdentity(identity, true);
     const connect = (sessionId: string) =>
       auth.users.connectIdentity({ sessionId, response: identityResponse(claims('mallory@example.com')) }, operator);
     auth.clock.advance(recentMs + 1);
-    await expect(connect(session!.id)).rejects.toMatchObject({ reason: 'failed_precondition', details: { rule: 'reauthenticate' } });
+    const tooLate = { reason: 'failed_precondition', details: { rule: 'reauthenticate' } };
+    await expect(connect(session!.id)).rejects.toMatchObject(tooLate);
     await auth.users.confirmPassword({ sessionId: session!.id, currentPassword: password }, operator);
-    await connect(session!.id);
-    await expect(connect(without!.session!.id)).rejects.toMatchObject({
-      reason: 'failed_precondition',
-      details: { rule: 'reauthenticate' },
-    });
+    const connected = await connect(session!.id);
+    await expect(connect(without!.session!.id)).rejects.toMatchObject(tooLate);
     const { signedIn: again } = await byIdentity(identity);
     await connect(again!.session!.id);
+    const disconnect = () => auth.users.disconnectIdentity({ sessionId: session!.id, identityId: connected.identity!.id }, operator);
+    auth.clock.advance(recentMs + 1);
+    await expect(disconnect()).rejects.toMatchObject(tooLate);
+    await auth.users.confirmPassword({ sessionId: session!.id, currentPassword: password }, operator);
+    await disconnect();
   });
 
   it('change their name freely, but their address only with the current password', async () => {

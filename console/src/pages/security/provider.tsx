@@ -9,7 +9,6 @@ import { queryClient } from '../../session/queries.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog, FormDialog } from '../../ui/dialog.js';
 import { Card, Section } from '../../ui/layout.js';
-import { FormError } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { toast } from '../../ui/toasts/toast.js';
 import { When } from '../../ui/values.js';
@@ -32,6 +31,9 @@ export function ProviderSection() {
       await queryClient.invalidateQueries({ queryKey: identitiesKey });
     },
   });
+  const submit = (): void => {
+    if (disconnecting !== undefined) disconnect.mutate(disconnecting.id);
+  };
   if (provider === null && (query.data?.data.length ?? 0) === 0) return null;
   return (
     <Section title={t.provider} description={t.providerHint}>
@@ -65,13 +67,13 @@ export function ProviderSection() {
           disconnect.reset();
           setDisconnecting(undefined);
         }}
-        onConfirm={() => disconnecting !== undefined && disconnect.mutate(disconnecting.id)}
+        onConfirm={submit}
         title={t.disconnectTitle({ provider: disconnecting?.provider ?? '' })}
         description={t.disconnectHint}
         confirm={t.disconnect}
         busy={disconnect.isPending}
       >
-        <FormError error={disconnect.error} />
+        <ProfileError error={disconnect.error} fields={[]} onRepeat={submit} />
       </ConfirmDialog>
     </Section>
   );
