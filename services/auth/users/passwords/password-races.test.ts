@@ -47,7 +47,7 @@ describe.each(testEngines)('users whose password is changed on %s', (engine) => 
   const openSessions = async () => (await auth.users.listSessions({ userId: user.id }, operator)).sessions;
 
   /** Returns the outcome of `work`, with `change` made after the password of the user was read and before it is hashed. */
-  async function whileHashing(work: (client: Client) => Promise<unknown>, change: () => Promise<unknown>): Promise<unknown> {
+  async function withChangeBeforeHash(work: (client: Client) => Promise<unknown>, change: () => Promise<unknown>): Promise<unknown> {
     const { take } = FailureStore.prototype;
     // An attempt is counted before the password is hashed.
     jest.spyOn(FailureStore.prototype, 'take').mockImplementationOnce(async function (this: FailureStore, ...attempt) {
@@ -67,7 +67,7 @@ describe.each(testEngines)('users whose password is changed on %s', (engine) => 
 
   it('get no session with the former password', async () => {
     await add();
-    await expect(whileHashing((client) => signIn(password, client), reset)).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    await expect(withChangeBeforeHash((client) => signIn(password, client), reset)).rejects.toMatchObject({ reason: 'sign_in_refused' });
     expect(await openSessions()).toEqual([]);
     expect((await signIn(newPassword)).signedIn).toBeDefined();
   });
@@ -79,7 +79,7 @@ describe.each(testEngines)('users whose password is changed on %s', (engine) => 
         .knex('person')
         .where({ id: idToBytes('user', user.id) })
         .update(row);
-    await expect(whileHashing((client) => signIn(password, client), change)).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    await expect(withChangeBeforeHash((client) => signIn(password, client), change)).rejects.toMatchObject({ reason: 'sign_in_refused' });
     expect(await openSessions()).toEqual([]);
   });
 
@@ -157,7 +157,7 @@ describe.each(testEngines)('users whose password is changed on %s', (engine) => 
     const { token, invitation } = await auth.users.createInvitation(CreateInvitationRequest.fromPartial(fields), operator);
     const accept = (client: Client) => auth.users.acceptInvitation({ token, name: '', password, client, sessionId: '' }, operator);
     const revoke = () => auth.users.revokeInvitation({ accountId, invitationId: invitation!.id }, operator);
-    await expect(whileHashing(accept, revoke)).rejects.toMatchObject({ reason: 'not_found' });
+    await expect(withChangeBeforeHash(accept, revoke)).rejects.toMatchObject({ reason: 'not_found' });
     expect((await auth.users.listMembers({ accountId }, operator)).members).toEqual([]);
   });
 
@@ -215,7 +215,7 @@ describe.each(testEngines)('users whose password is changed on %s', (engine) => 
     for (const intrude of intrusions) {
       await add();
       const { session } = (await signIn()).signedIn!;
-      await expect(whileHashing(() => intrude(session!.id), reset)).rejects.toMatchObject({ reason: 'not_found' });
+      await expect(withChangeBeforeHash(() => intrude(session!.id), reset)).rejects.toMatchObject({ reason: 'not_found' });
       // With the address and the password of the owner.
       expect((await signIn(newPassword)).signedIn).toBeDefined();
     }
