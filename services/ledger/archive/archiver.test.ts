@@ -310,7 +310,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     expect(await entries()).toHaveLength(2);
   });
 
-  it.each(['entriesBetween', 'holds'] as const)(
+  it.each(['entriesBetween', 'holdsByName'] as const)(
     'finds no fault in books that another replica archives before it reads %s',
     async (read) => {
       await settle(customer, 30n);

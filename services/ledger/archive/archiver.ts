@@ -123,7 +123,7 @@ export class Archiver {
     const end = entries.at(-1);
     if (end === undefined) return undefined;
     const holdIds = [...new Set(entries.map((entry) => entry.reference).filter((reference) => isId('req', reference)))];
-    const holds = new Map((await reads.holds(accountId, holdIds)).map((hold) => [hold.id, hold]));
+    const holds = new Map((await reads.holdsByName(holdIds.map((holdId) => ({ accountId, holdId })))).map((hold) => [hold.id, hold]));
     const rebuild = new Rebuild(accountId, base);
     for (const entry of entries) rebuild.add(entry, holds.get(entry.reference));
     if (rebuild.drifts.length > 0) {

@@ -8,6 +8,7 @@ import { migrate } from '#kit/db/migrations/migrate.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
 import { migrations } from '../migrations/index.js';
 import { Audit } from '../store/audit.js';
+import { Pacer } from '#kit/scheduling/pacer.js';
 import { Reads } from '../store/reads.js';
 import type { Books } from '../testing/books.js';
 import { histories } from '../testing/commands.js';
@@ -89,8 +90,8 @@ describe.each(testEngines)('on %s', (engine) => {
       const deps = { reads: new Reads(test.db), audit: new Audit(test.db) };
       const property = fc.asyncProperty(histories, async (history) => {
         for (const { accountId } of await runHistory(new LaneBooks(test.db, false), history)) {
-          expect((await verifyAccount(accountId, deps)).rebuild.drifts).toEqual([]);
-          expect(await deps.audit.unexplainedHolds(accountId, 1)).toEqual([]);
+          expect((await verifyAccount(accountId, deps, new Pacer())).rebuild.drifts).toEqual([]);
+          expect(await deps.audit.unexplainedHolds(accountId, 1, new Pacer())).toEqual([]);
         }
       });
       await fc.assert(property, { numRuns: 50, seed });

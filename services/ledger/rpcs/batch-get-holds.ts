@@ -14,7 +14,7 @@ export async function batchGetHolds(request: BatchGetHoldsRequest, _context: Cal
     accountId: checkedId(`items[${index}].account_id`, 'acct', item.accountId),
     holdId: checkedId(`items[${index}].hold_id`, 'req', item.holdId),
   }));
-  const holds = await deps.pages.holdsByName(names);
+  const holds = await deps.reads.holdsByName(names);
   // The instant is read after the holds, so that a hold that is archived in between counts as archived.
   return { holds: holds.map(toHoldMessage), archivedUntilMs: await deps.reads.archivedUntilMs() };
 }

@@ -190,4 +190,23 @@ describe.each(testEngines)('Verify on %s', (engine) => {
     for (let index = 0; index < 205; index += 1) await fundedCustomer(ledger.service, 1n);
     expect(await ledger.service.verify({ accountId: '' })).toMatchObject({ accountsChecked: 206n, entriesChecked: 207n, drifts: [] });
   }, 30_000);
+
+  it('pages through more entries and holds of an account than a page contains, and lets the process do what waits after each page', async () => {
+    const granted = await Promise.all(Array.from({ length: 1200 }, () => ledger.service.hold(holdRequest(customer, 0n))));
+    const ids = granted.map(({ hold: made }) => made!.id).sort();
+    await Promise.all(ids.slice(0, 500).map((id) => ledger.service.settle(settleRequest(customer, id, 1n))));
+    const pagesMin = 500 / 200 + 1200 / 500;
+    let turns = 0;
+    let counting = setImmediate(function count() {
+      turns += 1;
+      counting = setImmediate(count);
+    });
+    expect(await ledger.service.verify({ accountId: '' })).toMatchObject({ entriesChecked: 502n, drifts: [] });
+    clearImmediate(counting);
+    expect(turns).toBeGreaterThanOrEqual(pagesMin);
+    for (const id of [ids.at(0)!, ids.at(700)!, ids.at(-1)!]) await hold(id).update({ shortfall_nano_usd: 3n, last_seq: 0n, state: 9 });
+    const found = Object.keys(await drifts());
+    for (const id of [ids.at(700)!, ids.at(-1)!]) expect(found).toContain(`shortfall of ${id}`);
+    expect(found.some((what) => what.includes(ids[0]!))).toBe(true);
+  }, 30_000);
 });

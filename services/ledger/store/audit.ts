@@ -5,9 +5,17 @@ import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain/plain-transaction.js';
 import { asBigInt, asBytes, optional } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
+import type { Pacer } from '#kit/scheduling/pacer.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
 import type { UnexplainedHold } from '../books/model.js';
 import { accountColumns, accountScope, holdTable, operationId, toHold } from './rows.js';
+
+/** Holds read at a time on SQLite, which occupies the process meanwhile. */
+const holdsPageSize = 500;
+/** Its only one. */
+const sqliteSlot = 0;
+
+const selectPageEnd = 'SELECT id FROM hold WHERE slot = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?';
 
 /** Reads the books of a database for Verify. */
 export class Audit {
@@ -34,10 +42,34 @@ export class Audit {
 
   /**
    * Returns holds, of one account or of all, with values that none of their entries supports: the captured amount, the key,
-   * or that they ended at their checkpoint. At most `limit`. Scans all holds.
+   * or that they ended at their checkpoint. At most `limit`. Scans all holds; on SQLite, a page per step of the pacer.
    */
-  async unexplainedHolds(accountId: string | undefined, limit: number): Promise<UnexplainedHold[]> {
-    const { knex, engine } = this.db;
+  async unexplainedHolds(accountId: string | undefined, limit: number, pacer: Pacer): Promise<UnexplainedHold[]> {
+    const { engine } = this.db;
+    const ofAccount = (query: Knex.QueryBuilder): void => {
+      if (accountId === undefined) return;
+      const { slot, account_id: account } = accountColumns(accountId, engine);
+      query.where({ 'hold.slot': slot, 'hold.account_id': account });
+    };
+    if (engine === 'mysql') return this.unexplainedHoldsOf(ofAccount, limit);
+    const found: UnexplainedHold[] = [];
+    for (let after: Buffer = Buffer.alloc(0), last: Buffer | undefined; found.length < limit; after = last) {
+      const [end] = await this.db.query(selectPageEnd, [sqliteSlot, after, holdsPageSize - 1]);
+      last = end === undefined ? undefined : asBytes(end['id']);
+      const ofPage = (query: Knex.QueryBuilder): void => {
+        ofAccount(query);
+        query.where('hold.slot', sqliteSlot).where('hold.id', '>', after);
+        if (last !== undefined) query.where('hold.id', '<=', last);
+      };
+      found.push(...(await this.unexplainedHoldsOf(ofPage, limit - found.length)));
+      await pacer.step();
+      if (last === undefined) break;
+    }
+    return found;
+  }
+
+  private async unexplainedHoldsOf(limitTo: (query: Knex.QueryBuilder) => void, limit: number): Promise<UnexplainedHold[]> {
+    const { knex } = this.db;
     const query = knex('hold')
       .leftJoin('journal', (join) =>
         join.on('journal.slot', 'hold.slot').andOn('journal.account_id', 'hold.account_id').andOn('journal.seq', 'hold.last_seq'),
@@ -76,10 +108,7 @@ export class Audit {
           ]),
       )
       .limit(limit);
-    if (accountId !== undefined) {
-      const { slot, account_id: account } = accountColumns(accountId, engine);
-      query.where({ 'hold.slot': slot, 'hold.account_id': account });
-    }
+    limitTo(query);
     const rows: Row[] = await query;
     return rows.map((row) => {
       const hold = toHold(holdTable.valuesOf(row));
@@ -91,6 +120,7 @@ export class Audit {
 
   /** Returns the number of the entry to which each of these idempotency keys refers; keys without an entry are left out. */
   async entryNumbers(accountId: string, idempotencyKeys: readonly string[]): Promise<Map<string, bigint>> {
+    if (idempotencyKeys.length === 0) return new Map();
     const byId = new Map(idempotencyKeys.map((idempotencyKey) => [operationId(idempotencyKey).toString('hex'), idempotencyKey]));
     const rows: Row[] = await this.db
       .knex('op')

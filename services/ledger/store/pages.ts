@@ -6,11 +6,7 @@ import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
 import type { HoldRecord } from '../books/model.js';
 import { slotCount } from '../books/slot.js';
-import { accountColumns, bytesOf, holdTable, journalTable, toEntry, toHold } from './rows.js';
-import type { HoldName } from './reads.js';
-
-/** MariaDB's plan for lists of keys changes at 500; see `operationsMax`. */
-const namesPerStatement = 200;
+import { accountColumns, holdTable, journalTable, toEntry, toHold } from './rows.js';
 
 /** Selects holds or entries: of one account or of all, created within an interval; 0 for no bound. */
 export interface Extent {
@@ -36,19 +32,6 @@ export interface EntryPlace {
 /** Reads pages from a database. */
 export class Pages {
   constructor(private readonly db: Database) {}
-
-  /** Returns the existing holds among these names, in no order. */
-  async holdsByName(names: readonly HoldName[]): Promise<HoldRecord[]> {
-    const found: HoldRecord[] = [];
-    for (let start = 0; start < names.length; start += namesPerStatement) {
-      const keys = names.slice(start, start + namesPerStatement).map(({ accountId, holdId }) => {
-        const { slot, account_id: account } = accountColumns(accountId, this.db.engine);
-        return [slot, bytesOf('req', holdId), account];
-      });
-      found.push(...(await this.db.find(holdTable, keys)).map(toHold));
-    }
-    return found;
-  }
 
   /** Returns at most `limit` holds after this place, in the order of slot and id, and the place where the page ends; undefined when there are no more. */
   async holdsAfter(

@@ -37,6 +37,13 @@ export interface HoldName {
 /** Holds the place after an open hold, among those of its account. */
 export type OpenHoldPlace = Pick<HoldRecord, 'createdAtMs' | 'id'>;
 
+/** MariaDB's plan for lists of keys changes at 500; see `operationsMax`. */
+const namesPerStatement = 200;
+
+const selectEntries =
+  `SELECT ${journalTable.columns.join(', ')} FROM journal` +
+  ' WHERE slot = ? AND account_id = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?';
+
 /** Reads from a database. */
 export class Reads {
   constructor(private readonly db: Database) {}
@@ -93,17 +100,17 @@ export class Reads {
     return row === undefined ? undefined : toHold(holdTable.valuesOf(row));
   }
 
-  /** Returns several holds of one account by id. */
-  async holds(accountId: string, holdIds: readonly string[]): Promise<HoldRecord[]> {
-    const rows: Row[] = await this.db
-      .knex('hold')
-      .select(...holdTable.columns)
-      .where(accountColumns(accountId, this.db.engine))
-      .whereIn(
-        'id',
-        holdIds.map((holdId) => bytesOf('req', holdId)),
-      );
-    return rows.map((row) => toHold(holdTable.valuesOf(row)));
+  /** Returns the existing holds among these names, in no order. */
+  async holdsByName(names: readonly HoldName[]): Promise<HoldRecord[]> {
+    const found: HoldRecord[] = [];
+    for (let start = 0; start < names.length; start += namesPerStatement) {
+      const keys = names.slice(start, start + namesPerStatement).map(({ accountId, holdId }) => {
+        const { slot, account_id: account } = accountColumns(accountId, this.db.engine);
+        return [slot, bytesOf('req', holdId), account];
+      });
+      found.push(...(await this.db.find(holdTable, keys)).map(toHold));
+    }
+    return found;
   }
 
   /** Returns the open holds of an account, oldest first. Scans all open holds, of which there are as many as calls in flight. */
@@ -179,11 +186,8 @@ export class Reads {
 
   /** Returns at most `limit` entries above a number and up to another, oldest first. */
   async entriesBetween(accountId: string, afterSeq: bigint, lastSeq: bigint, limit: number): Promise<Entry[]> {
-    const rows: Row[] = await this.entries(accountId)
-      .where('seq', '>', asNumber(afterSeq))
-      .where('seq', '<=', asNumber(lastSeq))
-      .orderBy('seq')
-      .limit(limit);
+    const { slot, account_id: account } = accountColumns(accountId, this.db.engine);
+    const rows = await this.db.query(selectEntries, [slot, account, asNumber(afterSeq), asNumber(lastSeq), limit]);
     return rows.map((row) => toEntry(journalTable.valuesOf(row)));
   }
 

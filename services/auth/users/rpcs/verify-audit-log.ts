@@ -1,12 +1,13 @@
 // VerifyAuditLog: verifies that the audit log has not been changed.
 import { fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
-import { nextTurn } from '#kit/scheduling/turn.js';
+import { Pacer } from '#kit/scheduling/pacer.js';
 import type { VerifyAuditLogRequest, VerifyAuditLogResponse } from '#proto/auth/v1/users.js';
 import { auditHash, chainStart } from '../audit/audit-hash.js';
 import type { UserDeps } from '../deps.js';
 
-const entriesPageSize = 1000;
+/** Entries read at a time: bounds how long SQLite occupies the process. */
+const entriesPageSize = 200;
 const hashBytes = 32;
 
 /** Stops early when the caller disconnects. Raises invalid_request. */
@@ -27,10 +28,9 @@ export async function verifyAuditLog(
     if (fault !== '') log.error({ number: String(number), fault }, 'the audit log has been changed');
     return { eventsChecked: number, lastNumber: end.number, lastHash: end.hash, fault };
   };
+  const pacer = new Pacer(context.signal);
   while (number < end.number) {
-    // SQLite answers without a turn of the event loop, and a log of years would block everything else in the process.
-    await nextTurn();
-    context.signal.throwIfAborted();
+    await pacer.step();
     const entries = await audit.chainedAfter(number, entriesPageSize);
     if (entries.length === 0) break;
     for (const entry of entries) {

@@ -1,0 +1,39 @@
+import { expect, it } from '@jest/globals';
+import { Pacer } from './pacer.js';
+
+/** Occupies the process. */
+function work(ms: number): void {
+  for (const untilMs = performance.now() + ms; performance.now() < untilMs;);
+}
+
+it('lets the process do what waits after each step', async () => {
+  const pacer = new Pacer();
+  const done: string[] = [];
+  for (const step of ['first', 'second']) {
+    setImmediate(() => done.push(`waited during the ${step} step`));
+    done.push(`${step} step`);
+    await pacer.step();
+  }
+  expect(done).toEqual(['first step', 'waited during the first step', 'second step', 'waited during the second step']);
+});
+
+it('pauses as long as the steps took, however short each is', async () => {
+  const pacer = new Pacer();
+  let workedMs = 0;
+  const startedMs = performance.now();
+  for (let steps = 0; steps < 20; steps += 1) {
+    work(2);
+    workedMs += 2;
+    await pacer.step();
+  }
+  // The steps after the last pause have had none yet.
+  expect(performance.now() - startedMs).toBeGreaterThanOrEqual(2 * workedMs - 10);
+});
+
+it('ends the work once it is aborted', async () => {
+  const ended = new AbortController();
+  const pacer = new Pacer(ended.signal);
+  await pacer.step();
+  ended.abort(new Error('the process stops'));
+  await expect(pacer.step()).rejects.toThrow('the process stops');
+});
