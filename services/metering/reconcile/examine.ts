@@ -12,8 +12,8 @@ import { ownEvidence } from '../store/reconcile.js';
 import { type CallName, distinct, type Evidence, identityOf, judge, type Judgement } from './judge.js';
 import type { PriceBook } from './price-book.js';
 
-/** Maximum number of ids queried in one statement; MariaDB's plan changes for much longer lists. */
-export const callsPerQuery = 200;
+/** Calls read at a time: bounds how long SQLite occupies the process. */
+export const callsPerQuery = 50;
 
 const ledgerTimeoutMs = 30_000;
 

@@ -1,11 +1,11 @@
 // The job that verifies the charges: by default, the recent calls and the known drifts every minute, and everything once a day. Several
 // replicas may run it; one of them claims each run, or part of a run.
-import { setTimeout as pause } from 'node:timers/promises';
-import { clockSkewMs } from '#kit/clock.js';
+import { clockSkewMs, hourMs } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#client/call-context.js';
 import { BatchGetHoldsRequest } from '#proto/ledger/v1/ledger.js';
 import { type Drift, DriftCheck, Reconciliation } from '#proto/metering/v1/metering.js';
+import { Pacer } from '#kit/scheduling/pacer.js';
 import { repeat } from '#kit/scheduling/repeat.js';
 import { ensureRuns, readRuns, type RunState } from '../store/reconcile-state.js';
 import { rebuildRollups } from '../store/sums/rollup-steps.js';
@@ -29,8 +29,7 @@ const unfinishedMax = 10_000;
 const quartersSeenMax = 100_000;
 /** Maximum number of suspects that are checked a second time; with more, it is clear that something is wrong. */
 const suspectsMax = 1000;
-const verifyTimeoutMs = 3_600_000;
-const pauseMsMin = 5;
+const verifyTimeoutMs = 12 * hourMs;
 
 /** Compares metering's records with the ledger and the catalog periodically, from `start` to `stop`. */
 export class ReconcileJob {
@@ -140,13 +139,12 @@ export class ReconcileJob {
     this.results = { ...this.results, full: result };
   }
 
-  /** Walks through pages for this long; returns the token where it stopped, or empty at the end. After each page it pauses as long as the page took. */
+  /** Walks through pages for this long; returns the token where it stopped, or empty at the end. */
   private async walk(extent: Extent, from: string, tally: Tally, sliceMs: number): Promise<string> {
-    const { signal } = this.outcome;
+    const pacer = new Pacer(this.outcome.signal);
     const endMs = performance.now() + sliceMs;
     let pageToken = from;
     do {
-      const pageStartMs = performance.now();
       const page = await examinePage(extent, pageToken, this.deps);
       tally.sums.recordsChecked += BigInt(page.recordsChecked);
       tally.sums.holdsChecked += BigInt(page.holdsChecked);
@@ -156,14 +154,14 @@ export class ReconcileJob {
       if (tally.quarters.size < quartersSeenMax)
         for (const quarter of page.quarters) tally.quarters.set(`${quarter.accountId} ${quarter.startMs}`, quarter);
       pageToken = page.nextPageToken;
-      await pause(Math.max(pauseMsMin, performance.now() - pageStartMs), undefined, { signal, ref: false });
+      await pacer.step();
     } while (pageToken !== '' && performance.now() < endMs);
     return pageToken;
   }
 
   /** Compares the sums from which totals are read with the records of the run; if one is wrong, all are rebuilt. */
   private async examineSums({ quarters }: Tally, found: readonly Drift[]): Promise<Drift[]> {
-    const wrong = await examineSums(quarters, found, this.deps);
+    const wrong = await examineSums(quarters, found, this.deps, this.outcome.signal);
     if (wrong.length > 0) await rebuildRollups(this.deps.db);
     return wrong;
   }

@@ -3,7 +3,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { callContext } from '#client/call-context.js';
 import { isId } from '#kit/id.js';
 import { quarterMs } from '../rollups/shapes.js';
-import type { Quarter } from '../store/sums/compare-sums.js';
+import type { Quarter } from '../store/sums/both-sides.js';
 import { type Extent, queuedCallsAfter, type RecordedCall, recordedCallsAfter, recordedNames } from '../store/reconcile.js';
 import { callsPerQuery, examine, type Findings, type ReconcileDeps } from './examine.js';
 import type { CallName } from './judge.js';

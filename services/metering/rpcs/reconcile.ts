@@ -1,5 +1,6 @@
 // Reconcile: compares records, outbox and holds, a part at a time.
 import type { CallContext } from '#client/call-context.js';
+import { Pacer } from '#kit/scheduling/pacer.js';
 import type { ReconcileRequest, ReconcileResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { recheck } from '../reconcile/examine.js';
@@ -27,8 +28,9 @@ export async function reconcile(request: ReconcileRequest, context: CallContext,
     nextPageToken: request.pageToken,
   };
   const endMs = performance.now() + partMs;
+  const pacer = new Pacer(context.signal);
   do {
-    context.signal.throwIfAborted();
+    await pacer.step();
     const page = await examinePage(extent, response.nextPageToken, deps);
     response.recordsChecked += BigInt(page.recordsChecked);
     response.holdsChecked += BigInt(page.holdsChecked);

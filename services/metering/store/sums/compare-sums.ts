@@ -1,7 +1,5 @@
-// Checks whether the sums of a quarter of an hour, and those that contain it, match the records. One statement reads both
-// sides at one instant, so any difference is an error.
+// Checks whether the sums of a quarter of an hour, and those that contain it, match the records.
 import { dayMs, hourMs } from '#kit/clock.js';
-import type { Database } from '#kit/db/open.js';
 import { asNumber } from '#kit/db/values.js';
 import {
   blockMs,
@@ -20,12 +18,7 @@ import { addSums, noSums, sumColumns, type Sums, sumsFromRow, sumsOfRecords, sum
 import { Phase } from './rollup-steps.js';
 import { bytesOf } from '../records/record-rows.js';
 import type { Statement } from '../totals/summed-totals.js';
-
-/** A quarter of an hour of an account. */
-export interface Quarter {
-  readonly accountId: string;
-  readonly startMs: number;
-}
+import type { Quarter, ReadSides } from './both-sides.js';
 
 /** Holds sums that differ. */
 export interface WrongSum {
@@ -39,24 +32,19 @@ export interface WrongSum {
 const accountSeries = 1;
 
 /** Returns the sums that differ; none while they are being rebuilt. */
-export async function compareSums(db: Database, { accountId, startMs }: Quarter): Promise<WrongSum[]> {
+export async function compareSums({ accountId, startMs }: Quarter, read: ReadSides): Promise<WrongSum[]> {
   const account = bytesOf('acct', accountId);
   const block = startMs - (startMs % blockMs);
   const span = startMs - (startMs % spanMs);
   const hour = startMs - (startMs % hourMs);
   const blockOfDay = (block % dayMs) / blockMs;
   const quarterPart = (shape: Shape): number => quartersOf(shape, blockOfDay);
-  const members = [
+  const sums = [
     {
       text: `SELECT 'phase' AS name, phase AS shape, ${sumColumns.map((column) => `0 AS ${column}`).join(', ')} FROM usage_summing`,
       values: [],
     },
-    recorded('recorded', 'usage_record r', 'r.account_id = ? AND r.started_at_ms >= ? AND r.started_at_ms < ?', [
-      account,
-      startMs,
-      startMs + quarterMs,
-    ]),
-    recorded(
+    ofRecords(
       'waiting',
       'usage_unfolded u CROSS JOIN usage_record r ON r.id = u.id',
       'u.account_id = ? AND r.started_at_ms + 0 >= ? AND r.started_at_ms + 0 < ?',
@@ -70,18 +58,15 @@ export async function compareSums(db: Database, { accountId, startMs }: Quarter)
     ...shapes.filter(hasHours).map((shape) => ofAllSeries('hour', account, shape, hoursOf(shape, blockOfDay), hour)),
     ...shapes.filter(hasSpans).map((shape) => ofAllSeries('span', account, shape, spansOf(shape), span)),
   ];
-  const text = members.map((member) => member.text).join(' UNION ALL ');
-  const rows = await db.plainTransaction((tx) =>
-    tx.query(
-      text,
-      members.flatMap(({ values }) => values),
-    ),
-  );
+  const where = 'r.account_id = ? AND r.started_at_ms >= ? AND r.started_at_ms < ?';
+  const recorded = (fromMs: number, untilMs: number): Statement =>
+    ofRecords('recorded', 'usage_record r', where, [account, fromMs, untilMs]);
+  const rows = await read({ sums, recorded });
   const found = rows.map((row) => ({ name: String(row['name']), shape: asNumber(row['shape']), sums: sumsFromRow(row) }));
   const sumsOf = (name: string): Sums => found.find((each) => each.name === name)?.sums ?? noSums();
   if (found.find(({ name }) => name === 'phase')?.shape !== Phase.complete) return [];
   const inQuarter = noSums();
-  addSums(inQuarter, sumsOf('recorded'));
+  for (const { name, sums: ofPart } of found) if (name === 'recorded') addSums(inQuarter, ofPart);
   addSums(
     inQuarter,
     sumsOf('waiting').map((sum) => -sum),
@@ -113,7 +98,7 @@ export async function compareSums(db: Database, { accountId, startMs }: Quarter)
   });
 }
 
-function recorded(name: string, from: string, where: string, values: readonly unknown[]): Statement {
+function ofRecords(name: string, from: string, where: string, values: readonly unknown[]): Statement {
   return { text: `SELECT '${name}' AS name, 0 AS shape, ${sumsOfRecords} FROM ${from} WHERE ${where}`, values };
 }
 

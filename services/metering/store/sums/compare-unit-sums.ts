@@ -1,11 +1,10 @@
-// Checks whether the sums of units that are not tokens in a quarter of an hour match its records. One statement reads both sides at one
-// instant, so any difference is an error.
-import type { Database } from '#kit/db/open.js';
+// Checks whether the sums of units that are not tokens in a quarter of an hour match its records.
 import type { Row } from '#kit/db/plain/plain-transaction.js';
 import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import type { UnitTotal } from '#proto/metering/v1/metering.js';
 import { quarterMs } from '../../rollups/shapes.js';
-import type { Quarter, WrongSum } from './compare-sums.js';
+import type { Quarter, ReadSides } from './both-sides.js';
+import type { WrongSum } from './compare-sums.js';
 import { bytesOf } from '../records/record-rows.js';
 import { Phase } from './rollup-steps.js';
 import { unitsOf } from './unit-sums.js';
@@ -14,20 +13,30 @@ const groups = 'r.project_id, r.key_id, r.model_id, r.outcome, r.units, r.free';
 const recordsIn = 'r.account_id = ? AND r.started_at_ms >= ? AND r.started_at_ms < ? AND r.units IS NOT NULL';
 const ofRecords = (name: string, from: string, where: string): string =>
   `SELECT '${name}' AS name, ${groups}, NULL AS unit, COUNT(*) AS quantity, 0 AS charge_nano_usd FROM ${from} WHERE ${where} GROUP BY ${groups}`;
-const text = [
+const phaseText =
   "SELECT 'phase' AS name, NULL AS project_id, NULL AS key_id, NULL AS model_id, phase AS outcome, NULL AS units, 0 AS free, NULL AS unit," +
-    ' 0 AS quantity, 0 AS charge_nano_usd FROM usage_summing',
+  ' 0 AS quantity, 0 AS charge_nano_usd FROM usage_summing';
+const keptText =
   "SELECT 'kept' AS name, s.project_id, s.key_id, s.model_id, s.outcome, NULL AS units, 0 AS free, s.unit, s.quantity, s.charge_nano_usd" +
-    ' FROM usage_unit_sum s WHERE s.account_id = ? AND s.quarter_ms = ?',
-  ofRecords('recorded', 'usage_record r', recordsIn),
-  ofRecords('waiting', 'usage_unfolded u CROSS JOIN usage_record r ON r.id = u.id', recordsIn.replaceAll('r.account_id', 'u.account_id')),
-].join(' UNION ALL ');
+  ' FROM usage_unit_sum s WHERE s.account_id = ? AND s.quarter_ms = ?';
+const recordedText = ofRecords('recorded', 'usage_record r', recordsIn);
+const waitingText = ofRecords(
+  'waiting',
+  'usage_unfolded u CROSS JOIN usage_record r ON r.id = u.id',
+  recordsIn.replaceAll('r.account_id', 'u.account_id'),
+);
 
 /** Returns the first sum of each unit that differs, by count or charge; none while they are being rebuilt. */
-export async function compareUnitSums(db: Database, { accountId, startMs }: Quarter): Promise<WrongSum[]> {
+export async function compareUnitSums({ accountId, startMs }: Quarter, read: ReadSides): Promise<WrongSum[]> {
   const account = bytesOf('acct', accountId);
-  const period = [account, startMs, startMs + quarterMs];
-  const rows = await db.plainTransaction((tx) => tx.query(text, [account, startMs, ...period, ...period]));
+  const rows = await read({
+    sums: [
+      { text: phaseText, values: [] },
+      { text: keptText, values: [account, startMs] },
+      { text: waitingText, values: [account, startMs, startMs + quarterMs] },
+    ],
+    recorded: (fromMs, untilMs) => ({ text: recordedText, values: [account, fromMs, untilMs] }),
+  });
   if (!rows.some((row) => row['name'] === 'phase' && asNumber(row['outcome']) === Phase.complete)) return [];
   const sums = new Map<string, { readonly unit: string; readonly stored: Sum; readonly expected: Sum }>();
   for (const row of rows) {

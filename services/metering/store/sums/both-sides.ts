@@ -1,0 +1,77 @@
+// Reads the records of a quarter of an hour together with the sums that should match them, without occupying the process for long.
+import { isDeepStrictEqual } from 'node:util';
+import type { Database } from '#kit/db/open.js';
+import type { Row } from '#kit/db/plain/plain-transaction.js';
+import { asNumber } from '#kit/db/values.js';
+import type { Pacer } from '#kit/scheduling/pacer.js';
+import { quarterMs } from '../../rollups/shapes.js';
+import { bytesOf } from '../records/record-rows.js';
+import type { Statement } from '../totals/summed-totals.js';
+
+/** A quarter of an hour of an account. */
+export interface Quarter {
+  readonly accountId: string;
+  readonly startMs: number;
+}
+
+/** Both sides, as statements whose rows have the same columns. */
+export interface BothSides {
+  /** The sums, and the records that they do not contain yet. */
+  readonly sums: readonly Statement[];
+  /** Records of calls that started in this interval. */
+  recorded(fromMs: number, untilMs: number): Statement;
+}
+
+/** Reads both sides for a comparison. */
+export type ReadSides = (sides: BothSides) => Promise<readonly Row[]>;
+
+/** How much is read at a time. */
+export interface Limits {
+  /** Records that are read in one statement. */
+  readonly recordsMax: number;
+  /** The parts in which a quarter with more records is read. */
+  readonly partMs: number;
+}
+
+/** SQLite takes about 2 µs for a record. */
+const limitsDefault: Limits = { recordsMax: 2000, partMs: 5000 };
+
+/**
+ * Reads both sides. Records of a quarter with many of them are read a part at a time, with a step of the pacer after each; if there are other
+ * sums afterwards, because calls were recorded meanwhile, there are no rows.
+ */
+export async function readPaced(
+  db: Database,
+  quarter: Quarter,
+  sides: BothSides,
+  pacer: Pick<Pacer, 'step'>,
+  { recordsMax, partMs } = limitsDefault,
+): Promise<readonly Row[]> {
+  const { accountId, startMs } = quarter;
+  const endMs = startMs + quarterMs;
+  const some = 'SELECT 1 FROM usage_record WHERE account_id = ? AND started_at_ms >= ? AND started_at_ms < ? LIMIT ?';
+  const count = await db.query(`SELECT COUNT(*) AS calls FROM (${some}) r`, [bytesOf('acct', accountId), startMs, endMs, recordsMax + 1]);
+  if (asNumber(count[0]!['calls']) <= recordsMax) return readAtOnce(db, quarter, sides);
+  const sums = await readTogether(db, sides.sums);
+  const rows = [...sums];
+  for (let fromMs = startMs; fromMs < endMs; fromMs += partMs) {
+    rows.push(...(await readTogether(db, [sides.recorded(fromMs, fromMs + partMs)])));
+    await pacer.step();
+  }
+  return isDeepStrictEqual(await readTogether(db, sides.sums), sums) ? rows : [];
+}
+
+/** Reads both sides with one statement, at one instant. */
+export function readAtOnce(db: Database, { startMs }: Quarter, { sums, recorded }: BothSides): Promise<readonly Row[]> {
+  return readTogether(db, [...sums, recorded(startMs, startMs + quarterMs)]);
+}
+
+function readTogether(db: Database, statements: readonly Statement[]): Promise<readonly Row[]> {
+  const text = statements.map((statement) => statement.text).join(' UNION ALL ');
+  return db.plainTransaction((tx) =>
+    tx.query(
+      text,
+      statements.flatMap(({ values }) => values),
+    ),
+  );
+}
