@@ -6,7 +6,7 @@ function work(ms: number): void {
   for (const untilMs = performance.now() + ms; performance.now() < untilMs;);
 }
 
-it('lets the process do what waits after each step', async () => {
+it('lets other work of the process run after each step', async () => {
   const pacer = new Pacer();
   const done: string[] = [];
   for (const step of ['first', 'second']) {
@@ -26,7 +26,7 @@ it('pauses as long as the steps took, however short each is', async () => {
     workedMs += 2;
     await pacer.step();
   }
-  // The steps after the last pause have had none yet.
+  // No pause has followed the last few milliseconds yet.
   expect(performance.now() - startedMs).toBeGreaterThanOrEqual(2 * workedMs - 10);
 });
 

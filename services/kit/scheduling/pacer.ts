@@ -1,9 +1,9 @@
-// Long work in steps, without which a process could not serve calls until all of it is done: on SQLite, a step continues with the next
-// in the same turn of the event loop.
+// Divides long work into steps, between which the process serves calls. On SQLite, all queries of such work could otherwise run in one turn
+// of the event loop.
 import { setTimeout as pause } from 'node:timers/promises';
 import { nextTurn } from './turn.js';
 
-/** Calls wait for this long at most, and for the step that exceeds it. */
+/** How long steps may take together before a pause. */
 const busyMsMax = 5;
 
 /** Paces long work: it takes at most half of a thread's time, a few milliseconds at a time. */
@@ -13,7 +13,10 @@ export class Pacer {
   /** With a signal, the work ends at its next step once the signal is aborted. */
   constructor(private readonly signal?: AbortSignal) {}
 
-  /** Called between two steps. Lets the process do what waits, for as long as the steps took once they took some time. Throws the signal's reason. */
+  /**
+   * Call between two steps. Lets other work of the process run: for a turn of the event loop or, once the steps have taken a few milliseconds, for as
+   * long as they took. Throws the signal's reason.
+   */
   async step(): Promise<void> {
     this.signal?.throwIfAborted();
     const busyMs = performance.now() - this.startedMs;

@@ -5,10 +5,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { migrate } from '#kit/db/migrations/migrate.js';
+import { Pacer } from '#kit/scheduling/pacer.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
 import { migrations } from '../migrations/index.js';
 import { Audit } from '../store/audit.js';
-import { Pacer } from '#kit/scheduling/pacer.js';
 import { Reads } from '../store/reads.js';
 import type { Books } from '../testing/books.js';
 import { histories } from '../testing/commands.js';

@@ -191,7 +191,7 @@ describe.each(testEngines)('Verify on %s', (engine) => {
     expect(await ledger.service.verify({ accountId: '' })).toMatchObject({ accountsChecked: 206n, entriesChecked: 207n, drifts: [] });
   }, 30_000);
 
-  it('pages through more entries and holds of an account than a page contains, and lets the process do what waits after each page', async () => {
+  it('pages through more entries and holds of an account than a page contains, and lets other work of the process run after each page', async () => {
     const granted = await Promise.all(Array.from({ length: 1200 }, () => ledger.service.hold(holdRequest(customer, 0n))));
     const ids = granted.map(({ hold: made }) => made!.id).sort();
     await Promise.all(ids.slice(0, 500).map((id) => ledger.service.settle(settleRequest(customer, id, 1n))));

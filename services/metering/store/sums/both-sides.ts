@@ -26,7 +26,7 @@ export interface BothSides {
 export type ReadSides = (sides: BothSides) => Promise<readonly Row[]>;
 
 /** How much is read at a time. */
-export interface Limits {
+interface Limits {
   /** Records that are read in one statement. */
   readonly recordsMax: number;
   /** The parts in which a quarter with more records is read. */
@@ -37,8 +37,8 @@ export interface Limits {
 const limitsDefault: Limits = { recordsMax: 2000, partMs: 5000 };
 
 /**
- * Reads both sides. Records of a quarter with many of them are read a part at a time, with a step of the pacer after each; if there are other
- * sums afterwards, because calls were recorded meanwhile, there are no rows.
+ * Reads both sides. The records of a quarter with many of them are read a part at a time, with a step of the pacer after each. Returns no rows if
+ * the sums changed meanwhile, because calls were recorded.
  */
 export async function readPaced(
   db: Database,

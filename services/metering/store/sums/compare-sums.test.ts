@@ -6,10 +6,10 @@ import { type MeteringService, Outcome } from '#proto/metering/v1/metering.js';
 import { quarterMs, shapes } from '../../rollups/shapes.js';
 import { call, price, report, startedAtMs, tokens } from '../../testing/calls.js';
 import { Harness, record, until } from '../../testing/harness.js';
+import { bytesOf } from '../records/record-rows.js';
 import { type Quarter, readAtOnce, readPaced, type ReadSides } from './both-sides.js';
 import { compareSums, type WrongSum } from './compare-sums.js';
 import { compareUnitSums } from './compare-unit-sums.js';
-import { bytesOf } from '../records/record-rows.js';
 import { Phase, readRollupState, rebuildRollups } from './rollup-steps.js';
 
 /** A quarter of an hour that is neither the first of its hour nor of its block or span. */
