@@ -21,7 +21,7 @@ const callCount = 1_000;
 const keyCount = 20;
 const projectCount = 4;
 const refusals = ['balance_empty', 'balance_held', 'key_limit_reached', 'budget_reached'] as const;
-/** The dates of these zones always differ, so that each day is another period. */
+/** The dates of these zones always differ, so that each day is another period. At the end of a month, so do their months. */
 const [west, east] = ['Etc/GMT+12', 'Pacific/Kiritimati'];
 // Much longer than a call takes when a thousand wait, so that a slow machine does not fail the test.
 const timeoutMs = 240_000;
@@ -281,14 +281,20 @@ describe('three ledgers on one database', () => {
     const of = await customer(1_000_000n, () => 8_000n);
     const limits = { account: 40_000n, day: 15_000n, project: () => 9_000n, key: 2_500n };
     const paths = budgetsOf(of, limits);
+    const dates = new Map([west, east].map((timeZone) => [timeZone, new Intl.DateTimeFormat('en-CA', { timeZone }).format()]));
+    const periodOf = (period: BudgetPeriod, zone: string): string => {
+      if (period === BudgetPeriod.BUDGET_PERIOD_DAY) return dates.get(zone)!;
+      return period === BudgetPeriod.BUDGET_PERIOD_MONTH ? dates.get(zone)!.slice(0, 'yyyy-mm'.length) : 'lifetime';
+    };
     const spent = new Map<string, bigint>();
     const count = (path: readonly Budget[], zone: string, byNanoUsd: bigint): void => {
       for (const { id, period } of path) {
-        const name = period === BudgetPeriod.BUDGET_PERIOD_DAY ? `${id} ${zone}` : id;
+        const name = `${id} ${periodOf(period, zone)}`;
         spent.set(name, (spent.get(name) ?? 0n) + byNanoUsd);
       }
     };
-    const beganAt = await Promise.all([west, east].map(async (zone) => (await spendOf(of, paths[0]!, zone))[1]!.fromMs));
+    const startsIn = async (zone: string): Promise<bigint[]> => (await spendOf(of, paths[0]!, zone)).map(({ fromMs }) => fromMs);
+    const beganAt = await Promise.all([west, east].map(startsIn));
     let next = 0;
     let grantedCount = 0;
     const caller = async (): Promise<void> => {
@@ -327,8 +333,8 @@ describe('three ledgers on one database', () => {
           const { id, period, limitNanoUsd } = path[index]!;
           expect(heldNanoUsd).toBe(0n);
           // A real midnight was reached meanwhile.
-          if (period === BudgetPeriod.BUDGET_PERIOD_DAY && fromMs !== beganAt[at]) continue;
-          expect(spentNanoUsd).toBe(spent.get(period === BudgetPeriod.BUDGET_PERIOD_DAY ? `${id} ${zone}` : id) ?? 0n);
+          if (fromMs !== beganAt[at]![index]) continue;
+          expect(spentNanoUsd).toBe(spent.get(`${id} ${periodOf(period, zone)}`) ?? 0n);
           expect(spentNanoUsd).toBeLessThanOrEqual(limitNanoUsd);
         }
       }
