@@ -8,16 +8,24 @@ import { newId } from './id.js';
 import { syncPath } from './sync-path.js';
 
 /**
- * Writes the values, one JSON line each, to a new file in the folder, named by kind and time. When it resolves the file is
- * complete and survives a power failure; until then no file has that name. Returns its path. Raises the errors of the file system.
+ * Writes the values of all pages, one JSON line each, to a new file in the folder, named by kind and time. When it resolves the file is
+ * complete and survives a power failure; until then no file has that name. Returns its path; without a page it writes no file and returns undefined.
+ * Raises the errors of the file system and of the pages.
  */
-export async function writeArchive(folder: string, kind: string, values: Iterable<unknown>, nowMs: number): Promise<string> {
+export async function writeArchive(
+  folder: string,
+  kind: string,
+  pages: AsyncGenerator<readonly unknown[]>,
+  nowMs: number,
+): Promise<string | undefined> {
+  const first = await pages.next();
+  if (first.done === true) return undefined;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const instant = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, '');
   const path = join(folder, `${kind}-${instant}-${newId('a', nowMs).slice(-12)}.jsonl.gz`);
   const unfinished = `${path}.part`;
   try {
-    await pipeline(linesOf(values), createGzip(), createWriteStream(unfinished, { flags: 'wx', mode: 0o600 }));
+    await pipeline(linesOf(first.value, pages), createGzip(), createWriteStream(unfinished, { flags: 'wx', mode: 0o600 }));
     await syncPath(unfinished);
     await rename(unfinished, path);
     await syncPath(folder);
@@ -28,6 +36,11 @@ export async function writeArchive(folder: string, kind: string, values: Iterabl
   return path;
 }
 
-function* linesOf(values: Iterable<unknown>): Generator<string> {
-  for (const value of values) yield `${JSON.stringify(value)}\n`;
+async function* linesOf(first: readonly unknown[], others: AsyncIterable<readonly unknown[]>): AsyncGenerator<string> {
+  yield textOf(first);
+  for await (const page of others) yield textOf(page);
+}
+
+function textOf(page: readonly unknown[]): string {
+  return page.map((value) => `${JSON.stringify(value)}\n`).join('');
 }

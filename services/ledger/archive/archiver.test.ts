@@ -8,6 +8,7 @@ import { callContext } from '#client/call-context.js';
 import { dayMs } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
+import { TurnCounter } from '#kit/testing/turns.js';
 import { Budget, BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
 import { HoldState, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
 import { Archiver } from './archiver.js';
@@ -189,7 +190,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     expect(await drifts()).toEqual([]);
   });
 
-  it('moves a long journal in parts', async () => {
+  it('moves a long journal in parts, and lets other work of the process run after each', async () => {
     await ledger.service.deposit(depositRequest(customer, 1_000_000n));
     await Promise.all(Array.from({ length: 1_500 }, () => settle(customer, 0n)));
     const { hold } = await ledger.service.hold(holdRequest(customer, 100n));
@@ -197,7 +198,27 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     const rows = Array.from({ length: 1_200 }, (_, index) => ({ ...depositRequest(customer, 1n), idempotencyKey: `d${index}` }));
     await Promise.all(rows.map((row) => ledger.service.deposit(row)));
     ledger.clock.advance(36 * dayMs);
-    expect(await archiver.archive(folder)).toBe(1_203);
+    const { db, clock, log } = ledger;
+    const reads = new Reads(db);
+    const store = new ArchiveStore(db);
+    const counter = new TurnCounter();
+    const turns: number[] = [];
+    const counted = <A extends unknown[], R>(act: (...args: A) => R) => {
+      return (...args: A): R => {
+        turns.push(counter.turns);
+        return act(...args);
+      };
+    };
+    reads.entriesBetween = counted(reads.entriesBetween.bind(reads));
+    store.remove = counted(store.remove.bind(store));
+    store.removeHoldsWithoutEntries = counted(store.removeHoldsWithoutEntries.bind(store));
+    const watched = new Archiver({ config: { ...quietConfig, retentionDays: 35 }, reads, audit: new Audit(db), store, clock, log });
+    expect(await watched.archive(folder)).toBe(1_203);
+    counter.stop();
+    // Parts of 200 entries are read and removed, and then 1500 holds are removed 200 at a time.
+    expect(turns.length).toBeGreaterThanOrEqual(7 + 7 + 8);
+    expect(new Set(turns).size).toBe(turns.length);
+    expect(lines()).toHaveLength(1_203);
     expect(await archiver.archive(folder)).toBe(0);
     expect(await drifts()).toEqual([]);
     expect(Number((await ledger.db.knex('hold').count({ rows: '*' }))[0]!['rows'])).toBe(0);

@@ -4,6 +4,7 @@ import { writeArchive } from '#kit/archive.js';
 import { createFolder } from '#kit/config/folder.js';
 import { type Clock, dayMs } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
+import { Pacer } from '#kit/scheduling/pacer.js';
 import { repeat } from '#kit/scheduling/repeat.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
 import { type LedgerConfig, ledgerSettings } from '../config.js';
@@ -15,14 +16,15 @@ import type { Audit } from '../store/audit.js';
 import type { Reads } from '../store/reads.js';
 
 const accountsPageSize = 200;
-/** Maximum number of entries of one account that one transaction removes: bounds how long the account is locked. */
-const entriesOfPart = 1000;
-/** Maximum number of entries per file, all of which are in memory while it is written. */
-const entriesOfFile = 50_000;
+/** Maximum number of entries of one account that are read at once, and that one transaction removes: bounds how long the account is locked. */
+const entriesOfPart = 200;
+/** A file gets no further part once it has this many entries. */
+const entriesOfFile = 10_000;
 /** Higher than any entry's number. */
 const seqMax = 2n ** 53n - 1n;
 
-interface Part extends ArchivedPart {
+interface Part {
+  readonly archived: ArchivedPart;
   readonly entries: readonly Entry[];
 }
 
@@ -65,46 +67,53 @@ export class Archiver {
     const { clock, config, store } = this.deps;
     const untilMs = clock.nowMs() - config.retentionDays * dayMs;
     await store.noteUntil(untilMs);
+    const pacer = new Pacer();
+    const parts = this.oldParts(untilMs, pacer);
     let archived = 0;
-    let gathered: Part[] = [];
-    let count = 0;
-    for await (const part of this.oldParts(untilMs)) {
-      gathered.push(part);
-      count += part.entries.length;
-      if (count < entriesOfFile) continue;
-      archived += await this.move(folder, gathered);
-      gathered = [];
-      count = 0;
-    }
-    archived += await this.move(folder, gathered);
-    while (!this.isStopping && (await store.removeHoldsWithoutEntries(untilMs, entriesOfPart)) === entriesOfPart);
+    for (let removed: number | undefined = 0; removed !== undefined; removed = await this.move(folder, parts, pacer)) archived += removed;
+    while (!this.isStopping && (await store.removeHoldsWithoutEntries(untilMs, entriesOfPart)) === entriesOfPart) await pacer.step();
     return archived;
   }
 
-  /** Writes parts into a file and then removes them from the database; returns the number of entries removed. */
-  private async move(folder: string, parts: readonly Part[]): Promise<number> {
-    if (parts.length === 0) return 0;
+  /** Writes the next parts into a file and then removes them from the database; returns the number of entries removed, or undefined if no part is left. */
+  private async move(folder: string, parts: AsyncGenerator<Part, undefined>, pacer: Pacer): Promise<number | undefined> {
     const { clock, store, log } = this.deps;
-    const entries = parts.flatMap((part) => part.entries);
-    const path = await writeArchive(folder, 'journal', entries.map(entryLine), clock.nowMs());
+    const written: { archived: ArchivedPart; entryCount: number }[] = [];
+    let entryCount = 0;
+    async function* pages() {
+      while (entryCount < entriesOfFile) {
+        const { value: part } = await parts.next();
+        if (part === undefined) return;
+        const { archived, entries } = part;
+        written.push({ archived, entryCount: entries.length });
+        entryCount += entries.length;
+        yield entries.map(entryLine);
+      }
+    }
+    const path = await writeArchive(folder, 'journal', pages(), clock.nowMs());
+    if (path === undefined) return undefined;
     let removed = 0;
-    for (const part of parts) if (await store.remove(part)) removed += part.entries.length;
-    log.info({ path, entries: entries.length, removed }, 'old entries of the journal were archived');
+    for (const part of written) {
+      if (await store.remove(part.archived)) removed += part.entryCount;
+      await pacer.step();
+    }
+    log.info({ path, entries: entryCount, removed }, 'old entries of the journal were archived');
     return removed;
   }
 
   /** Yields the old parts of all accounts, those of one account in order. */
-  private async *oldParts(untilMs: number): AsyncGenerator<Part> {
+  private async *oldParts(untilMs: number, pacer: Pacer): AsyncGenerator<Part, undefined> {
     for (let last: string | undefined; ;) {
       const accountIds = await this.deps.audit.accountIdsAfter(last, accountsPageSize);
       for (const accountId of accountIds) {
         let base = await this.deps.reads.base(accountId);
         for (;;) {
+          await pacer.step();
           if (this.isStopping) return;
           const part = await this.partAfter(accountId, base, untilMs);
           if (part === undefined) break;
           yield part;
-          base = part.sums;
+          base = part.archived.sums;
         }
       }
       last = accountIds.at(-1);
@@ -132,6 +141,7 @@ export class Archiver {
       log.error({ account_id: accountId, drifts: rebuild.drifts.length }, 'the books disagree, so this account is not archived');
       return undefined;
     }
-    return { accountId, afterSeq, lastSeq: end.seq, untilMs, holdIds, sums: rebuild.sums(), budgetSpend: rebuild.budgetSpend(), entries };
+    const archived = { accountId, afterSeq, lastSeq: end.seq, untilMs, holdIds, sums: rebuild.sums(), budgetSpend: rebuild.budgetSpend() };
+    return { archived, entries };
   }
 }

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
+import { TurnCounter } from '#kit/testing/turns.js';
 import { EntryKind, HoldState } from '#proto/ledger/v1/ledger.js';
 import { startTestLedger, type TestLedger } from '../testing/ledger.js';
 import { type Customer, fundedCustomer, holdRequest, refundRequest, settleRequest } from '../testing/requests.js';
@@ -196,14 +197,10 @@ describe.each(testEngines)('Verify on %s', (engine) => {
     const ids = granted.map(({ hold: made }) => made!.id).sort();
     await Promise.all(ids.slice(0, 500).map((id) => ledger.service.settle(settleRequest(customer, id, 1n))));
     const pagesMin = 500 / 200 + 1200 / 500;
-    let turns = 0;
-    let counting = setImmediate(function count() {
-      turns += 1;
-      counting = setImmediate(count);
-    });
+    const counter = new TurnCounter();
     expect(await ledger.service.verify({ accountId: '' })).toMatchObject({ entriesChecked: 502n, drifts: [] });
-    clearImmediate(counting);
-    expect(turns).toBeGreaterThanOrEqual(pagesMin);
+    counter.stop();
+    expect(counter.turns).toBeGreaterThanOrEqual(pagesMin);
     for (const id of [ids.at(0)!, ids.at(700)!, ids.at(-1)!]) await hold(id).update({ shortfall_nano_usd: 3n, last_seq: 0n, state: 9 });
     const found = Object.keys(await drifts());
     for (const id of [ids.at(700)!, ids.at(-1)!]) expect(found).toContain(`shortfall of ${id}`);

@@ -5,8 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { dayMs } from '#kit/clock.js';
+import type { Database } from '#kit/db/open.js';
+import { idFromBytes } from '#kit/id.js';
 import { createLogger } from '#kit/log.js';
 import { testEngines } from '#kit/testing/database.js';
+import { TurnCounter } from '#kit/testing/turns.js';
 import type { MeteringService } from '#proto/metering/v1/metering.js';
 import { Archiver } from './archiver.js';
 import { archivedUntilMs } from '../store/archive.js';
@@ -34,13 +37,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     harness = await Harness.create(engine);
     ({ service } = await harness.replica());
     folder = mkdtempSync(join(tmpdir(), 'tollgate-archive-'));
-    const log = createLogger({ name: 'metering', level: 'warn' }, { write: () => undefined });
-    archiver = new Archiver({
-      config: { archiveDir: folder, archiveIntervalMs: 1000, retentionDays: 35 },
-      db: harness.db,
-      clock: harness.clock,
-      log,
-    });
+    archiver = archiverOn(harness.db);
   }, 60_000);
 
   afterEach(async () => {
@@ -48,6 +45,10 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     await harness.close();
   });
 
+  const archiverOn = (db: Database): Archiver => {
+    const log = createLogger({ name: 'metering', level: 'warn' }, { write: () => undefined });
+    return new Archiver({ config: { archiveDir: folder, archiveIntervalMs: 1000, retentionDays: 35 }, db, clock: harness.clock, log });
+  };
   const settled = async (startedAtMs = harness.clock.nowMs()): Promise<string> => {
     const { id } = (await record(service, report({ call: call({ startedAtMs: BigInt(startedAtMs), attempts: [answered] }) }))).call!;
     await until(async () => (await find(service, id))?.settlement !== undefined);
@@ -97,6 +98,37 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     expect(await find(service, young)).toBeDefined();
     expect(await archiver.archive(folder)).toBe(0);
   });
+
+  it('moves many records in pages, each once, and lets other work of the process run after each page', async () => {
+    const startedAtMs = harness.clock.nowMs();
+    // As many as three pages and a part; most of them started at the same instant.
+    const starts = Array.from({ length: 350 }, (_, index) => startedAtMs + (index % 7 === 0 ? index : 0));
+    const reports = starts.map((ms) => report({ call: call({ startedAtMs: BigInt(ms) }) }));
+    const made = await Promise.all(reports.map((each) => record(service, each)));
+    await until(async () => (await harness.db.knex('usage_record').whereNull('settled_at_ms')).length === 0);
+    harness.clock.advance(36 * dayMs);
+    const young = await settled();
+    const counter = new TurnCounter();
+    const turns: number[] = [];
+    const db: Database = {
+      ...harness.db,
+      plainTransaction: (...args) => {
+        turns.push(counter.turns);
+        return harness.db.plainTransaction(...args);
+      },
+    };
+    expect(await archiverOn(db).archive(folder)).toBe(350);
+    counter.stop();
+    expect(turns.length).toBeGreaterThanOrEqual(4);
+    expect(new Set(turns).size).toBe(turns.length);
+    expect(
+      lines()
+        .map(({ id }) => id)
+        .sort(),
+    ).toEqual(made.map((each) => each.call!.id).sort());
+    expect((await harness.db.knex('usage_record').select('id')).map(({ id }) => idFromBytes('req', id))).toEqual([young]);
+    expect(await archiver.archive(folder)).toBe(0);
+  }, 60_000);
 
   it('keeps a record until it is settled, no matter how old', async () => {
     const id = await settled();

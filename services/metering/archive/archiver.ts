@@ -4,7 +4,9 @@ import { createFolder } from '#kit/config/folder.js';
 import { type Clock, dayMs } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
+import { Pacer } from '#kit/scheduling/pacer.js';
 import { repeat } from '#kit/scheduling/repeat.js';
+import type { UsageRecord } from '#proto/metering/v1/metering.js';
 import { type MeteringConfig, meteringSettings } from '../config.js';
 import { recordLine } from './record-line.js';
 import { noteArchivedUntil, oldSettledRecords } from '../store/archive.js';
@@ -12,7 +14,9 @@ import { removeRecords } from '../store/sums/rollup-steps.js';
 import { bytesOf } from '../store/records/record-rows.js';
 import { SeriesNumbers } from '../store/sums/rollups.js';
 
-/** Maximum number of records per file, all of which are in memory while it is written. */
+/** Maximum number of records that are read at once, and that one transaction removes. */
+const recordsOfPage = 100;
+/** Maximum number of records per file. */
 const recordsOfFile = 10_000;
 
 export interface ArchiverDeps {
@@ -56,19 +60,34 @@ export class Archiver {
     const { clock, config, db, log } = this.deps;
     const nowMs = clock.nowMs();
     const untilMs = nowMs - config.retentionDays * dayMs;
+    const pacer = new Pacer();
     let archived = 0;
     for (;;) {
-      const records = await oldSettledRecords(db, untilMs, recordsOfFile);
-      if (records.length === 0 || this.isStopping) return archived;
+      const written: Buffer[][] = [];
+      const path = await writeArchive(folder, 'usage', this.pages(untilMs, written, pacer), nowMs);
+      if (path === undefined) return archived;
       await noteArchivedUntil(db, untilMs);
-      const path = await writeArchive(folder, 'usage', records.map(recordLine), nowMs);
-      await removeRecords(
-        db,
-        this.numbers,
-        records.map(({ call }) => bytesOf('req', call!.id)),
-      );
-      log.info({ path, records: records.length }, 'old usage records were archived');
-      archived += records.length;
+      let count = 0;
+      for (const ids of written) {
+        await removeRecords(db, this.numbers, ids);
+        await pacer.step();
+        count += ids.length;
+      }
+      log.info({ path, records: count }, 'old usage records were archived');
+      archived += count;
+    }
+  }
+
+  /** Yields the lines of the oldest records as pages, and adds the ids of each page to `written`. */
+  private async *pages(untilMs: number, written: Buffer[][], pacer: Pacer): AsyncGenerator<Record<string, unknown>[]> {
+    let last: UsageRecord | undefined;
+    for (let count = 0; count < recordsOfFile && !this.isStopping; count += recordsOfPage) {
+      const records = await oldSettledRecords(this.deps.db, untilMs, last, recordsOfPage);
+      last = records.at(-1);
+      if (last === undefined) return;
+      written.push(records.map(({ call }) => bytesOf('req', call!.id)));
+      yield records.map(recordLine);
+      await pacer.step();
     }
   }
 }

@@ -3,14 +3,26 @@ import type { Database } from '#kit/db/open.js';
 import type { UsageRecord } from '#proto/metering/v1/metering.js';
 import { asNumber } from '#kit/db/values.js';
 import { RefundState } from './settlement/refund-outbox.js';
-import { allRecordColumns, recordFromRow, type RecordRow } from './records/record-rows.js';
+import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from './records/record-rows.js';
 
-/** Returns the settled records of calls that started before this instant, the oldest first, except those with a refund that is not booked. */
-export async function oldSettledRecords(db: Database, untilMs: number, limit: number): Promise<UsageRecord[]> {
+/**
+ * Returns the settled records of calls that started before this instant, the oldest first, except those with a refund that is not booked. With `last`, only
+ * those after it.
+ */
+export async function oldSettledRecords(
+  db: Database,
+  untilMs: number,
+  last: UsageRecord | undefined,
+  limit: number,
+): Promise<UsageRecord[]> {
+  const { startedAtMs: fromMs, id } = last?.call ?? { startedAtMs: 0n, id: undefined };
   const rows: RecordRow[] = await db
     .knex('usage_record')
     .select(allRecordColumns)
-    .where('started_at_ms', '<', untilMs)
+    .whereBetween('started_at_ms', [Number(fromMs), untilMs - 1])
+    .where((after) => {
+      if (id !== undefined) void after.where('started_at_ms', '>', Number(fromMs)).orWhere('id', '>', bytesOf('req', id));
+    })
     .whereNotNull('settled_at_ms')
     .whereNotIn('id', db.knex('refund_outbox').select('id').whereNot('state', RefundState.booked))
     .orderBy(['started_at_ms', 'id'])
