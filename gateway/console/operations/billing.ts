@@ -6,7 +6,7 @@ import { ListProjectsRequest } from '#proto/auth/v1/auth.js';
 import { EntryKind, ListEntriesRequest, type Statement } from '#proto/ledger/v1/ledger.js';
 import { GroupBy, UsageFilter } from '#proto/metering/v1/metering.js';
 import { disconnectSignal } from '../../http/disconnect-signal.js';
-import { stillActing } from '../session/call-contexts.js';
+import { exportFile, exportPageSize } from '../exports/export-file.js';
 import type { OperationDeps } from '../deps.js';
 import { renderLow } from '../render/alerts.js';
 import { renderBalance, renderEntry, renderHold } from '../render/billing.js';
@@ -27,8 +27,6 @@ import {
 import { entryKinds } from '../schemas/words.js';
 import { statementCsvEnd, statementCsvLine, statementCsvStart, statementProjectsCsv } from '../exports/statement-csv.js';
 import { type Area, type Call, created, ok, operation } from '../table/operation.js';
-
-const exportPageSize = 1000;
 
 export const billing: Area = {
   title: 'Billing',
@@ -100,7 +98,7 @@ export const billing: Area = {
         ctx.type = 'text/csv; charset=utf-8';
         ctx.attachment(`statement-${month}.csv`);
         const disconnected = disconnectSignal(ctx.res);
-        return Readable.from(stillActing(csvLines()));
+        return exportFile(csvLines());
 
         async function* csvLines(): AsyncGenerator<string, void, void> {
           yield statementCsvStart(statement!);

@@ -1,5 +1,4 @@
 // Usage of an account: records of calls, failed calls, totals and exports.
-import { Readable } from 'node:stream';
 import { fieldFault } from '#client/errors/fault.js';
 import {
   type GetUsagePerformanceResponse_Group as PerformanceGroup,
@@ -13,7 +12,7 @@ import { errorOutcomes } from '#rules/money/outcomes.js';
 import { disconnectSignal } from '../../http/disconnect-signal.js';
 import { renderAttempts } from '../../render/attempts.js';
 import { renderPromptLogState, renderUsageRecord } from '../../render/usage.js';
-import { stillActing } from '../session/call-contexts.js';
+import { exportFile, exportPageSize } from '../exports/export-file.js';
 import { recordCsvHead, recordCsvLine } from '../exports/record-csv.js';
 import { recordNames } from '../exports/record-names.js';
 import { recordSearchOf, searchRecords } from '../search/record-search.js';
@@ -37,8 +36,6 @@ import {
 import { type Area, done, file, ok, operation } from '../table/operation.js';
 import { byCreator, keyCreators, keysOfMember } from '../search/member-totals.js';
 import { usageFilterOf, usageGroupingOf } from '../search/usage-filter.js';
-
-const exportPageSize = 1000;
 
 export const usage: Area = {
   title: 'Usage',
@@ -211,7 +208,7 @@ export const usage: Area = {
         const namesOf = recordNames(peers, call.accountId, context);
         ctx.type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson';
         ctx.attachment(`usage.${format}`);
-        return Readable.from(stillActing(lines()));
+        return exportFile(lines());
 
         async function* lines(): AsyncGenerator<string, void, void> {
           if (format === 'csv') yield recordCsvHead;

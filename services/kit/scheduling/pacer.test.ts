@@ -37,3 +37,11 @@ it('ends the work once it is aborted', async () => {
   ended.abort(new Error('the process stops'));
   await expect(pacer.step()).rejects.toThrow('the process stops');
 });
+
+it('makes no long pause after the process did other work', async () => {
+  const pacer = new Pacer();
+  work(1000);
+  const startedMs = performance.now();
+  await pacer.step();
+  expect(performance.now() - startedMs).toBeLessThan(1000);
+});

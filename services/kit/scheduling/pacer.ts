@@ -6,11 +6,13 @@ import { nextTurn } from './turn.js';
 
 /** How long steps may take together before a pause. */
 const busyMsMax = 5;
+/** The longest pause: the work may have waited meanwhile, such as for a slow client, while the thread did other work. */
+const pauseMsMax = 100;
 
 /** Returns for how long the event loop has run since it began. Time in which it waits, such as for a database server, does not count. */
 const activeMs = (): number => performance.eventLoopUtilization().active;
 
-/** Paces long work: it takes at most half of a thread's time, a few milliseconds at a time. */
+/** Paces long work of short steps: it takes at most half of a thread's time, a few milliseconds at a time. */
 export class Pacer {
   private startedMs = activeMs();
 
@@ -19,13 +21,13 @@ export class Pacer {
 
   /**
    * Call between two steps. Lets other work of the process run: for a turn of the event loop or, once the steps have taken a few milliseconds, for as
-   * long as they took. Throws the signal's reason.
+   * long as they took, but for at most 100 ms. Throws the signal's reason.
    */
   async step(): Promise<void> {
     this.signal?.throwIfAborted();
     const busyMs = activeMs() - this.startedMs;
     if (busyMs < busyMsMax) return nextTurn();
-    await pause(busyMs, undefined, { ref: false });
+    await pause(Math.min(busyMs, pauseMsMax), undefined, { ref: false });
     this.signal?.throwIfAborted();
     this.startedMs = activeMs();
   }

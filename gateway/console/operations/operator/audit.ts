@@ -1,18 +1,16 @@
 // The audit log, for operators: listed, exported and verified.
-import { Readable } from 'node:stream';
 import type { Static } from 'typebox';
 import { fieldFault } from '#client/errors/fault.js';
 import { ListAuditEventsRequest } from '#proto/auth/v1/users.js';
 import { disconnectSignal } from '../../../http/disconnect-signal.js';
 import { csvLine } from '../../../pages/csv.js';
-import { stillActing } from '../../session/call-contexts.js';
+import { exportFile, exportPageSize } from '../../exports/export-file.js';
 import { renderAuditEvent } from '../../render/audit.js';
 import { orNull } from '../../render/values.js';
 import { AuditCheck, AuditEventList, AuditFilter, ExportAudit, VerifyAudit } from '../../schemas/operator/audit.js';
 import { type Area, file, ok, operation } from '../../table/operation.js';
 import { instantOf } from '../../search/usage-filter.js';
 
-const exportPageSize = 1000;
 const verifyTimeoutMs = 60_000;
 const columns = [
   'at',
@@ -57,7 +55,7 @@ export const audit: Area = {
         const disconnected = disconnectSignal(ctx.res);
         ctx.type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson';
         ctx.attachment(`audit.${format}`);
-        return Readable.from(stillActing(lines()));
+        return exportFile(lines());
 
         async function* lines(): AsyncGenerator<string, void, void> {
           if (format === 'csv') yield csvLine(columns);
