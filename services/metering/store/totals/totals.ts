@@ -3,15 +3,16 @@ import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import { dayMs, hourMs, minuteMs } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
-import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
+import type { PlainTransaction, Row } from '#kit/db/plain/plain-transaction.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
+import { Pacer } from '#kit/scheduling/pacer.js';
 import { Outcome, GroupBy, type UnitTotal, type UsageFilter } from '#proto/metering/v1/metering.js';
 import type { TimeGrain } from '../../rollups/plan.js';
 import { addSums, chargeOf, type NamedSums, namedSums, noSums, type Sums } from '../../rollups/sums.js';
 import { bytesOf } from '../records/record-rows.js';
 import { isComplete } from '../sums/rollup-steps.js';
-import { readUnits, totalUnits } from './unit-totals.js';
+import { readUnits, totalUnits, type UnitGroup } from './unit-totals.js';
 import {
   type DimensionColumn,
   filterOf,
@@ -106,22 +107,44 @@ export function zoneText(offsetMinutes: number): string {
   return `${offsetMinutes < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
 }
 
-/** Returns sums over the filter. Raises failed_precondition when there are more groups than one response may have. */
+/**
+ * Returns sums over the filter: those of one account as of one instant, those of all accounts one account after another. Raises too_many_groups when
+ * there are more groups than one response may have.
+ */
 export async function sumRecords(db: Database, filter: UsageFilter, grouping: Grouping): Promise<Totals[]> {
-  return db.plainTransaction((tx) => sumIn(tx, filter, grouping));
+  const isOneByOne = filter.accountId === '' && (await db.plainTransaction(isComplete));
+  const accounts = isOneByOne ? accountsWithCalls(db) : [filter.accountId];
+  const groups = new Groups(grouping);
+  const pacer = new Pacer();
+  for await (const accountId of accounts) {
+    groups.add(await db.plainTransaction((tx) => readIn(tx, { ...filter, accountId }, grouping)));
+    await pacer.step();
+  }
+  return groups.totals();
 }
 
-/** Returns the sums over units that are not tokens, by the names of their groups. */
-async function unitsIn(tx: PlainTransaction, filter: UsageFilter, grouping: Grouping): Promise<ReadonlyMap<string, readonly UnitTotal[]>> {
-  const { first, second, query } = dimensionsOf(filter, grouping);
-  const isSummed = filter.accountId !== '' && (await isComplete(tx));
-  const groups = new Map<string, UnitTotal[]>();
-  for (const { row, ...total } of await readUnits(tx, query, isSummed)) {
-    const name = `${first?.nameOf(row[first.column]) ?? ''} ${second?.nameOf(row[second.column]) ?? ''}`;
-    groups.set(name, [...(groups.get(name) ?? []), total]);
-  }
-  return groups;
+/** Returns the sums over the filter as `sumRecords` does, in an open transaction. Raises too_many_groups. */
+export async function sumIn(tx: PlainTransaction, filter: UsageFilter, grouping: Grouping, rowsMax?: number): Promise<Totals[]> {
+  const groups = new Groups(grouping);
+  groups.add(await readIn(tx, filter, grouping, rowsMax));
+  return groups.totals();
 }
+
+/** Yields the accounts that have sums, or records that are not in them yet. */
+async function* accountsWithCalls(db: Database): AsyncGenerator<string> {
+  const waiting: Row[] = await db.knex('usage_unfolded').distinct('account_id');
+  const others = new Set(waiting.map((row) => idOf(row['account_id'])));
+  for (let last: Buffer = Buffer.alloc(0); ;) {
+    const [next]: Row[] = await db.knex('usage_series').where('account_id', '>', last).min({ account_id: 'account_id' });
+    if (next === undefined || next['account_id'] === null) break;
+    last = asBytes(next['account_id']);
+    others.delete(idOf(last));
+    yield idOf(last);
+  }
+  yield* others;
+}
+
+const idOf = (account: unknown): string => idFromBytes('acct', asBytes(account));
 
 function dimensionsOf(filter: UsageFilter, grouping: Grouping) {
   const { groupBy, thenBy, offsetMinutes } = grouping;
@@ -134,32 +157,72 @@ function dimensionsOf(filter: UsageFilter, grouping: Grouping) {
   return { first, second, query };
 }
 
+/** Holds what one transaction read: several rows may be of the same group. */
+interface ReadRows {
+  readonly rows: readonly GroupRow[];
+  readonly units: readonly UnitGroup[];
+}
+
 /**
- * Returns sums over the filter as `sumRecords` does, in an open transaction. All sums but those of units other than tokens are of one instant, even if the
- * statements of the transaction are not. Raises too_many_groups when there are more than `rowsMax` rows to read, of which
- * several may belong to one group.
+ * Reads the sums over a filter. All sums but those of units other than tokens are of one instant, even if the statements of the transaction are not.
+ * Raises too_many_groups when there are more than `rowsMax` rows to read.
  */
-export async function sumIn(tx: PlainTransaction, filter: UsageFilter, grouping: Grouping, rowsMax = 100_000): Promise<Totals[]> {
-  const { groupBy, thenBy } = grouping;
-  const { first, second, query } = dimensionsOf(filter, grouping);
+async function readIn(tx: PlainTransaction, filter: UsageFilter, grouping: Grouping, rowsMax = 100_000): Promise<ReadRows> {
+  const { query } = dimensionsOf(filter, grouping);
   const rows = (await readSummed(tx, query, rowsMax)) ?? (await readRecords(tx, query, rowsMax));
   if (rows.length > rowsMax) throw tooManyGroups();
-  const groups = new Map<string, Map<string, Sums>>();
-  for (const row of rows) {
-    // Sums over no records, which only a response without groups shows.
-    if (row.sums[0] === 0n && first !== undefined) continue;
-    const name = first?.nameOf(row[first.column]) ?? '';
-    const thenName = second?.nameOf(row[second.column]) ?? '';
-    const within = groups.get(name) ?? new Map<string, Sums>();
-    groups.set(name, within);
-    const sums = within.get(thenName);
-    if (sums === undefined) within.set(thenName, row.sums);
-    else addSums(sums, row.sums);
+  const isSummed = filter.accountId !== '' && (await isComplete(tx));
+  return { rows, units: await readUnits(tx, query, isSummed) };
+}
+
+/** Adds up rows by group and subgroup. */
+class Groups {
+  private readonly dimensions: Pick<ReturnType<typeof dimensionsOf>, 'first' | 'second'>;
+  private readonly sums = new Map<string, Map<string, Sums>>();
+  /** By both names. */
+  private readonly units = new Map<string, UnitTotal[]>();
+  private count = 0;
+
+  constructor(private readonly grouping: Grouping) {
+    const { groupBy, thenBy, offsetMinutes } = grouping;
+    this.dimensions = { first: dimensionOf(groupBy, offsetMinutes), second: dimensionOf(thenBy, offsetMinutes) };
   }
-  if (first === undefined && groups.size === 0) groups.set('', new Map([['', noSums()]]));
-  const count = [...groups.values()].reduce((sum, within) => sum + within.size, 0);
-  if (count > groupsMax) throw tooManyGroups();
-  return inOrder(groups, await unitsIn(tx, filter, grouping), isTime(groupBy), isTime(thenBy));
+
+  /** Raises too_many_groups. */
+  add({ rows, units }: ReadRows): void {
+    for (const row of rows) {
+      // Sums over no records, which only a response without groups shows.
+      if (row.sums[0] === 0n && this.grouping.groupBy !== GroupBy.GROUP_BY_UNSPECIFIED) continue;
+      const [name, thenName] = this.namesOf(row);
+      const within = this.sums.get(name) ?? new Map<string, Sums>();
+      this.sums.set(name, within);
+      const sums = within.get(thenName);
+      if (sums !== undefined) {
+        addSums(sums, row.sums);
+        continue;
+      }
+      within.set(thenName, row.sums);
+      this.count += 1;
+    }
+    if (this.count > groupsMax) throw tooManyGroups();
+    for (const { row, ...total } of units) {
+      const name = this.namesOf(row).join(' ');
+      const totals = this.units.get(name);
+      if (totals === undefined) this.units.set(name, [total]);
+      else totals.push(total);
+    }
+  }
+
+  totals(): Totals[] {
+    const { groupBy, thenBy } = this.grouping;
+    if (groupBy === GroupBy.GROUP_BY_UNSPECIFIED && this.sums.size === 0) this.sums.set('', new Map([['', noSums()]]));
+    return inOrder(this.sums, this.units, isTime(groupBy), isTime(thenBy));
+  }
+
+  private namesOf(row: Readonly<Record<Dimension['column'], unknown>>): [string, string] {
+    const { first, second } = this.dimensions;
+    return [first?.nameOf(row[first.column]) ?? '', second?.nameOf(row[second.column]) ?? ''];
+  }
 }
 
 /** Reads sums from the records alone. Returns at most `rowsMax + 1` rows; that many mean that there are too many. */

@@ -15,7 +15,7 @@ export interface UnitGroup extends UnitTotal {
 
 /** Returns the sums of each group. `isSummed`: whether the stored sums are complete; otherwise records are read. */
 export async function readUnits(tx: PlainTransaction, query: TotalsQuery, isSummed: boolean): Promise<UnitGroup[]> {
-  const { text, values } = isSummed ? summed(query) : recordsOf(query, '', [], Number(query.filter.fromMs), Number(query.filter.untilMs));
+  const { text, values } = isSummed ? summed(query) : recordsOf(query, 'all', Number(query.filter.fromMs), Number(query.filter.untilMs));
   return (await tx.query(text, values)).flatMap((row) => {
     if (row['units'] === null)
       return [{ row, unit: asText(row['unit']), quantity: asBigInt(row['quantity']), chargeNanoUsd: asBigInt(row['charge_nano_usd']) }];
@@ -40,32 +40,36 @@ function summed(query: TotalsQuery): Statement {
       ` FROM usage_unit_sum s WHERE s.account_id = ? AND s.quarter_ms >= ? AND s.quarter_ms < ?${text} GROUP BY ${groups.join(', ')}`,
     values: [account, first, last, ...values],
   };
-  const notPending = ' AND NOT EXISTS (SELECT 1 FROM usage_unfolded u WHERE u.id = r.id)';
   const members = [
     kept,
-    recordsOf(query, ' AND r.id IN (SELECT u.id FROM usage_unfolded u WHERE u.account_id = ?)', [account], fromMs, untilMs),
-    ...(fromMs < first ? [recordsOf(query, notPending, [], fromMs, Math.min(first, untilMs))] : []),
-    ...(Math.max(first, last) < untilMs && last >= first && filter.untilMs > 0n ? [recordsOf(query, notPending, [], last, untilMs)] : []),
+    recordsOf(query, 'pending', fromMs, untilMs),
+    ...(fromMs < first ? [recordsOf(query, 'not pending', fromMs, Math.min(first, untilMs))] : []),
+    ...(Math.max(first, last) < untilMs && last >= first && filter.untilMs > 0n ? [recordsOf(query, 'not pending', last, untilMs)] : []),
   ];
   return { text: members.map((member) => member.text).join(' UNION ALL '), values: members.flatMap((member) => member.values) };
 }
 
 /** Returns a statement that groups the records of a period by their units: records with the same price and the same counts are one row. */
-function recordsOf(query: TotalsQuery, condition: string, more: readonly unknown[], fromMs: number, untilMs: number): Statement {
+function recordsOf(query: TotalsQuery, which: 'all' | 'pending' | 'not pending', fromMs: number, untilMs: number): Statement {
   const { filter, bucketOf, grain } = query;
   const { text, values } = filterOf(filter, 'r');
+  const isPending = which === 'pending';
+  // As in the statement of the other sums: in this order, and not by the index of the period.
+  const from = isPending ? 'usage_unfolded u CROSS JOIN usage_record r ON r.id = u.id' : 'usage_record r';
+  const startedAt = isPending ? 'r.started_at_ms + 0' : 'r.started_at_ms';
   const conditions: [string, unknown][] = [];
-  if (filter.accountId !== '') conditions.push([' AND r.account_id = ?', bytesOf('acct', filter.accountId)]);
-  if (fromMs > 0) conditions.push([' AND r.started_at_ms >= ?', fromMs]);
-  if (untilMs > 0 && untilMs < Number.MAX_SAFE_INTEGER) conditions.push([' AND r.started_at_ms < ?', untilMs]);
+  if (filter.accountId !== '') conditions.push([` AND ${isPending ? 'u' : 'r'}.account_id = ?`, bytesOf('acct', filter.accountId)]);
+  if (fromMs > 0) conditions.push([` AND ${startedAt} >= ?`, fromMs]);
+  if (untilMs > 0 && untilMs < Number.MAX_SAFE_INTEGER) conditions.push([` AND ${startedAt} < ?`, untilMs]);
+  const condition = which === 'not pending' ? ' AND NOT EXISTS (SELECT 1 FROM usage_unfolded u WHERE u.id = r.id)' : '';
   const bucket = grain === 'none' ? 'NULL' : bucketOf('r.started_at_ms');
   const groups = recordGroups(query);
   return {
     text:
       `SELECT ${dimensionsOf(query, 'r')}, ${bucket} AS bucket, NULL AS unit, COUNT(*) AS quantity, NULL AS charge_nano_usd, r.units AS units, r.free AS free` +
-      ` FROM usage_record r WHERE r.units IS NOT NULL${conditions.map(([part]) => part).join('')}${text}${condition}` +
+      ` FROM ${from} WHERE r.units IS NOT NULL${conditions.map(([part]) => part).join('')}${text}${condition}` +
       `${groups === '' ? ' GROUP BY ' : `${groups}, `}r.units, r.free`,
-    values: [...conditions.map(([, value]) => value), ...values, ...more],
+    values: [...conditions.map(([, value]) => value), ...values],
   };
 }
 
