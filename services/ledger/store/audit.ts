@@ -15,6 +15,10 @@ const holdsPageSize = 500;
 /** Its only one. */
 const sqliteSlot = 0;
 
+const nextIn = (table: string): string =>
+  `SELECT slot, account_id FROM ${table} WHERE slot = ? AND account_id > ? ORDER BY account_id LIMIT 1`;
+const nextInBuckets = nextIn('bucket');
+const nextInJournal = nextIn('journal');
 const selectPageEnd = 'SELECT id FROM hold WHERE slot = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?';
 
 /** Reads the books of a database for Verify. */
@@ -23,21 +27,42 @@ export class Audit {
 
   /** Returns ids of accounts in the order of slot and id, after this one, or from the first if undefined. Accounts known only to the journal are included. */
   async accountIdsAfter(accountId: string | undefined, limit: number): Promise<string[]> {
-    const { knex, engine } = this.db;
+    const rows = await (this.db.engine === 'sqlite'
+      ? this.sqliteAccountsAfter(accountId, limit)
+      : this.mysqlAccountsAfter(accountId, limit));
+    const ids = new Set(rows.sort(inKeyOrder).map((row) => idFromBytes('acct', asBytes(row['account_id']))));
+    return [...ids].slice(0, limit);
+  }
+
+  /** Finds each account with a lookup of its own: SQLite would read the whole journal for distinct accounts, and its beginning for a condition with "or". */
+  private async sqliteAccountsAfter(accountId: string | undefined, limit: number): Promise<Row[]> {
+    const rows: Row[] = [];
+    for (const select of [nextInBuckets, nextInJournal]) {
+      let last = accountId === undefined ? Buffer.alloc(0) : accountColumns(accountId, 'sqlite').account_id;
+      for (let count = 0; count < limit; count += 1) {
+        const [next] = await this.db.query(select, [sqliteSlot, last]);
+        if (next === undefined) break;
+        rows.push(next);
+        last = asBytes(next['account_id']);
+      }
+    }
+    return rows;
+  }
+
+  private async mysqlAccountsAfter(accountId: string | undefined, limit: number): Promise<Row[]> {
+    const { knex } = this.db;
     const pageOf = async (query: Knex.QueryBuilder): Promise<Row[]> => {
       query.orderBy(['slot', 'account_id']).limit(limit);
       if (accountId !== undefined) {
-        const { slot, account_id: account } = accountColumns(accountId, engine);
+        const { slot, account_id: account } = accountColumns(accountId, 'mysql');
         query.where((after) => after.where('slot', '>', slot).orWhere((same) => same.where({ slot }).where('account_id', '>', account)));
       }
       return query;
     };
-    const rows = [
+    return [
       ...(await pageOf(knex('bucket').select('slot', 'account_id').where({ scope_id: accountScope }))),
       ...(await pageOf(knex('journal').distinct('slot', 'account_id'))),
     ];
-    const ids = new Set(rows.sort(inKeyOrder).map((row) => idFromBytes('acct', asBytes(row['account_id']))));
-    return [...ids].slice(0, limit);
   }
 
   /**

@@ -1,5 +1,6 @@
 // All holds and the whole journal, page by page in key order, for comparison with other books. Reads take
 // no locks: holds may change between two pages, entries never do.
+import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
 import type { Bindings, Row } from '#kit/db/plain/plain-transaction.js';
 import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
@@ -59,20 +60,16 @@ export class Pages {
     place: EntryPlace | undefined,
     limit: number,
   ): Promise<{ entries: Entry[]; next: EntryPlace | undefined }> {
-    const query = this.db.knex('journal').select(...journalTable.columns);
-    if (extent.accountId !== undefined) query.where(accountColumns(extent.accountId, this.db.engine));
-    if (extent.fromMs > 0) query.where('created_at_ms', '>=', extent.fromMs);
-    if (extent.untilMs > 0) query.where('created_at_ms', '<', extent.untilMs);
-    if (place !== undefined) {
-      const { slot, account, seq } = place;
-      query.where((after) =>
-        after
-          .where('slot', '>', slot)
-          .orWhere((later) => later.where({ slot }).where('account_id', '>', account))
-          .orWhere((same) => same.where({ slot, account_id: account }).where('seq', '>', asNumber(seq))),
-      );
+    const rows: Row[] = [];
+    for (const limitTo of rangesAfter(place)) {
+      if (rows.length === limit) break;
+      const query = this.db.knex('journal').select(...journalTable.columns);
+      if (extent.accountId !== undefined) query.where(accountColumns(extent.accountId, this.db.engine));
+      if (extent.fromMs > 0) query.where('created_at_ms', '>=', extent.fromMs);
+      if (extent.untilMs > 0) query.where('created_at_ms', '<', extent.untilMs);
+      limitTo(query);
+      rows.push(...((await query.orderBy(['slot', 'account_id', 'seq']).limit(limit - rows.length)) as Row[]));
     }
-    const rows: Row[] = await query.orderBy(['slot', 'account_id', 'seq']).limit(limit);
     const end = rows.at(-1);
     const isLast = rows.length < limit || end === undefined;
     const next = isLast ? undefined : { slot: asNumber(end['slot']), account: asBytes(end['account_id']), seq: asBigInt(end['seq']) };
@@ -86,15 +83,15 @@ export class Pages {
     limit: number,
     after?: HoldPlace,
   ): Promise<Row[]> {
+    const firstId = fromMs > 0 ? firstIdAt(fromMs) : undefined;
+    // One lower bound: of two, SQLite would read the key from the first.
+    const lowestId = after !== undefined && (firstId === undefined || after.id.compare(firstId) > 0) ? after.id : firstId;
     const conditions: [string, Bindings][] = [
       [`slot IN (${slots.map(() => '?').join(', ')})`, slots],
       ...(account === undefined ? [] : [['account_id = ?', [account]] as [string, Bindings]]),
-      ...(fromMs > 0 ? [['id >= ?', [firstIdAt(fromMs)]] as [string, Bindings]] : []),
+      ...(lowestId === undefined ? [] : [['id >= ?', [lowestId]] as [string, Bindings]]),
       ...(untilMs > 0 ? [['id < ?', [firstIdAt(untilMs)]] as [string, Bindings]] : []),
-      // The first condition is implied by the second, but only the first lets the key's range start at the right place.
-      ...(after === undefined
-        ? []
-        : [['id >= ? AND (id > ? OR account_id > ?)', [after.id, after.id, after.account]] as [string, Bindings]]),
+      ...(after === undefined ? [] : [['(id > ? OR account_id > ?)', [after.id, after.account]] as [string, Bindings]]),
     ];
     const where = conditions.map(([text]) => text).join(' AND ');
     return this.db.query(`SELECT ${holdTable.columns.join(', ')} FROM hold WHERE ${where} ORDER BY slot, id, account_id LIMIT ?`, [
@@ -102,6 +99,20 @@ export class Pages {
       limit,
     ]);
   }
+}
+
+/**
+ * Returns what the entries after a place are, in order: the rest of the account, the other accounts of the slot, and the other slots. In one statement with
+ * "or", SQLite would read the key from its beginning.
+ */
+function rangesAfter(place: EntryPlace | undefined): ((query: Knex.QueryBuilder) => void)[] {
+  if (place === undefined) return [() => {}];
+  const { slot, account, seq } = place;
+  return [
+    (query) => void query.where({ slot, account_id: account }).where('seq', '>', asNumber(seq)),
+    (query) => void query.where({ slot }).where('account_id', '>', account),
+    (query) => void query.where('slot', '>', slot),
+  ];
 }
 
 /** Returns the lowest UUIDv7 of an instant: its milliseconds come first. */

@@ -7,7 +7,7 @@ import { readOutboxState } from '../store/settlement/outbox.js';
 import { countQuarantined } from '../store/records/records.js';
 
 const quarantineSpanMs = 3_600_000;
-/** Counting reads every call of the hour, so the count is not repeated for every page view. */
+/** On MySQL, counting reads every call of the hour, so the count is not repeated for every page view. */
 const countKeptMs = 60_000;
 
 interface Count {

@@ -1,6 +1,7 @@
 // Pages of records filtered by model, by outcome or by several dimensions are found with the help of sums. They must equal those of a plain scan, however
 // complete the sums are.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import {
@@ -47,7 +48,8 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
     const left = below(8);
     const fromMs = below(2) === 0 ? 0n : someInstant();
     return UsageFilter.fromPartial({
-      accountId,
+      // All records are of this account.
+      accountId: below(3) === 0 ? '' : accountId,
       projectIds: [[oneOf(projects)], [], [], projects.slice(0, 2)][below(4)]!,
       keyId: left === 0 || left > 5 ? '' : oneOf(keys),
       keyIds: [[], [], [newId('key'), keys[1]!], keys.slice(0, 2)][below(4)]!,
@@ -138,6 +140,27 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
     );
     await check();
   }, 120_000);
+
+  it('of all accounts are found among many others, some of which started at the same instant', async () => {
+    const make = async (modelId: string, minutes: number): Promise<string> =>
+      (await record(service, report({ call: call({ modelId, startedAtMs: startedAtMs + BigInt(minutes * 60_000) }) }))).call!.id;
+    const first = await make('rare', 0);
+    const other = await make('frequent', 10);
+    const last = await make('rare', 20);
+    const [row] = await harness.db.knex('usage_record').where({ id: bytesOf('req', other) });
+    const others = Array.from({ length: 12_000 }, (_, index) => ({
+      ...row,
+      id: randomBytes(16),
+      started_at_ms: Number(startedAtMs) + (index % 2 === 0 ? 600_000 : index),
+    }));
+    for (let start = 0; start < others.length; start += 400) await harness.db.knex('usage_record').insert(others.slice(start, start + 400));
+    const rare = UsageFilter.fromPartial({ modelId: 'rare' });
+    expect(await pages(rare, 1)).toEqual([last, first]);
+    expect(await pages(rare, 5)).toEqual([last, first]);
+    expect(await pages({ ...rare, fromMs: startedAtMs + 1n }, 5)).toEqual([last]);
+    expect(await pages({ ...rare, untilMs: startedAtMs + 1_200_000n }, 5)).toEqual([first]);
+    expect(await pages(UsageFilter.fromPartial({ modelId: 'none' }), 5)).toEqual([]);
+  }, 60_000);
 
   it('are searched only in periods with such calls', async () => {
     const numbers = new SeriesNumbers();

@@ -1,7 +1,8 @@
 // Queries for usage records: pages, newest first or in another order.
 import type { Database } from '#kit/db/open.js';
 import type { Bindings } from '#kit/db/plain/plain-transaction.js';
-import { asBigInt } from '#kit/db/values.js';
+import { asBigInt, asNumber } from '#kit/db/values.js';
+import { Pacer } from '#kit/scheduling/pacer.js';
 import { Outcome, RecordOrder, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
 import type { Stretch } from '../../rollups/plan.js';
 import { quartersWithCalls } from '../totals/quarters-with-calls.js';
@@ -19,6 +20,10 @@ interface Condition {
   readonly values: Bindings;
 }
 
+/** Searched at a time: bounds how long SQLite occupies the process. */
+const recordsPerStretch = 5000;
+const selectStretchStart =
+  'SELECT started_at_ms FROM usage_record WHERE started_at_ms < ? ORDER BY started_at_ms DESC, id DESC LIMIT 1 OFFSET ?';
 /** Per statement; SQLite accepts 500 parts. */
 const stretchesPerStatementMax = 100;
 /** Per statement; SQLite accepts 32,766. */
@@ -28,28 +33,27 @@ const newestFirst = 'ORDER BY started_at_ms DESC, id DESC LIMIT ?';
 
 /** Returns up to `limit` records of the filter, newest first, after this position. The filter must be valid. */
 export async function findRecords(db: Database, filter: UsageFilter, after: Position | undefined, limit: number): Promise<UsageRecord[]> {
+  const period = periodOf(filter, after);
   const conditions = conditionsOf(filter, after);
+  if (filter.accountId === '' && isNarrowed(filter)) return searchAll(db, conditions, period, limit);
   // There are indexes only by account and by key, but sums show when there were other calls.
-  const untilMs = Math.min(
-    after === undefined ? Infinity : Number(after.startedAtMs) + 1,
-    filter.untilMs === 0n ? Infinity : Number(filter.untilMs),
-  );
-  const quarters = await quartersWithCalls(db, filter, untilMs, limit);
+  const quarters = await quartersWithCalls(db, filter, period.untilMs, limit);
   if (quarters !== undefined) {
-    const found = await inStretches(db, conditions, quarters.stretches, limit);
+    const within = quarters.stretches.map(({ fromMs, untilMs }) => ({
+      fromMs: Math.max(fromMs, period.fromMs),
+      untilMs: Math.min(untilMs, period.untilMs),
+    }));
+    const found = await inStretches(db, conditions, within, limit);
     // Some of them may have been archived since, and there may be older ones.
     if (found.length === limit || quarters.areAll) return found;
   }
-  return read(
-    db,
-    { text: `SELECT id FROM usage_record${whereOf(conditions)} ${newestFirst}`, values: [...valuesOf(conditions), limit] },
-    limit,
-  );
+  const all = [...conditions, ...boundsOf(period)];
+  return read(db, { text: `SELECT id FROM usage_record${whereOf(all)} ${newestFirst}`, values: [...valuesOf(all), limit] }, limit);
 }
 
 /** Returns the statement that reads these columns of the newest records of a filter; bind their number last. */
 export function newestOf(filter: UsageFilter, columns: string): { readonly text: string; readonly values: unknown[] } {
-  const conditions = conditionsOf(filter, undefined);
+  const conditions = [...conditionsOf(filter, undefined), ...boundsOf(periodOf(filter, undefined))];
   return { text: `SELECT ${columns} FROM usage_record${whereOf(conditions)} ${newestFirst}`, values: valuesOf(conditions) };
 }
 
@@ -100,6 +104,29 @@ export async function findOrderedRecords(
   };
 }
 
+function isNarrowed({ projectIds, keyId, keyIds, modelId, outcome }: UsageFilter): boolean {
+  return projectIds.length + keyIds.length > 0 || keyId !== '' || modelId !== '' || outcome !== Outcome.OUTCOME_UNSPECIFIED;
+}
+
+/** Searches the records of all accounts, for which there is no index, a bounded number at a time. */
+async function searchAll(
+  db: Database,
+  conditions: readonly Condition[],
+  { fromMs, untilMs: endMs }: Stretch,
+  limit: number,
+): Promise<UsageRecord[]> {
+  const found: UsageRecord[] = [];
+  const pacer = new Pacer();
+  for (let untilMs = Math.min(endMs, Number.MAX_SAFE_INTEGER); found.length < limit && untilMs > fromMs;) {
+    const [start] = await db.query(selectStretchStart, [untilMs, recordsPerStretch]);
+    const stretch = { fromMs: start === undefined ? fromMs : Math.max(fromMs, asNumber(start['started_at_ms'])), untilMs };
+    found.push(...(await inStretches(db, conditions, [stretch], limit - found.length)));
+    untilMs = stretch.fromMs;
+    await pacer.step();
+  }
+  return found;
+}
+
 /** Returns up to `limit` records that meet the conditions and started within one of the periods, which are given newest first. */
 async function inStretches(
   db: Database,
@@ -112,7 +139,7 @@ async function inStretches(
   const stretchesPerStatement = Math.min(stretchesPerStatementMax, Math.floor(valuesMax / valuesPerStretch));
   for (let start = 0; start < stretches.length && found.length < limit; start += stretchesPerStatement) {
     const members = stretches.slice(start, start + stretchesPerStatement).map(({ fromMs, untilMs }): Condition => {
-      const all = [...conditions, { text: 'started_at_ms >= ? AND started_at_ms < ?', values: [fromMs, untilMs] }];
+      const all = [...conditions, ...boundsOf({ fromMs, untilMs })];
       return { text: `SELECT id FROM usage_record${whereOf(all)}`, values: valuesOf(all) };
     });
     const ids = { text: members.map(({ text }) => text).join(' UNION ALL '), values: valuesOf(members) };
@@ -131,6 +158,7 @@ async function read(db: Database, ids: Condition, limit: number): Promise<UsageR
   return (rows as unknown as RecordRow[]).map(recordFromRow);
 }
 
+/** Returns the conditions on records other than the period. */
 function conditionsOf(filter: UsageFilter, after: Position | undefined): Condition[] {
   const conditions: Condition[] = [];
   const add = (text: string, ...values: unknown[]): void => void conditions.push({ text, values });
@@ -142,14 +170,25 @@ function conditionsOf(filter: UsageFilter, after: Position | undefined): Conditi
   if (keys !== undefined) add(keys.text, ...keys.values);
   if (filter.modelId !== '') add('model_id = ?', filter.modelId);
   if (filter.outcome !== Outcome.OUTCOME_UNSPECIFIED) add('outcome = ?', filter.outcome);
-  if (filter.fromMs > 0n) add('started_at_ms >= ?', Number(filter.fromMs));
-  if (filter.untilMs > 0n) add('started_at_ms < ?', Number(filter.untilMs));
-  if (after !== undefined) {
-    const startedAtMs = Number(after.startedAtMs);
-    // The first condition is implied by the second, but only the first lets the index start at the right place.
-    add('started_at_ms <= ? AND (started_at_ms < ? OR id < ?)', startedAtMs, startedAtMs, bytesOf('req', after.callId));
-  }
+  if (after !== undefined) add('(started_at_ms < ? OR id < ?)', Number(after.startedAtMs), bytesOf('req', after.callId));
   return conditions;
+}
+
+/** Returns the period in which the calls of a page started, as one lower and one upper bound: of two, SQLite would read the index from the first. */
+function periodOf(filter: UsageFilter, after: Position | undefined): Stretch {
+  return { fromMs: Number(filter.fromMs), untilMs: endOf(filter, after) };
+}
+
+function boundsOf({ fromMs, untilMs }: Stretch): Condition[] {
+  return [
+    ...(fromMs > 0 ? [{ text: 'started_at_ms >= ?', values: [fromMs] }] : []),
+    ...(untilMs < Infinity ? [{ text: 'started_at_ms < ?', values: [untilMs] }] : []),
+  ];
+}
+
+/** Returns the instant before which the calls of a page started; infinity if there is none. */
+export function endOf({ untilMs }: Pick<UsageFilter, 'untilMs'>, after: Position | undefined): number {
+  return Math.min(after === undefined ? Infinity : Number(after.startedAtMs) + 1, untilMs === 0n ? Infinity : Number(untilMs));
 }
 
 function whereOf(conditions: readonly Condition[]): string {

@@ -5,7 +5,7 @@ import { asBigInt, asBytes, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { type Refusal, type RefusalFilter, RefusalGroupBy } from '#proto/metering/v1/metering.js';
 import { quarterMs } from '#rules/errors/refusals.js';
-import type { Position } from '../records/queries.js';
+import { endOf, type Position } from '../records/queries.js';
 import { bytesOf } from '../records/record-rows.js';
 import { refusalColumns, refusalFromRow } from './refusals.js';
 import { projectsCondition } from '../totals/summed-totals.js';
@@ -39,11 +39,9 @@ export async function findRefusal(db: Database, requestId: string): Promise<Refu
 export async function findRefusals(db: Database, filter: RefusalFilter, after: Position | undefined, limit: number): Promise<Refusal[]> {
   const conditions = dimensionsOf(filter);
   if (filter.fromMs > 0n) conditions.push(['refused_at_ms >= ?', Number(filter.fromMs)]);
-  if (filter.untilMs > 0n) conditions.push(['refused_at_ms < ?', Number(filter.untilMs)]);
-  if (after !== undefined) {
-    const atMs = Number(after.startedAtMs);
-    conditions.push(['refused_at_ms <= ? AND (refused_at_ms < ? OR id < ?)', atMs, atMs, bytesOf('req', after.callId)]);
-  }
+  const untilMs = endOf(filter, after);
+  if (untilMs < Infinity) conditions.push(['refused_at_ms < ?', untilMs]);
+  if (after !== undefined) conditions.push(['(refused_at_ms < ? OR id < ?)', Number(after.startedAtMs), bytesOf('req', after.callId)]);
   const rows = await db.query(`${selectRefusal}${whereOf(conditions)} ORDER BY refused_at_ms DESC, id DESC LIMIT ?`, [
     ...valuesOf(conditions),
     limit,
