@@ -6,7 +6,7 @@ import { operatorCall } from './connect.js';
 import type { Sink } from './output.js';
 import { entryWords } from './views/balance.js';
 
-const pageSize = 1000;
+const pageSize = 200;
 const pageTimeoutMs = 60_000;
 
 /** JSON lines, or comma-separated values (RFC 4180). */

@@ -6,7 +6,7 @@ import { parseCount } from './options/parse.js';
 
 const limitDefault = 50;
 const limitMax = 100_000;
-const pageSizeMax = 500;
+const pageSizeMax = 200;
 
 /** The options that `withPaging` adds. */
 export interface PageOptions {

@@ -54,19 +54,25 @@ describe.each(testEngines)('totals over all accounts on %s', (engine) => {
     for (const [index, accountId] of [summed, partly, summed, partly, waiting].entries())
       for (const model of ['a', 'b']) all.push(await make(accountId, index * 7, model));
     await rollUp(all.slice(0, 6));
-    return all;
+    // More accounts than one transaction reads, half of them without sums.
+    const others: UsageRecord[] = [];
+    for (let index = 0; index < 24; index += 1) others.push(await make(newId('acct'), 100 + index, 'c'));
+    await rollUp(others.slice(0, 12));
+    return [...all, ...others];
   };
 
-  it('equal those of a plain scan, for any grouping and period', async () => {
+  it('equal those of a plain scan, for each grouping, and a period', async () => {
     const all = await recordSome();
     const between = { fromMs: startedAtMs + 3n * 60_000n, untilMs: startedAtMs + 28n * 60_000n };
     const within = all.filter(({ call: made }) => made!.startedAtMs >= between.fromMs && made!.startedAtMs < between.untilMs);
     expect(within).toHaveLength(6);
-    for (const groupBy of groupings) {
-      for (const thenBy of groupBy === GroupBy.GROUP_BY_UNSPECIFIED ? [groupBy] : groupings.filter((each) => each !== groupBy)) {
-        expect(byName(await totals({}, groupBy, thenBy))).toEqual(byName(scan(all, groupBy, thenBy, 'Z')));
-        expect(byName(await totals(between, groupBy, thenBy))).toEqual(byName(scan(within, groupBy, thenBy, 'Z')));
-      }
+    const [none, ...others] = groupings;
+    expect(await totals({}, none!, none!)).toEqual(scan(all, none!, none!, 'Z'));
+    expect(await totals(between, none!, none!)).toEqual(scan(within, none!, none!, 'Z'));
+    for (const [index, groupBy] of others.entries()) {
+      const thenBy = others.at(index - 1)!;
+      expect(byName(await totals({}, groupBy, thenBy))).toEqual(byName(scan(all, groupBy, thenBy, 'Z')));
+      expect(byName(await totals(between, groupBy, thenBy))).toEqual(byName(scan(within, groupBy, thenBy, 'Z')));
     }
     const { keyId } = all[0]!.call!;
     expect(await totals({ keyId }, GroupBy.GROUP_BY_MODEL, GroupBy.GROUP_BY_UNSPECIFIED)).toMatchObject([{ name: 'a', calls: 1n }]);

@@ -26,6 +26,10 @@ import {
 
 export const groupsMax = 10_000;
 
+/** How many accounts one transaction reads: it occupies SQLite for a few milliseconds. */
+const accountsAtATime = 10;
+const nextAccount = 'SELECT account_id FROM usage_series WHERE account_id > ? ORDER BY account_id LIMIT 1';
+
 /** Holds what sums are grouped by. */
 export interface Grouping {
   readonly groupBy: GroupBy;
@@ -112,12 +116,16 @@ export function zoneText(offsetMinutes: number): string {
  * there are more groups than one response may have.
  */
 export async function sumRecords(db: Database, filter: UsageFilter, grouping: Grouping): Promise<Totals[]> {
-  const isOneByOne = filter.accountId === '' && (await db.plainTransaction(isComplete));
-  const accounts = isOneByOne ? accountsWithCalls(db) : [filter.accountId];
+  const isByAccount = filter.accountId === '' && (await db.plainTransaction(isComplete));
   const groups = new Groups(grouping);
   const pacer = new Pacer();
-  for await (const accountId of accounts) {
-    groups.add(await db.plainTransaction((tx) => readIn(tx, { ...filter, accountId }, grouping)));
+  for await (const accountIds of isByAccount ? fewAtATime(accountsWithCalls(db)) : [[filter.accountId]]) {
+    const read = await db.plainTransaction(async (tx) => {
+      const ofAccounts: ReadRows[] = [];
+      for (const accountId of accountIds) ofAccounts.push(await readIn(tx, { ...filter, accountId }, grouping));
+      return ofAccounts;
+    });
+    for (const ofAccount of read) groups.add(ofAccount);
     await pacer.step();
   }
   return groups.totals();
@@ -130,13 +138,22 @@ export async function sumIn(tx: PlainTransaction, filter: UsageFilter, grouping:
   return groups.totals();
 }
 
+async function* fewAtATime(accounts: AsyncIterable<string>): AsyncGenerator<string[]> {
+  const few: string[] = [];
+  for await (const account of accounts) {
+    few.push(account);
+    if (few.length === accountsAtATime) yield few.splice(0);
+  }
+  if (few.length > 0) yield few;
+}
+
 /** Yields the accounts that have sums, or records that are not in them yet. */
 async function* accountsWithCalls(db: Database): AsyncGenerator<string> {
   const waiting: Row[] = await db.knex('usage_unfolded').distinct('account_id');
   const others = new Set(waiting.map((row) => idOf(row['account_id'])));
   for (let last: Buffer = Buffer.alloc(0); ;) {
-    const [next]: Row[] = await db.knex('usage_series').where('account_id', '>', last).min({ account_id: 'account_id' });
-    if (next === undefined || next['account_id'] === null) break;
+    const [next] = await db.query(nextAccount, [last]);
+    if (next === undefined) break;
     last = asBytes(next['account_id']);
     others.delete(idOf(last));
     yield idOf(last);
