@@ -117,9 +117,10 @@ export function zoneText(offsetMinutes: number): string {
  */
 export async function sumRecords(db: Database, filter: UsageFilter, grouping: Grouping): Promise<Totals[]> {
   const isByAccount = filter.accountId === '' && (await db.plainTransaction(isComplete));
+  if (!isByAccount) return db.plainTransaction((tx) => sumIn(tx, filter, grouping));
   const groups = new Groups(grouping);
   const pacer = new Pacer();
-  for await (const accountIds of isByAccount ? fewAtATime(accountsWithCalls(db)) : [[filter.accountId]]) {
+  for await (const accountIds of fewAtATime(accountsWithCalls(db))) {
     const read = await db.plainTransaction(async (tx) => {
       const ofAccounts: ReadRows[] = [];
       for (const accountId of accountIds) ofAccounts.push(await readIn(tx, { ...filter, accountId }, grouping));
