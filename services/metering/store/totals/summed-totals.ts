@@ -75,7 +75,7 @@ export interface Statement {
 }
 
 /**
- * Returns at most `rowsMax + 1` rows; that many mean that there are too many. Returns undefined when records must be read one by one: for all accounts,
+ * Returns at most `rowsMax + 1` rows; that many mean that there are too many. Returns undefined when records must be read one by one: without an account,
  * during the initial backfill, and for very many series.
  */
 export async function readSummed(tx: PlainTransaction, query: TotalsQuery, rowsMax: number): Promise<GroupRow[] | undefined> {
