@@ -4,9 +4,9 @@ import { pagesOf } from '#kit/pages.js';
 import type { Entry, LedgerService } from '#proto/ledger/v1/ledger.js';
 import { operatorCall } from './connect.js';
 import type { Sink } from './output.js';
+import { pageSizeMax } from './pages.js';
 import { entryWords } from './views/balance.js';
 
-const pageSize = 200;
 const pageTimeoutMs = 60_000;
 
 /** JSON lines, or comma-separated values (RFC 4180). */
@@ -57,7 +57,7 @@ async function writePages(
 ): Promise<Exported> {
   let [entries, accounts, lastAccountId] = [0, 0, ''];
   if (format === 'csv') await write(`${columns.join(',')}\r\n`);
-  const listed = pagesOf((pageToken) => ledger.listJournal({ ...request, pageSize, pageToken }, operatorCall(pageTimeoutMs)));
+  const listed = pagesOf((pageToken) => ledger.listJournal({ ...request, pageSize: pageSizeMax, pageToken }, operatorCall(pageTimeoutMs)));
   for await (const page of listed) {
     for (const { accountId } of page.entries) {
       if (accountId !== lastAccountId) accounts += 1;

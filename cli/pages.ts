@@ -6,7 +6,8 @@ import { parseCount } from './options/parse.js';
 
 const limitDefault = 50;
 const limitMax = 100_000;
-const pageSizeMax = 200;
+/** A single process serves no calls while it reads a page. */
+export const pageSizeMax = 200;
 
 /** The options that `withPaging` adds. */
 export interface PageOptions {

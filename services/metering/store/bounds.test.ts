@@ -1,7 +1,7 @@
 // Each page is read from where the previous one ended: a statement has one lower and one upper bound for the column of its index.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
-import { doublyBound, listStatements, type StatementList } from '#kit/testing/statements.js';
+import { doublyBound, notingTexts } from '#kit/testing/statements.js';
 import { Outcome, RefusalFilter, UsageFilter } from '#proto/metering/v1/metering.js';
 import { call, report, startedAtMs } from '../testing/calls.js';
 import { Harness, record } from '../testing/harness.js';
@@ -13,16 +13,13 @@ import { backfill, pendingAfter, rollUpPending } from './sums/rollup-steps.js';
 import { SeriesNumbers } from './sums/rollups.js';
 
 let harness: Harness;
-let statements: StatementList;
 
 beforeAll(async () => {
-  statements = listStatements();
   harness = await Harness.create('sqlite');
 });
 
 afterAll(async () => {
   await harness.close();
-  await statements.stop();
 });
 
 it('finds two bounds of a column, but not alternatives or bounds of several parts', () => {
@@ -44,20 +41,19 @@ it('has one bound on each side for pages of records, refusals, the reconcile job
   const after = { startedAtMs: startedAtMs + 10n, callId: newId('req') };
   const extent = { accountId: '', fromMs: Number(period.fromMs), untilMs: Number(period.untilMs) };
   const found: unknown[] = [];
-  const texts = await statements.texts(async () => {
-    for (const by of [
-      { accountId },
-      { accountId, keyId },
-      { accountId, modelId: 'sandbox/echo' },
-      { outcome: Outcome.OUTCOME_COMPLETED },
-      {},
-    ])
-      found.push(...(await findRecords(harness.db, UsageFilter.fromPartial({ ...by, ...period }), after, 10)));
-    await findRefusals(harness.db, RefusalFilter.fromPartial({ accountId, ...period }), after, 10);
-    for (const each of [extent, { ...extent, accountId }])
-      found.push(...(await recordedCallsAfter(harness.db, each, { ...after, startedAtMs: startedAtMs - 5n }, 10)));
-    await oldSettledRecords(harness.db, Number(period.untilMs), made, 10);
-  });
+  const { db, texts } = notingTexts(harness.db);
+  for (const by of [
+    { accountId },
+    { accountId, keyId },
+    { accountId, modelId: 'sandbox/echo' },
+    { outcome: Outcome.OUTCOME_COMPLETED },
+    {},
+  ])
+    found.push(...(await findRecords(db, UsageFilter.fromPartial({ ...by, ...period }), after, 10)));
+  await findRefusals(db, RefusalFilter.fromPartial({ accountId, ...period }), after, 10);
+  for (const each of [extent, { ...extent, accountId }])
+    found.push(...(await recordedCallsAfter(db, each, { ...after, startedAtMs: startedAtMs - 5n }, 10)));
+  await oldSettledRecords(db, Number(period.untilMs), made, 10);
   expect(found).toHaveLength(7);
   const ofPages = texts.filter((text) => /started_at_ms|refused_at_ms/.test(text));
   expect(ofPages.length).toBeGreaterThanOrEqual(9);
