@@ -163,6 +163,7 @@ async function relayedScript(
     for await (const batch of relay({
       request,
       target,
+      upstream: wire,
       decoder,
       reader: payloadReader({ 'content-type': streams ? 'text/event-stream' : 'application/json' }, 1 << 20),
       hasBody: true,
@@ -329,6 +330,7 @@ async function relayedUntil(client: WireName, upstream: WireName, given: Answer,
     for await (const batch of relay({
       request,
       target,
+      upstream: wire,
       decoder,
       reader: new SseReader(1 << 20),
       hasBody: true,

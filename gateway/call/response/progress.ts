@@ -110,12 +110,20 @@ export class Progress implements Readable {
   }
 
   /** Returns what our tokenizer has to count in place of estimates; undefined if nothing is estimated. */
-  uncounted({ prompt, responseFormat }: GenerateRequest, inputTokensMax: number): CountUsageRequest | undefined {
+  uncounted({ prompt, responseFormat, native }: GenerateRequest, inputTokensMax: number): CountUsageRequest | undefined {
     const { input, output } = this.#areReported;
     if (input && output) return undefined;
     return {
       upstreamModel: this.call.upstreamModel,
-      input: input ? undefined : { prompt, responseFormat, tokensMax: inputTokensMax },
+      upstreamId: this.call.upstreamId,
+      input: input
+        ? undefined
+        : {
+            prompt,
+            responseFormat,
+            tokensMax: inputTokensMax,
+            ...(native !== undefined && { nativeFormat: native.format, foreignTokens: native.foreignTokens }),
+          },
       output: output ? undefined : { ...this.#delivered.counted(this.call.outputCapTokens), reported: this.#reportedOutput },
     };
   }

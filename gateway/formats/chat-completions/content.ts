@@ -1,6 +1,7 @@
 // The content of a chat-completions message → parts of the common prompt.
 import { Modality } from '#proto/catalog/v1/catalog.js';
 import type { Part } from '#proto/inference/v1/inference.js';
+import { holdsUrl } from '../requests/foreign-tokens.js';
 import type { Demands } from '../requests/required-capabilities.js';
 import { assertNoFileIds, cacheTtl, translateFile, translateImage } from '../requests/media.js';
 import { cachedUpTo, textPart } from '../parts.js';
@@ -37,14 +38,14 @@ function contentPart(part: ContentPart, path: string, demands: Demands): Part | 
       );
     case 'input_audio':
       demands.need(Modality.MODALITY_AUDIO, path);
-      demands.addForeign(part);
+      // Alibaba's servers also accept a url as data.
+      if (holdsUrl(part)) demands.addForeignDocument(part);
+      else demands.addForeignContent(part);
       demands.refuseElsewhere(`${path}.type`, 'the model does not accept audio; send a transcript');
       return undefined;
     default:
       assertNoFileIds(part, path);
-      demands.addForeign(part);
-      // It may be a url, and the document behind it may fill the context.
-      demands.documents += 1;
+      demands.addForeignDocument(part);
       demands.refuseElsewhere(
         `${path}.type`,
         `the model does not accept content of type "${String(part.type).slice(0, 64)}"; send text, image_url or file`,

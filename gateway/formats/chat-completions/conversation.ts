@@ -105,7 +105,7 @@ function assistantParts(message: MessageOf<'assistant'>, path: string, demands: 
     }
     const at = `${path}.tool_calls[${index}]`;
     assertNoFileIds(call, at);
-    demands.addForeign(call);
+    demands.addForeignContent(call);
     demands.refuseElsewhere(`${at}.type`, 'the model supports only calls of type "function" and "custom"; send it as one');
   }
   return parts;

@@ -31,6 +31,7 @@ export function nativeChatCompletions(body: ChatCompletionRequest, demands: Dema
     droppedElsewhere: demands.droppedElsewhere.names,
     refusedElsewhere: demands.refusedElsewhere,
     vendorTools: demands.vendorTools,
+    foreignTokens: demands.foreignTokens,
   };
 }
 

@@ -33,6 +33,7 @@ function imageSource(source: BlockOf<'image'>['source'], path: string, reading: 
       throw fieldError('unsupported_field', `${path}.type`, fileFix);
     default:
       reading.passOn(source, path);
+      reading.demands.documents += 1;
       reading.demands.refuseElsewhere(`${path}.type`, 'the model accepts images as base64 or url');
       return undefined;
   }

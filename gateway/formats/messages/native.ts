@@ -38,6 +38,7 @@ export function nativeMessages(
     droppedElsewhere: demands.droppedElsewhere.names,
     refusedElsewhere: demands.refusedElsewhere,
     vendorTools: demands.vendorTools,
+    foreignTokens: demands.foreignTokens,
   };
 }
 

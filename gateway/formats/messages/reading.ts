@@ -52,7 +52,7 @@ export class Reading {
   /** Counts a value that is passed unchanged to upstreams of this format only. Raises unsupported_field if it contains a vendor's file id. */
   passOn(value: unknown, path: string): void {
     assertNoFileIds(value, path);
-    this.demands.addForeign(value);
+    this.demands.addForeignContent(value);
   }
 }
 

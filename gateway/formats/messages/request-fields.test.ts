@@ -127,7 +127,13 @@ describe('a block of the user', () => {
     [
       'an image of unknown source',
       image({ type: 'hologram' }),
-      { parts: [], images: 1, needs: ['image messages.0.content.0'], refusedElsewhere: ['messages.0.content.0.source.type'] },
+      {
+        parts: [],
+        images: 1,
+        documents: 1,
+        needs: ['image messages.0.content.0'],
+        refusedElsewhere: ['messages.0.content.0.source.type'],
+      },
     ],
     [
       'a PDF',

@@ -6,6 +6,7 @@ import type { NativeRequest_Refusal as Refusal, NativeRequest_VendorTool as Vend
 import { fieldError } from './body-reader.js';
 import { DroppedFields, ignoredKeyword, nativeOnlyKeyword } from './fields.js';
 import type { ModalityNeed } from '../format.js';
+import { foreignTokens, holdsUrl, urlTokens } from './foreign-tokens.js';
 import { isKnownInOtherCase } from './native-fields.js';
 
 // One refusal is enough to skip a target and to tell the caller why; a hostile body could have thousands.
@@ -30,6 +31,8 @@ export class Demands {
   documents = 0;
   /** Maximum tokens of content without a common form, to be added to the bound of the prompt. */
   foreignTokensMax = 0;
+  /** An estimate of the tokens of such content, for upstreams that do not report their input. */
+  foreignTokens = 0;
 
   /** Requires the model to read this modality. */
   need(modality: Modality, field: string): void {
@@ -51,6 +54,19 @@ export class Demands {
   /** Counts a value without a common form that the model may read: no tokenizer produces more tokens for it than its JSON has bytes. */
   addForeign(value: unknown): void {
     this.foreignTokensMax += Buffer.byteLength(JSON.stringify(value) ?? '');
+  }
+
+  /** Counts content of the prompt without a common form. */
+  addForeignContent(value: unknown): void {
+    this.addForeign(value);
+    this.foreignTokens += foreignTokens(value);
+  }
+
+  /** Counts content without a common form that may hold a url, the document behind which may fill the context. */
+  addForeignDocument(value: unknown): void {
+    this.addForeignContent(value);
+    this.documents += 1;
+    if (holdsUrl(value)) this.foreignTokens += urlTokens;
   }
 
   /** Counts a tool whose schema is implied by its type, so that it is longer than its JSON. */

@@ -49,9 +49,7 @@ function contentPart(part: ContentPart, path: string, demands: Demands): Part | 
     }
     default:
       assertNoFileIds(part, path);
-      demands.addForeign(part);
-      // It may be a url, and the document behind it may fill the context.
-      demands.documents += 1;
+      demands.addForeignDocument(part);
       demands.refuseElsewhere(
         `${path}.type`,
         `the model does not accept content of type "${String(part.type).slice(0, 64)}"; send input_text, input_image or input_file`,

@@ -210,7 +210,7 @@ class ItemReader {
     assertNoFileIds(item, path);
     const { tools } = item as { tools?: unknown };
     if (Array.isArray(tools)) noteVendorTools(tools, `${path}.tools`, this.demands);
-    this.demands.addForeign(item);
+    this.demands.addForeignContent(item);
     if (holdsMedia(item)) this.demands.documents += 1;
     // What a vendor's tool found is in the text after it.
     if (runByVendor.test(type)) return this.demands.droppedElsewhere.add(`input.${type}`);

@@ -51,6 +51,7 @@ export function nativeResponses(
     droppedElsewhere: demands.droppedElsewhere.names,
     refusedElsewhere: demands.refusedElsewhere,
     vendorTools: demands.vendorTools,
+    foreignTokens: demands.foreignTokens,
   };
 }
 

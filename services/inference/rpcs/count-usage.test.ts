@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { callContext } from '#client/call-context.js';
-import { CountUsageRequest } from '#proto/inference/v1/inference.js';
+import { ApiFormat, CountUsageRequest, GenerateRequest, Role } from '#proto/inference/v1/inference.js';
 import { startInference, type TestInference, textRequest } from '../testing/fixtures.js';
 import { countTexts } from '../tokens/tokenizer.js';
 
@@ -43,6 +43,34 @@ it('returns what the upstream reported if that is more than the count', async ()
   const reported = { outputTokens: 40, reasoningTokens: 30 };
   expect(await count({ output: { ...output, reported } })).toMatchObject(reported);
   expect(await count({ output: { ...output, contentEvents: 50, reported } })).toMatchObject({ outputTokens: 50, reasoningTokens: 0 });
+});
+
+it('counts what the upstream of the call received', async () => {
+  const configured = await startInference({ openaiApiKey: 'sk-test' });
+  const prompt = GenerateRequest.fromPartial({
+    prompt: {
+      messages: [
+        { role: Role.ROLE_USER, parts: [{ part: { $case: 'text', value: { text } } }] },
+        { role: Role.ROLE_ASSISTANT, parts: [{ part: { $case: 'reasoning', value: { text, signature: 'c2ln' } } }] },
+      ],
+    },
+  }).prompt!;
+  const nativeFormat = ApiFormat.API_FORMAT_CHAT_COMPLETIONS;
+  const input = { prompt, tokensMax: 10_000, nativeFormat, foreignTokens: 70 };
+  const inputTo = async (upstreamId: string | undefined) => {
+    const request = CountUsageRequest.fromPartial({ upstreamModel: 'gpt-5', upstreamId, input });
+    return (await configured.service.countUsage(request, gateway)).usage!.inputTokens;
+  };
+  try {
+    const tokens = await countTexts([text]);
+    // OpenAI receives the audio, but no reasoning of an earlier answer; the sandbox receives the reasoning and no audio.
+    expect(await inputTo('openai')).toBe(tokens + 8 + 70);
+    expect(await inputTo('sandbox')).toBe(2 * tokens + 8);
+    expect(await inputTo('removed')).toBe(2 * tokens + 8);
+    expect(await inputTo(undefined)).toBe(2 * tokens + 8);
+  } finally {
+    await configured.stop();
+  }
 });
 
 it('rejects a request without a model, or without the prompt to count', async () => {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it, jest } from '@jest/globals';
 import { encodeChat } from 'gpt-tokenizer/model/gpt-4o';
 import { Prompt, Role } from '#proto/inference/v1/inference.js';
+import { readable } from '../testing/readable.js';
 import { estimateInput, roughInput } from './estimate.js';
 import { inputTokensMax } from './prompt-text.js';
 
@@ -40,20 +41,19 @@ const exact = (text: string): number =>
 
 describe('the estimate of a text prompt', () => {
   it.each(Object.entries(samples))('is what the vendor of o200k counts, within a few tokens: %s', async (_name, text) => {
-    const estimated = await estimateInput({ prompt: conversation(text), responseFormat: undefined }, 'gpt-4o');
+    const estimated = await estimateInput(readable(conversation(text)), 'gpt-4o');
     // A cut through a word costs a token, one in 2000 characters.
     expect(Math.abs(estimated - exact(text))).toBeLessThanOrEqual(4 + text.length / 2000);
   });
 
   it.each(Object.entries(samples))('is close to it in the quick estimate: %s', (_name, text) => {
-    const ratio = roughInput({ prompt: conversation(text), responseFormat: undefined }, 'gpt-4o') / exact(text);
+    const ratio = roughInput(readable(conversation(text)), 'gpt-4o') / exact(text);
     expect(ratio).toBeGreaterThan(0.6);
     expect(ratio).toBeLessThan(1.9);
   });
 
   it('is larger for Claude, by its generation', async () => {
-    const tokens = async (model: string): Promise<number> =>
-      estimateInput({ prompt: conversation(samples['prose']!), responseFormat: undefined }, model);
+    const tokens = async (model: string): Promise<number> => estimateInput(readable(conversation(samples['prose']!)), model);
     const [plain, older, newer] = [await tokens('gpt-5'), await tokens('claude-haiku-4-5'), await tokens('anthropic/claude-opus-5-5')];
     expect(older / plain).toBeCloseTo(1.12, 1);
     expect(newer / plain).toBeCloseTo(1.5, 1);
@@ -61,16 +61,16 @@ describe('the estimate of a text prompt', () => {
 
   it('includes the tools and the schema of the answer', async () => {
     const prompt = conversation('Hi');
-    const plain = await estimateInput({ prompt, responseFormat: undefined }, 'gpt-5');
+    const plain = await estimateInput(readable(prompt), 'gpt-5');
     const tools = [{ name: 'f', description: 'F', parametersJson: '{"type":"object"}', strict: undefined }];
-    expect(await estimateInput({ prompt: { ...prompt, tools }, responseFormat: undefined }, 'gpt-5')).toBeGreaterThan(plain + 20);
+    expect(await estimateInput(readable({ ...prompt, tools }), 'gpt-5')).toBeGreaterThan(plain + 20);
     const responseFormat = {
       format: {
         $case: 'jsonSchema' as const,
         value: { name: '', description: '', schemaJson: JSON.stringify({ enum: ['red', 'green', 'blue'] }), strict: undefined },
       },
     };
-    expect(await estimateInput({ prompt, responseFormat }, 'gpt-5')).toBeGreaterThan(plain + 8);
+    expect(await estimateInput(readable(prompt, responseFormat), 'gpt-5')).toBeGreaterThan(plain + 8);
   });
 
   it('is never above the bound that the hold is based on', async () => {
@@ -80,7 +80,7 @@ describe('the estimate of a text prompt', () => {
           messages: [{ role: Role.ROLE_USER, parts: [{ part: { $case: 'text', value: { text } } }] }],
           tools: [{ name: 'f' }],
         });
-        expect(await estimateInput({ prompt, responseFormat: undefined }, model)).toBeLessThanOrEqual(inputTokensMax(prompt));
+        expect(await estimateInput(readable(prompt), model)).toBeLessThanOrEqual(inputTokensMax(prompt));
       }
     }
   });

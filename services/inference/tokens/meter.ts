@@ -4,7 +4,7 @@ import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { AnswerText } from '#rules/wire/answer-text.js';
 import { webSearchUnit } from '#rules/money/pricing.js';
 import { boundedOutput, countOutput, largerOutput } from './count-output.js';
-import { estimateInput, type Readable, roughInput, textFactor } from './estimate.js';
+import { estimateInput, readableOf, type Reads, roughInput, textFactor } from './estimate.js';
 import { inputTokensMax, roughTokens, tokenInputs } from './prompt-text.js';
 import {
   type InputCounts,
@@ -52,6 +52,7 @@ export class Meter {
   constructor(
     private readonly request: GenerateRequest,
     private readonly model: string,
+    private readonly upstream: Reads,
   ) {
     this.#factor = textFactor(model);
     this.#outputMax = request.maxOutputTokens * Math.max(1, request.choices);
@@ -137,13 +138,16 @@ export class Meter {
 
   /** Returns a quick estimate of the input. It is kept, because for a long prompt it takes longer than all other figures. */
   #estimateInput(): number {
-    this.#roughInput ??= Math.min(roughInput(readableOf(this.request), this.model) + tokenInputs(this.request), this.#inputMax);
+    this.#roughInput ??= Math.min(
+      roughInput(readableOf(this.request, this.upstream), this.model) + tokenInputs(this.request),
+      this.#inputMax,
+    );
     return this.#roughInput;
   }
 
   /** Returns our own count of the input, never more than money was held for. */
   async #countInput(): Promise<number> {
-    return Math.min((await estimateInput(readableOf(this.request), this.model)) + tokenInputs(this.request), this.#inputMax);
+    return Math.min((await estimateInput(readableOf(this.request, this.upstream), this.model)) + tokenInputs(this.request), this.#inputMax);
   }
 
   #countOutput(): Promise<OutputCounts> {
@@ -155,10 +159,6 @@ export class Meter {
     const bounds = { contentEvents: this.#text.contentEvents, tokensMax: this.#outputMax, factor: this.#factor };
     return boundedOutput(roughTokens(this.#outputBytes), roughTokens(this.#reasoningBytes), bounds);
   }
-}
-
-function readableOf({ prompt, responseFormat, embedding }: GenerateRequest): Readable {
-  return { prompt: prompt!, responseFormat, isEmbedding: embedding !== undefined };
 }
 
 function isFault<T extends object>(half: T | UsageFault | undefined): half is UsageFault | undefined {

@@ -2,6 +2,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { exactCharsMax } from '#rules/wire/answer-text.js';
 import { GenerateRequest } from '#proto/inference/v1/inference.js';
 import { textRequest } from '../testing/fixtures.js';
+import { plainUpstream, readable } from '../testing/readable.js';
 import { CountPool } from './count-pool.js';
 import { Meter } from './meter.js';
 import { estimateInput, roughInput } from './estimate.js';
@@ -34,14 +35,14 @@ describe('our own count', () => {
   });
 
   it('of a prompt adds a little for each message', async () => {
-    expect(await estimateInput({ prompt: textRequest('Hello world').prompt!, responseFormat: undefined }, 'm')).toBe(6);
+    expect(await estimateInput(readable(textRequest('Hello world').prompt!), 'm')).toBe(6);
   });
 
   it('of texts that become vectors adds nothing', async () => {
     const { prompt } = textRequest('Hello world');
     const [message] = prompt!.messages;
     const request = GenerateRequest.fromPartial({ prompt: { messages: [message!, message!] }, embedding: {} });
-    expect((await new Meter(request, 'm').finish()).usage.inputTokens).toBe(4);
+    expect((await new Meter(request, 'm', plainUpstream).finish()).usage.inputTokens).toBe(4);
   });
 
   it('of a long text is close to the whole, and lets other work run meanwhile', async () => {
@@ -126,16 +127,16 @@ describe('our own count', () => {
 describe('bounds', () => {
   it('on input are above every way of counting', async () => {
     for (const text of ['', 'x', 'Grüße 👋🏽', '\n'.repeat(500), 'word '.repeat(500)]) {
-      const readable = { prompt: textRequest(text).prompt!, responseFormat: undefined };
+      const read = readable(textRequest(text).prompt!);
       for (const model of ['gpt-5', 'claude-opus-5-5']) {
-        expect(roughInput(readable, model)).toBeLessThanOrEqual(inputTokensMax(readable.prompt));
-        expect(await estimateInput(readable, model)).toBeLessThanOrEqual(inputTokensMax(readable.prompt));
+        expect(roughInput(read, model)).toBeLessThanOrEqual(inputTokensMax(read.prompt));
+        expect(await estimateInput(read, model)).toBeLessThanOrEqual(inputTokensMax(read.prompt));
       }
     }
   });
 
   it('on output hold for our own count too', async () => {
-    const meter = new Meter(textRequest('Hi', { maxOutputTokens: 10 }), 'm');
+    const meter = new Meter(textRequest('Hi', { maxOutputTokens: 10 }), 'm', plainUpstream);
     const delta = {
       event: { $case: 'blockDelta' as const, value: { index: 0, delta: { $case: 'text' as const, value: 'one two three '.repeat(100) } } },
     };
@@ -147,7 +148,7 @@ describe('bounds', () => {
 
 describe('a meter', () => {
   it('uses reported input even if the output was never reported', async () => {
-    const meter = new Meter(textRequest('Hi'), 'm');
+    const meter = new Meter(textRequest('Hi'), 'm', plainUpstream);
     meter.report({ input: { inputTokens: 9, cacheReadTokens: 1, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 }, output: undefined }, false);
     const deltas = ['Hello', ' world'].map((value) => ({
       event: { $case: 'blockDelta' as const, value: { index: 0, delta: { $case: 'text' as const, value } } },
@@ -176,7 +177,7 @@ describe('a meter', () => {
   const other = (countedText: string) => ({ event: { $case: 'foreign' as const, value: { json: '{}', countedText, isEnd: false } } });
 
   it('counts at least one token for each event with text', async () => {
-    const meter = new Meter(textRequest('Hi'), 'm');
+    const meter = new Meter(textRequest('Hi'), 'm', plainUpstream);
     meter.add(deltasOf(...'Hello world'));
     expect(meter.soFar().usageSoFar?.outputTokens).toBe(11);
     expect((await meter.finish()).usage.outputTokens).toBe(11);
@@ -184,7 +185,7 @@ describe('a meter', () => {
 
   const answers = ['One two three four five six seven eight nine ten.', ' Eleven twelve thirteen fourteen fifteen sixteen seventeen.'];
   const reported = (outputTokens: number, choices: number) => {
-    const meter = new Meter(textRequest('Hi', { choices }), 'm');
+    const meter = new Meter(textRequest('Hi', { choices }), 'm', plainUpstream);
     meter.add([...deltasOf(answers[0]!), other(answers[1]!)]);
     meter.report(
       {

@@ -7,6 +7,7 @@ import type {
   Target,
   ApiFormat,
 } from '#proto/inference/v1/inference.js';
+import type { SendsReasoning } from '../tokens/prompt-text.js';
 import type { Allowance } from '../routing/pace.js';
 import type { UpstreamCredential } from './credentials.js';
 
@@ -46,6 +47,7 @@ export interface Upstream {
   readonly allowance?: Allowance | undefined;
   /** An answer that begins later than this, from the start of its attempt, is slow. */
   readonly slowFirstTokenMs: number;
+  readonly sentReasoning: SendsReasoning;
   /** Reports whether the answer to this request arrives whole. */
   answersWhole(request: GenerateRequest): boolean;
   /**

@@ -4,6 +4,7 @@ import { callArgumentsJson } from '../requests/custom-tools.js';
 import { reminder } from '../requests/reminder.js';
 import type { JsonObject } from '../answers/stream-decoder.js';
 import { contentOf, contentParts, documentText, marked, textContent, type Translation } from './content.js';
+import { takesExtensions } from './flavour.js';
 import { toServerToolId, toUpstreamToolName } from './tools/tool-names.js';
 
 // One client begins its instructions with a bookkeeping line for its vendor that differs in every call and would defeat every prompt cache.
@@ -145,10 +146,7 @@ function assistantMessage(message: Message, field: string, translation: Translat
     role: 'assistant',
     content: content === '' && toolCalls.length > 0 ? null : content,
     // DeepSeek-like servers require their reasoning back with tool results; strict ones do not know the field.
-    reasoning_content:
-      translation.isOpenAi || translation.isStrict === true
-        ? undefined
-        : reasoning || (translation.needsReasoning === true ? ' ' : undefined),
+    reasoning_content: !takesExtensions(translation) ? undefined : reasoning || (translation.needsReasoning === true ? ' ' : undefined),
     tool_calls:
       toolCalls.length > 0
         ? toolCalls.map((each, index) => (translation.isGoogle === true && index === 0 ? { ...each, ...unsigned } : each))

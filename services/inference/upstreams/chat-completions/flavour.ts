@@ -42,6 +42,11 @@ const effortModels: readonly (readonly [RegExp, RegExp])[] = [
   [/(^|\.)x\.ai$/, /grok-(3-mini|4\.20-multi-agent|4\.[3-9](?!\d)|[5-9])/],
 ];
 
+/** Reports whether the server takes reasoning and other extensions of the history. */
+export function takesExtensions({ isOpenAi, isStrict }: ChatCompletionsFlavour): boolean {
+  return !isOpenAi && isStrict !== true;
+}
+
 /** Reports whether a request for this model may mark cache breakpoints in its prompt: OpenAI's models from gpt-5.6 on. */
 export function takesCacheBreakpoints(flavour: ChatCompletionsFlavour, model: string): boolean {
   const version = /^gpt-(\d+)(?:\.(\d+))?(?![\d.])/.exec(model);

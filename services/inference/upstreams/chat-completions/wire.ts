@@ -6,7 +6,7 @@ import type { Wire } from '../http/wire.js';
 import { assertToolsAllowed, mayRunTools } from '../requests/vendor-tools.js';
 import { embeddingsOf } from './embeddings.js';
 import { responseError } from './error.js';
-import { flavourOf } from './flavour.js';
+import { flavourOf, takesExtensions } from './flavour.js';
 import { chatCompletionsBody } from './request.js';
 import { ChatCompletionsDecoder } from './stream.js';
 import { callerToolNames } from './tools/tool-names.js';
@@ -26,6 +26,7 @@ export function chatCompletionsWire(upstreamId: string, baseUrl: string, allowed
       assertToolsAllowed(request, format, allowedFields);
       return withCallerFields(chatCompletionsBody(request, model, flavour, streams), request, format, rules);
     },
+    sentReasoning: ({ text }) => ({ text: takesExtensions(flavour) ? text : '', encrypted: '' }),
     decoder: (request, answer) =>
       new ChatCompletionsDecoder({
         ...answer,

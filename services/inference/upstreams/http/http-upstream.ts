@@ -11,7 +11,8 @@ import type {
 } from '#proto/inference/v1/inference.js';
 import { Pool } from 'undici';
 import type { InferenceConfig } from '../../config.js';
-import { estimateInput } from '../../tokens/estimate.js';
+import { estimateInput, readableOf } from '../../tokens/estimate.js';
+import type { SendsReasoning } from '../../tokens/prompt-text.js';
 import type { Allowance } from '../../routing/pace.js';
 import type { UpstreamCredential } from '../credentials.js';
 import { callIdsIn } from '../requests/call-ids.js';
@@ -86,6 +87,7 @@ export class HttpUpstream implements Upstream {
   readonly id: string;
   readonly format: RemoteWireFormat;
   readonly providerName: string;
+  readonly sentReasoning: SendsReasoning;
   readonly address: { readonly host: string; readonly port: number };
   readonly isPrivate: boolean;
   readonly credentials: readonly UpstreamCredential[];
@@ -106,6 +108,7 @@ export class HttpUpstream implements Upstream {
     this.id = settings.id;
     this.format = wire.format;
     this.providerName = wire.providerName;
+    this.sentReasoning = wire.sentReasoning;
     this.address = { host: url.hostname, port: Number(url.port) || (url.protocol === 'http:' ? 80 : 443) };
     this.isPrivate = settings.allowPrivateNetwork;
     this.credentials = settings.credentials;
@@ -166,6 +169,7 @@ export class HttpUpstream implements Upstream {
       for await (const message of relay({
         request,
         target: attempt.target,
+        upstream: this,
         decoder,
         reader,
         hasBody,
@@ -191,7 +195,7 @@ export class HttpUpstream implements Upstream {
   async countTokens(request: CountTokensRequest, attempt: Attempt): Promise<CountTokensResponse> {
     const native = await this.#countNatively(request, attempt);
     if (native !== undefined) return { inputTokens: native, estimated: false };
-    const readable = { prompt: request.prompt!, responseFormat: request.responseFormat };
+    const readable = readableOf(request, this);
     return { inputTokens: await estimateInput(readable, attempt.target.upstreamModel), estimated: true };
   }
 

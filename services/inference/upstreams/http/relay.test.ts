@@ -50,7 +50,7 @@ async function relayed(
   const decoder = wire.decoder(request, { target, requestId: '', droppedFields: [], isNative: false });
   const reader = new SseReader(limits.eventBytesMax);
   try {
-    for await (const message of relay({ request, target, decoder, reader, hasBody: true, chunks, watchdog, limits }))
+    for await (const message of relay({ request, target, upstream: wire, decoder, reader, hasBody: true, chunks, watchdog, limits }))
       messages.push(message);
     return messages;
   } finally {

@@ -1,6 +1,7 @@
 // Converts the bytes of one streamed answer to messages of canonical events, each with the usage so far.
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { Event, GenerateRequest, GenerateResponse, Target } from '#proto/inference/v1/inference.js';
+import type { Reads } from '../../tokens/estimate.js';
 import { Meter } from '../../tokens/meter.js';
 import type { StreamDecoder } from '../answers/stream-decoder.js';
 import type { Watchdog } from '../watchdog.js';
@@ -10,6 +11,7 @@ import type { PayloadReader } from './payload-reader.js';
 export interface RelayOptions {
   readonly request: GenerateRequest;
   readonly target: Target;
+  readonly upstream: Reads;
   readonly decoder: StreamDecoder;
   /** Splits the body into the payloads that the decoder reads. */
   readonly reader: PayloadReader;
@@ -29,7 +31,7 @@ export interface RelayOptions {
  */
 export async function* relay(options: RelayOptions): AsyncGenerator<GenerateResponse, void, undefined> {
   const { decoder, reader, chunks, watchdog, limits } = options;
-  const meter = new Meter(options.request, options.target.upstreamModel);
+  const meter = new Meter(options.request, options.target.upstreamModel, options.upstream);
   let bytesRead = 0;
   let hasBegun = false;
   let isAcceptanceKnown = !options.hasBody;

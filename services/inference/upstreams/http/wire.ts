@@ -1,6 +1,7 @@
 // The differences between the wire formats that matter to the HTTP client.
 import type { AppError } from '#client/errors/app-error.js';
 import type { CountTokensRequest, GenerateRequest, Target } from '#proto/inference/v1/inference.js';
+import type { SendsReasoning } from '../../tokens/prompt-text.js';
 import type { RemoteWireFormat } from '../remote-format.js';
 import type { StreamDecoder } from '../answers/stream-decoder.js';
 
@@ -43,6 +44,7 @@ export interface Wire {
   headers(secret: string | undefined, request: Pick<GenerateRequest, 'messagesVersion' | 'native'>): Record<string, string>;
   /** Returns the body of a generation, by default of a stream. Raises unsupported_field or invalid_request for what the format cannot express. */
   generateBody(request: GenerateRequest, model: string, streams?: boolean): UpstreamBody;
+  readonly sentReasoning: SendsReasoning;
   /** Returns a decoder for the answer. */
   decoder(request: GenerateRequest, answer: AnswerHead): StreamDecoder;
   /** The same for requests with embedding. Absent: servers of the format have no vectors. */

@@ -1,8 +1,9 @@
 // Converts parts of the common prompt to content blocks. Pure.
 import { AppError } from '#client/errors/app-error.js';
-import type { DocumentPart, ImagePart, Part, ToolResultPart } from '#proto/inference/v1/inference.js';
+import type { DocumentPart, ImagePart, Part, ReasoningPart, ToolResultPart } from '#proto/inference/v1/inference.js';
 import { itemOfSignature } from '#rules/wire/reasoning-seals.js';
 import { messagesToolId } from '#rules/wire/tool-ids.js';
+import type { SentReasoning } from '../../tokens/prompt-text.js';
 import { callArgumentsJson } from '../requests/custom-tools.js';
 import { toolArguments } from '../requests/tool-json.js';
 
@@ -47,12 +48,22 @@ function toBlock(part: Part['part']): Block | undefined {
     case 'reasoning': {
       const { text, signature, redactedData } = part.value;
       if (redactedData !== '') return { type: 'redacted_thinking', data: redactedData };
-      // Reasoning that another vendor left unsigned, or encrypted, would be rejected.
-      return signature === '' || itemOfSignature(signature) !== undefined ? undefined : { type: 'thinking', thinking: text, signature };
+      return isSigned(signature) ? { type: 'thinking', thinking: text, signature } : undefined;
     }
     default:
       return undefined;
   }
+}
+
+/** Returns the reasoning that a server of this format receives. */
+export function sentReasoning({ text, signature, redactedData }: ReasoningPart): SentReasoning {
+  if (redactedData !== '') return { text: '', encrypted: redactedData };
+  return isSigned(signature) ? { text, encrypted: signature } : { text: '', encrypted: '' };
+}
+
+/** Reports whether a vendor of this format signed the reasoning. What another vendor left unsigned, or encrypted, would be rejected. */
+function isSigned(signature: string): boolean {
+  return signature !== '' && itemOfSignature(signature) === undefined;
 }
 
 function toolResultBlock({ toolCallId, text, isError, content }: ToolResultPart): Block {

@@ -7,6 +7,7 @@ import { nativeFor } from '../requests/native.js';
 import { isObject } from '../answers/stream-decoder.js';
 import { assertToolsAllowed, assertToolsCountable } from '../requests/vendor-tools.js';
 import { sortBetas } from './betas.js';
+import { sentReasoning } from './content.js';
 import { responseError } from './error.js';
 import { countTokensBody, defaultMessagesVersion, messagesBody } from './request.js';
 import { MessagesDecoder } from './stream.js';
@@ -35,6 +36,7 @@ export function messagesWire(upstreamId: string, baseUrl: string, allowedFields:
       const { dropped } = betasOf(request);
       return dropped.length === 0 ? body : { ...body, dropped: [...body.dropped, ...dropped] };
     },
+    sentReasoning,
     decoder: (_request, answer) => new MessagesDecoder(answer),
     responseError,
     count: {

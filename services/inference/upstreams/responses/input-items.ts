@@ -8,6 +8,7 @@ import {
   type ToolResultPart,
 } from '#proto/inference/v1/inference.js';
 import { itemOfSignature } from '#rules/wire/reasoning-seals.js';
+import type { SentReasoning } from '../../tokens/prompt-text.js';
 import { documentText, marked, textContent, type Translation } from '../chat-completions/content.js';
 import { instructionParts } from '../chat-completions/conversation.js';
 import { toUpstreamToolId, toUpstreamToolName } from '../chat-completions/tools/tool-names.js';
@@ -113,14 +114,22 @@ function callItem({ id, name, argumentsJson, isCustom }: ToolCallPart, translati
 }
 
 /** Returns reasoning as the vendor encrypted it, or its text for servers that read it back; OpenAI reads only its own encrypted reasoning. */
-function reasoningItems({ text, signature }: ReasoningPart, { isOpenAi }: Translation): JsonObject[] {
-  const item = itemOfSignature(signature);
+function reasoningItems(part: ReasoningPart, { isOpenAi }: Translation): JsonObject[] {
+  const { text } = sentReasoning(part, isOpenAi);
+  const item = itemOfSignature(part.signature);
   const type = 'reasoning';
   if (item !== undefined) {
     const summary = text === '' ? [] : [{ type: 'summary_text', text }];
     return [{ type, id: item.id === '' ? undefined : item.id, summary, encrypted_content: item.encryptedContent }];
   }
-  return isOpenAi || text === '' ? [] : [{ type, summary: [], content: [{ type: 'reasoning_text', text }] }];
+  return text === '' ? [] : [{ type, summary: [], content: [{ type: 'reasoning_text', text }] }];
+}
+
+/** Returns the reasoning that a server of this format receives. */
+export function sentReasoning({ text, signature }: ReasoningPart, isOpenAi: boolean): SentReasoning {
+  const item = itemOfSignature(signature);
+  if (item !== undefined) return { text, encrypted: item.encryptedContent };
+  return { text: isOpenAi ? '' : text, encrypted: '' };
 }
 
 /** Returns a call id in the form that the upstream accepts; the same id always gives the same result. */

@@ -10,6 +10,7 @@ import { callerToolNames } from '../chat-completions/tools/tool-names.js';
 import type { Wire } from '../http/wire.js';
 import { isObject } from '../answers/stream-decoder.js';
 import { assertToolsAllowed, assertToolsCountable, mayRunTools, withOptionalTools } from '../requests/vendor-tools.js';
+import { sentReasoning } from './input-items.js';
 import { countTokensBody, responsesBody } from './request.js';
 import { ResponsesDecoder } from './stream.js';
 
@@ -29,6 +30,7 @@ export function responsesWire(upstreamId: string, baseUrl: string, allowedFields
       const body = responsesBody(complete, model, flavour, streams);
       return withCallerFields({ ...body, dropped: [...body.dropped, ...dropped] }, request, format, rules);
     },
+    sentReasoning: (part) => sentReasoning(part, flavour.isOpenAi),
     decoder: (request, answer) =>
       new ResponsesDecoder({
         ...answer,

@@ -16,6 +16,7 @@ import type { InferenceConfig } from '../../config.js';
 import { BlockWriter } from '../answers/block-writer.js';
 import { customToolNames } from '../requests/custom-tools.js';
 import { droppedFor } from '../requests/native.js';
+import { textOfReasoning } from '../../tokens/prompt-text.js';
 import { type Attempt, isShortWhole, type Upstream } from '../upstream.js';
 import { Watchdog } from '../watchdog.js';
 import { splitVectors, vectorEvent } from '../embeddings/vectors.js';
@@ -41,6 +42,7 @@ export class Sandbox implements Upstream {
   readonly isPrivate = true;
   readonly credentials = [];
   readonly slowFirstTokenMs = Number.POSITIVE_INFINITY;
+  readonly sentReasoning = textOfReasoning;
 
   constructor(
     private readonly config: Pick<

@@ -1,7 +1,7 @@
 // Builds the body for a caller of the same format: our fields, spliced before the caller's own. Pure.
 import { isObject, type JsonObject, listOf } from '../../answers/stream-decoder.js';
 import type { UpstreamBody } from '../../http/wire.js';
-import type { ChatCompletionsFlavour } from '../flavour.js';
+import { type ChatCompletionsFlavour, takesExtensions } from '../flavour.js';
 import { mayHaveCustomTools, withFunctions } from './native-custom-tools.js';
 import { withToolIds } from './native-tool-ids.js';
 
@@ -10,8 +10,7 @@ import { withToolIds } from './native-tool-ids.js';
  * would be rejected by this server; that is then changed or left out. `fieldsJson` has no spaces around the names of its own fields.
  */
 export function nativeBody(ours: JsonObject, fieldsJson: string, flavour: ChatCompletionsFlavour): UpstreamBody {
-  const { json: known, dropped } =
-    flavour.isOpenAi || flavour.isStrict === true ? withoutExtensions(fieldsJson) : { json: fieldsJson, dropped: [] };
+  const { json: known, dropped } = takesExtensions(flavour) ? { json: fieldsJson, dropped: [] } : withoutExtensions(fieldsJson);
   const json = withToolIds(flavour.isOpenAi ? known : forOthers(known, flavour), flavour);
   const head = JSON.stringify(ours);
   return { json: json.length <= 2 ? head : `${head.slice(0, -1)},${json.slice(1)}`, dropped };
