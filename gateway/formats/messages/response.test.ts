@@ -89,6 +89,12 @@ describe('a messages answer', () => {
     expect(stop_reason).toBe('tool_use');
   });
 
+  it('keeps the digits of large whole numbers in arguments', () => {
+    const collector = messages.collector(answerContext);
+    collector.push([started, ...toolBlock(0, 'a', 'f', '{"channel_id":1199137541', '837586493}'), finished()]);
+    expect(JSON.stringify(collector.finish(counts))).toContain('"input":{"channel_id":1199137541837586493}');
+  });
+
   it('returns a refusal as text with its own stop reason', () => {
     expect(answerOf(...refusalBlock(0, 'I may not.'))).toMatchObject({
       content: [{ type: 'text', text: 'I may not.' }],

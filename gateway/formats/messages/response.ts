@@ -7,6 +7,7 @@ import type { AnswerContext, Collector } from '../format.js';
 import { type JsonObject, mergeInto, objectIn, parseObject } from '../rest.js';
 import type { DeltaUsage, End, MessageAnswer, Usage } from './answer-schema.js';
 import { addForeignDelta, blockWith, type EndRest, endRestOf, messageWith, usageWith } from './rest.js';
+import { parseExactly } from '#rules/wire/exact-json.js';
 import { messagesToolId } from '#rules/wire/tool-ids.js';
 
 /** Collects a whole answer. */
@@ -103,7 +104,7 @@ function fragmentIn(deltaJson: string): string {
 /** Returns the arguments as an object. Anything else that the model wrote is passed on unchanged, because the caller has paid for it. */
 function inputOf(argumentsJson: string): object {
   try {
-    const input: unknown = JSON.parse(argumentsJson);
+    const input = parseExactly(argumentsJson);
     if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input;
   } catch {
     // Falls through: a model may write invalid JSON.

@@ -196,3 +196,21 @@ it('of payment events that are too large leave their connection usable', async (
   socket.destroy();
   close();
 });
+
+it('keep the digits of large numbers in nested values, with the texts of their fields', async () => {
+  const input = '{"channel_id":1199137541837586493,"padding":"' + 'a'.repeat(5000) + '"}';
+  const app = new Koa();
+  app.use(async (ctx) => {
+    beginState(ctx, {} as never);
+    const { value, text } = await readJsonBody(ctx, 1e6);
+    const { seed, messages } = value as { seed: unknown; messages: { input: unknown }[] };
+    ctx.body = { seed, input: JSON.stringify(messages[0]!.input), texts: text?.lists.get('messages')?.length };
+  });
+  const server = createServer(app.callback());
+  const sent = request({ port: await listen(server), method: 'POST' });
+  sent.end(`{"seed":9007199254740993,"messages":[{"input":${input}}]}`);
+  const [response] = await once(sent, 'response');
+  const answer = await json(response);
+  server.close();
+  expect(answer).toEqual({ seed: 9_007_199_254_740_992, input, texts: 1 });
+});

@@ -4,6 +4,7 @@ import { createGunzip, createInflate, type Gunzip, type Inflate } from 'node:zli
 import type { Context } from 'koa';
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import { decodeUtf8 } from '#kit/utf8.js';
+import { inexact, parseExactly } from '#rules/wire/exact-json.js';
 import { stateOf } from '../request-state.js';
 import { type JsonOutline, outlineOf, trusted } from './json-outline.js';
 
@@ -47,8 +48,10 @@ export async function readJsonBody(ctx: Context, bytesMax: number, check?: (outl
   const outline = outlineOf(text);
   check?.(outline);
   let value: unknown;
+  let plain: unknown;
   try {
-    value = JSON.parse(text);
+    plain = JSON.parse(text);
+    value = outline.hasLongNumbers ? exactly(text) : plain;
   } catch (error) {
     throw new AppError(
       'invalid_request',
@@ -56,7 +59,18 @@ export async function readJsonBody(ctx: Context, bytesMax: number, check?: (outl
       { cause: error },
     );
   }
-  return text.length < largeChars ? { value, whole: text } : { value, whole: text, text: trusted(outline, value) };
+  return text.length < largeChars ? { value, whole: text } : { value, whole: text, text: trusted(outline, plain) };
+}
+
+/** Parses a body whose nested values, such as the arguments of tools, keep all digits of their numbers. Fields of the body itself are ordinary numbers. */
+function exactly(text: string): unknown {
+  const value = parseExactly(text);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return inexact(value);
+  for (const [name, field] of Object.entries(value)) {
+    const number = inexact(field);
+    if (number !== field) (value as Record<string, unknown>)[name] = number;
+  }
+  return value;
 }
 
 function decoded(ctx: Context): Readable {

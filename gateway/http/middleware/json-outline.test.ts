@@ -71,6 +71,15 @@ describe('the fields of a body', () => {
   });
 });
 
+it('knows whether a number may lose digits, wherever it is', () => {
+  for (const number of ['1199137541837586493', '-9007199254740993', ' 1199137541837586493\n'])
+    for (const json of [`{"a":${number}}`, `{"a":[1,${number}]}`, `[${number},1]`, `{"a":${number},"b":"c"}`])
+      expect([json, outlineOf(json).hasLongNumbers]).toEqual([json, true]);
+  const plain =
+    '{"a":123456789012345,"b":"1199137541837586493","c":                   7,"d":0.1234567890123456789,"e":[1,2,3,4,5,6,7,8,9,10,11,12]}';
+  expect(outlineOf(plain).hasLongNumbers).toBe(false);
+});
+
 describe('the length of a prompt', () => {
   it('counts texts, and not images and files', () => {
     const media = 'A'.repeat(5000);

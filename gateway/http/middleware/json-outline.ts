@@ -17,6 +17,8 @@ export interface JsonOutline {
   readonly fieldCount: number;
   /** Whether no name of a field contains an escape, so that the text contains each name as it is. */
   readonly hasPlainNames: boolean;
+  /** Whether a number has so many digits that JSON.parse may change it. */
+  readonly hasLongNumbers: boolean;
   /** The length of the text without images and files, in characters. */
   readonly promptChars: number;
 }
@@ -32,6 +34,10 @@ const listNames: ReadonlySet<string> = new Set(['messages', 'input']);
 /** A shorter text makes no difference to the size of a body. */
 const mediaCharsMin = 1024;
 
+/** A number with fewer digits is exact. */
+const digitsMin = 16;
+const longNumber = /^\s*-?\d{16,}\s*$/;
+
 /** Returns the outline. Throws invalid_request for a text that is nested too deeply or has too many values. */
 export function outlineOf(json: string): JsonOutline {
   const fields = new Map<string, string>();
@@ -42,6 +48,9 @@ export function outlineOf(json: string): JsonOutline {
   let fieldCount = 0;
   let mediaChars = 0;
   let hasPlainNames = true;
+  let hasLongNumbers = false;
+  // The end of what precedes the current number, if there is one.
+  let tokenEnd = 0;
   let nextBackslash = -1;
   // The latest string, which is a name if a colon follows.
   let stringAt = 0;
@@ -64,10 +73,12 @@ export function outlineOf(json: string): JsonOutline {
         stringAt = at + 1;
         stringEnd = endOfString(json, stringAt);
         at = stringEnd;
+        tokenEnd = at;
         if (stringEnd - stringAt >= mediaCharsMin && mediaNames.has(json.slice(nameAt, nameEnd))) mediaChars += stringEnd - stringAt;
         break;
       case 0x3a: // :
         fieldCount += 1;
+        tokenEnd = at;
         if (nextBackslash < stringAt) nextBackslash = indexOr(json.length, json.indexOf('\\', stringAt));
         hasPlainNames &&= nextBackslash >= stringEnd;
         nameAt = stringAt;
@@ -78,6 +89,8 @@ export function outlineOf(json: string): JsonOutline {
         }
         break;
       case 0x2c: // ,
+        hasLongNumbers ||= at - tokenEnd > digitsMin && longNumber.test(json.slice(tokenEnd + 1, at));
+        tokenEnd = at;
         values += 1;
         if (depth === 1) endField(at);
         else if (depth === 2 && elementAt > 0) {
@@ -91,12 +104,15 @@ export function outlineOf(json: string): JsonOutline {
           lists.set(field, (elements = []));
           elementAt = at + 1;
         }
+        tokenEnd = at;
         depth += 1;
         values += 1;
         if (depth > depthMax) throw new AppError('invalid_request', `The body is nested more than ${depthMax} levels deep.`);
         break;
       case 0x5d: // ]
       case 0x7d: // }
+        hasLongNumbers ||= at - tokenEnd > digitsMin && longNumber.test(json.slice(tokenEnd + 1, at));
+        tokenEnd = at;
         if (depth === 1) endField(at);
         else if (depth === 2 && elementAt > 0) {
           elements.push(json.slice(elementAt, at));
@@ -108,7 +124,7 @@ export function outlineOf(json: string): JsonOutline {
     if (values > valuesMax)
       throw new AppError('invalid_request', `The body has more than ${valuesMax} values; send fewer messages or parts.`);
   }
-  return { fields, lists, fieldCount, hasPlainNames, promptChars: json.length - mediaChars };
+  return { fields, lists, fieldCount, hasPlainNames, hasLongNumbers, promptChars: json.length - mediaChars };
 }
 
 /** Returns where a string ends that begins at `from`: the position of its closing quotation mark. */

@@ -1,6 +1,7 @@
 // Parses the JSON texts of tools, which callers wrote and models may have garbled, for an upstream's body. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import type { Tool } from '#proto/inference/v1/inference.js';
+import { parseExactly } from '#rules/wire/exact-json.js';
 import { customToolParameters } from './custom-tools.js';
 import { isObject, type JsonObject, parsedJson } from '../answers/stream-decoder.js';
 
@@ -20,6 +21,11 @@ export function toolParameters(tool: Tool): JsonObject | undefined {
 /** Returns the arguments of a past tool call as an object. Garbled arguments are kept under "_raw", so that the conversation can continue. */
 export function toolArguments(argumentsJson: string): JsonObject {
   if (argumentsJson.trim() === '') return {};
-  const value = parsedJson(argumentsJson);
-  return isObject(value) ? value : { _raw: argumentsJson };
+  try {
+    const value = parseExactly(argumentsJson);
+    if (isObject(value)) return value;
+  } catch {
+    // A model may write invalid JSON.
+  }
+  return { _raw: argumentsJson };
 }

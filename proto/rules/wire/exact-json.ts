@@ -1,0 +1,32 @@
+// Parses JSON without changing the digits of large whole numbers, such as ids, which a tool would otherwise get wrong. Pure.
+
+interface RawJson {
+  readonly rawJSON: string;
+}
+
+// tc39.es/proposal-json-parse-with-source, which TypeScript's library does not declare.
+const { parse, rawJSON, isRawJSON } = JSON as unknown as {
+  parse(text: string, reviver: (name: string, value: unknown, context: { readonly source?: string }) => unknown): unknown;
+  rawJSON(text: string): RawJson;
+  isRawJSON(value: unknown): value is RawJson;
+};
+
+/** A number with fewer digits is exact. */
+const mayBeInexact = /\d{16}/;
+
+/**
+ * Parses a JSON text. A whole number that JSON.parse would change becomes an object that JSON.stringify prints with the same digits; do not rebuild objects of the result
+ * from their fields. Throws a SyntaxError as JSON.parse does.
+ */
+export function parseExactly(text: string): unknown {
+  return mayBeInexact.test(text) ? parse(text, keepDigits) : (JSON.parse(text) as unknown);
+}
+
+function keepDigits(_name: string, value: unknown, { source = '' }: { readonly source?: string }): unknown {
+  return typeof value === 'number' && String(value) !== source && /^-?\d{16,}$/.test(source) ? rawJSON(source) : value;
+}
+
+/** Returns a value from `parseExactly` as a number if it stands for one. */
+export function inexact(value: unknown): unknown {
+  return isRawJSON(value) ? Number(value.rawJSON) : value;
+}
