@@ -42,7 +42,7 @@ export const fieldRules = {
   given: 'is required; it appears in the journal',
   emails: 'must be email addresses such as ada@example.com',
   max_emails: 'must have at most {max} addresses',
-  upstream_id: 'must have 1 to {max} of the characters a-z 0-9 - _',
+  upstream_id: 'must have 1 to {max} characters and contain only a-z, 0-9, - and _',
   secret_characters: 'must have at most {max} printable ASCII characters without spaces',
   field_paths:
     'must be at most {max} names of request fields, each of up to {chars} characters, such as options.num_ctx; fields that set the model, the output cap, the number of answers or an account are not allowed',
@@ -64,7 +64,7 @@ export const fieldRules = {
   audit_action: 'must be an action such as key.create, or the word before its dot',
   actor: 'must be the id of a user or a management key, or operator',
 
-  unit_name: 'must have 1 to 32 of the characters a-z 0-9 _, begin with a letter, and not be a class of tokens',
+  unit_name: 'must have 1 to 32 characters, contain only a-z, 0-9 and _, begin with a letter, and not be a class of tokens',
   unit_price: 'must have a valid name, a price of 0 or more, and a max_per_call of at least 1',
   distinct_units: 'must name a different unit in each entry',
   positive: 'must be above 0',
@@ -91,7 +91,7 @@ export const fieldRules = {
   project_scopes: 'must not contain {values} for a key of a single project, because they concern the whole account',
   address_block: 'must be IP addresses or CIDR blocks such as 192.0.2.7, 198.51.100.0/24 or 2001:db8::/32; "{address}" is neither',
   time_zone: 'must be the IANA name of a time zone, such as Europe/Berlin or UTC',
-  model_name: 'must have 1 to {max} of the characters a-z 0-9 . _ : / - and begin with a letter or a digit',
+  model_name: 'must have 1 to {max} characters, contain only a-z, 0-9 and . _ : / -, and begin with a letter or a digit',
 
   needs_group_by: 'requires group_by',
   other_group: 'must differ from group_by',
@@ -125,7 +125,7 @@ export const sentences = {
   },
   idempotency_in_progress: { idempotency_in_progress: 'The same operation is still in progress. Try again shortly.' },
   idempotency_answer_gone: {
-    idempotency_answer_gone: 'This call was charged, but its answer is no longer kept. Send it again with a new key.',
+    idempotency_answer_gone: 'This call was charged, but its answer is no longer kept. Send it again with a new idempotency key.',
   },
   not_found: {
     not_found: 'The requested resource does not exist.',
@@ -160,7 +160,7 @@ export const sentences = {
     failed_precondition: 'The current state does not allow this operation.',
     key_unchangeable: 'The key is revoked and cannot be changed. Create a new key.',
     project_deleted: 'The project is deleted. Choose another project.',
-    prompts_never_logged: 'The account never logs prompts and answers. An owner can change that in the settings of the account.',
+    prompts_never_logged: 'The account never logs prompts and answers. An owner can change this under Projects and budgets → Privacy.',
     default_project: 'The default project of an account cannot be deleted.',
     project_in_use: 'The project has keys that are not revoked. Revoke them or move them to another project first.',
     management_keys_full: 'An account can have at most {max} management keys. Revoke one first.',
@@ -325,7 +325,7 @@ export const sentences = {
     code_throttled: 'Too many codes were rejected. Try again later.',
     codes_throttled: 'Too many codes were rejected. Try again in {minutes:minute}.',
   },
-  call_closed: { call_closed: 'The call was recorded as lost. Its charge is in its usage record.' },
+  call_closed: { call_closed: 'The call was recorded as lost. Its usage record shows what was charged.' },
   rate_limited: {
     rate_limited: 'A rate limit is reached. Try again shortly.',
     key_requests: 'This key may make {max:request} per minute and has made {used}. Try again in {seconds} s.',
@@ -350,18 +350,18 @@ export const sentences = {
     over_token_limit:
       'This request needs about {needed:token}, more than the limit of {max:token} per minute. Shorten the request, or ask for a higher limit.',
   },
-  upstream_rejected: { upstream_rejected: 'The upstream of the model rejected the request.' },
-  upstream_rate_limited: { upstream_rate_limited: 'The upstream of the model accepts no more calls at the moment. Try again shortly.' },
-  upstream_overloaded: { upstream_overloaded: 'The upstream of the model is overloaded. Try again shortly.' },
+  upstream_rejected: { upstream_rejected: "The model's upstream rejected the request." },
+  upstream_rate_limited: { upstream_rate_limited: "The model's upstream is not accepting more calls at the moment. Try again shortly." },
+  upstream_overloaded: { upstream_overloaded: "The model's upstream is overloaded. Try again shortly." },
   upstream_unavailable: {
     upstream_unavailable:
-      'The upstream cannot be reached, or rejected our credentials. Try again shortly; if the problem persists, contact the operator.',
+      "The upstream cannot be reached, or it rejected the operator's credentials. Try again shortly; if the problem persists, contact the operator.",
     payments_unavailable: 'The payment provider is not responding. Try again shortly.',
   },
   upstream_failed: { upstream_failed: 'The upstream returned an error or ended its response early. Try again.' },
-  upstream_timeout: { upstream_timeout: 'The upstream of the model did not respond in time. Try again.' },
+  upstream_timeout: { upstream_timeout: "The model's upstream did not respond in time. Try again." },
   overloaded: {
-    overloaded: 'There are too many requests at the moment; nothing was done. Try again shortly.',
+    overloaded: 'Too many requests at the moment. This one was not processed. Try again shortly.',
     payments_per_minute: 'An account can begin at most {max} payments per minute. Try again in a minute.',
     alerts_per_hour: 'An account can send at most {max} notifications per hour. Try again later.',
     sign_ins_busy: 'Too many users are signing in at the moment. Try again in a few seconds.',
