@@ -265,7 +265,7 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await dialog.getByLabel('New secret').fill(stubApiKey);
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.waitFor({ state: 'detached' });
-    await card.getByText('Not tested since its last change.').waitFor();
+    await card.getByText('Not tested yet, or changed since the last test.').waitFor();
     await test();
     await card.getByText('All checks passed').waitFor();
     await page.reload();

@@ -67,11 +67,11 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     await form.getByLabel('Reason').fill('invoice 7');
     await form.getByLabel('Reference').fill('INV-7');
     // Above the threshold, the same amount has to be entered twice.
-    await form.getByLabel('Repeat the amount').fill('25.05');
+    await form.getByLabel('Confirm amount').fill('25.05');
     await form.getByRole('button', { name: 'Credit' }).click();
     await form.getByText('must equal the amount, $250.5').waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
-    await form.getByLabel('Repeat the amount').fill('250.5');
+    await form.getByLabel('Confirm amount').fill('250.5');
     await form.getByRole('button', { name: 'Credit' }).click();
     await form.waitFor({ state: 'detached' });
 
@@ -81,7 +81,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     await expectSoon(async () => expect(await row.innerText()).toContain('$250.50'));
     expect(await system.json('balance', 'show', '--account', accountId)).toMatchObject({ available_usd: '250.5' });
     // The account's own pages, opened as the operator.
-    await page.getByRole('link', { name: 'Open account' }).click();
+    await page.getByRole('link', { name: 'Go to account' }).click();
     await (await operator.open(`/accounts/${accountId}/billing`)).close();
     await page.getByText('$250.50').first().waitFor();
     expect((await system.json<{ ok: boolean }>('ledger', 'verify')).ok).toBe(true);
@@ -147,7 +147,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     await page.getByRole('button', { name: 'Debit' }).click();
     const form = popup(page);
     await form.getByLabel('Amount in USD').fill('250.500000001');
-    await form.getByLabel('Repeat the amount').fill('250.500000001');
+    await form.getByLabel('Confirm amount').fill('250.500000001');
     await form.getByLabel('Reason').fill('too much');
     await form.getByRole('button', { name: 'Debit' }).click();
     await form.getByRole('alert').waitFor();
@@ -156,7 +156,7 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
 
     await page.getByRole('button', { name: 'Actions for entry 1', exact: true }).click();
     await page.getByRole('menuitem', { name: 'Reverse' }).click();
-    await popup(page).getByLabel('Repeat the amount').fill('250.5');
+    await popup(page).getByLabel('Confirm amount').fill('250.5');
     await popup(page).getByLabel('Reason').fill('entered for the wrong account');
     await popup(page).getByRole('button', { name: 'Reverse' }).click();
     await popup(page).waitFor({ state: 'detached' });

@@ -363,12 +363,12 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     const askedFor = (what: string, member: string): boolean =>
       asked.some((url) => url.includes(`/usage/${what}?`) && url.includes(`member=${member}`));
     await page.getByRole('button', { name: 'Filters', exact: true }).click();
-    await page.getByLabel('Member', { exact: true }).selectOption({ label: 'Keys without a member' });
+    await page.getByLabel('Member', { exact: true }).selectOption({ label: 'Keys created without a user' });
     await page.getByRole('button', { name: 'Apply' }).click();
     await page.getByText('No calls match these filters').waitFor();
     // The histogram follows the filter too.
     expect(askedFor('totals', 'none')).toBe(true);
-    await expectSoon(async () => expect(await chips(page)).toEqual(['Member: Keys without a member']));
+    await expectSoon(async () => expect(await chips(page)).toEqual(['Member: Keys created without a user']));
     await page.getByRole('button', { name: 'Clear filters' }).click();
     await listed(page, rows.length);
     await page.goto(`console${account}/usage?group=member`);

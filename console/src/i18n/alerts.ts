@@ -8,7 +8,8 @@ export const alertsText = dictionary(
       'These addresses are notified when the balance is low, when a budget reaches a percentage that you set, and when calls with a key start to be refused.',
     enabled: 'Notify when the balance is low',
     threshold: 'Below this amount in USD',
-    thresholdHint: 'Sent once, and not again until the balance is well above it. Funds held by calls in flight count as available.',
+    thresholdHint:
+      'Sent once, then not again until the balance has risen well above this amount. Funds held by calls in flight still count towards the balance.',
     emails: 'Email addresses',
     emailsHint: 'One per line, at most ten.',
     noMailServer: 'This installation sends no email until its operator configures a mail server.',

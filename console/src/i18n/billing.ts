@@ -9,7 +9,7 @@ export const billingText = dictionary(
     held: 'Held',
     heldHint: 'Reserved for calls in flight. Any unused part is released.',
     settled: 'Settled',
-    settledHint: 'Deposits minus charges. It is never overdrawn.',
+    settledHint: 'Deposits, adjustments and refunds minus charges. Never below zero.',
 
     holds: 'Held for calls in flight',
     holdsAbout: 'Each call holds its maximum cost. When it ends, only the actual cost is charged.',
@@ -22,7 +22,7 @@ export const billingText = dictionary(
     freedAt: 'Released by',
 
     redeem: 'Redeem a code',
-    redeemAbout: 'A code credits this account once. The operator issues codes, and can also add funds directly.',
+    redeemAbout: 'Each code can be redeemed once. The operator issues codes and can also add funds directly.',
     code: 'Code',
     codeForm: 'TGC-…',
     redeemButton: 'Redeem',
@@ -96,7 +96,7 @@ export const billingText = dictionary(
     held: '冻结',
     heldHint: '为进行中的调用预留，未用完的部分会释放。',
     settled: '已结算',
-    settledHint: '充值金额减去调用扣费，绝不会透支。',
+    settledHint: '充值、调整与退款减去扣费，不会低于零。',
 
     holds: '因进行中的调用而冻结',
     holdsAbout: '每次调用会先冻结其最高可能费用，结束时只扣除实际费用。',
@@ -109,7 +109,7 @@ export const billingText = dictionary(
     freedAt: '最迟释放',
 
     redeem: '兑换码',
-    redeemAbout: '每个兑换码可为此账户充值一次。运维人员可发放兑换码，或直接为账户充值。',
+    redeemAbout: '每个兑换码只能兑换一次。运维人员可发放兑换码，或直接为账户充值。',
     code: '兑换码',
     codeForm: 'TGC-…',
     redeemButton: '兑换',

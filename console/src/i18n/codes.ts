@@ -4,7 +4,7 @@ import { dictionary } from './text.js';
 export const codesText = dictionary(
   {
     title: 'Redemption codes',
-    description: 'Each code credits one account once, as a promotion. Only its hash is stored.',
+    description: 'Each code can be redeemed once, by one account, for promotional credit. Only the hashes of codes are stored.',
     make: 'Create codes',
     amount: 'Value in USD',
     amountHint: 'Per code, for example 5 or 0.25.',

@@ -42,7 +42,7 @@ export const upstreamsText = dictionary(
     deleteUsed: 'Models are routed to this upstream. Change their targets before you delete it, or disable it.',
     test: 'Test connection',
     lastTest: 'Last test',
-    neverTested: 'Not tested since its last change.',
+    neverTested: 'Not tested yet, or changed since the last test.',
     testOk: 'All checks passed',
     testFailed: ({ step }: { step: string }) => `Failed: ${step}`,
     step: 'Step',

@@ -33,7 +33,7 @@ export const projectsText = dictionary(
     deletedAt: 'Deleted',
     mayNot: 'Owners and admins of the account can change projects and budgets.',
     fallback: 'Cheaper model',
-    fallbackHint: 'A model ID. Calls use this model instead of more expensive ones once this share of a budget is spent.',
+    fallbackHint: 'A model ID. Once the given share of a budget is spent, calls to more expensive models use this model instead.',
     fallbackFrom: 'From (%)',
     fallbackOnce: ({ model, percent }: { model: string; percent: number }) => `${model}, once ${percent}% of a budget is spent`,
   },

@@ -24,7 +24,7 @@ export const signInText = dictionary(
     problem_email_unverified: 'The provider has not verified your email address. Verify it there, then try again.',
     problem_email_taken: 'A user with your email address already exists. Sign in as before, then connect the provider in the settings.',
     problem_unknown_user: 'No user has your email address. Ask for an invitation.',
-    problem_disabled: 'Your user has been disabled. Contact the operator of this gateway.',
+    problem_disabled: 'This user is disabled. Contact the operator of this gateway.',
     problem_identity_taken: 'This identity is connected to another user.',
     problem_service_unavailable: 'The provider cannot be reached at the moment. Try again later.',
     problem_other: 'That did not work. Try again.',

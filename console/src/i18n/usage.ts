@@ -75,7 +75,7 @@ export const usageText = dictionary(
     ofWhichReasoning: ({ count }: { count: string }) => `${count} reasoning`,
     cacheParts: ({ read, written }: { read: string; written: string }) => `${read} read, ${written} written`,
     groupBy: 'Group by',
-    noMember: 'Keys without a member',
+    noMember: 'Keys created without a user',
     notMember: ({ id }: { id: string }) => `Not a member (${id})`,
     grain: 'Interval',
     'grain.hour': 'Hours',
@@ -223,15 +223,16 @@ export const usageText = dictionary(
     rule_completed: 'The model finished its answer. All tokens are charged.',
     rule_max_tokens: 'The answer reached its output cap. All tokens are charged.',
     rule_client_disconnected:
-      'The client disconnected before the end. If the model had not begun to respond, nothing is charged. Otherwise the input is charged, and the output up to the disconnect, or up to the end if that came shortly after.',
+      'The client disconnected before the end. If no upstream accepted the call, nothing is charged. Otherwise the input is charged, and the output up to the disconnect, or the whole answer if it finished shortly afterwards.',
     rule_rejected: 'The model or the upstream cannot serve the request as it was sent. Nothing is charged.',
     rule_upstream_error_before_output: 'The upstream failed before any output. Nothing is charged.',
     rule_upstream_error_after_output: 'The upstream failed after output had begun. The input and the delivered output are charged.',
     rule_timeout:
-      'A time limit of Tollgate or of the upstream ended the call. Before any output, nothing is charged. After it, the input and the delivered output are charged.',
+      'A time limit of Tollgate or of the upstream ended the call. If no output was delivered, nothing is charged. Otherwise the input and the delivered output are charged.',
     rule_gateway_error:
-      'The gateway failed. Before any output, nothing is charged. After it, the input and the delivered output are charged.',
-    rule_gateway_lost: 'The gateway process stopped during the call. The tokens of the last checkpoint are charged.',
+      'The gateway failed. If no output was delivered, nothing is charged. Otherwise the input and the delivered output are charged.',
+    rule_gateway_lost:
+      'The gateway process stopped during the call. If no output was delivered, nothing is charged. Otherwise the input and the output up to the last checkpoint are charged.',
   },
   {
     overview: '用量',
@@ -303,7 +304,7 @@ export const usageText = dictionary(
     ofWhichReasoning: ({ count }) => `其中推理 ${count}`,
     cacheParts: ({ read, written }) => `读取 ${read}，写入 ${written}`,
     groupBy: '分组',
-    noMember: '没有所属成员的密钥',
+    noMember: '非用户创建的密钥',
     notMember: ({ id }) => `非成员（${id}）`,
     grain: '间隔',
     'grain.hour': '小时',
@@ -449,12 +450,12 @@ export const usageText = dictionary(
     rule_completed: '模型完成了回答。收取全部 token 的费用。',
     rule_max_tokens: '回答达到输出上限。收取全部 token 的费用。',
     rule_client_disconnected:
-      '客户端在结束前断开了连接。如果模型尚未开始响应，则不收费；否则收取输入的费用，以及截至断开时的输出的费用（如果随后很快结束，则收取到结束为止）。',
+      '客户端在结束前断开了连接。如果没有上游接受此调用，则不收费；否则收取输入的费用，以及截至断开时的输出的费用（如果回答随后很快完成，则收取全部输出的费用）。',
     rule_rejected: '模型或上游无法处理所发送的请求。不收费。',
     rule_upstream_error_before_output: '上游在产生输出之前失败。不收费。',
     rule_upstream_error_after_output: '上游在开始输出之后失败。收取输入和已送达输出的费用。',
-    rule_timeout: '调用因 Tollgate 或上游的超时而结束。如果还没有输出，则不收费；否则收取输入和已送达输出的费用。',
-    rule_gateway_error: '网关发生故障。如果还没有输出，则不收费；否则收取输入和已送达输出的费用。',
-    rule_gateway_lost: '网关进程在调用期间停止。收取最后一个检查点的 token 的费用。',
+    rule_timeout: '调用因 Tollgate 或上游的超时而结束。如果没有送达输出，则不收费；否则收取输入和已送达输出的费用。',
+    rule_gateway_error: '网关发生故障。如果没有送达输出，则不收费；否则收取输入和已送达输出的费用。',
+    rule_gateway_lost: '网关进程在调用期间停止。如果没有送达输出，则不收费；否则收取输入和截至最后一个检查点的输出的费用。',
   },
 );
