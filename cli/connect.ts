@@ -113,6 +113,6 @@ async function runningSocket(dataDir: string): Promise<string> {
   const path = findAdminSocket(dataDir);
   if (path !== undefined && (await isListening(path))) return path;
   throw new CliError(`Tollgate is not running for ${dataDir}; start it with \`make run\`.`, {
-    fix: 'For another data folder set TOLLGATE_DATA_DIR; for a distributed gateway set TOLLGATE_AUTH_ADDRESS and the like.',
+    fix: 'For another data folder, set TOLLGATE_DATA_DIR; for a distributed gateway, set TOLLGATE_AUTH_ADDRESS and the addresses of the other services.',
   });
 }

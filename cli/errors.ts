@@ -51,7 +51,7 @@ const options: Readonly<Record<string, string>> = { 'price.effective_from_ms': '
 
 const databaseFix =
   'Check the address, user and password in TOLLGATE_BACKUP_DATABASE_URL, TOLLGATE_RESTORE_DATABASE_URL or TOLLGATE_<SERVICE>_DATABASE_URL.';
-const diskIsFull = ['A disk is full', 'Make room on it, or write to a folder on another disk.'];
+const diskIsFull = ['A disk is full', 'Free up space on it, or write to a folder on another disk.'];
 const noAccess = ['A database cannot be used', 'Check that you may write to its folder, and that its file system is not read-only.'];
 
 /** The fault and its fix, by the code of an error of the system or of SQLite. */

@@ -19,7 +19,7 @@ describe('faults', () => {
       stdout: '',
       stderr:
         'error: Tollgate is not running for ./nowhere; start it with `make run`.\n' +
-        'For another data folder set TOLLGATE_DATA_DIR; for a distributed gateway set TOLLGATE_AUTH_ADDRESS and the like.\n',
+        'For another data folder, set TOLLGATE_DATA_DIR; for a distributed gateway, set TOLLGATE_AUTH_ADDRESS and the addresses of the other services.\n',
     });
     expect(await tollgate(gateway, ['account', 'show', 'acct_9'])).toEqual({
       code: 1,
@@ -64,8 +64,8 @@ describe('faults', () => {
   });
 
   it.each([
-    ['ENOSPC', 'A disk is full: why.', 'Make room on it'],
-    ['SQLITE_FULL', 'A disk is full: why.', 'Make room on it'],
+    ['ENOSPC', 'A disk is full: why.', 'Free up space on it'],
+    ['SQLITE_FULL', 'A disk is full: why.', 'Free up space on it'],
     ['SQLITE_CANTOPEN', 'A database cannot be used: why.', 'not read-only'],
   ])('of disks and databases are not reported as bugs: %s', (code, fault, fix) => {
     expect(explain(Object.assign(new Error('why'), { code }))).toEqual({

@@ -133,7 +133,7 @@ interface RestoreOptions extends BinaryLogOptions {
 export function restoreCommand(cli: Cli): Command {
   return new Command('restore')
     .description(
-      'Restore a backup into the empty folder TOLLGATE_DATA_DIR, reconcile its books and verify them. Exit code 1 unless they are correct.',
+      'Restore a backup into the empty folder TOLLGATE_DATA_DIR, then reconcile and verify the ledger. Exit code 1 when verification fails.',
     )
     .argument('<folder>', 'the folder of the backup')
     .option('--secret-key <file...>', 'files, or folders of files, with the secret keys that the backup needs')
@@ -191,7 +191,7 @@ function report(cli: Cli, restored: Restored, { deliver, binaryLogs, until }: Re
       cli.out.note(`Calls in flight: ${callsInFlight}. They are charged up to their last checkpoint soon after the start.`);
     if (deliver !== true) {
       cli.out.note(
-        'No emails and no webhooks are sent until you run `tollgate notifications resume`: do so once you are sure that the original installation will not run again.',
+        'Emails and webhooks are paused until you run `tollgate notifications resume`. Do so once you are sure that the original installation will not run again.',
       );
     }
     return;

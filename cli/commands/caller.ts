@@ -182,7 +182,10 @@ interface UpdateOptions {
 
 async function update(cli: Cli, name: string, options: UpdateOptions): Promise<void> {
   if (Object.keys(options).length === 0)
-    throw new CliError('Nothing to change.', { fix: 'Use --may, --may-not, --account, --not-account or --all-accounts.' });
+    throw new CliError('No change was specified.', {
+      fix: 'Specify --may, --may-not, --account, --not-account or --all-accounts.',
+      exitCode: 2,
+    });
   await cli.withServices(async ({ callers }) => {
     const { caller } = await callers.getCaller({ name }, operatorCall());
     const grants = [...new Set([...caller!.grants, ...(options.may ?? [])])].filter((grant) => options.mayNot?.includes(grant) !== true);

@@ -19,7 +19,7 @@ interface CreateOptions {
 
 /** The noun `code`. */
 export function codeCommand(cli: Cli): Command {
-  const code = new Command('code').description('Redemption codes: each credits one account once, as a promotion.');
+  const code = new Command('code').description('Redemption codes. Each can be redeemed once, by one account, for promotional credit.');
 
   code
     .command('create')

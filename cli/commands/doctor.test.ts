@@ -158,7 +158,10 @@ describe('the doctor', () => {
     gateway.state.readiness = { status: 'ok', warnings: ['certificate', 'spool_disk'] };
     expect(await examine()).toMatchObject({
       code: 1,
-      fixes: { 'gateway certificate': expect.stringContaining('TOLLGATE_TLS_CERT'), 'gateway disk': expect.stringContaining('Make room') },
+      fixes: {
+        'gateway certificate': expect.stringContaining('TOLLGATE_TLS_CERT'),
+        'gateway disk': expect.stringContaining('Free up disk space'),
+      },
     });
   });
 

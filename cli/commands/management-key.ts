@@ -84,6 +84,6 @@ export function managementKeyCommand(cli: Cli): Command {
 function parseScopes(text: string): string[] {
   const wanted = parseList(text);
   const unknown = wanted.find((scope) => !scopes.some((known) => known === scope));
-  if (unknown !== undefined) throw new InvalidArgumentError(`There is no scope ${unknown}. Specify some of ${scopes.join(', ')}.`);
+  if (unknown !== undefined) throw new InvalidArgumentError(`Unknown scope ${unknown}. Valid scopes: ${scopes.join(', ')}.`);
   return wanted;
 }

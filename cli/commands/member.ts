@@ -66,6 +66,6 @@ export function memberCommand(cli: Cli): Command {
 
 function parseProjectRole(text: string): Role {
   const role = { developer: Role.ROLE_DEVELOPER, viewer: Role.ROLE_VIEWER, none: Role.ROLE_UNSPECIFIED }[text];
-  if (role === undefined) throw new InvalidArgumentError('It must be developer, viewer or none.');
+  if (role === undefined) throw new InvalidArgumentError('The role must be developer, viewer or none.');
   return role;
 }

@@ -138,7 +138,7 @@ const fallbackOf = ({ budgetFallback }: SettingOptions): BudgetFallback | undefi
   budgetFallback === 'none' ? undefined : budgetFallback;
 
 function parsePromptLogDays(text: string): number {
-  if (text !== 'none' && !/^([1-9]|[12]\d|30)$/.test(text)) throw new InvalidArgumentError('Give 1 to 30 days, or none.');
+  if (text !== 'none' && !/^([1-9]|[12]\d|30)$/.test(text)) throw new InvalidArgumentError('Specify 1 to 30 days, or none.');
   return text === 'none' ? 0 : Number(text);
 }
 

@@ -10,7 +10,7 @@ import { unsettledStates, unsettledView } from '../views/reconcile.js';
 /** Adds them to the noun `usage`. */
 export function addUnsettledCommands(usage: Command, cli: Cli): void {
   withPaging(usage.command('unsettled'))
-    .description('List charges that the ledger has not accepted: those that wait, and those that it rejected permanently.')
+    .description('List charges that are waiting for the ledger, and charges that it rejected permanently.')
     .option('--account <id>', 'only charges of this account')
     .option(
       '--state <state>',

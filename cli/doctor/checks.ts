@@ -138,7 +138,7 @@ const gatewayWarnings = {
   spool_disk: {
     title: 'gateway disk',
     fault: "The disk with the gateway's spool is almost full.",
-    fix: 'Make room: when it is full and metering is unavailable, calls are refused.',
+    fix: 'Free up disk space: when the disk is full and metering is unavailable, calls are refused.',
   },
   redis: {
     title: 'redis',
@@ -284,7 +284,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
       async run({ notifications }, nowMs) {
         const { pending, oldestPendingAtMs, pausedAtMs } = await notifications.getDeliveryStatus({}, operatorCall());
         if (pausedAtMs > 0n) {
-          throw new CliError(`No emails and no webhooks are sent since the restore of ${instant(pausedAtMs)}; ${pending} wait.`, {
+          throw new CliError(`Emails and webhooks have been paused since the restore of ${instant(pausedAtMs)}; ${pending} are pending.`, {
             fix: 'Run `tollgate notifications resume` once you are sure that the original installation will not run again.',
           });
         }

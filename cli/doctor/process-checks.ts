@@ -66,7 +66,7 @@ export function checkDisks(processes: readonly SeenProcess[]): string {
   const full = disks.filter(({ free, total }) => isAlmostFull(free, total));
   if (full.length === 0) return shown(disks.reduce((least, disk) => (disk.free < least.free ? disk : least)));
   throw new CliError(`Disks with databases are almost full: ${full.map(shown).join(', ')}.`, {
-    fix: 'Make room: when a disk is full, calls are refused. docs/storage.md shows what uses the space and what can be archived.',
+    fix: 'Free up disk space: when a disk is full, calls are refused. docs/storage.md shows what uses the space and what can be archived.',
   });
 }
 

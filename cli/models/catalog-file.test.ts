@@ -46,7 +46,7 @@ describe('the catalog as a document', () => {
   it.each([
     ['[]', 'no list "models"'],
     ['{"models":[7]}', 'models[0] is not an object'],
-    [changed((entry) => (entry['display_name'] = '')), 'models[0]: The model has a fault: display_name'],
+    [changed((entry) => (entry['display_name'] = '')), 'models[0]: The model is invalid: display_name'],
     [changed((entry) => (entry['usd_per_million_tokens'] = { input: 2.5 })), 'models[0]: usd_per_million_tokens.input must be'],
     [changed((entry) => (entry['usd_per_million_tokens'] = { input: '-1' })), 'models[0]: usd_per_million_tokens.input must be'],
   ])('is rejected with the fault: %#', (text, fault) => {

@@ -139,7 +139,7 @@ function checked(value: unknown): Static<typeof ModelFile> {
     }
   }
   if (faults.length > 0)
-    throw new CliError(`The model has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}: ${faults.join('; ')}.`, {
+    throw new CliError(`The model is invalid: ${faults.join('; ')}.`, {
       exitCode: 2,
     });
   return value as Static<typeof ModelFile>;

@@ -103,7 +103,7 @@ function recordJson(record: UsageRecord): JsonObject {
 
 function settlementText({ settlement }: UsageRecord): string {
   if (settlement === undefined) return 'not yet';
-  const shortfall = settlement.shortfallNanoUsd === 0n ? '' : `, ${usd(settlement.shortfallNanoUsd)} at our expense`;
+  const shortfall = settlement.shortfallNanoUsd === 0n ? '' : `, ${usd(settlement.shortfallNanoUsd)} borne by the operator`;
   return `${usd(settlement.capturedNanoUsd)} captured at ${instant(settlement.settledAtMs)}${shortfall}`;
 }
 

@@ -24,7 +24,7 @@ it('fails when its output cannot be written because the disk is full', () => {
       stdio: ['ignore', full, 'pipe'],
       encoding: 'utf8',
     });
-    expect([status, stderr]).toEqual([1, expect.stringMatching(/^error: A disk is full: .*\nMake room on it/)]);
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/^error: A disk is full: .*\nFree up space on it/)]);
   } finally {
     closeSync(full);
   }

@@ -160,7 +160,7 @@ function reportFailedStart(error: unknown, log: Logger, fix = ''): void {
   // In addition to the log line, for a user who started the process by hand. The driver's message may be a whole statement, or "disk I/O error" if the
   // disk is full.
   const why = isUnwritable(error)
-    ? `A database cannot be written to (${(error as { code?: string }).code}); make room on its disk, and check that this user may write to its files.`
+    ? `A database cannot be written to (${(error as { code?: string }).code}); free up space on its disk, and check that this user may write to its files.`
     : error instanceof Error
       ? error.message
       : String(error);

@@ -185,7 +185,7 @@ describe('a service process', () => {
     const full = Object.assign(new Error('insert into `thing` - disk I/O error'), { code: 'SQLITE_IOERR_WRITE' });
     expect(await run({}, { start: () => Promise.reject(full) })).toEqual(['opened', 'closed']);
     expect(await exited.promise).toBe(1);
-    expect(printed).toMatch(/^Could not start: A database cannot be written to \(SQLITE_IOERR_WRITE\); make room on its disk/);
+    expect(printed).toMatch(/^Could not start: A database cannot be written to \(SQLITE_IOERR_WRITE\); free up space on its disk/);
   });
 
   it('reports settings that depend on each other together with all others', async () => {
