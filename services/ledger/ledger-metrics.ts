@@ -19,7 +19,8 @@ const shortfall = counter({
   name: 'tollgate.shortfall.nano_usd',
   // A float holds nano-USD exactly up to 9 million USD.
   unit: '{nano_usd}',
-  description: 'Cost of calls that could not be captured and is our expense, in nano-USD; the journal is exact beyond 9 million USD.',
+  description:
+    'Cost of calls that could not be captured and is borne by the operator, in nano-USD; the journal is exact beyond 9 million USD.',
   by,
 });
 const openHolds = gauge({ name: 'tollgate.holds.open', unit: '{hold}', description: 'Holds that set money aside.', by }, 'max');

@@ -79,7 +79,7 @@ const drift = gauge(
   {
     name: 'tollgate.reconcile.drift',
     unit: '{drift}',
-    description: 'Disagreements between records, ledger and catalog; always 0 if the books are right.',
+    description: 'Disagreements between records, ledger and catalog; 0 when they all agree.',
     by,
     labels: { check: 'What was compared, as in docs/reconciling.md.' },
   },
