@@ -71,7 +71,7 @@ export function accountCommand(cli: Cli): Command {
 
   withBudgets(withRateLimits(account.command('update <account>')))
     .description(
-      'Change the limits, the budgets or the time zone of an account, everywhere within a second. Settings without an option do not change.',
+      'Change the limits, the budgets or the time zone of an account. Takes effect everywhere within a second. Settings without an option do not change.',
     )
     .option('--model <id>', 'only the rate limits of this model within the account')
     .option('--time-zone <name>', 'the time zone in which the periods of its budgets begin, such as Europe/Berlin')

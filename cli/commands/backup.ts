@@ -185,8 +185,9 @@ function report(cli: Cli, restored: Restored, { deliver, binaryLogs, until }: Re
     spool_left: spoolLeft,
   });
   if (isOpen) {
-    if (binaryLogs === undefined) cli.out.note(`It has every call that was answered before ${instant(startOf(manifest))}.`);
-    else cli.out.note(`It has everything in the binary logs${until === undefined ? '' : ` before ${instant(until)}`}.`);
+    if (binaryLogs === undefined)
+      cli.out.note(`The restored data contains every call that was answered before ${instant(startOf(manifest))}.`);
+    else cli.out.note(`The restored data contains everything in the binary logs${until === undefined ? '' : ` before ${instant(until)}`}.`);
     if (callsInFlight > 0)
       cli.out.note(`Calls in flight: ${callsInFlight}. They are charged up to their last checkpoint soon after the start.`);
     if (deliver !== true) {

@@ -128,7 +128,7 @@ describe('a balance', () => {
   });
 
   it('is verified, and a drift is an error', async () => {
-    expect(await tollgate(gateway, ['balance', 'verify'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/books +right/) });
+    expect(await tollgate(gateway, ['balance', 'verify'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/result +correct/) });
     gateway.state.verification = VerifyResponse.fromPartial({
       drifts: [{ accountId: 'acct_1', subject: 'spent', storedNanoUsd: 2n, rebuiltNanoUsd: 1n }],
     });

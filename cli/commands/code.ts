@@ -95,7 +95,7 @@ function create(cli: Cli, amountNanoUsd: bigint, { count, expires, note = '' }: 
         codeView,
         codes.map((each, index) => ({ code: each, secret: secrets[index], nowMs: cli.world.nowMs() })),
       );
-      cli.out.aside('Keep them now: they are not shown again.');
+      cli.out.aside('Copy them now: they are not shown again.');
     } catch (error) {
       if (!isOutcomeUnknown(error)) throw error;
       throw new CliError(`${error instanceof Error ? error.message : String(error)} Codes may have been created that were never shown.`, {

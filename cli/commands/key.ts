@@ -73,7 +73,7 @@ export function keyCommand(cli: Cli): Command {
 
   withBudgets(withRateLimits(key.command('update <key>')))
     .description(
-      'Change the limits, the budgets or the project of a key, everywhere within a second. Settings without an option do not change.',
+      'Change the limits, the budgets or the project of a key. Takes effect everywhere within a second. Settings without an option do not change.',
     )
     .option('--project <id>', 'move the key to this project, or to the default project; its past usage remains where it is', parseProject)
     .action((keyId: string, options: UpdateOptions) =>
@@ -115,7 +115,7 @@ export function keyCommand(cli: Cli): Command {
 
   key
     .command('addresses')
-    .description('Change from which network addresses a key may be used, everywhere within a second.')
+    .description('Change the network addresses from which a key may be used. Takes effect everywhere within a second.')
     .argument('<key>')
     .argument('<list>', 'IP addresses and CIDR blocks separated by commas, or all', parseAddresses)
     .action((keyId: string, allowedAddresses: string[]) => update(cli, keyId, { allowedAddresses }, 'allowed_addresses'));
@@ -204,7 +204,7 @@ function create(cli: Cli, options: CreateOptions): Promise<void> {
     const [shown] = await known(cli, services, accountId, [key!]);
     cli.out.show(keyView, shown!, { secret: secret === '' ? null : secret });
     if (secret === '') cli.out.note('\nThis key had already been created with the same idempotency key; its secret cannot be shown again.');
-    else cli.out.note(`\nsecret  ${secret}\n\nKeep the secret now: it is not stored and cannot be shown again.`);
+    else cli.out.note(`\nsecret  ${secret}\n\nCopy the secret now: it is not stored and cannot be shown again.`);
     await noteUnknownModels(cli, services, options.models);
   });
 }
@@ -218,7 +218,7 @@ function rotate(cli: Cli, keyId: string, overlapMs: bigint): Promise<void> {
     const former = key!.previousSecretsExpireAtMs;
     const fate =
       former === undefined ? 'The previous secret no longer works.' : `The previous secret remains valid until ${instant(former)}.`;
-    cli.out.note(`\nsecret  ${secret}\n\nKeep the secret now: it is not stored and cannot be shown again. ${fate}`);
+    cli.out.note(`\nsecret  ${secret}\n\nCopy the secret now: it is not stored and cannot be shown again. ${fate}`);
   });
 }
 

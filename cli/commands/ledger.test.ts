@@ -26,7 +26,7 @@ describe('the ledger', () => {
     gateway.state.verification = VerifyResponse.fromPartial({ accountsChecked: 4n, entriesChecked: 9n, openHolds: 1n });
     expect(await tollgate(gateway, ['ledger', 'verify'])).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/bill +right\n.*\nusage records checked +2\nholds checked +3, of which 1 are open/),
+      stdout: expect.stringMatching(/result +correct\n.*\nusage records checked +2\nholds checked +3, of which 1 are open/),
     });
     expect(await tollgateJson(gateway, ['ledger', 'verify'])).toEqual([
       {

@@ -55,7 +55,7 @@ export function managementKeyCommand(cli: Cli): Command {
         });
         const { key, secret } = await users.createManagementKey(request, operatorCall());
         cli.out.show(managementKeyView(cli.world.nowMs()), key!, { secret });
-        cli.out.note(`\nsecret  ${secret}\n\nKeep the secret now: it is not stored and cannot be shown again.`);
+        cli.out.note(`\nsecret  ${secret}\n\nCopy the secret now: it is not stored and cannot be shown again.`);
       }),
     );
 

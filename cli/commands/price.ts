@@ -102,7 +102,7 @@ export function withFigures(cli: Cli, command: Command): Command {
     .option('--reasoning <usd>', 'the price of reasoning, or as-output', (text) => (text === 'as-output' ? text : parsePrice(text)))
     .option(
       '--unit <name=usd>',
-      `the price of a unit that is not a token, for one: request=0.001, web_search=0.01, or a name of your own; with the most that one call can use as web_search=0.01,max=5 (default: ${unitsPerCallDefault}); =none removes it; can be repeated`,
+      `the price of one unit other than tokens: request=0.001, web_search=0.01 or a name of your own; web_search=0.01,max=5 also sets the most that one call can use (default: ${unitsPerCallDefault}); web_search=none removes the price; can be repeated`,
       parseUnit,
     )
     .option('--from <when>', 'when it starts, for example 7d or 2027-01-31, or now', (text) =>
@@ -125,7 +125,7 @@ interface UnitChange {
 function parseUnit(text: string, earlier: readonly UnitChange[] = []): UnitChange[] {
   const [, unit = '', usd = '', max] = /^([^=]*)=([^,]*)(?:,max=(\d{1,10}))?$/.exec(text) ?? [];
   if (!isUnitName(unit)) throw new InvalidArgumentError('Use a name and a price, for example web_search=0.01 or web_search=0.01,max=5.');
-  if (earlier.some((each) => each.unit === unit)) throw new InvalidArgumentError(`"${unit}" has a price already.`);
+  if (earlier.some((each) => each.unit === unit)) throw new InvalidArgumentError(`"${unit}" already has a price.`);
   const nanoUsd = usd === 'none' ? undefined : parsePrice(usd);
   return [...earlier, { unit, nanoUsd, maxPerCall: max === undefined ? undefined : Number(max) }];
 }

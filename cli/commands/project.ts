@@ -86,7 +86,7 @@ export function projectCommand(cli: Cli): Command {
     );
 
   withBudgets(withRateLimits(project.command('update <project>')))
-    .description('Change a project, everywhere within a second. Settings without an option do not change.')
+    .description('Change a project. Takes effect everywhere within a second. Settings without an option do not change.')
     .option('--name <name>', 'a new name')
     .option(...modelsOption)
     .option(...fallbackOption)

@@ -111,7 +111,7 @@ function pathsOf(cli: Cli, given: readonly string[] | undefined): Map<string, re
   const files = new Map(paths.map((path) => [path, readSecretKeys(path) ?? []]));
   const missing = [...files].filter(([, keys]) => keys.length === 0).map(([path]) => path);
   if (files.size > 0 && missing.length === 0) return files;
-  throw new CliError(missing.length > 0 ? `${missing.join(', ')} does not exist.` : 'No key file is on this machine.', {
+  throw new CliError(missing.length > 0 ? `${missing.join(', ')} does not exist.` : 'There is no key file on this machine.', {
     fix: 'Name the key files with --file, or set TOLLGATE_DATA_DIR. For files on other machines see docs/backup.md.',
   });
 }

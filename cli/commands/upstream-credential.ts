@@ -9,7 +9,7 @@ import { findUpstream, readSecret, type SecretOptions } from './upstream-secret.
 /** Returns the command. */
 export function credentialCommand(cli: Cli): Command {
   const credential = new Command('credential').description(
-    'The credentials of an upstream. Calls use all of them; one that the vendor refuses is not used for a while.',
+    'The credentials of an upstream. Calls are spread over all of them. A credential that the vendor rejects is not used for a while.',
   );
 
   credential

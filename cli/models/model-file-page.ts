@@ -20,11 +20,11 @@ const meanings = {
     [Capability.CAPABILITY_STRUCTURED_OUTPUT]: 'Follows a JSON schema. Requests with a schema are refused for models without it.',
     [Capability.CAPABILITY_PROMPT_CACHE]:
       'Reads the beginning of a prompt from a cache, at the price of cached input. Shown in the catalog.',
-    [Capability.CAPABILITY_SAMPLING]: 'Accepts `temperature`, `top_p` and the like. Shown in the catalog; the upstream decides.',
+    [Capability.CAPABILITY_SAMPLING]: 'Accepts `temperature`, `top_p` and similar parameters. Shown in the catalog; the upstream decides.',
   },
   tokenizer: {
     [Tokenizer.TOKENIZER_SANDBOX]: 'The exact rule of the sandbox.',
-    [Tokenizer.TOKENIZER_O200K]: "OpenAI's o200k_base; an estimate for the models of others.",
+    [Tokenizer.TOKENIZER_O200K]: "OpenAI's o200k_base; an estimate for the models of other vendors.",
     [Tokenizer.TOKENIZER_ANTHROPIC]: "The vendor's own count, where its upstream offers one; otherwise an estimate.",
   },
   state: {

@@ -29,7 +29,11 @@ const TargetFields = Type.Object(
 /** The fields of a model file; docs/model-files.md is made from their descriptions. */
 export const ModelFile = Type.Object(
   {
-    id: Type.String({ minLength: 1, description: 'What clients send as `model`: up to 128 of a-z, 0-9 and `. _ : / -`.' }),
+    id: Type.String({
+      minLength: 1,
+      description:
+        'What clients send as `model`: at most 128 characters, only a-z, 0-9 and `. _ : / -`, beginning with a letter or a digit.',
+    }),
     display_name: Type.String({ minLength: 1, description: 'The name in catalogs and the console.' }),
     description: Type.Optional(Type.String({ description: 'One or two sentences for the catalog.' })),
     provider: Type.Optional(Type.String({ description: 'Who provides it; clients see it as `owned_by`.' })),

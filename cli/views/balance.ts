@@ -137,7 +137,7 @@ export const verificationView: View<VerifyResponse> = {
     drifts: result.drifts.map((drift) => driftView.json(drift)),
   }),
   columns: [
-    { title: 'books', text: (result) => (isRight(result) ? 'right' : 'wrong') },
+    { title: 'result', text: (result) => (isRight(result) ? 'correct' : 'incorrect') },
     { title: 'accounts checked', text: (result) => result.accountsChecked.toString() },
     { title: 'entries checked', text: (result) => result.entriesChecked.toString() },
     { title: 'open holds', text: (result) => result.openHolds.toString() },

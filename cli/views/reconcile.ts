@@ -72,7 +72,7 @@ export const verificationView: View<Verification> = {
     drifts: verification.drifts.map((drift) => driftView.json(drift)),
   }),
   columns: [
-    { title: 'bill', text: (verification) => (agrees(verification) ? 'right' : 'wrong') },
+    { title: 'result', text: (verification) => (agrees(verification) ? 'correct' : 'incorrect') },
     { title: 'accounts checked', text: ({ accountsChecked }) => accountsChecked.toString() },
     { title: 'usage records checked', text: ({ recordsChecked }) => recordsChecked.toString() },
     { title: 'holds checked', text: ({ holdsChecked, openHolds }) => `${holdsChecked}, of which ${openHolds} are open` },
