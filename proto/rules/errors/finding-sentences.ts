@@ -38,8 +38,8 @@ export const findings = {
   called: 'first token after {ms} ms; {usage}; you pay for at most {input} input and {output} output tokens',
   vector: 'a vector of {count} numbers; {usage}; you pay for at most {input} input tokens',
   usage_reported: 'the upstream reported {input} input and {output} output',
-  usage_missing: 'the upstream reported no usage, so calls are charged by our own count',
-  usage_implausible: 'the figures of the upstream break a rule ({rule}), so calls are charged by our own count',
+  usage_missing: "the upstream reported no usage, so calls are charged by Tollgate's own count",
+  usage_implausible: "the figures of the upstream break a rule ({rule}), so calls are charged by Tollgate's own count",
   unfinished: 'the answer did not finish',
   tool_ignored: 'the model did not call the tool; it answered {detail}',
   tool_misfit: 'the model called {tool} with arguments that do not fit its schema: {detail}',
@@ -49,9 +49,9 @@ export const findings = {
   image_unseen: 'the model did not recognise that the image is red; it answered {detail}',
   image_seen: 'the model recognised that the image is red',
   two_answers: 'two answers to one call; the upstream reported the usage of both',
-  two_answers_usage_missing: 'two answers to one call; the upstream reported no usage, so such calls are charged by our own count',
+  two_answers_usage_missing: "two answers to one call; the upstream reported no usage, so such calls are charged by Tollgate's own count",
   two_answers_usage_implausible:
-    'two answers to one call; the figures of the upstream break a rule ({rule}), so such calls are charged by our own count',
+    "two answers to one call; the figures of the upstream break a rule ({rule}), so such calls are charged by Tollgate's own count",
   two_answers_rejected: 'the upstream rejects calls for two answers, and callers receive its error: {detail}',
 
   link_ended: 'the link in it is no longer valid',

@@ -214,7 +214,7 @@ describe('a test of an upstream that works', () => {
     const test = await tryIt({ baseUrl: stub.baseUrl, model: 'text' });
     expect(test.ok).toBe(true);
     expect(found(test, 'call')).toContain(
-      'the figures of the upstream break a rule (output_above_cap), so calls are charged by our own count',
+      "the figures of the upstream break a rule (output_above_cap), so calls are charged by Tollgate's own count",
     );
   });
 
