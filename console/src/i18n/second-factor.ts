@@ -56,7 +56,7 @@ export const secondFactorText = dictionary(
     requiredHint: 'This installation requires one. Your accounts are available again as soon as you have set it up.',
 
     requiredByAccounts: ({ names }: { names: string }) =>
-      `Required by: ${names}. You can use it again as soon as you have set up a second factor.`,
+      `Required by: ${names}. You regain access as soon as you have set up a second factor.`,
 
     stepHint: 'Use your second factor to confirm that it is you.',
     signIn: 'Sign in',
@@ -67,7 +67,7 @@ export const secondFactorText = dictionary(
     otherWay: 'Use another way',
     noWay: 'None of your second factors can be used here. Ask the operator of this gateway to remove them.',
     startAgain: 'Start again',
-    lost: 'Lost your second factor and your recovery codes? The operator of this gateway can remove it.',
+    lost: 'Lost your second factor and your recovery codes? The operator of this gateway can remove the second factor.',
     byPasskey: 'Sign in with a passkey',
     passkeyRefused: 'This passkey is not registered here, or your identity could not be verified. Sign in with your password.',
 
