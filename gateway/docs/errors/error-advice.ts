@@ -37,7 +37,7 @@ const request = {
   },
   idempotency_mismatch: {
     means: 'The `Idempotency-Key` was used before, with a different body.',
-    todo: 'Use a new key for each call; see [idempotency](idempotency.md).',
+    todo: 'Use a new idempotency key for each call; see [idempotency](idempotency.md).',
   },
   idempotency_in_progress: {
     means: 'The call with this `Idempotency-Key` is still running.',
@@ -45,7 +45,7 @@ const request = {
   },
   idempotency_answer_gone: {
     means: 'The call with this `Idempotency-Key` was charged, but its answer was not kept, or is no longer kept.',
-    todo: 'Use a new key to call again. That is a new call with its own charge.',
+    todo: 'Send it again with a new idempotency key. That is a new call with its own charge.',
   },
   not_found: {
     means: 'The path, or the object that it names, does not exist; `what` is the kind of object.',

@@ -95,7 +95,7 @@ export const reasons = {
   upstream_rejected: Status.INVALID_ARGUMENT,
   upstream_rate_limited: Status.RESOURCE_EXHAUSTED,
   upstream_overloaded: Status.UNAVAILABLE,
-  /** The upstream could not be reached, or refused our own credentials. */
+  /** The upstream could not be reached, or rejected the operator's credentials. */
   upstream_unavailable: Status.UNAVAILABLE,
   /** The upstream answered with an error or broke off. */
   upstream_failed: Status.UNAVAILABLE,

@@ -287,7 +287,7 @@ function noteUsageFault(
     upstream_model: target.upstreamModel,
     usage_fault: last.value.usageFault,
   };
-  log.warn(fields, "upstream's usage figures break a rule; our own count is charged");
+  log.warn(fields, "upstream's usage figures break a rule; Tollgate's own count is charged");
 }
 
 function describe(cause: unknown): string | undefined {

@@ -13,7 +13,7 @@ import { assertConfirmed } from './confirm.js';
 
 export const codes: Area = {
   title: 'Operators: redemption codes',
-  description: 'Codes that each credit one account once.',
+  description: 'Codes that can each be redeemed once, by one account, for promotional credit.',
   operations: [
     operation('GET', '/operator/codes', {
       summary: 'List the codes, newest first.',
