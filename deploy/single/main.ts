@@ -88,7 +88,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   const crossing = crossings[config.inProcess.messages];
   const socketPath = await claimAdminSocket(dataDir);
 
-  const open = (name: string): Database => openDatabase(`sqlite:${join(dataDir, `${name}.db`)}`);
+  const open = (name: string): Database => openDatabase(`sqlite:${join(dataDir, `${name}.db`)}`, { onSyncFailure: host.fail });
   const databases = {
     auth: open('auth'),
     catalog: open('catalog'),

@@ -17,8 +17,9 @@ await runService({
   listen: localAddress('auth'),
   settings: authProcessSettings,
   checks: [mailCheck, signInCheck],
-  build(config, { log, clock }) {
-    const database = databasePart(config.databaseUrl, log, config.migrationDatabaseUrl);
+  build(config, host) {
+    const { log, clock } = host;
+    const database = databasePart(config.databaseUrl, host, config.migrationDatabaseUrl);
     const auth = createAuth(config, {
       db: database.db,
       clock,

@@ -12,8 +12,9 @@ await runService({
   name: 'inference',
   listen: localAddress('inference'),
   settings: inferenceProcessSettings,
-  build(config, { log, clock, dial }) {
-    const database = databasePart(config.databaseUrl, log, config.migrationDatabaseUrl);
+  build(config, host) {
+    const { log, clock, dial } = host;
+    const database = databasePart(config.databaseUrl, host, config.migrationDatabaseUrl);
     const toAuth = dial('auth', config.authAddress);
     const auth = toAuth.client(UserServiceDefinition);
     const callers = toAuth.client(CallerServiceDefinition);

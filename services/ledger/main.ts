@@ -16,8 +16,9 @@ await runService({
   listen: localAddress('ledger'),
   settings: ledgerProcessSettings,
   checks: [paymentCheck],
-  build(config, { log, clock, dial, access }) {
-    const database = databasePart(config.databaseUrl, log, config.migrationDatabaseUrl);
+  build(config, host) {
+    const { log, clock, dial, access } = host;
+    const database = databasePart(config.databaseUrl, host, config.migrationDatabaseUrl);
     const toAuth = dial('auth', config.authAddress);
     const auth = toAuth.client(UserServiceDefinition);
     const callers = toAuth.client(CallerServiceDefinition);

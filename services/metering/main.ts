@@ -20,7 +20,7 @@ await runService({
   settings: meteringProcessSettings,
   build(config, host) {
     const { log, clock, access } = host;
-    const database = databasePart(config.databaseUrl, log, config.migrationDatabaseUrl);
+    const database = databasePart(config.databaseUrl, host, config.migrationDatabaseUrl);
     // Settlements share messages; a checkpoint is already one request for many calls, and would only delay them.
     const onOneStream = { method: 'batch', operations: ['settle', 'release'], caller: 'metering', log } as const;
     const ledgerConnection = host.dial('ledger', config.ledgerAddress);

@@ -32,6 +32,8 @@ interface PlainOptions<T> extends TransactionOptions {
 export interface DatabaseOptions extends MysqlOptions {
   /** Syncs the log of a SQLite file; replaced by tests. */
   readonly syncFile?: SyncFile;
+  /** Called when a sync of a SQLite file has failed. Every later statement fails, so the process must be restarted. */
+  readonly onSyncFailure?: (error: Error) => void;
   /** The clock by which a commit of a SQLite file waits for more work; replaced by tests. */
   readonly monotonicMs?: () => number;
   /** The url of the user for migrations, if the user of this database may not change the schema. */
@@ -134,7 +136,7 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
     },
   });
   const client = knex.client as ConnectionPool;
-  const wal = filename === ':memory:' ? undefined : new WalSync(filename, options.syncFile ?? syncFile);
+  const wal = filename === ':memory:' ? undefined : new WalSync(filename, options.syncFile ?? syncFile, options.onSyncFailure);
   const lone = new LoneConnection(client, (knex.client as { pool: MeasuredPool }).pool);
   const pool = new PoolMetrics(basename(filename, '.db'), lone);
   // Every statement takes the connection, so that none runs after a failed sync.

@@ -1,7 +1,7 @@
 // A database as part of a process: opened before the service that owns it, closed after it.
 import type { Setting } from '../config/settings.js';
 import type { Part } from '../lifecycle.js';
-import type { Logger } from '../log.js';
+import type { ProcessHost } from '../process/process.js';
 import { mysqlUrl } from './mysql/address.js';
 import { type Database, openDatabase } from './open.js';
 
@@ -33,7 +33,11 @@ export function migrationDatabaseUrl(env: string): Setting<string | undefined> {
 }
 
 /** Returns the database of this url as a part; connections are opened when first needed. */
-export function databasePart(url: string, log: Pick<Logger, 'warn'>, migrationUrl?: string): Part & { readonly db: Database } {
-  const db = openDatabase(url, { log, migrationUrl });
+export function databasePart(
+  url: string,
+  { log, fail }: Pick<ProcessHost, 'log' | 'fail'>,
+  migrationUrl?: string,
+): Part & { readonly db: Database } {
+  const db = openDatabase(url, { log, migrationUrl, onSyncFailure: fail });
   return { name: 'database', db, start: async () => undefined, stop: () => db.close() };
 }

@@ -38,6 +38,8 @@ export interface ProcessHost {
   readonly tls: Tls | undefined;
   /** Opens a connection with this process's name and certificates; it is closed when everything has stopped. */
   dial(service: string, address: string, options?: Pick<DialGrpcOptions, 'timeoutMs' | 'attempts'>): GrpcConnection;
+  /** Stops the process as SIGINT does, but with status 1, so that its supervisor starts it again. Before every part has started, ends it immediately. */
+  fail(error: unknown): void;
   /** Adds the metrics of threads to those of this process. */
   addMetrics(source: () => Promise<readonly MetricSnapshot[]>): void;
 }
@@ -93,6 +95,10 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
   const { tlsCert, tlsCa } = common;
   if (tlsCert !== undefined && tlsCa !== undefined) observeCertificates({ certificate: tlsCert, authority: tlsCa }, log);
   const connections: GrpcConnection[] = [];
+  let fail = (error: unknown): void => {
+    log.fatal({ err: error }, 'failed before the start was complete');
+    process.exit(1);
+  };
   const host: ProcessHost = {
     log,
     clock: systemClock,
@@ -103,6 +109,7 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
       connections.push(connection);
       return { ...connection, client: (definition) => timed(definition, connection.client(definition)) };
     },
+    fail: (error) => fail(error),
     addMetrics: (source) => telemetry.addSource(source),
   };
   let parts: readonly Part[];
@@ -127,7 +134,7 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
   };
   const stopMsMax = common.lameDuckMs + common.drainTimeoutMs + (options.stopMsExtra ?? stopMsExtraDefault);
   endEarlySignals();
-  stopOnSignal(stop, { stopMsMax, partInProgress: () => stopping }, log);
+  fail = stopOnSignal(stop, { stopMsMax, partInProgress: () => stopping }, log);
   setV8Flags(v8FlagsOnceStarted);
   log.info('started');
 }
@@ -204,16 +211,16 @@ interface StopOptions {
   partInProgress(): string;
 }
 
-function stopOnSignal(stop: (signal: NodeJS.Signals) => Promise<void>, { stopMsMax, partInProgress }: StopOptions, log: Logger): void {
+/** Stops the process at the first signal. Returns a function that stops it after a failure, with status 1. */
+function stopOnSignal(
+  stop: (signal: NodeJS.Signals) => Promise<void>,
+  { stopMsMax, partInProgress }: StopOptions,
+  log: Logger,
+): (error: unknown) => void {
   let startedMs: number | undefined;
-  const onSignal = (signal: NodeJS.Signals): void => {
-    if (startedMs !== undefined) {
-      if (performance.now() - startedMs <= duplicateMsMax) return;
-      log.warn({ signal }, 'stopping immediately');
-      process.exit(1);
-    }
+  let status = 0;
+  const begin = (signal: NodeJS.Signals): void => {
     startedMs = performance.now();
-    log.info({ signal }, 'stopping');
     const timer = setTimeout(() => {
       log.error({ part: partInProgress() }, 'did not stop in time');
       process.exit(1);
@@ -222,7 +229,7 @@ function stopOnSignal(stop: (signal: NodeJS.Signals) => Promise<void>, { stopMsM
       () => {
         clearTimeout(timer);
         log.info('stopped');
-        process.exit(0);
+        process.exit(status);
       },
       (error: unknown) => {
         clearTimeout(timer);
@@ -231,6 +238,20 @@ function stopOnSignal(stop: (signal: NodeJS.Signals) => Promise<void>, { stopMsM
       },
     );
   };
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (startedMs !== undefined) {
+      if (performance.now() - startedMs <= duplicateMsMax) return;
+      log.warn({ signal }, 'stopping immediately');
+      process.exit(1);
+    }
+    log.info({ signal }, 'stopping');
+    begin(signal);
+  };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
+  return (error) => {
+    log.fatal({ err: error }, 'stopping after a failure');
+    status = 1;
+    if (startedMs === undefined) begin('SIGINT');
+  };
 }

@@ -20,6 +20,7 @@ const signals = ['SIGTERM', 'SIGINT', 'uncaughtException', 'unhandledRejection']
 
 let exited: { promise: Promise<number>; resolve(status: number): void };
 let printed = '';
+let fail: (error: unknown) => void;
 let connection: GrpcConnection;
 let socket: string;
 
@@ -62,7 +63,10 @@ async function run(
       settings,
       listen: `unix:${socket}`,
       access: probeAccess(),
-      build: () => ({ parts: [database, module], offers: [offer(ProbeServiceDefinition, module)] }),
+      build(_, host) {
+        ({ fail } = host);
+        return { parts: [database, module], offers: [offer(ProbeServiceDefinition, module)] };
+      },
     },
     { TOLLGATE_LOG_LEVEL: 'silent', TOLLGATE_LAME_DUCK: '0s', ...options.env },
   );
@@ -131,6 +135,31 @@ describe('a service process', () => {
     expect(process.exit).not.toHaveBeenCalled();
     await new Promise((resolve) => setTimeout(resolve, 600));
     process.emit('SIGTERM', 'SIGTERM');
+    expect(await exited.promise).toBe(1);
+  });
+
+  it('stops in order after a failure, as after SIGINT, with a status that has it restarted', async () => {
+    const events = await run({}, { env: { TOLLGATE_LAME_DUCK: '10m' } });
+    fail(new Error('EIO: i/o error, fdatasync'));
+    // A load balancer's health check or an operator may react to the failure too.
+    process.emit('SIGTERM', 'SIGTERM');
+    expect(await exited.promise).toBe(1);
+    expect(events).toEqual(['opened', 'started', 'stopped', 'closed']);
+  });
+
+  it('ends immediately after a failure during its start', async () => {
+    const starting = Promise.withResolvers<void>();
+    void run(
+      {},
+      {
+        start() {
+          starting.resolve();
+          return new Promise(() => undefined);
+        },
+      },
+    );
+    await starting.promise;
+    fail(new Error('EIO: i/o error, fdatasync'));
     expect(await exited.promise).toBe(1);
   });
 

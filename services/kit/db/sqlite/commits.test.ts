@@ -21,6 +21,7 @@ describe('the commits of a SQLite file', () => {
   let nowMs: number;
   /** Ends syncs by themselves. */
   let isDiskFast: boolean;
+  let syncFailures: Error[];
 
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'tollgate-commits-'));
@@ -28,11 +29,13 @@ describe('the commits of a SQLite file', () => {
     syncCount = 0;
     nowMs = 0;
     isDiskFast = true;
+    syncFailures = [];
     db = openDatabase(`sqlite:${join(folder, 'some.db')}`, {
       syncFile() {
         syncCount += 1;
         return isDiskFast ? Promise.resolve() : new Promise((resolve, reject) => syncs.push({ resolve, reject }));
       },
+      onSyncFailure: (error) => syncFailures.push(error),
       monotonicMs: () => nowMs,
     });
     await db.knex.raw('CREATE TABLE thing (id INTEGER NOT NULL PRIMARY KEY) STRICT');
@@ -207,6 +210,12 @@ describe('the commits of a SQLite file', () => {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'SQLITE_IOERR_FSYNC' } });
     // A second sync would succeed without the data that the kernel has dropped.
     expect(syncs).toHaveLength(1);
+    expect(syncFailures).toEqual([
+      expect.objectContaining({
+        message: expect.stringContaining(join(folder, 'some.db')),
+        cause: new Error('EIO: i/o error, fdatasync'),
+      }),
+    ]);
   });
 
   it('lets a lane take its items when the commit begins', async () => {

@@ -18,6 +18,7 @@ export class WalSync {
   constructor(
     private readonly filename: string,
     private readonly sync: SyncFile,
+    private readonly onFailure: ((error: Error) => void) | undefined,
   ) {}
 
   /**
@@ -33,7 +34,8 @@ export class WalSync {
       await this.sync((this.fd ??= openSync(`${this.filename}-wal`, 'r+')));
       countSync(beganAtMs);
     } catch (error) {
-      this.failure ??= new SyncError(error);
+      this.failure = new SyncError(this.filename, error);
+      this.onFailure?.(this.failure);
       throw this.failure;
     }
   }
@@ -53,7 +55,7 @@ export class WalSync {
 class SyncError extends Error {
   readonly code = 'SQLITE_IOERR_FSYNC';
 
-  constructor(cause: unknown) {
-    super('The database could not be synced to disk, and is not used until the process is restarted.', { cause });
+  constructor(filename: string, cause: unknown) {
+    super(`The database ${filename} could not be synced to disk, and is not used until the process is restarted.`, { cause });
   }
 }
