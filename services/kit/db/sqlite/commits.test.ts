@@ -1,6 +1,6 @@
 // The commits of a SQLite file: shared by all waiting transactions, reported when applied, and resolved when they are on disk.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
@@ -216,6 +216,18 @@ describe('the commits of a SQLite file', () => {
         cause: new Error('EIO: i/o error, fdatasync'),
       }),
     ]);
+  });
+
+  it('applies nothing if the log cannot be opened, and continues once it can be', async () => {
+    isDiskFast = true;
+    const log = join(folder, 'some.db-wal');
+    renameSync(log, `${log}.moved`);
+    await expect(add(1)).rejects.toMatchObject({ code: 'ENOENT' });
+    renameSync(`${log}.moved`, log);
+    expect(await ids()).toEqual([]);
+    await add(2);
+    expect(await ids()).toEqual([2]);
+    expect(syncFailures).toEqual([]);
   });
 
   it('lets a lane take its items when the commit begins', async () => {

@@ -145,20 +145,26 @@ export class SqliteCommits {
   private async apply(group: readonly Waiting[]): Promise<{ done: Waiting[]; hasWritten: boolean }> {
     const connection = (await this.pool.acquireConnection()) as SqliteConnection;
     try {
-      return await applyAll(connection, group);
+      return await applyAll(connection, group, this.wal);
     } finally {
       await this.pool.releaseConnection(connection);
     }
   }
 }
 
-async function applyAll(connection: SqliteConnection, group: readonly Waiting[]): Promise<{ done: Waiting[]; hasWritten: boolean }> {
+async function applyAll(
+  connection: SqliteConnection,
+  group: readonly Waiting[],
+  wal: WalSync | undefined,
+): Promise<{ done: Waiting[]; hasWritten: boolean }> {
   const outer = new SqliteTransaction(connection);
   const done: Waiting[] = [];
   const transactions: SqliteTransaction[] = [];
   let hasWritten = false;
   try {
     await outer.begin();
+    // Before anything is applied, because it fails when the process has too many files open.
+    wal?.open();
     for (const waiting of group) {
       const tx = new SqliteTransaction(connection);
       transactions.push(tx);

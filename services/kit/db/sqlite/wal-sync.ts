@@ -21,8 +21,13 @@ export class WalSync {
     private readonly onFailure: ((error: Error) => void) | undefined,
   ) {}
 
+  /** Opens the log, which exists once a transaction has begun. The connection keeps it open, so the file is not replaced. */
+  open(): void {
+    this.fd ??= openSync(`${this.filename}-wal`, 'r+');
+  }
+
   /**
-   * Makes all commits durable. After a failure the kernel may have dropped the pages that it could not write, and a second sync would
+   * Makes all commits durable, once the log is open. After a failure the kernel may have dropped the pages that it could not write, and a second sync would
    * succeed without them. What the database returns from then on may not be on disk, so `assertSound` raises the failure until the
    * process has been restarted and has read the log from the disk.
    */
@@ -30,8 +35,7 @@ export class WalSync {
     this.assertSound();
     const beganAtMs = performance.now();
     try {
-      // The connection keeps the log open, so the file is not replaced.
-      await this.sync((this.fd ??= openSync(`${this.filename}-wal`, 'r+')));
+      await this.sync(this.fd!);
       countSync(beganAtMs);
     } catch (error) {
       this.failure = new SyncError(this.filename, error);
