@@ -15,6 +15,7 @@ import { createCheckpoints } from './call/recording/checkpoints.js';
 import type { GatewayConfig } from './config.js';
 import { BodyGuard } from './http/body-guard.js';
 import { type Connections, watchConnections } from './http/connections.js';
+import { connectionsWithin } from './http/open-files.js';
 import { localOccupancy, type Occupancy } from './http/occupancy.js';
 import type { CallDeps } from './call/metered-call.js';
 import { createStoredResponses } from './call/stored-responses/stored-responses.js';
@@ -229,7 +230,9 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
         keepAliveTimeout: idleTimeoutMs,
         noDelay: true,
       });
-      connections = watchConnections(server, config, occupancy);
+      // All threads have the same limit, and one of them logs it.
+      const connectionsMax = connectionsWithin(config, (shared?.thread ?? 1) === 1 ? log : undefined);
+      connections = watchConnections(server, { ...config, connectionsMax }, occupancy);
       server.on('request', connections.guard(app));
       await listen(server, config, shared !== undefined);
     },
