@@ -1,6 +1,7 @@
 // The settings that the inference service reads from its environment.
 import { addressOf } from '#kit/config/addresses.js';
-import { duration, flag, integer, oneOf, optionalText, type Setting, type Settings, text, type Values } from '#kit/config/settings.js';
+import { headerSecret } from '#kit/config/forms.js';
+import { duration, flag, integer, oneOf, type Setting, type Settings, text, type Values } from '#kit/config/settings.js';
 import { databaseUrl, migrationDatabaseUrl } from '#kit/db/part.js';
 import { lostSecretKey } from '#kit/secrets/secret-keeper.js';
 import { isAllowableField } from '#rules/wire/request-fields.js';
@@ -8,7 +9,7 @@ import { parseBaseUrl } from './upstreams/http/base-url.js';
 
 /** Settings of the inference service. All have defaults; without vendor keys only the sandbox and stored upstreams are available. */
 export const inferenceSettings = {
-  openaiApiKey: optionalText('OPENAI_API_KEY', 'key of an OpenAI account; adds the managed upstream "openai"', { secret: true }),
+  openaiApiKey: headerSecret('OPENAI_API_KEY', 'key of an OpenAI account; adds the managed upstream "openai"'),
   openaiBaseUrl: vendorUrl('OPENAI_BASE_URL', 'openai', 'https://api.openai.com/v1'),
   openaiApiFormat: oneOf(
     'OPENAI_API_FORMAT',
@@ -18,9 +19,7 @@ export const inferenceSettings = {
   ),
   openaiWholeAnswers: flag('OPENAI_WHOLE_ANSWERS', 'do not stream short responses from the managed upstream "openai"', { default: false }),
   openaiAllowedFields: fieldPaths('OPENAI_ALLOWED_FIELDS', 'openai'),
-  anthropicApiKey: optionalText('ANTHROPIC_API_KEY', 'key of an Anthropic account; adds the managed upstream "anthropic"', {
-    secret: true,
-  }),
+  anthropicApiKey: headerSecret('ANTHROPIC_API_KEY', 'key of an Anthropic account; adds the managed upstream "anthropic"'),
   anthropicBaseUrl: vendorUrl('ANTHROPIC_BASE_URL', 'anthropic', 'https://api.anthropic.com/v1'),
   anthropicWholeAnswers: flag('ANTHROPIC_WHOLE_ANSWERS', 'do not stream short responses from the managed upstream "anthropic"', {
     default: false,

@@ -19,7 +19,7 @@ import { untilTrue } from '#kit/testing/waiting.js';
 import { recordedAudit } from '#kit/testing/audit.js';
 import { ApiFormat, type InferenceService, OverrideMode, type PutUpstreamRequest, Upstream } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
-import type { InferenceConfig } from '../config.js';
+import { type InferenceConfig, inferenceSettings } from '../config.js';
 import { createInference } from '../index.js';
 import { readSealedSecrets } from '../sealed-secrets.js';
 import { storedUpstreamsMax, type UpstreamRow, UpstreamStore } from '../store.js';
@@ -459,10 +459,12 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
   });
 
   it('can come from the configuration, and then cannot be changed', async () => {
+    const { openaiApiKey, anthropicApiKey } = inferenceSettings;
     const managed = await start(database.db, {
-      openaiApiKey: stubApiKey,
+      // With the line break at the end of a file.
+      openaiApiKey: openaiApiKey.parse(`${stubApiKey}\n`),
       openaiBaseUrl: stub.baseUrl,
-      anthropicApiKey: stubApiKey,
+      anthropicApiKey: anthropicApiKey.parse(`${stubApiKey}\n`),
       anthropicBaseUrl: stub.baseUrl.replace('/v1', ''),
     });
     const { upstreams } = await managed.service.listUpstreams({}, operator);

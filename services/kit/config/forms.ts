@@ -43,6 +43,17 @@ export function optionalForm(
   return { env, description, ...options, default: undefined, parse };
 }
 
+/** Returns a setting for a secret that is sent in an HTTP header and may be absent. White space around it, such as the line break at the end of a file, is removed. */
+export function headerSecret(env: string, description: string): Setting<string | undefined> {
+  const parse = (value: string): string | undefined => {
+    const secret = value.trim();
+    if (!/^[\x21-\x7e]*$/.test(secret))
+      throw new Error('must be printable ASCII characters without spaces or line breaks, because it is sent in an HTTP header');
+    return secret === '' ? undefined : secret;
+  };
+  return { env, description, secret: true, default: undefined, parse };
+}
+
 /** Reports whether a certificate can name this host: a DNS name, of which the first label may be `*`, or an IP address. */
 export function isHost(text: string): boolean {
   return isIP(text) !== 0 || (text.length <= 253 && /^(\*\.)?[\w-]{1,63}(\.[\w-]{1,63})*$/.test(text));

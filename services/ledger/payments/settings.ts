@@ -1,4 +1,5 @@
 // The settings of payments, which are off unless both secrets of a provider are set.
+import { headerSecret } from '#kit/config/forms.js';
 import { checkTogether, ConfigError, optionalText, type Setting, type Settings, type Values } from '#kit/config/settings.js';
 import { formatUsd, parseUsd } from '#rules/money/money.js';
 
@@ -20,10 +21,9 @@ function amount(env: string, description: string, byDefault: bigint): Setting<bi
 
 /** The settings of payments. */
 export const paymentSettings = {
-  stripeSecretKey: optionalText(
+  stripeSecretKey: headerSecret(
     'TOLLGATE_LEDGER_STRIPE_SECRET_KEY',
     "secret or restricted key of a Stripe account; with the webhook's secret, it enables payments by Stripe Checkout",
-    { secret: true },
   ),
   stripeWebhookSecret: optionalText(
     'TOLLGATE_LEDGER_STRIPE_WEBHOOK_SECRET',
