@@ -75,9 +75,11 @@ export function first(deps: { clock: Clock; log: Logger; bodies: BodyGuard; dial
         key_id: state.key?.id,
         model: state.modelId,
         original_request_id: state.originalId,
+        reason: state.failure?.reason,
       };
+      const level = status >= 500 ? 'warn' : 'info';
       // Inside the span, whose trace id the logger adds.
-      telemetry.with(inSpan ?? telemetry.active(), () => accessLog.info(line, 'request'));
+      telemetry.with(inSpan ?? telemetry.active(), () => accessLog[level](line, 'request'));
       if (span !== undefined) endRequestSpan(span, ctx, status, state);
     }
   };
