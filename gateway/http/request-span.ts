@@ -12,11 +12,16 @@ const requestIdAttribute = 'tollgate.request.id';
 /** Requests by which other programs see every second or so whether the gateway runs. */
 const probes: ReadonlySet<string> = new Set(['/livez', '/readyz']);
 
+/** Reports whether the request is a probe. */
+export function isProbe(ctx: Context): boolean {
+  return probes.has(ctx.path);
+}
+
 const modelCharsMax = 200;
 
 /** Starts the span; undefined for a probe. */
 export function startRequestSpan(ctx: Context, requestId: string, parent: TraceContext): Span | undefined {
-  if (probes.has(ctx.path)) return undefined;
+  if (isProbe(ctx)) return undefined;
   const attributes = { 'http.request.method': ctx.method, 'url.path': ctx.path, [requestIdAttribute]: requestId };
   return tracer.startSpan(ctx.method, { kind: SpanKind.SERVER, attributes }, parent);
 }

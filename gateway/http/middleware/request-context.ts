@@ -8,7 +8,7 @@ import { histogram } from '#kit/telemetry/metrics.js';
 import { hasIdentity } from '#kit/telemetry/traces/recorded-trace.js';
 import type { Format } from '../../formats/format.js';
 import type { BodyGuard } from '../body-guard.js';
-import { endRequestSpan, startRequestSpan } from '../request-span.js';
+import { endRequestSpan, isProbe, startRequestSpan } from '../request-span.js';
 import { beginState, stateOf } from '../request-state.js';
 import { sendTiming } from '../server-timing.js';
 
@@ -77,7 +77,8 @@ export function first(deps: { clock: Clock; log: Logger; bodies: BodyGuard; dial
         original_request_id: state.originalId,
         reason: state.failure?.reason,
       };
-      const level = status >= 500 ? 'warn' : 'info';
+      // Probes arrive every few seconds, and the metric tollgate.gateway.ready shows when they fail.
+      const level = isProbe(ctx) ? 'debug' : status >= 500 ? 'warn' : 'info';
       // Inside the span, whose trace id the logger adds.
       telemetry.with(inSpan ?? telemetry.active(), () => accessLog[level](line, 'request'));
       if (span !== undefined) endRequestSpan(span, ctx, status, state);
