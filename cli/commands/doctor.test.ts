@@ -96,6 +96,15 @@ describe('the doctor', () => {
     });
   });
 
+  it('says when prices take effect, and names the clock, if none is in force', async () => {
+    gateway.state.models[0]!.price = undefined;
+    gateway.state.scheduledPrices.push(PriceVersion.fromPartial({ effectiveFromMs: BigInt(Date.UTC(2030, 0)) }));
+    const { stdout } = await tollgate(gateway, ['doctor']);
+    expect(stdout).toMatch(
+      /No price is in force, so every call is refused; that of a takes effect at 2030-01-01 00:00:00Z\.[^]*correct the clock/,
+    );
+  });
+
   it('reports a changed audit log, holds past their expiry and upstreams with implausible usage', async () => {
     gateway.state.auditDrift = 'Entry 2 is missing.';
     gateway.state.holdsPastExpiry = 1001n;

@@ -309,6 +309,17 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
         const unpriced = offered.filter((model) => model.price === undefined);
         if (offered.length > unpriced.length)
           return `${offered.length} offered${unpriced.length === 0 ? '' : `, of which ${unpriced.length} have no price and are rejected`}`;
+        for (const { id } of offered) {
+          const { prices } = await catalog.listPriceVersions({ modelId: id }, operatorCall());
+          const first = prices.at(-1);
+          if (first === undefined) continue;
+          throw new CliError(
+            `No price is in force, so every call is refused; that of ${id} takes effect at ${instant(first.effectiveFromMs)}.`,
+            {
+              fix: 'If the clock is wrong, or was when the price was published, correct the clock (timedatectl), and publish a price that starts now: `tollgate price publish <model> --input <usd> --output <usd>`.',
+            },
+          );
+        }
         throw new CliError('No model has a price, so every call is refused.', {
           fix: 'Run `tollgate price publish <model> --input <usd> --output <usd>`.',
         });

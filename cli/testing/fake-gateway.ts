@@ -95,6 +95,8 @@ class FakeState {
   readonly keys: Key[] = [];
   readonly entries: Entry[] = [];
   readonly models: Model[] = [];
+  /** Of models without a price in force. */
+  readonly scheduledPrices: PriceVersion[] = [];
   readonly upstreams: Upstream[] = [];
   listedModels: UpstreamModel[] = [];
   /** The capabilities that the last test of an upstream was to check. */
@@ -585,7 +587,7 @@ function catalog(state: FakeState): object {
     },
     listPriceVersions: async ({ modelId }: { modelId: string }) => {
       const { price } = find(state.models, modelId, 'model');
-      return { prices: price === undefined ? [] : [price] };
+      return { prices: price === undefined ? state.scheduledPrices : [price] };
     },
     publishPrice: async ({ price }: { price: PriceVersion }) => {
       const stored = PriceVersion.fromPartial({ ...price, id: newId('price') });

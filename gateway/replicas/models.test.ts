@@ -111,6 +111,19 @@ describe('the model replica', () => {
     ]);
   });
 
+  it('says when a model without a price in force gets one', async () => {
+    expect(() => models.resolve('a/unpriced')).toThrow('`tollgate price publish`');
+    push({ scheduledPrices: [price('a/unpriced', Date.UTC(2030, 0), 1n), price('a/unpriced', Date.UTC(2031, 0), 2n)] });
+    await untilTrue(() => {
+      try {
+        models.resolve('a/unpriced');
+        return false;
+      } catch (error) {
+        return String(error).includes('Its price takes effect at 2030-01-01T00:00:00.000Z.');
+      }
+    });
+  });
+
   it('refuses calls as unavailable, rather than their model, until the catalog and the list of upstreams have arrived', async () => {
     const unavailable = expect.objectContaining({ reason: 'service_unavailable', retryAfterMs: 5000 });
     await models.stop();

@@ -145,13 +145,15 @@ export function createModelReplica(deps: {
     const model = find(name);
     const price = priceAt(model, atMs);
     if (price === undefined) {
-      throw new AppError(
-        'model_unpriced',
-        `The model "${model.id}" has no price in force, so calls to it are refused. The operator can set one with \`tollgate price publish\`.`,
-        {
-          details: { field: 'model' },
-        },
-      );
+      // The catalog lists the earliest first.
+      const next = scheduled.find(({ modelId }) => modelId === model.id);
+      const fix =
+        next === undefined
+          ? 'The operator can set one with `tollgate price publish`.'
+          : `Its price takes effect at ${new Date(Number(next.effectiveFromMs)).toISOString()}.`;
+      throw new AppError('model_unpriced', `The model "${model.id}" has no price in force, so calls to it are refused. ${fix}`, {
+        details: { field: 'model' },
+      });
     }
     const targets = targetsOf(model);
     if (targets.length === 0) {
