@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '#kit/db/open.js';
-import { silentLog as log } from '#kit/testing/log.js';
+import { recordingLogger } from '#kit/testing/log.js';
 import { ensureCertificate } from '#kit/tls/certificate-files.js';
 import { schemas } from '../../deploy/distributed/mariadb/credentials.js';
 import { type Mariadb, startMariadb } from '../../deploy/distributed/mariadb/mariadb.js';
@@ -13,6 +13,7 @@ import { eventually, isAlive } from '../support/systems/process.js';
 jest.setTimeout(60_000);
 let dataDir: string;
 const running: Mariadb[] = [];
+const { log, lines } = recordingLogger();
 
 async function start(port = 0, extraOptions: readonly string[] = []): Promise<Mariadb> {
   const server = await startMariadb({ dataDir, port, extraOptions, log });
@@ -41,6 +42,8 @@ describe('a private MariaDB', () => {
 
   it('serves one schema per service on loopback, keeps committed data across a clean stop, and leaves nothing running', async () => {
     const first = await start();
+    // The pid of a line is that of the process that wrote it.
+    expect(lines.at(-1)).toMatchObject({ msg: 'MariaDB started', pid: process.pid, server_pid: first.pid });
     for (const schema of schemas) await query(first.migrationUrl(schema), 'CREATE TABLE t (a VARCHAR(10) PRIMARY KEY)');
     await query(first.url('tollgate_ledger'), "INSERT INTO t (a) VALUES ('x'), ('X')");
     expect(statSync(join(dataDir, 'credentials.json')).mode & 0o777).toBe(0o600);

@@ -179,7 +179,7 @@ class Node implements GaleraNode {
         if (this.server === server) this.isRunning = false;
       });
     });
-    this.options.log.info({ node: this.name, port: this.port, pid: this.pid, bootstraps }, 'Galera node started');
+    this.options.log.info({ node: this.name, port: this.port, server_pid: this.pid, bootstraps }, 'Galera node started');
   }
 
   /** Reports whether the node is stuck. See `GaleraCluster.stopStuckNodes`. */

@@ -55,7 +55,7 @@ export async function startMariadb(options: MariadbOptions): Promise<Mariadb> {
     const port = options.port || (await freePort());
     const server = launchServer({ folder, port, runAs, initSql: initSql(credentials), extraOptions: options.extraOptions ?? [] });
     if (await becameReady(server, startTimeoutMs)) {
-      options.log.info({ port, pid: server.child.pid }, 'MariaDB started');
+      options.log.info({ port, server_pid: server.child.pid }, 'MariaDB started');
       return handle(server, port, credentials, options.log);
     }
     await endServer(server);
