@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
 import { type Balance, DepositSource, type Entry, EntryKind, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
+import { withReference } from '#rules/money/reference.js';
 import { chooseAccount, withAccount } from '../options/accounts.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
@@ -44,7 +45,7 @@ export function balanceCommand(cli: Cli): Command {
         cli.withServices(async ({ auth, ledger }) => {
           const accountId = await chooseAccount(auth, options.account);
           const { source = DepositSource.DEPOSIT_SOURCE_CASH } = options;
-          const reason = withReference(options.reason ?? '', options.reference);
+          const reason = withReference(options.reason ?? '', options.reference ?? '');
           await postWithKey(cli, options.idempotencyKey, (idempotencyKey) =>
             ledger.deposit({ idempotencyKey, accountId, amountNanoUsd, source, reason }, operatorCall()),
           );
@@ -67,7 +68,7 @@ export function balanceCommand(cli: Cli): Command {
                 idempotencyKey,
                 accountId,
                 amountNanoUsd,
-                reason: withReference(options.reason, options.reference),
+                reason: withReference(options.reason, options.reference ?? ''),
                 linkedEntryId: options.entry ?? '',
               },
               operatorCall(),
@@ -148,11 +149,6 @@ export function balanceCommand(cli: Cli): Command {
 
 function withIdempotencyKey(command: Command): Command {
   return command.option('--idempotency-key <key>', 'identifies this operation, so that a retry changes nothing; random by default');
-}
-
-/** The ledger keeps one text; the reference follows the reason. */
-function withReference(reason: string, reference: string | undefined): string {
-  return reference === undefined ? reason : `${reason} (${reference})`.trim();
 }
 
 interface Posted {

@@ -82,7 +82,10 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     expect(await system.json('balance', 'show', '--account', accountId)).toMatchObject({ available_usd: '250.5' });
     // The account's own pages, opened as the operator.
     await page.getByRole('link', { name: 'Go to account' }).click();
-    await (await operator.open(`/accounts/${accountId}/billing`)).close();
+    const billing = await operator.open(`/accounts/${accountId}/billing`);
+    await billing.getByRole('table', { name: 'Deposits and receipts' }).getByRole('link').click();
+    await fact(billing, 'Reference').getByText('INV-7', { exact: true }).waitFor();
+    await billing.close();
     await page.getByText('$250.50').first().waitFor();
     expect((await system.json<{ ok: boolean }>('ledger', 'verify')).ok).toBe(true);
   });

@@ -53,7 +53,8 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
     system = await startSystem(mode);
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', '=Acme'));
     account = `/accounts/${accountId}`;
-    await system.cli('balance', 'deposit', '5', '--account', accountId, '--reason', '=1+1', '--idempotency-key', 'invoice-7');
+    const text = ['--reason', '=1+1', '--reference', 'INV-7', '--idempotency-key', 'a key'];
+    await system.cli('balance', 'deposit', '5', '--account', accountId, ...text);
     for (const role of ['owner', 'billing', 'developer', 'viewer']) {
       await addMember(system, accountId, `${role}@example.com`, role);
     }
@@ -117,7 +118,8 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
     const of = (name: string) => rows.map((row) => row[head!.indexOf(name)]!);
     expect(of('kind')).toEqual(['opening', 'deposit', 'charge', 'charge', 'charge', 'closing']);
     expect([of('balance_usd')[0], of('balance_usd').at(-1)]).toEqual([month!.opening_usd, month!.closing_usd]);
-    expect(of('reason')[1]).toBe("'=1+1");
+    expect(of('reason')[1]).toBe("'=1+1 (INV-7)");
+    expect(of('reference')).toEqual(['', 'INV-7', '', '', '', '']);
     const balances = of('balance_usd').map(nanoUsd);
     of('effect_usd')
       .slice(1, -1)
@@ -143,14 +145,14 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
 
   it('has a receipt for each deposit and for no other entry', async () => {
     const { data } = await billing.get<{ data: Line[] }>(`${account}/deposits`);
-    const deposit = data.find(({ reference }) => reference === 'invoice-7')!;
+    const deposit = data.find(({ reference }) => reference === 'INV-7')!;
     expect(await billing.get(`${account}/receipts/${deposit.id}`)).toMatchObject({
       number: expect.stringMatching(/^R-[0-9A-F]{8}-000001$/),
       account: { id: accountId, name: '=Acme' },
       amount_usd: '5',
       source: 'cash',
-      reference: 'invoice-7',
-      reason: '=1+1',
+      reference: 'INV-7',
+      reason: '=1+1 (INV-7)',
       balance_after_usd: '5',
     });
     const [{ month }] = (await statements()) as [StatementView];

@@ -7,6 +7,7 @@ import {
   type Hold as HoldMessage,
 } from '#proto/ledger/v1/ledger.js';
 import { formatUsd } from '#rules/money/money.js';
+import { referenceIn } from '#rules/money/reference.js';
 import type { Balance, Entry, Hold } from '../schemas/billing.js';
 import type { RecordHold } from '../schemas/usage.js';
 import { instant, orNull } from './values.js';
@@ -79,7 +80,7 @@ export function renderEntry(entry: EntryMessage): Entry {
     request_id: isCall ? entry.reference : null,
     key_id: orNull(entry.keyId),
     source: sourceOf(entry),
-    reference: isCall || entry.reference === '' ? null : entry.reference,
+    reference: isCall ? null : (referenceIn(entry.reason) ?? null),
     reason: orNull(entry.reason),
     corrects_entry_id: orNull(entry.linkedEntryId),
     created_at: instant(entry.createdAtMs),

@@ -37,7 +37,7 @@ export const Entry = view('Entry', {
   request_id: nullable(Text, 'The call that the entry is about.'),
   key_id: nullable(Text),
   source: nullable(Type.Enum(['cash', 'promotion']), 'Null except for a deposit.'),
-  reference: nullable(Text),
+  reference: nullable(Text, 'The reference of an invoice or a payment that the operator entered; `reason` ends with it.'),
   reason: nullable(Text),
   corrects_entry_id: nullable(Text),
   created_at: Time,
@@ -89,7 +89,7 @@ export const Receipt = view('Receipt', {
   created_at: Time,
   amount_usd: Usd,
   source: Type.Enum(['cash', 'promotion']),
-  reference: nullable(Text),
+  reference: nullable(Text, 'The reference of an invoice or a payment that the operator entered; `reason` ends with it.'),
   reason: nullable(Text),
   balance_after_usd: Usd,
 });

@@ -2,6 +2,7 @@
 import { fault, fieldFault } from '#client/errors/fault.js';
 import { DepositSource, EntryKind, type RefundResponse } from '#proto/ledger/v1/ledger.js';
 import { amountNanoUsdMax, formatUsd } from '#rules/money/money.js';
+import { withReference } from '#rules/money/reference.js';
 import type { OperationDeps } from '../../deps.js';
 import { effectNanoUsd, renderBalance, renderEntry } from '../../render/billing.js';
 import { nanoUsdOf } from '../../render/values.js';
@@ -33,7 +34,7 @@ export const money: Area = {
         const amountNanoUsd = amountOf(body, deps);
         const { id: accountId } = await accountInPath(call, deps);
         const { ledger } = deps.peers;
-        const reason = reasonOf(body);
+        const reason = withReference(body.reason, body.reference ?? '');
         const posted =
           body.source === 'correction'
             ? await ledger.adjust({ idempotencyKey, accountId, amountNanoUsd, reason, linkedEntryId: '' }, context())
@@ -53,7 +54,13 @@ export const money: Area = {
         const { body, idempotencyKey, context } = call;
         const amountNanoUsd = -amountOf(body, deps);
         const { id: accountId } = await accountInPath(call, deps);
-        const request = { idempotencyKey, accountId, amountNanoUsd, reason: reasonOf(body), linkedEntryId: '' };
+        const request = {
+          idempotencyKey,
+          accountId,
+          amountNanoUsd,
+          reason: withReference(body.reason, body.reference ?? ''),
+          linkedEntryId: '',
+        };
         const posted = await deps.peers.ledger.adjust(request, context());
         return answer(call, posted);
       },
@@ -101,9 +108,4 @@ function amountOf(body: Pick<Debit, 'amount_usd' | 'confirm_amount_usd'>, deps: 
   if (amountNanoUsd === 0n) throw fieldFault('amount_usd', 'positive');
   assertConfirmed(amountNanoUsd, body, deps);
   return amountNanoUsd;
-}
-
-/** Returns the text that the ledger stores: the reason, followed by the reference. */
-function reasonOf({ reason, reference }: Pick<Debit, 'reason' | 'reference'>): string {
-  return reference == null || reference.trim() === '' ? reason : `${reason} (${reference.trim()})`;
 }
