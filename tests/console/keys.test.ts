@@ -235,6 +235,28 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await expectNoFaults(person);
   });
 
+  it('fit into the dialogs of a phone, however long their names are', async () => {
+    const person = await newMember(chromium, system, owner, { width: 390 });
+    const page = await person.open(keysPath);
+    const name = 'prod_eu_west_1_customer_chat_service_backend';
+    const fits = async (button: string): Promise<void> => {
+      const { x, width } = (await popup(page).getByRole('button', { name: button, exact: true }).boundingBox())!;
+      expect(x + width).toBeLessThanOrEqual(390);
+      expect(await popup(page).evaluate((dialog) => dialog.scrollWidth - dialog.clientWidth)).toBe(0);
+    };
+    await create(page, name);
+    await fits('I have saved it');
+    expect(await status(await secretOn(page))).toBe(200);
+    await page.getByRole('button', { name: 'I have saved it' }).click();
+    await settled(system, accountId);
+    // Its name has to be entered, because it was just used.
+    await page.reload();
+    await act(page, name, 'Revoke');
+    await popup(page).getByLabel(`Type ${name}`).waitFor();
+    await fits('Revoke');
+    await expectNoFaults(person);
+  });
+
   it('are created once, however often the button is pressed', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open(`/accounts/${accountId}`);

@@ -54,10 +54,11 @@ export function Dialog({
           <Base.Popup
             ref={popup}
             initialFocus={initialFocus ?? focusField}
-            className={classNames('pop w-full p-5', wide ? 'max-w-3xl' : 'max-w-lg')}
+            // A name without spaces must not push the buttons out of a narrow screen.
+            className={classNames('pop w-full min-w-0 p-5 wrap-break-word', wide ? 'max-w-3xl' : 'max-w-lg')}
           >
             <div className="mb-3 flex items-start justify-between gap-4">
-              <Base.Title className="text-lg font-semibold">{title}</Base.Title>
+              <Base.Title className="min-w-0 text-lg font-semibold">{title}</Base.Title>
               {!sticky && <DialogClose />}
             </div>
             {description !== undefined && <Base.Description className="mb-4 text-soft">{description}</Base.Description>}

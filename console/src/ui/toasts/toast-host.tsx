@@ -41,7 +41,7 @@ function List() {
   return toasts.map((each) => (
     <Base.Root key={each.id} toast={each} className="pop">
       <Base.Content className="flex items-center gap-3 px-3.5 py-2">
-        <Base.Title className="flex-1 font-medium" />
+        <Base.Title className="min-w-0 flex-1 font-medium wrap-anywhere" />
         <Base.Action className={buttonClass('secondary', 'small')} />
         {/* Base UI hides it from screen readers until the toasts are pointed at, but it can be reached by keyboard before. */}
         <Base.Close
