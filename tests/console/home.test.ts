@@ -176,7 +176,11 @@ describe.each(browserModes)('home, %s', (mode) => {
     await person.close();
   });
 
-  it('shows two figures per row on a phone, and a long one in its own row', async () => {
+  it('shows two figures per row on a phone, and a long one in its own row, beside the long name of a key', async () => {
+    const { data: keys } = await api.get<{ data: { id: string; name: string }[] }>(`${account}/keys`);
+    const [{ name: dearest }] = (await api.get<{ data: [{ name: string }] }>(`${account}/usage/totals?group_by=key`)).data;
+    const name = 'n'.repeat(60);
+    await api.must('PATCH', `${account}/keys/${keys.find(({ id }) => id === dearest)!.id}`, { name }, 200);
     const person = await newMember(chromium, system, owner, { width: 375 });
     const page = await person.open(account);
     const box = async (label: string): Promise<{ x: number; y: number; width: number }> =>
@@ -200,6 +204,7 @@ describe.each(browserModes)('home, %s', (mode) => {
       .first()
       .evaluate((element) => [element.scrollWidth <= element.clientWidth, element.textContent] as const);
     expect(value).toEqual([true, expect.stringMatching(/^\$234,567,89\d\.\d+$/)]);
+    await page.getByRole('table', { name: 'Keys, 30 days' }).getByText(name).waitFor();
     expect(await sidewaysScroll(page)).toBe(0);
     expect(person.faults).toEqual([]);
     await person.close();

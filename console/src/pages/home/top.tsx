@@ -98,7 +98,7 @@ function Top({
                 rows={data.slice(0, shown)}
                 rowKey={(total) => total.name ?? ''}
                 columns={[
-                  { name, cell: (total) => cell(total.name ?? '') },
+                  { name, className: 'wrap-anywhere', cell: (total) => cell(total.name ?? '') },
                   { name: t.calls, numeric: true, cell: ({ calls }) => count(calls) },
                   { name: t.spend, usd: (total) => total.charge_usd, rounded: true },
                 ]}
