@@ -353,6 +353,13 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await popup(page).getByRole('button', { name: 'Save' }).click();
     await popup(page).getByText('must be at most 9,000,000,000').waitFor();
     await popup(page).getByLabel('Lifetime limit in USD').fill('2');
+    // The error was about the value that was sent, and does not return when another field keeps the form from being sent.
+    expect(await popup(page).getByText('must be at most').count()).toBe(0);
+    await popup(page).getByLabel('Name').fill('');
+    await popup(page).getByRole('button', { name: 'Save' }).click();
+    await popup(page).getByText('Enter a name.').waitFor();
+    expect(await popup(page).getByText('must be at most').count()).toBe(0);
+    await popup(page).getByLabel('Name').fill('careful');
     await popup(page).getByRole('button', { name: 'Save' }).click();
     await popup(page).waitFor({ state: 'detached' });
     await act(page, 'careful', 'Edit');

@@ -72,6 +72,8 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     await form.getByText('must equal the amount, $250.5').waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
     await form.getByLabel('Confirm amount').fill('250.5');
+    // The error was about the value that was sent.
+    expect(await form.getByText('must equal the amount').count()).toBe(0);
     await form.getByRole('button', { name: 'Credit' }).click();
     await form.waitFor({ state: 'detached' });
 

@@ -35,6 +35,11 @@ export function isUnreachable(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 0 || (error.status >= 502 && error.code === 'unexpected_answer'));
 }
 
+/** Whether an error is about a field, or about a part of it (`models.3`). */
+export function isAbout(error: unknown, field: string): error is ApiError {
+  return error instanceof ApiError && (error.field === field || error.field?.startsWith(`${field}.`) === true);
+}
+
 /** A page of a list; `next` is the cursor of the page after it. */
 export interface Page<T> {
   readonly data: readonly T[];

@@ -1,7 +1,7 @@
 // API keys of an account.
 import { keyStateWords } from '#rules/keys/key-state-words.js';
 import type { ApiKey, ChangedKey, CreateKey, KeyCreated, KeyRotated, KeyState, UpdateKey } from '../../../gateway/console/schemas/keys.js';
-import { ApiError, api, type Page } from './client.js';
+import { api, type Page } from './client.js';
 
 export type { ApiKey, KeyState, UpdateKey };
 
@@ -54,9 +54,4 @@ export async function rotateKey(accountId: string, key: ApiKey, overlapSeconds: 
 
 export async function revokeKey(accountId: string, key: ApiKey): Promise<ApiKey> {
   return { ...key, ...(await api.post<ChangedKey>(`${keysOf(accountId)}/${key.id}/revoke`, { body: {} })) };
-}
-
-/** Whether an error is about a field, or about a part of it (`models.3`). */
-export function isAbout(error: unknown, field: string): error is ApiError {
-  return error instanceof ApiError && (error.field === field || error.field?.startsWith(`${field}.`) === true);
 }

@@ -1,14 +1,23 @@
 // A control with its label, hint and error, associated for screen readers.
-import { type ComponentProps, type ReactNode, useId } from 'react';
+import { type ComponentProps, type ReactNode, useId, useState } from 'react';
 import { useText } from '../i18n/text.js';
 import { commonText } from '../i18n/common.js';
 import { classNames } from './class-names.js';
+
+/** The API's error about the value of a field. It is shown until the field is edited, because it is about the value that was sent. */
+export interface ApiFieldError {
+  readonly error: unknown;
+  readonly text: string;
+}
+
+/** An error about the value of a field; that of the form itself is a text, which the form removes. */
+export type FieldError = string | ApiFieldError;
 
 interface FieldProps {
   readonly label: ReactNode;
   readonly hint?: ReactNode;
   /** The error of the value. */
-  readonly error?: string | undefined;
+  readonly error?: FieldError | undefined;
   readonly optional?: boolean;
   readonly className?: string;
   readonly hideLabel?: boolean;
@@ -18,6 +27,13 @@ interface ControlIds {
   readonly id: string;
   readonly 'aria-describedby': string | undefined;
   readonly 'aria-invalid': true | undefined;
+}
+
+/** Returns the text of an error while it is to be shown, and the listener for edits of the field. */
+export function useFieldError(error: FieldError | undefined): readonly [text: string | undefined, onInput: () => void] {
+  const [edited, setEdited] = useState<unknown>();
+  if (error === undefined || typeof error === 'string') return [error, () => undefined];
+  return [error.error === edited ? undefined : error.text, () => setEdited(error.error)];
 }
 
 /** Any control. `children` gets the attributes that associate it with its label. */
@@ -32,9 +48,10 @@ export function Field({
 }: FieldProps & { children: (ids: ControlIds) => ReactNode }) {
   const id = useId();
   const t = useText(commonText);
-  const described = [hint === undefined ? '' : `${id}-hint`, error === undefined ? '' : `${id}-error`].filter(Boolean).join(' ');
+  const [shown, onInput] = useFieldError(error);
+  const described = [hint === undefined ? '' : `${id}-hint`, shown === undefined ? '' : `${id}-error`].filter(Boolean).join(' ');
   return (
-    <div className={classNames('flex flex-col gap-1', className)}>
+    <div className={classNames('flex flex-col gap-1', className)} onInput={onInput}>
       <label htmlFor={id} className={hideLabel ? 'sr-only' : 'text-sm font-medium'}>
         {label}
         {optional && <span className="ml-1.5 font-normal text-soft">({t.optional})</span>}
@@ -42,16 +59,16 @@ export function Field({
       {children({
         id,
         'aria-describedby': described === '' ? undefined : described,
-        'aria-invalid': error === undefined ? undefined : true,
+        'aria-invalid': shown === undefined ? undefined : true,
       })}
       {hint !== undefined && (
         <p id={`${id}-hint`} className="text-sm text-soft">
           {hint}
         </p>
       )}
-      {error !== undefined && (
+      {shown !== undefined && (
         <p id={`${id}-error`} className="text-sm text-bad">
-          {error}
+          {shown}
         </p>
       )}
     </div>

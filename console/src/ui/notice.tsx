@@ -1,12 +1,14 @@
 // Notices, with a colour, an icon and a text.
 import { CircleAlert, CircleCheck, Info, TriangleAlert } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
-import { ApiError } from '../api/client.js';
+import { ApiError, isAbout } from '../api/client.js';
 import { commonText } from '../i18n/common.js';
+import type { ApiFault } from '../i18n/errors.js';
 import { areErrorsMissing, errorWords, errorWordsAtField, fetchErrors } from '../i18n/error-text.js';
 import { useText } from '../i18n/text.js';
 import { Button } from './button.js';
 import { classNames } from './class-names.js';
+import type { ApiFieldError } from './field.js';
 
 type Tone = 'info' | 'good' | 'warn' | 'bad';
 
@@ -110,15 +112,17 @@ export function useErrorsFetched(): void {
   }, [isMissing]);
 }
 
-/** Returns the API's message about one field of a form, without the name of the field. */
-export function fieldError(error: unknown, field: string): string | undefined {
-  return error instanceof ApiError && error.field === field ? errorWordsAtField(error) : undefined;
-}
+/** Returns the API's error for the field that it is about, without the name of the field. */
+export const atField = (error: ApiFault): ApiFieldError => ({ error, text: errorWordsAtField(error) });
+
+/** Returns the API's error about one field of a form. */
+export const fieldError = (error: unknown, field: string): ApiFieldError | undefined =>
+  isAbout(error, field) ? atField(error) : undefined;
 
 /** Shows the error of a form, unless one of the fields shows it already. */
 export function FormError({ error, fields = [] }: { error: unknown; fields?: readonly string[] }) {
   if (error === null || error === undefined) return null;
-  if (error instanceof ApiError && error.field !== null && fields.includes(error.field)) return null;
+  if (fields.some((field) => isAbout(error, field))) return null;
   return <ErrorNotice error={error} />;
 }
 

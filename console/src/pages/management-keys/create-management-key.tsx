@@ -12,7 +12,7 @@ import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { CodeBlock } from '../../ui/code-block.js';
 import { FormDialog } from '../../ui/dialog.js';
-import { CheckField, SelectField, TextAreaField, TextField } from '../../ui/field.js';
+import { CheckField, SelectField, TextAreaField, TextField, useFieldError } from '../../ui/field.js';
 import { fieldError, FormError } from '../../ui/notice.js';
 import { ExpiryField } from '../keys/form/expiry-field.js';
 import { addressesOf, type ExpiryForm, expiryOf } from '../keys/form/key-form.js';
@@ -58,6 +58,8 @@ export function CreateManagementKey({ onClose }: { onClose: () => void }) {
       }),
     onSuccess: () => client.invalidateQueries({ queryKey: managementKeysKey(account.id) }),
   });
+  const error = (field: keyof typeof faults, ofApi: string) => (isChecked ? faults[field] : undefined) ?? fieldError(creation.error, ofApi);
+  const [scopesError, onScopesInput] = useFieldError(error('scopes', 'scopes'));
   if (creation.data !== undefined) {
     const { key, secret } = creation.data;
     // Something that the key may read.
@@ -83,8 +85,6 @@ export function CreateManagementKey({ onClose }: { onClose: () => void }) {
     creation.mutate();
   }
 
-  const error = (field: keyof typeof faults, ofApi: string) => (isChecked ? faults[field] : undefined) ?? fieldError(creation.error, ofApi);
-  const scopesError = error('scopes', 'scopes');
   return (
     <FormDialog
       onClose={onClose}
@@ -114,7 +114,11 @@ export function CreateManagementKey({ onClose }: { onClose: () => void }) {
           options={[{ value: '', label: t.allProjects }, ...projects.map(({ id, name }) => ({ value: id, label: name }))]}
         />
       )}
-      <fieldset className="flex flex-col gap-2.5" aria-describedby={scopesError === undefined ? undefined : 'scopes-error'}>
+      <fieldset
+        className="flex flex-col gap-2.5"
+        onInput={onScopesInput}
+        aria-describedby={scopesError === undefined ? undefined : 'scopes-error'}
+      >
         <legend className="mb-1 text-sm font-medium">
           {t.scopes} <span className="font-normal text-soft">· {t.scopesHint}</span>
         </legend>

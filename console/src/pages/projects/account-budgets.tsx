@@ -1,7 +1,6 @@
 // The budgets of the account itself, and the time zone in which the periods of all budgets begin.
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
-import { isAbout } from '../../api/keys.js';
 import { type AccountBudgets, getAccountBudgets, updateAccountBudgets } from '../../api/projects.js';
 import {
   budgetPeriods,
@@ -14,14 +13,13 @@ import {
 } from '../../format/budgets.js';
 import { budgetsText } from '../../i18n/budgets.js';
 import { commonText } from '../../i18n/common.js';
-import { errorWordsAtField } from '../../i18n/error-text.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { Button } from '../../ui/button.js';
 import { FormDialog } from '../../ui/dialog.js';
 import { Field } from '../../ui/field.js';
 import { Card, Facts, Section } from '../../ui/layout.js';
-import { FormError } from '../../ui/notice.js';
+import { fieldError, FormError } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { toast } from '../../ui/toasts/toast.js';
 import { BudgetBars } from './budget-bars.js';
@@ -94,7 +92,6 @@ function EditDialog({ present, onClose }: { present: AccountBudgets; onClose: ()
       onClose();
     },
   });
-  const refused = (field: string): string | undefined => (isAbout(saving.error, field) ? errorWordsAtField(saving.error) : undefined);
 
   function submit(): void {
     setChecked(true);
@@ -112,9 +109,9 @@ function EditDialog({ present, onClose }: { present: AccountBudgets; onClose: ()
       onSubmit={submit}
       noValidate
     >
-      {!['budgets', 'time_zone'].some((field) => isAbout(saving.error, field)) && <FormError error={saving.error} />}
-      <BudgetFields rows={rows} onChange={setRows} isChecked={isChecked} limitRef={limitRef} error={refused('budgets')} />
-      <Field label={t.timeZone} hint={t.timeZoneHint} error={refused('time_zone')}>
+      <FormError error={saving.error} fields={['budgets', 'time_zone']} />
+      <BudgetFields rows={rows} onChange={setRows} isChecked={isChecked} limitRef={limitRef} error={fieldError(saving.error, 'budgets')} />
+      <Field label={t.timeZone} hint={t.timeZoneHint} error={fieldError(saving.error, 'time_zone')}>
         {(ids) => (
           <>
             <input

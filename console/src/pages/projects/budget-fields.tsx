@@ -5,7 +5,7 @@ import { budgetFaults, budgetPeriods, type BudgetRow, budgetsMax, newBudgetRow }
 import { budgetsText } from '../../i18n/budgets.js';
 import { useText } from '../../i18n/text.js';
 import { Button } from '../../ui/button.js';
-import { CheckField, SelectField, TextField } from '../../ui/field.js';
+import { CheckField, type FieldError, SelectField, TextField, useFieldError } from '../../ui/field.js';
 
 /** `isChecked` shows the faults, `error` is what the API refused, `limitRef` is the limit of the first row. */
 export function BudgetFields({
@@ -20,20 +20,21 @@ export function BudgetFields({
   rows: readonly BudgetRow[];
   onChange: (rows: readonly BudgetRow[]) => void;
   isChecked: boolean;
-  error?: string | undefined;
+  error?: FieldError | undefined;
   periods?: readonly BudgetPeriod[];
   max?: number;
   limitRef?: RefObject<HTMLInputElement | null>;
 }) {
   const t = useText(budgetsText);
+  const [refusal, onInput] = useFieldError(error);
   const faults = isChecked ? budgetFaults(rows) : [];
   const put = (row: BudgetRow): void => onChange(rows.map((each) => (each.row === row.row ? row : each)));
   return (
-    <fieldset className="flex flex-col gap-4">
+    <fieldset className="flex flex-col gap-4" onInput={onInput}>
       <legend className="mb-2 text-sm font-medium">{t.title}</legend>
-      {error !== undefined && (
+      {refusal !== undefined && (
         <p role="alert" className="text-sm text-bad">
-          {error}
+          {refusal}
         </p>
       )}
       {rows.map((row, index) => (

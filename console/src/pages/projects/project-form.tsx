@@ -2,7 +2,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { newIdempotencyKey } from '../../api/client.js';
-import { isAbout } from '../../api/keys.js';
 import { createProject, type Project, updateProject, type UpdateProject } from '../../api/projects.js';
 import { type BudgetRow, budgetRowsOf, budgetsOf, hasBudgetFaults, sameBudgets } from '../../format/budgets.js';
 import {
@@ -14,7 +13,6 @@ import {
   sameRateLimits,
 } from '../../format/rate-limits.js';
 import { commonText } from '../../i18n/common.js';
-import { errorWordsAtField } from '../../i18n/error-text.js';
 import { keysText } from '../../i18n/keys.js';
 import { projectsText } from '../../i18n/projects.js';
 import { rateLimitsText } from '../../i18n/rate-limits.js';
@@ -22,7 +20,7 @@ import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { FormDialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
-import { FormError } from '../../ui/notice.js';
+import { fieldError, FormError } from '../../ui/notice.js';
 import { Segmented } from '../../ui/segmented.js';
 import { toast } from '../../ui/toasts/toast.js';
 import { ModelPicker } from '../keys/form/model-picker.js';
@@ -94,7 +92,7 @@ export function ProjectDialog({ project, onClose }: { project?: Project; onClose
     },
   });
   const change = (changes: Partial<Form>): void => setForm({ ...form, ...changes });
-  const refused = (field: string): string | undefined => (isAbout(saving.error, field) ? errorWordsAtField(saving.error) : undefined);
+  const refused = (field: string) => fieldError(saving.error, field);
   const rateFaults = rateLimitFaults(form.rateLimits);
   const hasNoName = form.name.trim() === '';
   const hasNoModels = form.models?.length === 0;
@@ -116,7 +114,7 @@ export function ProjectDialog({ project, onClose }: { project?: Project; onClose
       onSubmit={submit}
       noValidate
     >
-      {!shownFields.some((field) => isAbout(saving.error, field)) && <FormError error={saving.error} />}
+      <FormError error={saving.error} fields={shownFields} />
       <TextField
         ref={nameRef}
         label={t.name}

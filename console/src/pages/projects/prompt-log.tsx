@@ -1,10 +1,8 @@
 // Whether a project logs prompts and answers, and whether its account permits that.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { isAbout } from '../../api/keys.js';
 import { getPrivacy, type Project, updatePrivacy, updateProject } from '../../api/projects.js';
 import { commonText } from '../../i18n/common.js';
-import { errorWordsAtField } from '../../i18n/error-text.js';
 import { promptLogText } from '../../i18n/prompt-log.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount, useIsMember } from '../../session/account.js';
@@ -12,7 +10,7 @@ import { Button } from '../../ui/button.js';
 import { ConfirmDialog, FormDialog } from '../../ui/dialog.js';
 import { CheckField, TextField } from '../../ui/field.js';
 import { Card, Section } from '../../ui/layout.js';
-import { ErrorNotice, FormError } from '../../ui/notice.js';
+import { ErrorNotice, fieldError, FormError } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { toast } from '../../ui/toasts/toast.js';
 import { privacyKey, useProjectsChanged } from './queries.js';
@@ -64,7 +62,6 @@ function EditDialog({ project, onClose }: { project: Project; onClose: () => voi
     },
   });
   const isFault = isOn && !/^([1-9]|[12]\d|30)$/.test(days.trim());
-  const refused = isAbout(saving.error, 'prompt_log_days') ? errorWordsAtField(saving.error) : undefined;
 
   function submit(): void {
     setChecked(true);
@@ -73,13 +70,13 @@ function EditDialog({ project, onClose }: { project: Project; onClose: () => voi
 
   return (
     <FormDialog onClose={onClose} title={t.log} submit={common.save} busy={saving.isPending} onSubmit={submit} noValidate>
-      {refused === undefined && <FormError error={saving.error} />}
+      <FormError error={saving.error} fields={['prompt_log_days']} />
       <CheckField label={t.turnOn} hint={t.offHint} checked={isOn} onChange={setOn} />
       {isOn && (
         <TextField
           label={t.days}
           hint={t.daysHint}
-          error={isChecked && isFault ? t.daysFault : refused}
+          error={isChecked && isFault ? t.daysFault : fieldError(saving.error, 'prompt_log_days')}
           type="number"
           min={1}
           max={30}

@@ -49,7 +49,7 @@ export function CurrentPassword({
       autoComplete="current-password"
       value={value}
       onChange={(event) => onChange(event.target.value)}
-      error={isWrongPassword(error) ? t.wrongPassword : undefined}
+      error={isWrongPassword(error) ? { error, text: t.wrongPassword } : undefined}
     />
   );
 }

@@ -60,7 +60,7 @@ export function ProfileSection() {
             autoComplete="email"
             value={email}
             onChange={(event) => setEmail(event.target.value)}
-            error={isTaken ? t.emailTaken : fieldError(save.error, 'email')}
+            error={isTaken ? { error: save.error, text: t.emailTaken } : fieldError(save.error, 'email')}
           />
           {asksPassword && <CurrentPassword value={password} onChange={setPassword} error={save.error} hint={t.presentPasswordForEmail} />}
           <div>

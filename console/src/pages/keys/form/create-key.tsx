@@ -2,7 +2,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { newIdempotencyKey } from '../../../api/client.js';
-import { createKey, type CreateKey, isAbout, type KeyWithSecret } from '../../../api/keys.js';
+import { createKey, type CreateKey, type KeyWithSecret } from '../../../api/keys.js';
 import { useZone } from '../../../format/time.js';
 import { keysText } from '../../../i18n/keys.js';
 import { useText } from '../../../i18n/text.js';
@@ -11,7 +11,7 @@ import { FormDialog } from '../../../ui/dialog.js';
 import { FormError } from '../../../ui/notice.js';
 import { projectsKey } from '../../projects/queries.js';
 import { KeyFields, shownFields } from './key-fields.js';
-import { emptyForm, faultsOf, type KeyForm, type KeyFormFaults, newKeyOf } from './key-form.js';
+import { emptyForm, faultsOf, type KeyForm, newKeyOf } from './key-form.js';
 import { keysKey } from '../queries.js';
 
 /** `project` is selected initially; empty for the default project, or the first in which the user may create keys. `isFirst`: a name is filled in initially.
@@ -35,7 +35,8 @@ export function CreateKeyDialog({
   const mayInAll = account.can('change keys', '');
   const own = mayInAll ? undefined : account.projects.find(({ project_id }) => account.can('change keys', project_id))?.project_id;
   const [form, setForm] = useState<KeyForm>({ ...emptyForm, name: isFirst ? t.firstName : '', project: project || (own ?? '') });
-  const [faults, setFaults] = useState<KeyFormFaults>({});
+  const [isChecked, setChecked] = useState(false);
+  const faults = faultsOf(form, zone, Date.now());
   // One request while the form is unchanged: sent twice, by a double click or a retry, it creates one key. An expiry in days is counted from the first time.
   const request = useRef<{ readonly form: KeyForm; readonly fields: CreateKey; readonly idempotencyKey: string }>(undefined);
   const isSending = useRef(false);
@@ -52,12 +53,8 @@ export function CreateKeyDialog({
 
   function submit(): void {
     if (isSending.current) return;
-    const found = faultsOf(form, zone, Date.now());
-    setFaults(found);
-    if (Object.keys(found).length > 0) {
-      if (found.name !== undefined) nameRef.current?.focus();
-      return;
-    }
+    setChecked(true);
+    if (Object.keys(faults).length > 0) return;
     if (request.current?.form !== form)
       request.current = { form, fields: newKeyOf(form, zone, Date.now()), idempotencyKey: newIdempotencyKey() };
     isSending.current = true;
@@ -74,8 +71,8 @@ export function CreateKeyDialog({
       onSubmit={submit}
       noValidate
     >
-      {!shownFields.some((field) => isAbout(creation.error, field)) && <FormError error={creation.error} />}
-      <KeyFields {...{ form, faults, nameRef }} error={creation.error} onChange={setForm} />
+      <FormError error={creation.error} fields={shownFields} />
+      <KeyFields {...{ form, nameRef }} faults={isChecked ? faults : {}} error={creation.error} onChange={setForm} />
     </FormDialog>
   );
 }

@@ -1,7 +1,7 @@
 // Edits a key. Fields that the user does not change are not sent.
 import { useMutation } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
-import { type ApiKey, isAbout, updateKey } from '../../../api/keys.js';
+import { type ApiKey, updateKey } from '../../../api/keys.js';
 import { useZone } from '../../../format/time.js';
 import { commonText } from '../../../i18n/common.js';
 import { keysText } from '../../../i18n/keys.js';
@@ -21,7 +21,7 @@ export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
   const nameRef = useRef<HTMLInputElement>(null);
   const [before] = useState(() => formOf(apiKey, zone));
   const [form, setForm] = useState<KeyForm>(before);
-  const [faults, setFaults] = useState<KeyFormFaults>({});
+  const [isChecked, setChecked] = useState(false);
   const changed = useKeyChanged();
   const change = useMutation({
     mutationFn: () => {
@@ -35,14 +35,14 @@ export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
     },
   });
 
+  const { expires_at: expiryFault, ...others } = faultsOf(form, zone, Date.now());
+  // An expiry that has passed may stay.
+  const isSame = form.expiry === before.expiry && form.expiresAt === before.expiresAt;
+  const faults: KeyFormFaults = isSame || expiryFault === undefined ? others : { ...others, expires_at: expiryFault };
+
   function submit(): void {
-    if (change.isPending) return;
-    const { expires_at: expiryFault, ...others } = faultsOf(form, zone, Date.now());
-    // An expiry that has passed may stay.
-    const isSame = form.expiry === before.expiry && form.expiresAt === before.expiresAt;
-    const found: KeyFormFaults = isSame || expiryFault === undefined ? others : { ...others, expires_at: expiryFault };
-    setFaults(found);
-    if (Object.keys(found).length === 0) change.mutate();
+    setChecked(true);
+    if (Object.keys(faults).length === 0 && !change.isPending) change.mutate();
   }
 
   return (
@@ -55,8 +55,8 @@ export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
       onSubmit={submit}
       noValidate
     >
-      {!shownFields.some((field) => isAbout(change.error, field)) && <FormError error={change.error} />}
-      <KeyFields {...{ form, faults, nameRef }} error={change.error} onChange={setForm} isUnfolded />
+      <FormError error={change.error} fields={shownFields} />
+      <KeyFields {...{ form, nameRef }} faults={isChecked ? faults : {}} error={change.error} onChange={setForm} isUnfolded />
     </FormDialog>
   );
 }

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { useTime, zoneName } from '../../../format/time.js';
 import { keysText } from '../../../i18n/keys.js';
 import { useText } from '../../../i18n/text.js';
-import { SelectField, TextField } from '../../../ui/field.js';
+import { type FieldError, SelectField, TextField } from '../../../ui/field.js';
 import { expiryChoices, type ExpiryForm, expiryOf } from './key-form.js';
 
 /** A choice of durations, and a field for a custom time. */
@@ -14,7 +14,7 @@ export function ExpiryField({
 }: {
   form: ExpiryForm;
   onChange: (changes: Partial<ExpiryForm>) => void;
-  error: string | undefined;
+  error: FieldError | undefined;
 }) {
   const t = useText(keysText);
   const time = useTime();

@@ -1,8 +1,6 @@
 // The fields of a key: its name, and optional fields in collapsed sections.
 import type { RefObject } from 'react';
-import { isAbout } from '../../../api/keys.js';
 import type { Project } from '../../../api/projects.js';
-import { errorWordsAtField } from '../../../i18n/error-text.js';
 import { keysText } from '../../../i18n/keys.js';
 import { projectsText } from '../../../i18n/projects.js';
 import { rateLimitsText } from '../../../i18n/rate-limits.js';
@@ -10,6 +8,7 @@ import { useText } from '../../../i18n/text.js';
 import { useAccount } from '../../../session/account.js';
 import { Disclosure } from '../../../ui/disclosure.js';
 import { SelectField, TextAreaField, TextField } from '../../../ui/field.js';
+import { fieldError } from '../../../ui/notice.js';
 import { Segmented } from '../../../ui/segmented.js';
 import { BudgetFields } from '../../projects/budget-fields.js';
 import { useProjects } from '../../projects/queries.js';
@@ -44,7 +43,7 @@ export function KeyFields({
   const mayUse = ({ id, deleted_at }: Project): boolean => (deleted_at === null && account.can('change keys', id)) || id === form.project;
   const projects = useProjects().data?.filter(mayUse) ?? [];
   const change = (changes: Partial<KeyForm>) => onChange({ ...form, ...changes });
-  const refused = (field: string): string | undefined => (isAbout(error, field) ? errorWordsAtField(error) : undefined);
+  const refused = (field: string) => fieldError(error, field);
   const nameError = faults.name === undefined ? refused('name') : t.faultMissing;
   const limitError =
     faults.limit_usd === undefined ? refused('limit_usd') : faults.limit_usd === 'zero' ? t.faultLimitZero : t.faultLimitForm;

@@ -3,6 +3,7 @@ import { X } from 'lucide-react';
 import { useState } from 'react';
 import { keysText } from '../../../i18n/keys.js';
 import { useText } from '../../../i18n/text.js';
+import { type FieldError, useFieldError } from '../../../ui/field.js';
 import { Fetched } from '../../../ui/query.js';
 import { useCatalog } from '../queries.js';
 
@@ -14,14 +15,15 @@ export function ModelPicker({
 }: {
   chosen: readonly string[];
   onChange: (models: readonly string[]) => void;
-  error: string | undefined;
+  error: FieldError | undefined;
 }) {
   const t = useText(keysText);
   const catalog = useCatalog();
   const [text, setText] = useState('');
+  const [shown, onInput] = useFieldError(error);
   const words = text.trim().toLowerCase();
   return (
-    <fieldset className="flex flex-col gap-2">
+    <fieldset className="flex flex-col gap-2" onInput={onInput}>
       <legend className="text-sm font-medium">{t.models}</legend>
       <p className="text-sm text-soft" role="status">
         {t.modelsChosen({ count: chosen.length })}
@@ -48,16 +50,16 @@ export function ModelPicker({
         className="control"
         aria-label={t.modelsSearch}
         placeholder={t.modelsSearch}
-        aria-invalid={error === undefined ? undefined : true}
+        aria-invalid={shown === undefined ? undefined : true}
         autoComplete="off"
         value={text}
         onChange={(event) => setText(event.target.value)}
         // Enter in a search does not send the form around it.
         onKeyDown={(event) => event.key === 'Enter' && event.preventDefault()}
       />
-      {error !== undefined && (
+      {shown !== undefined && (
         <p role="alert" className="text-sm text-bad">
-          {error}
+          {shown}
         </p>
       )}
       <Fetched query={catalog}>

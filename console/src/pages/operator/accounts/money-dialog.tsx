@@ -74,7 +74,7 @@ export function MoneyDialog({
   });
   const title = { credit: t.creditTitle, debit: t.debitTitle, reverse: t.reverseTitle({ number: entry?.number ?? 0 }) }[action];
   const word = { credit: t.credit, debit: t.debit, reverse: t.reverse }[action];
-  const error = (field: string): string | undefined => fieldError(post.error, field);
+  const error = (field: string) => fieldError(post.error, field);
   return (
     <FormDialog
       onClose={onClose}

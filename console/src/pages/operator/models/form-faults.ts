@@ -1,12 +1,12 @@
 // Assigns an error about a field of a nested body to the control of that field. Pure.
 import type { ApiFault } from '../../../i18n/errors.js';
 
-/** Returns `at`, the text (by `word`) of the fault at a field below `prefix`; and `shown`, the full name of the field with the fault. */
-export function formFaults(
+/** Returns `at`, the error (by `word`) of the fault at a field below `prefix`; and `shown`, the full name of the field with the fault. */
+export function formFaults<Shown>(
   error: unknown,
   prefix: string,
-  word: (fault: ApiFault) => string,
-): { at(field: string): string | undefined; readonly shown: readonly string[] } {
+  word: (fault: ApiFault) => Shown,
+): { at(field: string): Shown | undefined; readonly shown: readonly string[] } {
   const fault = typeof error === 'object' && error !== null && 'field' in error ? (error as ApiFault) : undefined;
   if (fault?.field?.startsWith(`${prefix}.`) !== true) return { at: () => undefined, shown: [] };
   const field = fault.field.slice(prefix.length + 1);

@@ -17,13 +17,20 @@ import { modelsText } from '../../../i18n/operator-models.js';
 import { useText } from '../../../i18n/text.js';
 import { Button, IconButton } from '../../../ui/button.js';
 import { Dialog } from '../../../ui/dialog.js';
-import { CheckField, SelectField, TextAreaField, TextField } from '../../../ui/field.js';
+import {
+  type ApiFieldError,
+  CheckField,
+  type FieldError,
+  SelectField,
+  TextAreaField,
+  TextField,
+  useFieldError,
+} from '../../../ui/field.js';
 import { Form } from '../../../ui/form.js';
 import { Card } from '../../../ui/layout.js';
-import { FormError } from '../../../ui/notice.js';
+import { atField, FormError } from '../../../ui/notice.js';
 import { toast } from '../../../ui/toasts/toast.js';
 import { formFaults } from './form-faults.js';
-import { errorWordsAtField } from '../../../i18n/error-text.js';
 
 const blank: ModelFields = {
   display_name: '',
@@ -66,7 +73,7 @@ function NewModel() {
       await client.invalidateQueries({ queryKey: catalogKeys.all });
     },
   });
-  const { at } = formFaults(create.error, 'model', errorWordsAtField);
+  const { at } = formFaults(create.error, 'model', atField);
   return (
     <ModelForm
       initial={blank}
@@ -129,7 +136,7 @@ function ModelForm({ initial, error, busy, submit, onSubmit, known = [], childre
   const [fields, setFields] = useState(initial);
   const [aliases, setAliases] = useState(initial.aliases.join(' '));
   const put = (changes: Partial<ModelFields>): void => setFields({ ...fields, ...changes });
-  const { at, shown } = formFaults(error, 'model', errorWordsAtField);
+  const { at, shown } = formFaults(error, 'model', atField);
   const states: Record<ModelState, string> = { active: t.active, deprecated: t.deprecated, retired: t.retired };
   const modalities = [
     ['text', t.text],
@@ -288,11 +295,12 @@ function Choices<W extends string>({
   options: readonly (readonly [W, string])[];
   chosen: readonly W[];
   onChange: (chosen: W[]) => void;
-  error: string | undefined;
+  error: FieldError | undefined;
 }) {
   const id = useId();
+  const [shown, onInput] = useFieldError(error);
   return (
-    <fieldset aria-describedby={error === undefined ? undefined : id}>
+    <fieldset onInput={onInput} aria-describedby={shown === undefined ? undefined : id}>
       <legend className="text-sm font-medium">{legend}</legend>
       {options.map(([value, label]) => (
         <div key={value} className="flex min-h-8 items-center">
@@ -303,9 +311,9 @@ function Choices<W extends string>({
           />
         </div>
       ))}
-      {error !== undefined && (
+      {shown !== undefined && (
         <p id={id} className="text-sm text-bad">
-          {error}
+          {shown}
         </p>
       )}
     </fieldset>
@@ -322,7 +330,7 @@ function Targets({
 }: {
   targets: ModelFields['targets'];
   onChange: (targets: ModelFields['targets']) => void;
-  at: (field: string) => string | undefined;
+  at: (field: string) => ApiFieldError | undefined;
 }) {
   const t = useText(modelsText);
   const upstreams = useQuery({ queryKey: catalogKeys.upstreams, queryFn: ({ signal }) => listUpstreams(signal) });
@@ -385,7 +393,7 @@ function Targets({
           </li>
         ))}
       </ol>
-      {at('targets') !== undefined && <p className="text-sm text-bad">{at('targets')}</p>}
+      {at('targets') !== undefined && <p className="text-sm text-bad">{at('targets')?.text}</p>}
       <Button size="small" className="mt-2" onClick={() => onChange([...targets, { upstream_id: '', upstream_model: '' }])}>
         <Plus size={14} aria-hidden />
         {t.addTarget}

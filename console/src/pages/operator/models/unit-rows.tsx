@@ -32,7 +32,7 @@ export function UnitRows({
   const t = useText(modelsText);
   const change = (row: number, changes: Partial<TypedUnit>): void =>
     onChange(units.map((each) => (each.row === row ? { ...each, ...changes } : each)));
-  const errorOf = (paths: readonly string[]): string | undefined => paths.map((path) => fieldError(error, path)).find(Boolean);
+  const errorOf = (paths: readonly string[]) => paths.map((path) => fieldError(error, path)).find(Boolean);
   const next = Math.max(-1, ...units.map(({ row }) => row)) + 1;
   return (
     <fieldset className="flex flex-col gap-3">

@@ -9,12 +9,11 @@ import { differing } from '../../../format/differing.js';
 import { useText } from '../../../i18n/text.js';
 import { FormDialog } from '../../../ui/dialog.js';
 import { CheckField, SelectField, TextField } from '../../../ui/field.js';
-import { fieldError, FormError } from '../../../ui/notice.js';
+import { atField, fieldError, FormError } from '../../../ui/notice.js';
 import { Segmented } from '../../../ui/segmented.js';
 import { toast } from '../../../ui/toasts/toast.js';
 import { UpstreamLimits } from './upstream-limits.js';
 import { formFaults } from '../models/form-faults.js';
-import { errorWordsAtField } from '../../../i18n/error-text.js';
 
 type SecretChange = 'keep' | 'replace' | 'drop';
 
@@ -52,7 +51,7 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
     },
   });
   const put = (changes: Partial<UpstreamFields>): void => setFields({ ...fields, ...changes });
-  const { at, shown } = formFaults(save.error, 'upstream', errorWordsAtField);
+  const { at, shown } = formFaults(save.error, 'upstream', atField);
   const secretFault = fieldError(save.error, 'secret');
   return (
     <FormDialog
@@ -108,7 +107,7 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
               { value: 'drop', label: t.dropSecret },
             ]}
           />
-          {secretChange !== 'replace' && secretFault !== undefined && <p className="text-sm text-bad">{secretFault}</p>}
+          {secretChange !== 'replace' && secretFault !== undefined && <p className="text-sm text-bad">{secretFault.text}</p>}
         </div>
       )}
       {secretChange === 'replace' && (

@@ -3,7 +3,7 @@ import type { UpstreamFields } from '../../../api/operator-catalog.js';
 import { targetsText } from '../../../i18n/operator-targets.js';
 import { useText } from '../../../i18n/text.js';
 import { Disclosure } from '../../../ui/disclosure.js';
-import { TextField } from '../../../ui/field.js';
+import { type FieldError, TextField } from '../../../ui/field.js';
 
 type Limits = NonNullable<UpstreamFields['limits']>;
 
@@ -26,7 +26,7 @@ export function UpstreamLimits({
 }: {
   limits: Limits;
   onChange: (limits: Limits) => void;
-  at: (field: string) => string | undefined;
+  at: (field: string) => FieldError | undefined;
 }) {
   const t = useText(targetsText);
   const isFaulty = names.some((name) => at(`limits.${name}`) !== undefined);
