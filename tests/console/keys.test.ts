@@ -2,7 +2,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
-import type { Browser as Chromium } from 'playwright-core';
+import type { Browser as Chromium, Locator } from 'playwright-core';
 import { usdText } from '../../console/src/format/money.js';
 import { chat, settled } from '../support/clients/calls.js';
 import {
@@ -322,6 +322,9 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     const form = popup(page);
     await form.getByRole('button', { name: 'Create key' }).click();
     await form.getByText('Enter a name.').waitFor();
+    const hasFocus = (field: Locator) =>
+      expectSoon(async () => expect(await field.evaluate((element) => element === document.activeElement)).toBe(true));
+    await hasFocus(form.getByLabel('Name'));
     await form.getByLabel('Name').fill('careful');
     await form.getByText('Limits', { exact: false }).first().click();
     await form.getByLabel('Lifetime limit in USD').fill('a lot');
@@ -331,10 +334,15 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await form.getByRole('button', { name: 'Create key' }).click();
     for (const fault of ['Enter an amount in USD, for example 5 or 0.25.', 'Choose a date and time.', 'Select at least one model.'])
       await form.getByText(fault).waitFor();
+    await hasFocus(form.getByLabel('Lifetime limit in USD'));
     expect(await accessibilityFaults(page)).toEqual([]);
     await screenshot(page, 'key-create-faults-light-1280');
     await form.getByLabel('Lifetime limit in USD').fill('0.50');
     await form.getByLabel('Date and time (UTC+05:30)').fill('2027-01-31T12:00');
+    await form.getByRole('button', { name: 'Create key' }).click();
+    await hasFocus(form.getByLabel('Search models'));
+    // The section without faults stays open, as the user left it.
+    expect(await form.getByLabel('Lifetime limit in USD').isVisible()).toBe(true);
     await form.getByLabel('Search models').fill('echo');
     await form.getByRole('checkbox', { name: 'sandbox/echo' }).check();
     await form.getByRole('button', { name: 'Create key' }).click();

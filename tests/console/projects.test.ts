@@ -243,7 +243,6 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     await popup(members)
       .getByRole('radio', { name: /^billing/ })
       .check();
-    await popup(members).getByText('Project roles').click();
     await popup(members).getByLabel('Search').selectOption('viewer');
     await members.route('**/members/*/projects/*', (route) => route.abort());
     await popup(members).getByRole('button', { name: 'Change role' }).click();

@@ -80,7 +80,6 @@ export function CreateManagementKey({ onClose }: { onClose: () => void }) {
 
   function submit(): void {
     setChecked(true);
-    if (faults.name !== undefined) nameRef.current?.focus();
     if (Object.values(faults).some((fault) => fault !== undefined) || creation.isPending) return;
     creation.mutate();
   }

@@ -99,7 +99,6 @@ export function ProjectDialog({ project, onClose }: { project?: Project; onClose
 
   function submit(): void {
     setChecked(true);
-    if (hasNoName) nameRef.current?.focus();
     if (!hasNoName && !hasNoModels && rateFaults.length === 0 && !hasBudgetFaults(form.budgets) && !saving.isPending) saving.mutate();
   }
 
