@@ -157,6 +157,13 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     await page.waitForURL(new RegExp(`/usage/records/${requestId}$`));
 
     await page.goto('console/settings');
+    // A toast has the role of a dialog too.
+    await page.getByLabel('Name', { exact: true }).fill('Olga Owner');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved', { exact: true }).waitFor();
+    await type('settings');
+    await page.keyboard.press('Escape');
+    await field.waitFor({ state: 'hidden' });
     await page.getByRole('button', { name: /^Go to/ }).click();
     await field.fill('nothing has this name');
     await page.getByText('No results.').waitFor();

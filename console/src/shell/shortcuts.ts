@@ -2,6 +2,7 @@
 // except while the user types in a field.
 import { useEffect, useRef } from 'react';
 import { useLocation } from 'wouter';
+import { modalDialog } from '../ui/layout.js';
 import type { NavigationItem } from './navigation.js';
 
 /** The shortcut that opens the palette on this machine. */
@@ -17,7 +18,7 @@ export function useShortcuts(items: readonly NavigationItem[], show: (dialog: 's
       if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
         event.preventDefault();
         // An open dialog may have unsaved input.
-        if (document.querySelector('[role="dialog"]') === null) show('palette');
+        if (document.querySelector(modalDialog) === null) show('palette');
         return;
       }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
@@ -43,5 +44,5 @@ export function useShortcuts(items: readonly NavigationItem[], show: (dialog: 's
 
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  return target.closest('input, textarea, select, [contenteditable], [role="dialog"], [role="menu"]') !== null;
+  return target.closest(`input, textarea, select, [contenteditable], ${modalDialog}, [role=menu]`) !== null;
 }

@@ -3,6 +3,9 @@ import { type ReactNode, useEffect, useRef } from 'react';
 import { Link, useLocation } from 'wouter';
 import { classNames } from './class-names.js';
 
+/** Selects an open dialog. Toasts have the role of dialogs too, but are not modal. */
+export const modalDialog = '[role=dialog]:not([aria-modal=false])';
+
 /** The path of the page whose heading was reached last; undefined until the first page is shown. */
 let reachedPath: string | undefined;
 /** Whether the page was reached with Back or Forward; the browser then restores the scroll position. */
@@ -41,7 +44,7 @@ function useReachedHeading(title: string): React.RefObject<HTMLHeadingElement | 
       attempts += 1;
       // If the page has focused an element of its content in the meantime, that element keeps the focus.
       const mayMove = !hasActed && (active === before || (active?.closest('main') ?? null) === null);
-      if (mayMove && document.querySelector('[role=dialog]:not([aria-modal=false])') === null) heading.current?.focus({ preventScroll });
+      if (mayMove && document.querySelector(modalDialog) === null) heading.current?.focus({ preventScroll });
       if (!mayMove || document.activeElement === heading.current || attempts === attemptsMax) clearInterval(timer);
     }, attemptMs);
     return () => clearInterval(timer);
