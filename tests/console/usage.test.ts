@@ -227,8 +227,12 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await eventually(() => Promise.resolve(asked.length > 0 ? true : undefined));
     await page.getByRole('table').first().waitFor();
     expect(asked.map(([offset]) => offset).toSorted()).toEqual(['-240', '-300']);
-    expect(asked.map(([, from]) => from)).toContain('2026-11-01T06:00:00.000Z');
+    // Seven calendar days with today, as on the usage pages.
+    expect(asked.map(([, from]) => from).toSorted()).toEqual(['2026-10-30T04:00:00.000Z', '2026-11-01T06:00:00.000Z']);
     expect(asked.map(([, , until]) => until).toSorted()).toEqual(['2026-11-01T06:00:00.000Z', null]);
+    asked.length = 0;
+    await page.getByRole('radio', { name: 'UTC', exact: true }).check();
+    await expectSoon(async () => expect(asked).toEqual([['0', '2026-10-30T00:00:00.000Z', null]]));
     await person.close();
   });
 

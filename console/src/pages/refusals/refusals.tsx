@@ -5,12 +5,13 @@ import { useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { getRefusalTotals, listRefusals, type RefusalFilter, type RefusalTotal } from '../../api/refusals.js';
 import { gatewayUrl } from '../../base.js';
-import { daysIn, hoursIn, type Part, partsOf } from '../../format/calendar.js';
+import { daysIn, hoursIn, type OffsetAt, type Part, partsOf, startOfDayAgo } from '../../format/calendar.js';
 import { useNumber } from '../../format/number.js';
 import { useOffsetAt, useZone } from '../../format/time.js';
 import { refusalText } from '../../i18n/refusals.js';
 import { useLanguage, useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
+import { ZoneChoice } from '../../shell/choices.js';
 import { Button, ButtonLink } from '../../ui/button.js';
 import { classNames } from '../../ui/class-names.js';
 import { SelectField, TextField } from '../../ui/field.js';
@@ -29,8 +30,9 @@ import { refusalReasons, useReasonName } from './reasons.js';
 import { RefusalTable } from './refusal-table.js';
 
 const hourMs = 3_600_000;
-const ranges = { '24h': 24 * hourMs, '7d': 7 * 24 * hourMs, '30d': 30 * 24 * hourMs };
-type Range = keyof typeof ranges;
+const ranges = ['24h', '7d', '30d'] as const;
+type Range = (typeof ranges)[number];
+const rangeDefault = '7d';
 
 const names = ['range', 'project', 'key', 'model', 'reason', 'request_id', 'group'] as const;
 type Fields = Readonly<Record<(typeof names)[number], string>>;
@@ -39,7 +41,7 @@ const noFields: Fields = { range: '', project: '', key: '', model: '', reason: '
 const groupings = ['reason', 'key', 'project', 'model'] as const;
 type Grouping = (typeof groupings)[number];
 
-const isRange = (text: string): text is Range => Object.hasOwn(ranges, text);
+const rangeOf = ({ range }: Fields): Range => ranges.find((each) => each === range) ?? rangeDefault;
 
 export default function Refusals() {
   const t = useText(refusalText);
@@ -47,7 +49,7 @@ export default function Refusals() {
   const [params, setParams] = useSearchParams();
   const fields = Object.fromEntries(names.map((name) => [name, params.get(name) ?? ''])) as Fields;
   const group = groupings.find((each) => each === fields.group) ?? 'reason';
-  const filter = filterOf(fields);
+  const filter = filterOf(fields, useOffsetAt());
   const show = (next: Fields): void =>
     setParams(Object.fromEntries(names.flatMap((name) => (next[name] === '' ? [] : [[name, next[name]]]))));
   const { request_id: _requestId, ...counted } = filter;
@@ -72,12 +74,15 @@ export default function Refusals() {
                   </a>
                 }
                 actions={
-                  <Segmented<Grouping>
-                    label={t.groupBy}
-                    value={group}
-                    onChange={(next) => show({ ...fields, group: next === 'reason' ? '' : next })}
-                    options={groupings.map((value) => ({ value, label: t[value] }))}
-                  />
+                  <>
+                    <ZoneChoice />
+                    <Segmented<Grouping>
+                      label={t.groupBy}
+                      value={group}
+                      onChange={(next) => show({ ...fields, group: next === 'reason' ? '' : next })}
+                      options={groupings.map((value) => ({ value, label: t[value] }))}
+                    />
+                  </>
                 }
               >
                 <OverTime filter={counted} hourly={fields.range === '24h'} />
@@ -205,16 +210,25 @@ function OverTime({ filter, hourly }: { filter: Partial<RefusalFilter>; hourly: 
   );
 }
 
-/** Returns the filter of the API. Ranges begin with a whole hour, so that counts and examples are of the same time, and no rendering changes the filter. */
-function filterOf({ range, project, key, model, reason, request_id }: Fields): Partial<RefusalFilter> {
-  const startMs = Date.now() - (isRange(range) ? ranges[range] : ranges['7d']);
+/**
+ * Returns the filter of the API. Ranges begin with a whole hour or, as on the usage pages, with a day of the zone, so that counts and examples are of
+ * the same time, and no rendering changes the filter.
+ */
+function filterOf(fields: Fields, offsetAt: OffsetAt): Partial<RefusalFilter> {
+  const { project, key, model, reason, request_id } = fields;
   return {
-    ...(request_id === '' ? { from: new Date(startMs - (startMs % hourMs)).toISOString() } : { request_id }),
+    ...(request_id === '' ? { from: new Date(startOf(rangeOf(fields), Date.now(), offsetAt)).toISOString() } : { request_id }),
     ...(project === '' ? {} : { project }),
     ...(key === '' ? {} : { key }),
     ...(model === '' ? {} : { model }),
     ...(reason === '' ? {} : { reason }),
   };
+}
+
+function startOf(range: Range, nowMs: number, offsetAt: OffsetAt): number {
+  if (range !== '24h') return startOfDayAgo(Number(range.slice(0, -1)) - 1, nowMs, offsetAt);
+  const startMs = nowMs - 24 * hourMs;
+  return startMs - (startMs % hourMs);
 }
 
 function Filter({ fields, error, onShow }: { fields: Fields; error: unknown; onShow: (fields: Fields) => void }) {
@@ -243,9 +257,9 @@ function Filter({ fields, error, onShow }: { fields: Fields; error: unknown; onS
       >
         <SelectField<Range>
           label={t.range}
-          value={isRange(fields.range) ? fields.range : '7d'}
+          value={rangeOf(fields)}
           onChange={(range) => set({ range })}
-          options={(Object.keys(ranges) as Range[]).map((value) => ({ value, label: t[`range.${value}`] }))}
+          options={ranges.map((value) => ({ value, label: t[`range.${value}`] }))}
         />
         <SelectField
           label={t.project}
