@@ -246,6 +246,12 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     const hours = (await chartRows(page, 'Refused calls per hour, by reason')).map(([hour]) => hour);
     expect(hours.length).toBeGreaterThan(24);
     expect(new Set(hours).size).toBe(hours.length);
+    // The columns that are cut get the room that the time does not need.
+    const widthOf = async (column: string): Promise<number> =>
+      (await page.getByRole('table', { name: 'Refused calls', exact: true }).getByRole('columnheader', { name: column }).boundingBox())!
+        .width;
+    const [time, details] = [await widthOf('Time'), await widthOf('Details')];
+    expect(time).toBeLessThan(details / 1.5);
     await person.close();
   });
 

@@ -49,7 +49,7 @@ export function RefusalTable({ rows }: { rows: readonly Refusal[] }) {
           },
           {
             name: t.reason,
-            className: 'line-1 cut share',
+            className: 'line-1 cut share wide',
             cell: ({ reason }) => <span title={reason}>{reasonName(reason)}</span>,
           },
           { name: t.statusCode, numeric: true, cell: ({ status }) => status },
@@ -63,7 +63,7 @@ export function RefusalTable({ rows }: { rows: readonly Refusal[] }) {
           },
           {
             name: t.figures,
-            className: 'cut share wide',
+            className: 'cut share widest',
             cell: (refusal) => {
               const { text } = sentence(refusal);
               return (
