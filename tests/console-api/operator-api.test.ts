@@ -174,6 +174,8 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
     expect(await refused('/credits', body, '')).toMatchObject({ status: 400, field: 'idempotency-key' });
     expect(await refused('/credits', { ...body, reason: '' }, 'credit 2')).toMatchObject({ status: 400, field: 'reason' });
     expect(await refused('/credits', { ...body, amount_usd: '0' }, 'credit 2')).toMatchObject({ status: 400, field: 'amount_usd' });
+    for (const amount_usd of ['0.0000000001', '20000000000', '-1', '1e3'])
+      expect(await refused('/credits', { ...body, amount_usd }, 'credit 2')).toMatchObject({ status: 400, field: 'amount_usd' });
     expect(await available()).toBe('20');
     // One change, one event in the log.
     expect(await audited(`action=account.credit&account=${accountId}`, 1)).toMatchObject([

@@ -62,10 +62,16 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     await page.getByRole('button', { name: 'Credit' }).click();
     const form = popup(page);
     // The first field has the focus.
-    await page.keyboard.type('250.5');
-    await expectSoon(async () => expect(await form.getByLabel('Amount in USD').inputValue()).toBe('250.5'));
+    await page.keyboard.type('$1.0000000001');
+    await expectSoon(async () => expect(await form.getByLabel('Amount in USD').inputValue()).toBe('$1.0000000001'));
     await form.getByLabel('Reason').fill('invoice 7');
     await form.getByLabel('Reference').fill('INV-7');
+    await form.getByRole('button', { name: 'Credit' }).click();
+    await form.getByText('Must have at most 9 decimals.').waitFor();
+    await form.getByLabel('Amount in USD').fill('20000000000');
+    await form.getByRole('button', { name: 'Credit' }).click();
+    await form.getByText('Must be at most 1,000,000,000.').waitFor();
+    await form.getByLabel('Amount in USD').fill('$250.5');
     // Above the threshold, the same amount has to be entered twice.
     await form.getByLabel('Confirm amount').fill('25.05');
     await form.getByRole('button', { name: 'Credit' }).click();

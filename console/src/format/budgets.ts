@@ -1,4 +1,5 @@
 // Budgets in forms, and the requests built from them. Pure.
+import { typedUsd } from './money.js';
 import type { Budget, BudgetPeriod, BudgetsBody } from '../../../gateway/console/schemas/budgets.js';
 
 /** How many budgets an account, a project or a key may have. */
@@ -42,7 +43,7 @@ export function budgetFaults(rows: readonly BudgetRow[]): BudgetFaults[] {
     const percents = percentsOf(row);
     return {
       ...(rows.findIndex(({ period }) => period === row.period) < index ? { period: 'twice' } : {}),
-      ...(/^\d{1,10}(\.\d{1,9})?$/.test(limit) && !/^[0.]+$/.test(limit) ? {} : { limit: 'form' }),
+      ...(/^\d+(\.\d+)?$/.test(limit) && !/^[0.]+$/.test(limit) ? {} : { limit: 'form' }),
       ...(percents === undefined ? { alerts: 'form' } : row.soft && percents.length === 0 ? { alerts: 'none' } : {}),
     };
   });
@@ -62,8 +63,7 @@ export const sameBudgets = (a: readonly BudgetRow[], b: readonly BudgetRow[]): b
   return meant(a) === meant(b);
 };
 
-/** Users also type `$5`. */
-const limitOf = ({ limit }: BudgetRow): string => limit.trim().replace(/^\$\s*/, '');
+const limitOf = ({ limit }: BudgetRow): string => typedUsd(limit);
 
 /** Returns undefined for a text that is not a list of whole percentages from 1 to 1,000. */
 function percentsOf({ alerts }: BudgetRow): number[] | undefined {

@@ -3,6 +3,9 @@ import { formatUsd as usdOfNano } from '#rules/money/money.js';
 
 export { usdOfNano };
 
+/** Returns an amount as the API takes it. Users also type `$5`. */
+export const typedUsd = (text: string): string => text.trim().replace(/^\$\s*/, '');
+
 /** An amount in two parts: the amount up to the cents, and the remaining digits. Together they are the exact amount. */
 export interface ShownUsd {
   readonly main: string;

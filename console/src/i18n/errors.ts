@@ -46,6 +46,7 @@ export const chineseFieldRules: Readonly<Record<FieldRule, string>> = {
   printable: '最多 {max} 个字符，且不能包含控制字符',
   pattern: '格式须为：{form}',
   usd: '须为十进制美元金额，例如 5 或 0.25',
+  max_decimals: '最多 {max} 位小数',
   timestamp: '须为带时区的有效时间，例如 2027-01-31T12:00:00Z',
   date: '须为日期或时间，例如 2026-11-20 或 2026-11-20T12:00:00Z',
   email: '须为邮箱地址，例如 ada@example.com',

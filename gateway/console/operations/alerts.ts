@@ -1,9 +1,9 @@
 // The low-balance alert of an account.
 import { fieldFault } from '#client/errors/fault.js';
 import { NotificationChannel } from '#proto/auth/v1/notifications.js';
-import { parseUsd } from '#rules/money/money.js';
+import { amountNanoUsdMax } from '#rules/money/money.js';
 import { renderAlert, renderAlertNow, renderDelivery } from '../render/alerts.js';
-import { orNull } from '../render/values.js';
+import { nanoUsdOf, orNull } from '../render/values.js';
 import { Alert, AlertNow, DeliveryList, PutAlert, TestDeliveries } from '../schemas/alerts.js';
 import { languageOf } from '../session/session.js';
 import { type Area, ok, operation } from '../table/operation.js';
@@ -34,7 +34,7 @@ export const alerts: Area = {
       body: PutAlert,
       answers: [ok(Alert)],
       handle: async ({ ctx, accountId, body, context }, deps) => {
-        const thresholdNanoUsd = parseUsd(body.threshold_usd)!;
+        const thresholdNanoUsd = nanoUsdOf('threshold_usd', body.threshold_usd, amountNanoUsdMax);
         if (thresholdNanoUsd <= 0n) throw fieldFault('threshold_usd', 'positive');
         const { alert } = await deps.peers.alerts.putAlert(
           { accountId, enabled: body.enabled, thresholdNanoUsd, emails: body.emails ?? [], language: languageOf(ctx) },

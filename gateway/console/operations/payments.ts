@@ -2,10 +2,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { fault, fieldFault } from '#client/errors/fault.js';
 import type { GetPaymentOptionsResponse } from '#proto/ledger/v1/payments.js';
-import { formatUsd, parseUsd } from '#rules/money/money.js';
+import { formatUsd, limitNanoUsdMax } from '#rules/money/money.js';
 import { publicAddress } from '../../http/public-address.js';
 import { renderEntry } from '../render/billing.js';
-import { orNull } from '../render/values.js';
+import { nanoUsdOf, orNull } from '../render/values.js';
 import { BeginPayment, Payment, PaymentBegun, PaymentOptions } from '../schemas/payments.js';
 import { type Area, created, ok, operation } from '../table/operation.js';
 
@@ -72,7 +72,7 @@ function referenceOf(idempotencyKey: string, amountNanoUsd: bigint): string {
 
 // The service rejects these too, but with the name of its own field.
 function checkedAmount(text: string, { minNanoUsd: min, maxNanoUsd: max }: GetPaymentOptionsResponse): bigint {
-  const nanoUsd = parseUsd(text)!;
+  const nanoUsd = nanoUsdOf('amount_usd', text, limitNanoUsdMax);
   if (nanoUsd % 10_000_000n !== 0n) throw fieldFault('amount_usd', 'whole_cents');
   if (nanoUsd < min || nanoUsd > max) throw fieldFault('amount_usd', 'amount_range', { min_nano_usd: min, max_nano_usd: max });
   return nanoUsd;

@@ -17,9 +17,12 @@ export function orNull(text: string): string | null {
   return text === '' ? null : text;
 }
 
-/** Returns the nano-USD of an amount in a body. Raises invalid_request, which names the field, for one above the maximum. */
+/** Returns the nano-USD of an amount in a body. Raises invalid_request, which names the field, for one above the maximum or finer than a nano-dollar. */
 export function nanoUsdOf(field: string, usd: string, maxNanoUsd: bigint): bigint {
-  const nanoUsd = parseUsd(usd)!;
-  if (nanoUsd > maxNanoUsd) throw fieldFault(field, 'at_most', { max: (maxNanoUsd / 1_000_000_000n).toLocaleString('en') });
+  if ((usd.split('.')[1] ?? '').length > 9) throw fieldFault(field, 'max_decimals', { max: 9 });
+  const nanoUsd = parseUsd(usd);
+  // An amount with more digits than any valid one has is not parsed.
+  if (nanoUsd === undefined || nanoUsd > maxNanoUsd)
+    throw fieldFault(field, 'at_most', { max: (maxNanoUsd / 1_000_000_000n).toLocaleString('en') });
   return nanoUsd;
 }

@@ -1,6 +1,6 @@
 // The low-balance alert of an account.
 import { type Static, Type } from 'typebox';
-import { allOf, Count, Flag, listOf, nullable, optional, Text, textOf, Time, Usd, UsdBelowBillion, view } from './shapes.js';
+import { allOf, Count, Flag, listOf, nullable, optional, Text, textOf, Time, Usd, UsdBody, view } from './shapes.js';
 import { deliveryStates } from './words.js';
 
 const alertFields = {
@@ -65,7 +65,7 @@ export const TestDeliveries = allOf(Delivery);
 /** The whole alert: absent fields are off or empty. */
 export const PutAlert = Type.Object({
   enabled: Type.Boolean(),
-  threshold_usd: UsdBelowBillion,
+  threshold_usd: UsdBody,
   emails: optional(Type.Array(textOf(0, 300), { maxItems: 20 })),
 });
 export type PutAlert = Static<typeof PutAlert>;

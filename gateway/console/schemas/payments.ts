@@ -1,7 +1,7 @@
 // Adding funds through a payment provider.
 import { type Static, Type } from 'typebox';
 import { Entry } from './billing.js';
-import { nullable, Text, Usd, UsdBelowBillion, view } from './shapes.js';
+import { nullable, Text, Usd, UsdBody, view } from './shapes.js';
 
 export const PaymentOptions = view('PaymentOptions', {
   provider: nullable(Text, 'Null: no payment provider is configured.'),
@@ -27,4 +27,4 @@ export const Payment = view('Payment', {
 });
 export type Payment = Static<typeof Payment>;
 
-export const BeginPayment = Type.Object({ amount_usd: UsdBelowBillion });
+export const BeginPayment = Type.Object({ amount_usd: UsdBody });

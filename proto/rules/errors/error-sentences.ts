@@ -27,6 +27,7 @@ export const fieldRules = {
   printable: 'must have at most {max} characters and no control characters',
   pattern: 'must be {form}',
   usd: 'must be a decimal USD amount, for example "5" or "0.25"',
+  max_decimals: 'must have at most {max} decimals',
   timestamp: 'must be a valid timestamp with a zone, for example 2027-01-31T12:00:00Z',
   date: 'must be a date or a timestamp, for example 2026-11-20 or 2026-11-20T12:00:00Z',
   email: 'must be an email address such as ada@example.com',

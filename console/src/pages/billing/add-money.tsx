@@ -5,7 +5,7 @@ import { useEffect, useState } from 'react';
 import { Link, useLocation, useSearch } from 'wouter';
 import { newIdempotencyKey } from '../../api/client.js';
 import { beginPayment, getPayment, getPaymentOptions, type PaymentOptions } from '../../api/payments.js';
-import { nanoUsdOf, usdText } from '../../format/money.js';
+import { nanoUsdOf, typedUsd, usdText } from '../../format/money.js';
 import { alertsText } from '../../i18n/alerts.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
@@ -101,7 +101,7 @@ function AddMoneyForm({ options: { min_usd: min, max_usd: max }, provider }: { o
   const [amount, setAmount] = useState('');
   const [key, setKey] = useState(newIdempotencyKey);
   const begin = useMutation({
-    mutationFn: () => beginPayment(account.id, amount.trim(), key),
+    mutationFn: () => beginPayment(account.id, typedUsd(amount), key),
     onSuccess: ({ url }) => {
       // A user who returns to this page with the browser's Back button wants another payment.
       setKey(newIdempotencyKey());

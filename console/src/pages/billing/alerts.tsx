@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { type Alert, type AlertChange, type AlertNow, getAlert, putAlert, testAlert } from '../../api/alerts.js';
-import { usdText } from '../../format/money.js';
+import { typedUsd, usdText } from '../../format/money.js';
 import { useTime } from '../../format/time.js';
 import { alertsText } from '../../i18n/alerts.js';
 import { commonText } from '../../i18n/common.js';
@@ -103,7 +103,7 @@ const fieldsOf = (alert: Alert): Fields => ({
 
 const changeOf = ({ enabled, threshold, emails }: Fields): AlertChange => ({
   enabled,
-  threshold_usd: threshold.trim(),
+  threshold_usd: typedUsd(threshold),
   emails: emails.split(/[\s,;]+/).filter((email) => email !== ''),
 });
 

@@ -19,6 +19,7 @@ describe('an amount', () => {
   });
 
   it('that is repeated although it need not be must also match', () => {
+    expect(refused(5_000_000_000n, '5.0000000001')).toThrow('must equal the amount, $5');
     expect(refused(5_000_000_000n, '6')).toThrow('must equal the amount, $5');
   });
 });

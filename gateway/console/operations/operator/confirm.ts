@@ -11,8 +11,9 @@ export function assertConfirmed(
   body: { readonly [field]?: string | null | undefined },
   { config }: { readonly config: Pick<OperationDeps['config'], 'confirmAboveNanoUsd'> },
 ): void {
-  const repeated = body[field] == null ? undefined : parseUsd(body[field]);
+  const repeated = body[field] ?? undefined;
   if (repeated === undefined && amountNanoUsd > config.confirmAboveNanoUsd)
     throw fieldFault(field, 'confirm_amount', { amount_nano_usd: amountNanoUsd, above_nano_usd: config.confirmAboveNanoUsd });
-  if (repeated !== undefined && repeated !== amountNanoUsd) throw fieldFault(field, 'confirm_mismatch', { amount_nano_usd: amountNanoUsd });
+  if (repeated !== undefined && parseUsd(repeated) !== amountNanoUsd)
+    throw fieldFault(field, 'confirm_mismatch', { amount_nano_usd: amountNanoUsd });
 }

@@ -1,6 +1,6 @@
 // Models and their prices, for operators.
 import { type Static, Type } from 'typebox';
-import { brokenAs, Count, Flag, Instant, listOf, nullable, optional, Text, textOf, Time, Usd, view } from '../shapes.js';
+import { Count, Flag, Instant, listOf, nullable, optional, Text, textOf, Time, Usd, UsdBody, view } from '../shapes.js';
 import { ModelView } from '../../../formats/models-schema.js';
 import { capabilities, modalities, modelStates, priceWarnings, tokenizers } from '../words.js';
 
@@ -139,7 +139,7 @@ export type ModelState = OperatorModel['state'];
 export type WholeModel = Static<typeof WholeModel>;
 
 const Tokens = Type.Integer({ minimum: 0, maximum: 4_294_967_295 });
-const FigureBody = Type.String({ pattern: '^\\d{1,6}(\\.\\d{1,9})?$', description: 'Decimal USD per million tokens.', ...brokenAs('usd') });
+const FigureBody = Type.String({ ...UsdBody, description: 'Decimal USD per million tokens.' });
 
 const modelBody = {
   display_name: textOf(0, 300),
@@ -189,7 +189,7 @@ const FiguresBody = Type.Object({
 const UnitPricesBody = Type.Array(
   Type.Object({
     unit: textOf(1, 32),
-    usd: Type.String({ ...FigureBody, pattern: '^\\d{1,9}(\\.\\d{1,9})?$', description: 'Decimal USD for one unit.' }),
+    usd: Type.String({ ...UsdBody, description: 'Decimal USD for one unit.' }),
     max_per_call: Type.Integer({ minimum: 1, maximum: 1_000_000_000 }),
   }),
   { maxItems: 16 },

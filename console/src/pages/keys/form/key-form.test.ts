@@ -63,7 +63,9 @@ describe('the form of a key', () => {
     [{ addresses: '192.0.2.7 '.repeat(51) }, { allowed_addresses: 'many' }],
     [{ limit: '5,00' }, { limit_usd: 'form' }],
     [{ limit: '0.00' }, { limit_usd: 'zero' }],
-    [{ limit: '0.0000000001' }, { limit_usd: 'form' }],
+    // The API names the limit.
+    [{ limit: '0.0000000001' }, {}],
+    [{ limit: '$20000000000' }, {}],
     [{ rateLimits: { rpm: '1.5', tpm: '-1', concurrency: '1000001' } }, { rate_limits: ['rpm', 'tpm', 'concurrency'] }],
     [{ expiry: 'custom', expiresAt: '' }, { expires_at: 'form' }],
     [{ expiry: 'custom', expiresAt: '2026-11-22T12:00' }, { expires_at: 'past' }],
@@ -71,7 +73,7 @@ describe('the form of a key', () => {
     [{ budgets: [{ row: 0, period: 'month', limit: '0', soft: false, alerts: '' }] }, { budgets: 'form' }],
     [{ budgets: [{ row: 0, period: 'month', limit: '5', soft: false, alerts: 'half' }] }, { budgets: 'form' }],
     [{ budgets: [{ row: 0, period: 'month', limit: '5', soft: true, alerts: '' }] }, { budgets: 'form' }],
-  ])('finds the fault in %j', (changes, faults) => {
+  ])('finds the faults of %j', (changes, faults) => {
     expect(faultsOf(form(changes), 'utc', nowMs)).toEqual(faults);
   });
 

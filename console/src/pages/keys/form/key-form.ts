@@ -10,6 +10,7 @@ import {
   sameRateLimits,
 } from '../../../format/rate-limits.js';
 import { type BudgetRow, budgetRowsOf, budgetsMax, budgetsOf, hasBudgetFaults, sameBudgets } from '../../../format/budgets.js';
+import { typedUsd } from '../../../format/money.js';
 import type { Zone } from '../../../format/time.js';
 
 /** Days until the expiry, never, or a custom time. */
@@ -98,13 +99,7 @@ export function faultsOf(form: KeyForm, zone: Zone, nowMs: number): KeyFormFault
   const rateLimits = rateLimitFaults(form.rateLimits);
   return {
     ...(form.name.trim() === '' ? { name: 'missing' } : {}),
-    ...(limit === null
-      ? {}
-      : !/^\d{1,10}(\.\d{1,9})?$/.test(limit)
-        ? { limit_usd: 'form' }
-        : /^[0.]+$/.test(limit)
-          ? { limit_usd: 'zero' }
-          : {}),
+    ...(limit === null ? {} : !/^\d+(\.\d+)?$/.test(limit) ? { limit_usd: 'form' } : /^[0.]+$/.test(limit) ? { limit_usd: 'zero' } : {}),
     ...(hasBudgetFaults(form.budgets) ? { budgets: 'form' } : {}),
     ...(rateLimits.length === 0 ? {} : { rate_limits: rateLimits }),
     ...(expiry === undefined ? { expires_at: 'form' } : expiry !== null && expiry.getTime() <= nowMs ? { expires_at: 'past' } : {}),
@@ -153,9 +148,9 @@ export const addressesOf = ({ addresses }: Pick<KeyForm, 'addresses'>): string[]
 /** How many budgets a key may have in addition to its limit, which counts as one. */
 export const budgetsLeft = (form: KeyForm): number => budgetsMax - (limitOf(form) === null ? 0 : 1);
 
-/** Null is no limit. Users also type `$5`. */
+/** Null is no limit. */
 function limitOf({ limit }: KeyForm): string | null {
-  const text = limit.trim().replace(/^\$\s*/, '');
+  const text = typedUsd(limit);
   return text === '' ? null : text;
 }
 

@@ -3,7 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { createCodes, type CodesCreated } from '../../../api/codes.js';
 import { getOperatorSettings, operatorKeys } from '../../../api/operator.js';
-import { nanoUsdOf, usdOfNano, usdText } from '../../../format/money.js';
+import { nanoUsdOf, typedUsd, usdOfNano, usdText } from '../../../format/money.js';
 import { useZone, zoneName } from '../../../format/time.js';
 import { codesText } from '../../../i18n/codes.js';
 import { useText } from '../../../i18n/text.js';
@@ -34,11 +34,11 @@ export function MakeCodesDialog({ open, onClose, onMade }: { open: boolean; onCl
   const make = useMutation({
     mutationFn: () =>
       createCodes({
-        amount_usd: fields.amount.trim(),
+        amount_usd: typedUsd(fields.amount),
         count: Number(fields.count),
         expires_at: lastMoment?.toISOString() ?? null,
         note: fields.note.trim(),
-        ...(isLarge ? { confirm_amount_usd: fields.again.trim() } : {}),
+        ...(isLarge ? { confirm_amount_usd: typedUsd(fields.again) } : {}),
       }),
     onSuccess: (made) => {
       setFields(nothing);
@@ -104,7 +104,8 @@ export function MakeCodesDialog({ open, onClose, onMade }: { open: boolean; onCl
 
 /** The total value of the codes; undefined until value and number are filled in. */
 function togetherNano({ amount, count }: { readonly amount: string; readonly count: string }): bigint | undefined {
-  return amountForm.test(amount.trim()) && /^\d{1,3}$/.test(count) ? nanoUsdOf(amount.trim()) * BigInt(count) : undefined;
+  const typed = typedUsd(amount);
+  return amountForm.test(typed) && /^\d{1,3}$/.test(count) ? nanoUsdOf(typed) * BigInt(count) : undefined;
 }
 
 /** Shows the codes. Only its button closes it: they cannot be shown again. Until they are copied, the page cannot be left by accident either. */

@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { newIdempotencyKey } from '../../../api/client.js';
 import { getOperatorSettings, type JournalEntry, operatorKeys, postMoney, reverseEntry } from '../../../api/operator.js';
-import { nanoUsdOf } from '../../../format/money.js';
+import { nanoUsdOf, typedUsd } from '../../../format/money.js';
 import { accountsText } from '../../../i18n/operator.js';
 import { useText } from '../../../i18n/text.js';
 import { FormDialog } from '../../../ui/dialog.js';
@@ -44,13 +44,13 @@ export function MoneyDialog({
   // One key for as long as the dialog is open: after a lost response, a form with another amount must not create a second entry.
   const [idempotencyKey] = useState(newIdempotencyKey);
   const set = (change: Partial<Fields>): void => setFields({ ...fields, ...change });
-  const amount = action === 'reverse' ? entry!.amount_usd : fields.amount;
+  const amount = action === 'reverse' ? entry!.amount_usd : typedUsd(fields.amount);
   const above = settings.data?.confirm_above_usd;
   const isLarge = above !== undefined && amountForm.test(amount) && nanoUsdOf(amount) > nanoUsdOf(above);
   const post = useMutation({
     mutationFn() {
       const { reason, reference, source, again } = fields;
-      const confirm = isLarge ? { confirm_amount_usd: again } : {};
+      const confirm = isLarge ? { confirm_amount_usd: typedUsd(again) } : {};
       if (action === 'reverse') return reverseEntry(accountId, entry!.id, { reason, ...confirm });
       const body = { amount_usd: amount, reason, ...(reference === '' ? {} : { reference }), ...confirm };
       return postMoney(
@@ -91,7 +91,7 @@ export function MoneyDialog({
           label={t.amount}
           inputMode="decimal"
           value={fields.amount}
-          onChange={(event) => set({ amount: event.target.value.trim() })}
+          onChange={(event) => set({ amount: event.target.value })}
           error={error('amount_usd')}
           required
         />
@@ -102,7 +102,7 @@ export function MoneyDialog({
           hint={t.amountAgainHint({ amount: above })}
           inputMode="decimal"
           value={fields.again}
-          onChange={(event) => set({ again: event.target.value.trim() })}
+          onChange={(event) => set({ again: event.target.value })}
           error={error('confirm_amount_usd')}
           required
         />

@@ -1,5 +1,6 @@
 // The form of a draft, and the request built from it. Pure.
 import type { Figures, TokenClass, UnitPrices } from '../../../api/operator-catalog.js';
+import { typedUsd } from '../../../format/money.js';
 import type { Zone } from '../../../format/time.js';
 import { priceClasses } from './price-classes.js';
 
@@ -16,16 +17,15 @@ export function typedOf(figures: Figures | undefined): Typed {
  * whether "1,000" is one or a thousand.
  */
 export function figuresOf(typed: Typed): Figures {
-  const read = (text: string): string => text.trim().replace(/^\$\s*/, '');
-  const input = read(typed.input);
-  const orInput = (text: string): string => read(text) || input;
-  const reasoning = read(typed.reasoning);
+  const input = typedUsd(typed.input);
+  const orInput = (text: string): string => typedUsd(text) || input;
+  const reasoning = typedUsd(typed.reasoning);
   return {
     input,
     cache_read: orInput(typed.cache_read),
     cache_write_5m: orInput(typed.cache_write_5m),
     cache_write_1h: orInput(typed.cache_write_1h),
-    output: read(typed.output),
+    output: typedUsd(typed.output),
     reasoning: reasoning === '' ? null : reasoning,
   };
 }
@@ -48,7 +48,7 @@ export function unitPricesOf(units: readonly TypedUnit[]): UnitPrices {
   return units
     .map(({ unit, usd, maxPerCall }) => ({
       unit: unit.trim(),
-      usd: usd.trim().replace(/^\$\s*/, ''),
+      usd: typedUsd(usd),
       max_per_call: unit.trim() === 'request' ? 1 : Number(maxPerCall),
     }))
     .filter(({ unit }) => unit !== '');
