@@ -470,10 +470,13 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
   });
 
   it('can be found by name, state and address, and loaded page by page', async () => {
-    for (let index = 0; index < 60; index += 1) await api.must('POST', keysPath, { name: `many ${index}` }, 201);
+    for (let index = 0; index < 60; index += 1)
+      await api.must('POST', keysPath, { name: `many ${index}`, ...(index === 59 ? { limit_usd: '3' } : {}) }, 201);
     const person = await newMember(chromium, system, owner, { width: 375 });
     const page = await person.open(`${keysPath}?q=many`);
     await page.getByRole('link', { name: 'many 59', exact: true }).waitFor();
+    for (const text of ['Spend $0.00 · Limit $3.00', 'Last used: never'])
+      await expectSoon(async () => expect((await row(page, 'many 59').innerText()).replace(/\s+/g, ' ')).toContain(text));
     await expectSoon(async () => expect(await page.getByRole('link', { name: /^many/ }).count()).toBe(50));
     for (const width of [320, 375, 768, 1024, 1280]) {
       await page.setViewportSize({ width, height: 800 });

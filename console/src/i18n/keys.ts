@@ -39,6 +39,7 @@ export const keysText = dictionary(
     spendShare: ({ percent, spent, held, limit }: { percent: number; spent: string; held: string; limit: string }) =>
       `${percent}% of the limit used: ${spent} spent and ${held} held of ${limit}`,
     lastUsed: 'Last used',
+    lastUsedAt: 'Last used:',
     neverUsed: 'Never',
     expires: 'Expires',
     expiresNever: 'Never',
@@ -203,6 +204,7 @@ export const keysText = dictionary(
     heldMore: ({ held }) => `+ 冻结 ${held}`,
     spendShare: ({ percent, spent, held, limit }) => `已用上限的 ${percent}%：已消费 ${spent}，冻结 ${held}，上限 ${limit}`,
     lastUsed: '最近使用',
+    lastUsedAt: '最近使用：',
     neverUsed: '从未',
     expires: '到期',
     expiresNever: '永不',

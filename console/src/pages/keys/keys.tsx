@@ -3,6 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import { type ApiKey, keyStates, listKeys } from '../../api/keys.js';
+import { usdText } from '../../format/money.js';
 import { commonText } from '../../i18n/common.js';
 import { keysText } from '../../i18n/keys.js';
 import { projectsText } from '../../i18n/projects.js';
@@ -242,18 +243,32 @@ function KeyList({ q, state, project, onClear, create, open }: ListProps) {
                 className: 'line-1',
                 usd: ({ spent_usd }) => spent_usd,
                 rounded: true,
-                cell: (key, digits) => <Spend apiKey={key} digits={digits} />,
+                cell: (key, digits) => (
+                  <>
+                    <span className="hidden text-soft cards:inline">{t.spend} </span>
+                    <Spend apiKey={key} digits={digits} />
+                    {/* A card does not show the column of the limit. */}
+                    <span className="hidden text-soft cards:inline">
+                      {' · '}
+                      {key.limit_usd === null ? t.noLimit : `${t.limitShort} ${usdText(key.limit_usd)}`}
+                    </span>
+                  </>
+                ),
               },
               { name: t.limitShort, numeric: true, cell: (key) => <LimitInBrief apiKey={key} /> },
               {
                 name: t.lastUsed,
                 className: 'line-2',
-                cell: (key) =>
-                  key.last_used_at === null ? (
-                    <span className="text-soft">{t.neverUsed}</span>
-                  ) : (
-                    <When at={key.last_used_at} style="relative" />
-                  ),
+                cell: (key) => (
+                  <>
+                    <span className="hidden cards:inline">{t.lastUsedAt} </span>
+                    {key.last_used_at === null ? (
+                      <span className="text-soft cards:lowercase">{t.neverUsed}</span>
+                    ) : (
+                      <When at={key.last_used_at} style="relative" />
+                    )}
+                  </>
+                ),
               },
               {
                 name: common.actions,
