@@ -390,6 +390,12 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await page.goto(`${system.baseUrl}/console${keysPath}/${(await keyNamed('careful')).id}`);
     await page.getByRole('link', { name: 'Change the addresses' }).click();
     await expectSoon(async () => expect(await popup(page).getByLabel('Allowed addresses').inputValue()).toBe('192.0.2.7\n2001:db8::/32'));
+    // An expected refusal is no failure of the console.
+    await api.must('POST', `${keysPath}/${(await keyNamed('careful')).id}/revoke`, {}, 200);
+    await popup(page).getByLabel('Allowed addresses').fill('');
+    await popup(page).getByRole('button', { name: 'Save' }).click();
+    const refusal = { hasText: 'The request was rejected', hasNotText: 'Request ID' };
+    await popup(page).getByRole('alert').filter(refusal).waitFor();
     await expectNoFaults(person);
   });
 

@@ -34,6 +34,7 @@ export const secondFactorText = dictionary(
     nameHint: 'Helps you recognise it in the list.',
     code: 'Code from your authenticator app',
     codeHint: 'Six digits. Each code works once.',
+    codeRefused: 'This code is not valid. Enter the code that the app shows now.',
     turnOn: 'Turn on',
 
     addPasskey: 'Add a passkey',
@@ -63,6 +64,8 @@ export const secondFactorText = dictionary(
     usePasskey: 'Use a passkey',
     recoveryCode: 'Recovery code',
     recoveryCodeHint: 'One of the codes that you saved. It works once.',
+    recoveryCodeRefused: 'This code is not valid. Enter a recovery code that you have not used yet.',
+    passkeyNotAccepted: 'This passkey was not accepted. Try again, or use another way.',
     useRecoveryCode: 'Use a recovery code',
     otherWay: 'Use another way',
     noWay: 'None of your second factors can be used here. Ask the operator of this gateway to remove them.',
@@ -111,6 +114,7 @@ export const secondFactorText = dictionary(
     nameHint: '便于您在列表中辨认。',
     code: '验证器应用显示的验证码',
     codeHint: '六位数字，每个验证码只能使用一次。',
+    codeRefused: '此验证码无效。请输入应用当前显示的验证码。',
     turnOn: '启用',
 
     addPasskey: '添加通行密钥',
@@ -137,6 +141,8 @@ export const secondFactorText = dictionary(
     usePasskey: '使用通行密钥',
     recoveryCode: '恢复码',
     recoveryCodeHint: '您保存的恢复码之一，只能使用一次。',
+    recoveryCodeRefused: '此恢复码无效。请输入一个尚未使用的恢复码。',
+    passkeyNotAccepted: '该通行密钥未通过验证。请重试，或使用其他方式。',
     useRecoveryCode: '使用恢复码',
     otherWay: '使用其他方式',
     noWay: '您的两步验证方式在此处均无法使用。请联系网关的运维人员将其移除。',

@@ -49,10 +49,13 @@ export function Notice({
   );
 }
 
-/** Shows an error with its request id, and a retry button unless the requested object does not exist. */
+/**
+ * Shows an error, with a retry button unless the requested object does not exist. A refusal says what to do instead; only other errors have a request
+ * id, which the operator needs to find their cause.
+ */
 export function ErrorNotice({ error, onRetry, title }: { error: unknown; onRetry?: () => void; title?: string }) {
   const t = useText(commonText);
-  const { message, detail, requestId, retryAfter } = describe(error, t);
+  const { message, detail, title: itsTitle, requestId, retryAfter } = describe(error, t);
   useErrorsFetched();
   const isMissing = error instanceof ApiError && error.code === 'not_found';
   // The user has signed in again since.
@@ -61,7 +64,7 @@ export function ErrorNotice({ error, onRetry, title }: { error: unknown; onRetry
     <Notice
       tone="bad"
       live
-      title={title ?? (isMissing ? t.nothingHere : t.somethingFailed)}
+      title={title ?? itsTitle}
       action={
         onRetry &&
         !isMissing && (
@@ -89,18 +92,23 @@ export function ErrorNotice({ error, onRetry, title }: { error: unknown; onRetry
 }
 
 interface Described {
+  readonly title: string;
   readonly message: string;
   readonly detail?: string | undefined;
   readonly requestId: string | null;
   readonly retryAfter: number | null;
 }
 
-function describe(error: unknown, t: { unreachable: string; unanswered: string; pageFault: string }): Described {
-  if (!(error instanceof ApiError)) return { message: t.pageFault, requestId: null, retryAfter: null };
-  const { requestId, retryAfter } = error;
-  if (error.code === 'unreachable' || error.code === 'unanswered') return { message: t[error.code], requestId, retryAfter };
+function describe(error: unknown, t: typeof commonText.en): Described {
+  if (!(error instanceof ApiError)) return { title: t.somethingFailed, message: t.pageFault, requestId: null, retryAfter: null };
+  const { code, status, requestId, retryAfter } = error;
+  if (code === 'unreachable' || code === 'unanswered') return { title: t.somethingFailed, message: t[code], requestId, retryAfter };
   const { text, detail } = errorWords(error);
-  return { message: text, detail, requestId, retryAfter };
+  // A proxy may refuse a request for reasons that only the operator can find.
+  const isRefusal = status >= 400 && status < 500 && code !== 'unexpected_answer';
+  const title =
+    code === 'not_found' ? t.nothingHere : code === 'role_not_permitted' ? t.notPermitted : isRefusal ? t.rejected : t.somethingFailed;
+  return { title, message: text, detail, requestId: isRefusal ? null : requestId, retryAfter };
 }
 
 /** Loads the error texts of the current language, so that errors that occurred in another language are shown in it. */

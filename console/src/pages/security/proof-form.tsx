@@ -1,5 +1,6 @@
 // Requests a second factor: a code of an app, a passkey, or a recovery code.
 import { useState } from 'react';
+import { ApiError } from '../../api/client.js';
 import type { Proof, SecondFactorChallenge } from '../../api/second-factor.js';
 import { secondFactorText } from '../../i18n/second-factor.js';
 import { useText } from '../../i18n/text.js';
@@ -10,13 +11,19 @@ import { Notice } from '../../ui/notice.js';
 import { useSignInOptions } from '../users/sign-in/sign-in-options.js';
 import { canUsePasskeys, usePasskey } from './passkey.js';
 
+/** Whether the second factor was not accepted. */
+export const isFactorRefused = (error: unknown): boolean => error instanceof ApiError && error.rule === 'factor_refused';
+
 export function ProofForm({
   challenge,
+  error,
   busy,
   submit: submitText,
   onProof,
 }: {
   challenge: SecondFactorChallenge;
+  /** The error of the last proof; that of a wrong code is shown at its field. */
+  error: unknown;
   busy: boolean;
   submit: string;
   onProof: (proof: Proof) => void;
@@ -27,9 +34,14 @@ export function ProofForm({
   const [isRecovery, setRecovery] = useState(!challenge.totp && !hasPasskey);
   const [code, setCode] = useState('');
   const [isDeclined, setDeclined] = useState(false);
+  /** The name of the code that was sent last. */
+  const [sent, setSent] = useState<'totp_code' | 'recovery_code'>();
+  const asked = isRecovery ? 'recovery_code' : 'totp_code';
+  const isRefused = isFactorRefused(error);
   const showsCode = isRecovery || challenge.totp;
   const answer = async (): Promise<void> => {
     setDeclined(false);
+    setSent(undefined);
     try {
       onProof({ passkey: await usePasskey(challenge.passkey!) });
     } catch {
@@ -43,15 +55,25 @@ export function ProofForm({
           {t.passkeyDeclined}
         </Notice>
       )}
+      {isRefused && sent === undefined && (
+        <Notice tone="bad" live>
+          {t.passkeyNotAccepted}
+        </Notice>
+      )}
       {hasPasskey && (
         <Button look={showsCode ? 'secondary' : 'primary'} busy={busy} onClick={() => void answer()}>
           {t.usePasskey}
         </Button>
       )}
       {showsCode && (
-        <Form onSubmit={() => onProof(isRecovery ? { recovery_code: code } : { totp_code: code })}>
+        <Form
+          onSubmit={() => {
+            setSent(asked);
+            onProof({ [asked]: code });
+          }}
+        >
           <TextField
-            key={isRecovery ? 'recovery' : 'app'}
+            key={asked}
             label={isRecovery ? t.recoveryCode : t.code}
             hint={isRecovery ? t.recoveryCodeHint : t.codeHint}
             name="code"
@@ -64,6 +86,7 @@ export function ProofForm({
             required
             value={code}
             onChange={(event) => setCode(event.target.value)}
+            error={isRefused && sent === asked ? { error, text: isRecovery ? t.recoveryCodeRefused : t.codeRefused } : undefined}
           />
           <Button type="submit" look="primary" busy={busy}>
             {submitText}

@@ -16,7 +16,7 @@ import { Form } from '../../ui/form.js';
 import { Fetched } from '../../ui/query.js';
 import { SignInFault } from '../users/sign-in/fault.js';
 import { useSignInOptions } from '../users/sign-in/sign-in-options.js';
-import { ProofForm } from './proof-form.js';
+import { isFactorRefused, ProofForm } from './proof-form.js';
 
 /** Whether the API requires it. */
 export const needsReauthentication = (error: unknown): boolean => error instanceof ApiError && error.rule === 'reauthenticate';
@@ -38,12 +38,13 @@ export function Reauthenticate({ onDone, onClose }: { onDone: () => void; onClos
   });
   return (
     <Dialog onClose={onClose} title={t.confirmTitle} description={t.confirmHint}>
-      <SignInFault error={prove.error} refused={t.confirmRefused} />
+      {!isFactorRefused(prove.error) && <SignInFault error={prove.error} refused={t.confirmRefused} />}
       {user.has_second_factor && (
         <Fetched query={challenge}>
           {(data) => (
             <ProofForm
               challenge={data}
+              error={prove.error}
               busy={prove.isPending}
               submit={t.confirm}
               onProof={(proof) => prove.mutate({ token: data.token, ...proof })}

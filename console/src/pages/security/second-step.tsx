@@ -6,7 +6,7 @@ import { useText } from '../../i18n/text.js';
 import { Button } from '../../ui/button.js';
 import { PageHeader } from '../../ui/layout.js';
 import { SignInFault } from '../users/sign-in/fault.js';
-import { ProofForm } from './proof-form.js';
+import { isFactorRefused, ProofForm } from './proof-form.js';
 
 /** `onDone` is called once the session has begun. */
 export function SecondStep({
@@ -26,9 +26,10 @@ export function SecondStep({
   return (
     <>
       <PageHeader title={t.title} description={t.stepHint} />
-      <SignInFault error={finish.error} />
+      {!isFactorRefused(finish.error) && <SignInFault error={finish.error} />}
       <ProofForm
         challenge={challenge}
+        error={finish.error}
         busy={finish.isPending || finish.isSuccess}
         submit={t.signIn}
         onProof={(proof) => finish.mutate(proof)}
