@@ -133,6 +133,9 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
   it('add an endpoint, show its secret once in a dialog that does not close by accident, and send a test', async () => {
     const page = await owner.open(`/accounts/${accountId}/webhooks`);
     await page.getByText('No endpoints yet').waitFor();
+    const [box, heading] = [page.locator('main section').first(), page.getByRole('heading', { name: 'Deliveries' })];
+    const { y, height } = (await box.boundingBox())!;
+    expect((await heading.boundingBox())!.y - (y + height)).toBeGreaterThan(16);
     await page.getByRole('button', { name: 'Add endpoint' }).click();
     const form = page.getByRole('dialog');
     await form.getByLabel('URL').fill('ftp://example.com');

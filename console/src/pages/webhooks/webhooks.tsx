@@ -11,7 +11,7 @@ import { useAccount } from '../../session/account.js';
 import { Badge } from '../../ui/badge.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
-import { Card, Empty, PageHeader } from '../../ui/layout.js';
+import { Card, Empty, PageHeader, Section } from '../../ui/layout.js';
 import { ActionMenu } from '../../ui/menu.js';
 import { FormError } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
@@ -68,13 +68,15 @@ export default function Webhooks() {
       <Fetched query={query}>
         {({ data: endpoints }) => (
           <>
-            {endpoints.length === 0 ? (
-              <Empty title={t.none}>
-                <p>{t.noneHint}</p>
-              </Empty>
-            ) : (
-              <EndpointTable endpoints={endpoints} onDo={mayChange ? setDoing : undefined} onChanged={() => saved()} />
-            )}
+            <Section>
+              {endpoints.length === 0 ? (
+                <Empty title={t.none}>
+                  <p>{t.noneHint}</p>
+                </Empty>
+              ) : (
+                <EndpointTable endpoints={endpoints} onDo={mayChange ? setDoing : undefined} onChanged={() => saved()} />
+              )}
+            </Section>
             <Deliveries endpoints={endpoints} mayResend={mayChange} />
           </>
         )}
@@ -130,7 +132,7 @@ function EndpointTable({
   return (
     <>
       <FormError error={toggle.error} />
-      <Card flush className="mb-8">
+      <Card flush>
         <DataTable
           caption={t.title}
           rows={endpoints}
