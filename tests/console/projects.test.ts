@@ -295,6 +295,8 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     const page = await person.show(`/accounts/${accountId}/projects`);
     await page.getByRole('link', { name: 'Search' }).click();
     await page.getByRole('button', { name: 'Edit' }).click();
+    await popup(page).locator('span').getByText('Permitted models', { exact: true }).waitFor();
+    await popup(page).getByText('once the share of a budget that you set is spent').waitFor();
     await popup(page).getByLabel('Cheaper model').fill('sandbox/echo');
     await popup(page).getByLabel('From (%)').fill('75');
     await popup(page).getByRole('button', { name: 'Save' }).click();

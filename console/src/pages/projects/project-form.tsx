@@ -155,15 +155,18 @@ export function ProjectDialog({ project, onClose }: { project?: Project; onClose
         <p className="text-sm text-soft">{limits.hint}</p>
       </fieldset>
       <div className="flex flex-col gap-3">
-        <Segmented
-          label={keys.accessLabel}
-          value={form.models === null ? 'all' : 'some'}
-          onChange={(access) => change({ models: access === 'all' ? null : (before.models ?? []) })}
-          options={[
-            { value: 'all', label: keys.accessAll },
-            { value: 'some', label: keys.accessSome },
-          ]}
-        />
+        <div className="flex flex-col items-start gap-1">
+          <span className="text-sm font-medium">{keys.accessLabel}</span>
+          <Segmented
+            label={keys.accessLabel}
+            value={form.models === null ? 'all' : 'some'}
+            onChange={(access) => change({ models: access === 'all' ? null : (before.models ?? []) })}
+            options={[
+              { value: 'all', label: keys.accessAll },
+              { value: 'some', label: keys.accessSome },
+            ]}
+          />
+        </div>
         {form.models !== null && (
           <ModelPicker
             chosen={form.models}
