@@ -403,6 +403,8 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open(`${account}/usage/records?range=all`);
     await page.getByText('Chart: last 90 days').waitFor();
+    const title = (await page.getByText('Chart: last 90 days').boundingBox())!;
+    expect((await page.locator('figure span.absolute').first().boundingBox())!.y).toBeGreaterThanOrEqual(title.y + title.height);
     await page.getByRole('radio', { name: '24 h' }).check();
     await page.getByText('Chart: last 90 days').waitFor({ state: 'detached' });
     await page.getByRole('group', { name: /^Calls and errors over time/ }).waitFor();

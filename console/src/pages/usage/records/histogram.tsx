@@ -38,7 +38,7 @@ export function Histogram({ range }: { range: Range }) {
   const figure = (bar: number, at: number): number => (at === 0 ? sums[bar]!.calls - sums[bar]!.errors : sums[bar]!.errors);
   return (
     <div className="mb-3 rounded-md border border-line p-3 max-sm:hidden">
-      {range === 'all' && <p className="text-sm text-soft">{t.histogramAll}</p>}
+      {range === 'all' && <p className="mb-2 text-sm text-soft">{t.histogramAll}</p>}
       <StackedBars
         small
         title={t.histogram}
