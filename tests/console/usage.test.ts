@@ -399,6 +399,22 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await person.close();
   });
 
+  it('does not show the ids of keys while their names are loading', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.context.newPage();
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    await page.route('**/keys?limit=200', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.goto(`console${account}/usage?group=key`);
+    await groupsOf(page).nth(1).getByRole('link', { name: '…', exact: true }).waitFor();
+    release();
+    await groupsOf(page).getByRole('link', { name: 'server', exact: true }).waitFor();
+    await person.close();
+  });
+
   it('says that the histogram over all records shows 90 days', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open(`${account}/usage/records?range=all`);

@@ -53,9 +53,13 @@ export function TopKeys() {
       staleTime: 60_000,
     })),
   });
+  const nameOf = (id: string): string => {
+    const { data, isPending = false } = keys[ids.indexOf(id)] ?? {};
+    return data?.name ?? (isPending ? '…' : shortId(id));
+  };
   const link = (id: string): ReactNode => (
     <Link className="link" to={account.path(`/keys/${id}`)}>
-      {keys.find(({ data }) => data?.id === id)?.data?.name ?? shortId(id)}
+      {nameOf(id)}
     </Link>
   );
   return <Top title={t.topKeys} name={t.key} all={[t.allKeys, '/keys']} query={query} cell={link} />;

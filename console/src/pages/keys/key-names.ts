@@ -7,6 +7,7 @@ import { useAccount } from '../../session/account.js';
 import { shortId } from '../../ui/short-id.js';
 
 const pagesMax = 5;
+const noKeys: readonly ApiKey[] = [];
 
 async function fetchKeyNames(accountId: string, signal: AbortSignal): Promise<ApiKey[]> {
   const keys: ApiKey[] = [];
@@ -23,7 +24,7 @@ async function fetchKeyNames(accountId: string, signal: AbortSignal): Promise<Ap
 /** Returns the names of the account's keys, newest first. Keys with the same name are distinguished by their last characters. */
 export function useKeyNames(): { readonly keys: readonly ApiKey[]; nameOf(keyId: string): string } {
   const account = useAccount();
-  const { data: keys = [] } = useQuery({
+  const { data: keys = noKeys, isPending } = useQuery({
     queryKey: ['keys', account.id, 'names'],
     queryFn: ({ signal }) => fetchKeyNames(account.id, signal),
     staleTime: 30_000,
@@ -33,6 +34,6 @@ export function useKeyNames(): { readonly keys: readonly ApiKey[]; nameOf(keyId:
     for (const { name } of keys) counts.set(name, (counts.get(name) ?? 0) + 1);
     const names = new Map(keys.map(({ id, name, last_four }) => [id, counts.get(name) === 1 ? name : `${name} …${last_four}`]));
     // If there are very many keys, the oldest are not fetched and are shown by the ends of their ids.
-    return { keys, nameOf: (keyId) => names.get(keyId) ?? shortId(keyId) };
-  }, [keys]);
+    return { keys, nameOf: (keyId) => names.get(keyId) ?? (isPending ? '…' : shortId(keyId)) };
+  }, [keys, isPending]);
 }
