@@ -3,8 +3,7 @@
 import type { Span } from '@opentelemetry/api';
 import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
 import type { Logger } from '#kit/log.js';
-import { endWait, startWait } from '#kit/telemetry/traces/batch-span.js';
-import { recordedSpan } from '#kit/telemetry/traces/recorded-trace.js';
+import { joinBatch, startWait } from '#kit/telemetry/traces/batch-span.js';
 import type { Applied, HoldOperation, HoldReply } from '../books/model.js';
 import { apply } from '../operations/apply.js';
 import { AccountRows, type WorkingSet } from './working-set.js';
@@ -81,11 +80,11 @@ export class UnwrittenHolds {
     const taken = this.waiting;
     this.waiting = [];
     this.transactions += 1;
-    const batch = taken.length === 0 ? undefined : recordedSpan();
+    joinBatch(taken.map(({ wait }) => wait));
     tx.onEnd((isCommitted) => {
       this.transactions -= 1;
       if (isCommitted) {
-        for (const { wait } of taken) if (wait !== undefined) endWait(wait, batch);
+        for (const { wait } of taken) wait?.end();
         return;
       }
       this.waiting = [...taken.map((hold) => ({ ...hold, mayExist: true })), ...this.waiting];

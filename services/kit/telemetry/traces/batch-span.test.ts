@@ -1,8 +1,9 @@
 // How the span of a batch is linked to the calls that it carried.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { context, type Link, ROOT_CONTEXT, trace, TraceFlags } from '@opentelemetry/api';
+import { context, type Link, ROOT_CONTEXT, type Span, trace, TraceFlags } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { BatchLane } from '../../scheduling/batch-lane.js';
+import { joinBatch, startWait } from './batch-span.js';
 import { type RecordedTraces, recordTraces } from '../../testing/traces.js';
 
 let traces: RecordedTraces;
@@ -81,5 +82,37 @@ describe('a batch', () => {
     expect(batch).toMatchObject({ status: { code: 2 }, attributes: { 'error.type': 'ER_DUP_ENTRY' } });
     expect(batch.events.map(({ name, attributes }) => [name, attributes?.['exception.type']])).toEqual([['exception', 'ER_DUP_ENTRY']]);
     expect(JSON.stringify(batch.events)).not.toContain('secret');
+  });
+});
+
+describe('work that waits for a batch', () => {
+  const inTrace = <T>(name: string, work: () => T): T => {
+    const parent = { traceId: name.padEnd(32, 'a'), spanId: 'b'.repeat(16), traceFlags: TraceFlags.SAMPLED, isRemote: true };
+    return context.with(trace.setSpanContext(ROOT_CONTEXT, parent), work);
+  };
+  const batchOf = (joins: (batch: Span) => void): ReadableSpan =>
+    inTrace('2', () =>
+      tracer.startActiveSpan('batch', (batch) => {
+        joins(batch);
+        batch.end();
+        return batch as unknown as ReadableSpan;
+      }),
+    );
+
+  it('is linked with it both ways', () => {
+    const wait = inTrace('1', () => startWait('wait'))!;
+    const batch = batchOf(() => joinBatch([undefined, wait]));
+    wait.end();
+    expect([idsOf(spanOf('wait').links), idsOf(batch.links)]).toEqual([[batch.spanContext().spanId], [wait.spanContext().spanId]]);
+  });
+
+  it('is not linked with a span that has ended, which could not be linked with it', () => {
+    const wait = inTrace('1', () => startWait('wait'))!;
+    const batch = batchOf((span) => {
+      span.end();
+      joinBatch([wait]);
+    });
+    wait.end();
+    expect([spanOf('wait').links, batch.links]).toEqual([[], []]);
   });
 });

@@ -29,18 +29,21 @@ export function inBatchSpan<T>(name: string, callers: readonly (Span | undefined
   return activeContext.with(trace.setSpan(ROOT_CONTEXT, span), () => inSpan(span, work));
 }
 
-/** Starts the span of work that a later batch does, if the trace is recorded. End it with `endWait`. */
+/** Starts the span of work that a later batch does, if the trace is recorded. Link it with `joinBatch` and end it when the work is done. */
 export function startWait(name: string): Span | undefined {
   return recordedSpan() === undefined ? undefined : tracer.startSpan(name);
 }
 
-/** Ends the span of work that this batch has done, and links the two if they are in different traces. */
-export function endWait(wait: Span, batch: Span | undefined): void {
-  if (batch !== undefined && batch.spanContext().traceId !== wait.spanContext().traceId) {
+/** Links the spans of work with the active span, whose batch does the work now, unless they are in one trace. */
+export function joinBatch(waits: readonly (Span | undefined)[]): void {
+  const batch = recordedSpan();
+  // The span of a request that has ended takes no more links, although it is still active in work that the request caused.
+  if (batch?.isRecording() !== true) return;
+  for (const wait of waits) {
+    if (wait === undefined || wait.spanContext().traceId === batch.spanContext().traceId) continue;
     wait.addLink({ context: batch.spanContext() });
-    if (batch.isRecording()) batch.addLink({ context: wait.spanContext() });
+    batch.addLink({ context: wait.spanContext() });
   }
-  wait.end();
 }
 
 /** Runs a step of a recorded trace in a span of its own. */
