@@ -447,8 +447,8 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     return lines.map((line) => (JSON.parse(line) as { status: number }).status);
   }
 
-  /** Answers after the timeout of the libraries below, but within their retries. */
-  const late: Script = { ...plain, fault: { kind: 'slow-headers', delayMs: 6000 } };
+  /** Answers in the middle of the first retry of the libraries below, so that on a busy machine no answer arrives while an attempt times out. */
+  const late: Script = { ...plain, fault: { kind: 'slow-headers', delayMs: 5000 } };
   const patience = { timeout: 3000, maxRetries: 4 };
 
   it.each([false, true])(
