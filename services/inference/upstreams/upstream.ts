@@ -47,6 +47,7 @@ export interface Upstream {
   readonly allowance?: Allowance | undefined;
   /** An answer that begins later than this, from the start of its attempt, is slow. */
   readonly slowFirstTokenMs: number;
+  /** What it receives of reasoning in the history. */
   readonly sentReasoning: SendsReasoning;
   /** Reports whether the answer to this request arrives whole. */
   answersWhole(request: GenerateRequest): boolean;

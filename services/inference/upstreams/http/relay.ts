@@ -11,6 +11,7 @@ import type { PayloadReader } from './payload-reader.js';
 export interface RelayOptions {
   readonly request: GenerateRequest;
   readonly target: Target;
+  /** What the upstream received, for our own count. */
   readonly upstream: Reads;
   readonly decoder: StreamDecoder;
   /** Splits the body into the payloads that the decoder reads. */

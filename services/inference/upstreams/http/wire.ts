@@ -44,6 +44,7 @@ export interface Wire {
   headers(secret: string | undefined, request: Pick<GenerateRequest, 'messagesVersion' | 'native'>): Record<string, string>;
   /** Returns the body of a generation, by default of a stream. Raises unsupported_field or invalid_request for what the format cannot express. */
   generateBody(request: GenerateRequest, model: string, streams?: boolean): UpstreamBody;
+  /** What its bodies contain of reasoning in the history. */
   readonly sentReasoning: SendsReasoning;
   /** Returns a decoder for the answer. */
   decoder(request: GenerateRequest, answer: AnswerHead): StreamDecoder;
