@@ -38,7 +38,7 @@ function contentPart(part: ContentPart, path: string, demands: Demands): Part | 
       );
     case 'input_audio':
       demands.need(Modality.MODALITY_AUDIO, path);
-      // Alibaba's servers also accept a url as data.
+      // Alibaba's servers also accept a url as data (help.aliyun.com/en/model-studio/qwen-omni).
       if (holdsUrl(part)) demands.addForeignDocument(part);
       else demands.addForeignContent(part);
       demands.refuseElsewhere(`${path}.type`, 'the model does not accept audio; send a transcript');

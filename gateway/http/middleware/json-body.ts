@@ -48,10 +48,8 @@ export async function readJsonBody(ctx: Context, bytesMax: number, check?: (outl
   const outline = outlineOf(text);
   check?.(outline);
   let value: unknown;
-  let plain: unknown;
   try {
-    plain = JSON.parse(text);
-    value = outline.hasLongNumbers ? exactly(text) : plain;
+    value = outline.hasLongNumbers ? exactly(text) : JSON.parse(text);
   } catch (error) {
     throw new AppError(
       'invalid_request',
@@ -59,7 +57,9 @@ export async function readJsonBody(ctx: Context, bytesMax: number, check?: (outl
       { cause: error },
     );
   }
-  return text.length < largeChars ? { value, whole: text } : { value, whole: text, text: trusted(outline, plain) };
+  if (text.length < largeChars) return { value, whole: text };
+  // Numbers that keep their digits are objects, which would be counted as such.
+  return { value, whole: text, text: trusted(outline, outline.hasLongNumbers ? JSON.parse(text) : value) };
 }
 
 /** Parses a body whose nested values, such as the arguments of tools, keep all digits of their numbers. Fields of the body itself are ordinary numbers. */

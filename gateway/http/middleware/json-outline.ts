@@ -1,5 +1,6 @@
 // Reads the outline of a JSON text without parsing it, in a fraction of the time: it bounds the shape of a body beyond its size in bytes (code that
 // walks a value must neither run out of stack nor occupy the process for seconds), and finds the text of each field. Pure.
+import { isLongNumber, longDigitsMin } from '#rules/wire/exact-json.js';
 import { AppError } from '#client/errors/app-error.js';
 
 /** Nested arrays and objects. */
@@ -34,10 +35,6 @@ const listNames: ReadonlySet<string> = new Set(['messages', 'input']);
 /** A shorter text makes no difference to the size of a body. */
 const mediaCharsMin = 1024;
 
-/** A number with fewer digits is exact. */
-const digitsMin = 16;
-const longNumber = /^\s*-?\d{16,}\s*$/;
-
 /** Returns the outline. Throws invalid_request for a text that is nested too deeply or has too many values. */
 export function outlineOf(json: string): JsonOutline {
   const fields = new Map<string, string>();
@@ -66,6 +63,10 @@ export function outlineOf(json: string): JsonOutline {
     if (valueAt > 0) fields.set(field, json.slice(valueAt, end));
     valueAt = 0;
   };
+  const endNumber = (end: number): void => {
+    hasLongNumbers ||= end - tokenEnd > longDigitsMin && isLongNumber(json.slice(tokenEnd + 1, end));
+    tokenEnd = end;
+  };
   for (let at = 0; at < json.length; at += 1) {
     const code = json.charCodeAt(at);
     switch (code) {
@@ -89,8 +90,7 @@ export function outlineOf(json: string): JsonOutline {
         }
         break;
       case 0x2c: // ,
-        hasLongNumbers ||= at - tokenEnd > digitsMin && longNumber.test(json.slice(tokenEnd + 1, at));
-        tokenEnd = at;
+        endNumber(at);
         values += 1;
         if (depth === 1) endField(at);
         else if (depth === 2 && elementAt > 0) {
@@ -111,8 +111,7 @@ export function outlineOf(json: string): JsonOutline {
         break;
       case 0x5d: // ]
       case 0x7d: // }
-        hasLongNumbers ||= at - tokenEnd > digitsMin && longNumber.test(json.slice(tokenEnd + 1, at));
-        tokenEnd = at;
+        endNumber(at);
         if (depth === 1) endField(at);
         else if (depth === 2 && elementAt > 0) {
           elements.push(json.slice(elementAt, at));

@@ -11,19 +11,26 @@ const { parse, rawJSON, isRawJSON } = JSON as unknown as {
   isRawJSON(value: unknown): value is RawJson;
 };
 
-/** A number with fewer digits is exact. */
-const mayBeInexact = /\d{16}/;
+/** JSON.parse changes no whole number with fewer digits. */
+export const longDigitsMin = 16;
+const hasLongDigits = new RegExp(`\\d{${longDigitsMin}}`);
+const longNumber = new RegExp(`^\\s*-?\\d{${longDigitsMin},}\\s*$`);
+
+/** Reports whether the text of a value is a whole number that JSON.parse may change. */
+export function isLongNumber(json: string): boolean {
+  return longNumber.test(json);
+}
 
 /**
  * Parses a JSON text. A whole number that JSON.parse would change becomes an object that JSON.stringify prints with the same digits; do not rebuild objects of the result
  * from their fields. Throws a SyntaxError as JSON.parse does.
  */
 export function parseExactly(text: string): unknown {
-  return mayBeInexact.test(text) ? parse(text, keepDigits) : (JSON.parse(text) as unknown);
+  return hasLongDigits.test(text) ? parse(text, keepDigits) : (JSON.parse(text) as unknown);
 }
 
 function keepDigits(_name: string, value: unknown, { source = '' }: { readonly source?: string }): unknown {
-  return typeof value === 'number' && String(value) !== source && /^-?\d{16,}$/.test(source) ? rawJSON(source) : value;
+  return typeof value === 'number' && String(value) !== source && isLongNumber(source) ? rawJSON(source) : value;
 }
 
 /** Returns a value from `parseExactly` as a number if it stands for one. */

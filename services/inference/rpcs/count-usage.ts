@@ -4,9 +4,7 @@ import { fieldFault } from '#client/errors/fault.js';
 import type { CountedInput, CountUsageRequest, CountUsageResponse } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from '../deps.js';
 import { countOutput } from '../tokens/count-output.js';
-import { estimateInput } from '../tokens/estimate.js';
-import { textOfReasoning } from '../tokens/prompt-text.js';
-import type { Upstream } from '../upstreams/upstream.js';
+import { estimateInput, readableOf, type Recipient, unknownRecipient } from '../tokens/estimate.js';
 
 /** Implements InferenceService.CountUsage. */
 export async function countUsage(
@@ -26,14 +24,9 @@ export async function countUsage(
 async function countInput(
   { prompt, responseFormat, tokensMax, nativeFormat, foreignTokens }: CountedInput,
   model: string,
-  upstream: Upstream | undefined,
+  // The upstream may have been removed since the call.
+  recipient: Recipient = unknownRecipient,
 ): Promise<number> {
-  const readable = {
-    prompt: prompt!,
-    responseFormat,
-    // The upstream may have been removed since the call.
-    sends: upstream?.sentReasoning ?? textOfReasoning,
-    foreignTokens: nativeFormat !== undefined && nativeFormat === upstream?.format ? (foreignTokens ?? 0) : 0,
-  };
-  return Math.min(await estimateInput(readable, model), tokensMax);
+  const native = nativeFormat === undefined ? undefined : { format: nativeFormat, foreignTokens };
+  return Math.min(await estimateInput(readableOf({ prompt, responseFormat, native }, recipient), model), tokensMax);
 }

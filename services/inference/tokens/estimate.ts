@@ -1,23 +1,26 @@
 // The one estimate of a prompt's tokens: for count_tokens if the vendor has no count, for the running figure until the vendor reports
 // one, and for the charge if it never does.
-import type { ApiFormat, GenerateRequest, Prompt, ResponseFormat } from '#proto/inference/v1/inference.js';
+import { ApiFormat, type GenerateRequest, type NativeRequest, type Prompt, type ResponseFormat } from '#proto/inference/v1/inference.js';
 import { claudeGeneration } from '../requests/claude-generation.js';
 import { mediaTokens } from './media-tokens.js';
-import { bytesOf, encryptedReasoningTokens, promptTexts, roughTokens, type SendsReasoning } from './prompt-text.js';
+import { bytesOf, encryptedReasoningTokens, promptTexts, roughTokens, type SendsReasoning, textOfReasoning } from './prompt-text.js';
 import { countTexts } from './tokenizer.js';
 
-/** What decides which parts of a request an upstream receives. */
-export interface Reads {
+/** An upstream, by what decides which parts of a request it receives. */
+export interface Recipient {
   readonly format: ApiFormat;
   readonly sentReasoning: SendsReasoning;
 }
+
+/** An upstream of which nothing is known: the text of all reasoning counts, and nothing that only one format can express. */
+export const unknownRecipient: Recipient = { format: ApiFormat.API_FORMAT_UNSPECIFIED, sentReasoning: textOfReasoning };
 
 /** The parts of a request that a model reads. */
 export interface Readable {
   readonly prompt: Prompt;
   readonly responseFormat: ResponseFormat | undefined;
   /** What the upstream receives of reasoning in the history. */
-  readonly sends: SendsReasoning;
+  readonly sentReasoning: SendsReasoning;
   /** An estimate of the content that only this upstream's format can express. */
   readonly foreignTokens: number;
   /** Set for embeddings: each message is a text of its own, and models add no tokens around it. */
@@ -38,18 +41,16 @@ export function textFactor(model: string): number {
   return generation >= 4.07 ? 1.5 : 1.12;
 }
 
+/** The parts of a request that an upstream may receive. */
+interface Sendable extends Pick<GenerateRequest, 'prompt' | 'responseFormat'> {
+  readonly native: Pick<NativeRequest, 'format' | 'foreignTokens'> | undefined;
+  readonly embedding?: GenerateRequest['embedding'];
+}
+
 /** Returns the parts of the request that this upstream receives. */
-export function readableOf(
-  {
-    prompt,
-    responseFormat,
-    native,
-    ...rest
-  }: Pick<GenerateRequest, 'prompt' | 'responseFormat' | 'native'> & Partial<Pick<GenerateRequest, 'embedding'>>,
-  { format, sentReasoning }: Reads,
-): Readable {
+export function readableOf({ prompt, responseFormat, native, embedding }: Sendable, { format, sentReasoning }: Recipient): Readable {
   const foreignTokens = native?.format === format ? (native.foreignTokens ?? 0) : 0;
-  return { prompt: prompt!, responseFormat, sends: sentReasoning, foreignTokens, isEmbedding: rest.embedding !== undefined };
+  return { prompt: prompt!, responseFormat, sentReasoning, foreignTokens, isEmbedding: embedding !== undefined };
 }
 
 /** Returns the input tokens by the exact method: text by the vocabulary, images by their pixels, documents by their pages. */
@@ -64,18 +65,18 @@ export function roughInput(readable: Readable, model: string): number {
 }
 
 function total(counted: number, bytes: number, readable: Readable, model: string): number {
-  const { prompt, sends, foreignTokens } = readable;
+  const { prompt, sentReasoning, foreignTokens } = readable;
   const { system, messages, tools } = prompt;
   const toolsTokens =
     tools.length === 0 ? 0 : around.tool * tools.length + (claudeGeneration(model) === undefined ? around.tools : around.claudeTools);
   const messageTokens = readable.isEmbedding === true ? 0 : around.message * (system.length + messages.length);
   // No tokenizer produces more tokens than bytes, whatever the factor says.
   const textTokens = Math.min(Math.ceil(counted * textFactor(model)), bytes);
-  const others = encryptedReasoningTokens(prompt, sends) + foreignTokens + mediaTokens(prompt, model);
+  const others = encryptedReasoningTokens(prompt, sentReasoning) + foreignTokens + mediaTokens(prompt, model);
   return textTokens + messageTokens + toolsTokens + others;
 }
 
-function* textsOf({ prompt, responseFormat, sends }: Readable): Generator<string> {
-  yield* promptTexts(prompt, sends);
+function* textsOf({ prompt, responseFormat, sentReasoning }: Readable): Generator<string> {
+  yield* promptTexts(prompt, sentReasoning);
   if (responseFormat?.format?.$case === 'jsonSchema') yield responseFormat.format.value.schemaJson;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ImagePart, Prompt } from '#proto/inference/v1/inference.js';
-import { plainUpstream } from '../testing/readable.js';
+import { unknownRecipient } from './estimate.js';
 import { Meter } from './meter.js';
 import { textRequest } from '../testing/fixtures.js';
 import { imageSize } from './image-size.js';
@@ -133,7 +133,7 @@ describe('a meter', () => {
 
   it('estimates images before the vendor has counted, and never beyond what was held', async () => {
     const meter = (inputTokensMax: number) =>
-      new Meter(textRequest('', { prompt: { messages: [{ parts: [image] }] }, inputTokensMax }), 'claude-opus-5', plainUpstream);
+      new Meter(textRequest('', { prompt: { messages: [{ parts: [image] }] }, inputTokensMax }), 'claude-opus-5', unknownRecipient);
     expect(meter(5000).soFar().usageSoFar?.inputTokens).toBe(1373);
     expect((await meter(5000).finish()).usage.inputTokens).toBe(1373);
     expect(meter(900).soFar().usageSoFar?.inputTokens).toBe(900);
@@ -141,7 +141,7 @@ describe('a meter', () => {
   });
 
   it('counts the text of a delta without a common form, and not what it cites', () => {
-    const meter = new Meter(textRequest('Hi'), 'm', plainUpstream);
+    const meter = new Meter(textRequest('Hi'), 'm', unknownRecipient);
     const delta = (json: object) => ({
       event: { $case: 'blockDelta' as const, value: { index: 0, delta: { $case: 'foreignJson' as const, value: JSON.stringify(json) } } },
     });

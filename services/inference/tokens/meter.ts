@@ -4,7 +4,7 @@ import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { AnswerText } from '#rules/wire/answer-text.js';
 import { webSearchUnit } from '#rules/money/pricing.js';
 import { boundedOutput, countOutput, largerOutput } from './count-output.js';
-import { estimateInput, readableOf, type Reads, roughInput, textFactor } from './estimate.js';
+import { estimateInput, readableOf, type Recipient, roughInput, textFactor } from './estimate.js';
 import { inputTokensMax, roughTokens, tokenInputs } from './prompt-text.js';
 import {
   type InputCounts,
@@ -52,7 +52,7 @@ export class Meter {
   constructor(
     private readonly request: GenerateRequest,
     private readonly model: string,
-    private readonly upstream: Reads,
+    private readonly upstream: Recipient,
   ) {
     this.#factor = textFactor(model);
     this.#outputMax = request.maxOutputTokens * Math.max(1, request.choices);

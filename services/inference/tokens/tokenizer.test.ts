@@ -2,10 +2,10 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { exactCharsMax } from '#rules/wire/answer-text.js';
 import { GenerateRequest } from '#proto/inference/v1/inference.js';
 import { textRequest } from '../testing/fixtures.js';
-import { plainUpstream, readable } from '../testing/readable.js';
+import { readable } from '../testing/readable.js';
 import { CountPool } from './count-pool.js';
 import { Meter } from './meter.js';
-import { estimateInput, roughInput } from './estimate.js';
+import { estimateInput, roughInput, unknownRecipient } from './estimate.js';
 import { inputTokensMax } from './prompt-text.js';
 import { countTexts } from './tokenizer.js';
 
@@ -42,7 +42,7 @@ describe('our own count', () => {
     const { prompt } = textRequest('Hello world');
     const [message] = prompt!.messages;
     const request = GenerateRequest.fromPartial({ prompt: { messages: [message!, message!] }, embedding: {} });
-    expect((await new Meter(request, 'm', plainUpstream).finish()).usage.inputTokens).toBe(4);
+    expect((await new Meter(request, 'm', unknownRecipient).finish()).usage.inputTokens).toBe(4);
   });
 
   it('of a long text is close to the whole, and lets other work run meanwhile', async () => {
@@ -136,7 +136,7 @@ describe('bounds', () => {
   });
 
   it('on output hold for our own count too', async () => {
-    const meter = new Meter(textRequest('Hi', { maxOutputTokens: 10 }), 'm', plainUpstream);
+    const meter = new Meter(textRequest('Hi', { maxOutputTokens: 10 }), 'm', unknownRecipient);
     const delta = {
       event: { $case: 'blockDelta' as const, value: { index: 0, delta: { $case: 'text' as const, value: 'one two three '.repeat(100) } } },
     };
@@ -148,7 +148,7 @@ describe('bounds', () => {
 
 describe('a meter', () => {
   it('uses reported input even if the output was never reported', async () => {
-    const meter = new Meter(textRequest('Hi'), 'm', plainUpstream);
+    const meter = new Meter(textRequest('Hi'), 'm', unknownRecipient);
     meter.report({ input: { inputTokens: 9, cacheReadTokens: 1, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 }, output: undefined }, false);
     const deltas = ['Hello', ' world'].map((value) => ({
       event: { $case: 'blockDelta' as const, value: { index: 0, delta: { $case: 'text' as const, value } } },
@@ -177,7 +177,7 @@ describe('a meter', () => {
   const other = (countedText: string) => ({ event: { $case: 'foreign' as const, value: { json: '{}', countedText, isEnd: false } } });
 
   it('counts at least one token for each event with text', async () => {
-    const meter = new Meter(textRequest('Hi'), 'm', plainUpstream);
+    const meter = new Meter(textRequest('Hi'), 'm', unknownRecipient);
     meter.add(deltasOf(...'Hello world'));
     expect(meter.soFar().usageSoFar?.outputTokens).toBe(11);
     expect((await meter.finish()).usage.outputTokens).toBe(11);
@@ -185,7 +185,7 @@ describe('a meter', () => {
 
   const answers = ['One two three four five six seven eight nine ten.', ' Eleven twelve thirteen fourteen fifteen sixteen seventeen.'];
   const reported = (outputTokens: number, choices: number) => {
-    const meter = new Meter(textRequest('Hi', { choices }), 'm', plainUpstream);
+    const meter = new Meter(textRequest('Hi', { choices }), 'm', unknownRecipient);
     meter.add([...deltasOf(answers[0]!), other(answers[1]!)]);
     meter.report(
       {

@@ -1,7 +1,7 @@
 // Converts the bytes of one streamed answer to messages of canonical events, each with the usage so far.
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { Event, GenerateRequest, GenerateResponse, Target } from '#proto/inference/v1/inference.js';
-import type { Reads } from '../../tokens/estimate.js';
+import type { Recipient } from '../../tokens/estimate.js';
 import { Meter } from '../../tokens/meter.js';
 import type { StreamDecoder } from '../answers/stream-decoder.js';
 import type { Watchdog } from '../watchdog.js';
@@ -12,7 +12,7 @@ export interface RelayOptions {
   readonly request: GenerateRequest;
   readonly target: Target;
   /** What the upstream received, for our own count. */
-  readonly upstream: Reads;
+  readonly upstream: Recipient;
   readonly decoder: StreamDecoder;
   /** Splits the body into the payloads that the decoder reads. */
   readonly reader: PayloadReader;
