@@ -1,6 +1,6 @@
 // Settlements on a Galera cluster whose nodes are killed and stopped under load: each acknowledged one is on every node, once.
 // TOLLGATE_TEST_GALERA_ROUNDS sets how often the failures are repeated (default: one round).
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -48,6 +48,9 @@ describe('a Galera cluster', () => {
     cluster = await startGalera({ dataDir, log: createLogger({ name: 'galera', level: 'warn' }) });
   });
 
+  // On a busy machine, a node can lose the others while they receive its data at the start of the cluster, and is then stuck as a donor.
+  beforeEach(() => untilAllServe());
+
   afterAll(async () => {
     await (supervision ?? cluster)?.stop();
     rmSync(dataDir, { recursive: true, force: true });
@@ -64,14 +67,7 @@ describe('a Galera cluster', () => {
    */
   const expectBooksOnEveryNode = async (load: Load): Promise<void> => {
     const untilMs = performance.now() + patienceMs;
-    await eventually(async () => {
-      // As the supervisor of a cluster does.
-      for (const node of await cluster.stopStuckNodes({ stuckDonor: stuckDonorMs, outside: outsideMs })) await cluster.restart(node);
-      const positions = await valuesOf('wsrep_last_committed');
-      expect(positions).toEqual(positions.map(() => positions[0]));
-      expect(await Promise.all(cluster.nodes.map(faultOfNode))).toEqual(cluster.nodes.map(() => undefined));
-      return true;
-    }, patienceMs);
+    await untilAllServe(async () => expect(new Set(await valuesOf('wsrep_last_committed')).size).toBe(1));
     for (const node of cluster.nodes) {
       for (;;) {
         try {
@@ -85,11 +81,17 @@ describe('a Galera cluster', () => {
       }
     }
   };
-  const untilAllServe = (): Promise<boolean> =>
-    eventually(
-      async () => expect(await Promise.all(cluster.nodes.map(faultOfNode))).toEqual([undefined, undefined, undefined]) ?? true,
-      2 * patienceMs,
-    );
+  const untilAllServe = (expectMore?: () => Promise<void>): Promise<boolean> =>
+    eventually(async () => {
+      if (supervision === undefined) await restartStuckNodes();
+      await expectMore?.();
+      expect(await Promise.all(cluster.nodes.map(faultOfNode))).toEqual([undefined, undefined, undefined]);
+      return true;
+    }, 2 * patienceMs);
+  /** Does what the supervisor of a cluster does. */
+  const restartStuckNodes = async (): Promise<void> => {
+    for (const node of await cluster.stopStuckNodes({ stuckDonor: stuckDonorMs, outside: outsideMs })) await cluster.restart(node);
+  };
   const faultOfNode = (node: GaleraNode): Promise<string | undefined> =>
     faultOf({ host: '127.0.0.1', port: node.port }, loginTo(node), probeMs);
   const loginTo = (node: GaleraNode): { user: string; password: string } => {
