@@ -24,7 +24,7 @@ export interface RpcDeps {
   readonly log: Logger;
   /** The policy for operations on the batch stream. */
   readonly access: Access;
-  readonly ledger: Pick<LedgerService, 'checkpoint'>;
+  readonly ledger: Pick<LedgerService, 'checkpoint' | 'batchGetHolds'>;
   readonly outage: LedgerOutage;
   readonly records: RecordLane;
   readonly keys: KeyLane;

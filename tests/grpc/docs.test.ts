@@ -74,6 +74,10 @@ describe('the page for internal callers', () => {
     const { stdout } = await run('sh', ['-c', block('record')], { cwd: folder, env: { ...env, PATH: path, CALL: record.id } });
     expect(JSON.parse(stdout)).toMatchObject({ record: { call: { product: 'image-studio' }, chargeNanoUsd: '121000000' } });
     expect(await system.json('balance', 'verify')).toMatchObject({ ok: true });
+
+    const unheld = block('product').replace(/\ncall\(\n    "Ledger", "Hold"[^]*?\n\)\n/, '\n');
+    writeFileSync(join(folder, 'unheld.py'), unheld);
+    await expect(run(python.trim(), ['unheld.py'], { cwd: folder, env })).rejects.toThrow(/NOT_FOUND[^]*has no hold/);
   });
 
   it('reads a balance and an error with Python', async () => {

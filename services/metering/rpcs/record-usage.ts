@@ -16,6 +16,7 @@ import {
 import type { RpcDeps } from '../deps.js';
 import { countRecord } from '../metering-metrics.js';
 import { AnswerQuota } from '../keyed-calls/answer-quota.js';
+import { requireHold } from '../records/require-hold.js';
 import { recordInstants } from '../records/record-lane.js';
 import { type RecordEffects, replaceLostRecord } from '../store/records/close-calls.js';
 import { settlementOf } from '../store/settlement/outbox.js';
@@ -43,12 +44,14 @@ const unspecified = ResponseStorage.RESPONSE_STORAGE_UNSPECIFIED;
 
 /**
  * Responds after the commit. A repeat returns the first record. The report of a call that was considered lost replaces that call's record until it is
- * settled. Raises invalid_request, call_closed when the report arrives later or another call has its idempotency key, and idempotency_mismatch when its
- * id is on record for another account.
+ * settled. Raises invalid_request, call_closed when the report arrives later or another call has its idempotency key, idempotency_mismatch when its
+ * id is on record for another account, and the errors of `requireHold`.
  */
 export async function recordUsage(request: RecordUsageRequest, context: CallContext, deps: RpcDeps): Promise<RecordUsageResponse> {
   const { clock, log, outbox, records } = deps;
-  const priced = priceRecord(validateRequest(request), clock.nowMs());
+  const ended = validateRequest(request);
+  await requireHold(ended.call, context, deps);
+  const priced = priceRecord(ended, clock.nowMs());
   let effects: RecordEffects;
   try {
     // If the caller no longer waits, it reports again, perhaps differently: a response that was withheld meanwhile is free.

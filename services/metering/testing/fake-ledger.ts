@@ -40,10 +40,11 @@ export class FakeLedger {
     settle: async (request) => this.settle(request),
     refund: async (request) => this.refund(request),
     checkpoint: async (request) => this.checkpoint(request),
-    batchGetHolds: async ({ items }) => ({
-      holds: this.holds().filter(({ id, accountId }) => items.some((item) => item.holdId === id && item.accountId === accountId)),
-      archivedUntilMs: 0n,
-    }),
+    batchGetHolds: async ({ items }) => {
+      this.requireAvailable();
+      const holds = this.holds().filter(({ id, accountId }) => items.some((item) => item.holdId === id && item.accountId === accountId));
+      return { holds, archivedUntilMs: 0n };
+    },
     listHolds: async () => ({ holds: this.holds(), nextPageToken: '' }),
     verify: async () => VerifyResponse.fromPartial({}),
   };
@@ -59,6 +60,10 @@ export class FakeLedger {
     return answers;
   }
 
+  private requireAvailable(): void {
+    if (this.isUnavailable) throw new AppError('service_unavailable', 'The ledger cannot be reached.');
+  }
+
   private holds(): Hold[] {
     return [...this.settled.values()].map(({ holdId, accountId, keyId, costNanoUsd }) => {
       return Hold.fromPartial({ id: holdId, accountId, keyId, capturedNanoUsd: costNanoUsd, state: HoldState.HOLD_STATE_SETTLED });
@@ -66,7 +71,7 @@ export class FakeLedger {
   }
 
   private settle(request: SettleRequest): SettleResponse {
-    if (this.isUnavailable) throw new AppError('service_unavailable', 'The ledger cannot be reached.');
+    this.requireAvailable();
     this.deliveries += 1;
     if (this.refused.has(request.holdId)) throw new AppError('hold_closed', 'The hold was released.');
     const first = this.settled.get(request.holdId);
@@ -83,7 +88,7 @@ export class FakeLedger {
   }
 
   private refund(request: RefundRequest): RefundResponse {
-    if (this.isUnavailable) throw new AppError('service_unavailable', 'The ledger cannot be reached.');
+    this.requireAvailable();
     this.refundDeliveries += 1;
     if (this.refused.has(request.holdId)) throw new AppError('not_found', 'No charge of this call.');
     this.refunds.set(request.idempotencyKey, request);
@@ -92,7 +97,7 @@ export class FakeLedger {
   }
 
   private checkpoint(request: CheckpointRequest): CheckpointResponse {
-    if (this.isUnavailable) throw new AppError('service_unavailable', 'The ledger cannot be reached.');
+    this.requireAvailable();
     this.checkpoints.push(request);
     return { renewed: request.items.map((item) => !this.closedHolds.has(item.holdId)) };
   }
