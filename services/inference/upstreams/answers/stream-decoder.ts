@@ -20,6 +20,8 @@ export interface StreamDecoder {
   end(): Event[];
   /** Set once the answer is complete and nothing more needs to be read. */
   readonly outcome: Outcome | undefined;
+  /** Whether only the usage and the end of the body can still be missing. */
+  readonly hasAllContent: boolean;
   /** Whether `report` came with the end of the answer, so that it includes all output. */
   readonly isReportFinal: boolean;
   /** The usage that the upstream has reported so far. */

@@ -51,6 +51,9 @@ export class EmbeddingsDecoder implements StreamDecoder {
     this.#inputs = prompt!.messages.length + embedding!.tokenInputs.length;
   }
 
+  // The answer is one body.
+  readonly hasAllContent = false;
+
   get isReportFinal(): boolean {
     return this.outcome !== undefined;
   }

@@ -70,6 +70,10 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     );
   }
 
+  get hasAllContent(): boolean {
+    return this.#finishReason !== undefined && (this.#othersOpen?.size ?? 0) === 0;
+  }
+
   get isReportFinal(): boolean {
     return this.outcome !== undefined || this.#hasFinalUsage;
   }
@@ -95,13 +99,13 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     const isReport = this.#readUsage(chunk);
     if (Array.isArray(choices)) this.#choices(choices, chunk);
     else if (this.#sawChoices && chunk['type'] !== 'ping') this.#flush(chunk, false);
-    if (isReport && this.#haveEnded) this.#hasFinalUsage = true;
+    if (isReport && this.hasAllContent) this.#hasFinalUsage = true;
     return this.#writer.take();
   }
 
   end(): Event[] {
     if (this.outcome !== undefined) return [];
-    if (!this.#haveEnded) throw brokenOff();
+    if (!this.hasAllContent) throw brokenOff();
     return this.#done();
   }
 
@@ -160,12 +164,7 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     const matched = textOrEmpty(choice['stop_reason']) || textOrEmpty(choice['matched_stop']);
     if (matched !== '' && this.options.stopSequences.includes(matched)) this.#stopSequence = matched;
     // Moonshot reports its usage here.
-    if (isObject(choice['usage']) && this.#takeUsage(choice['usage'])) this.#hasFinalUsage = this.#haveEnded;
-  }
-
-  /** Whether all answers of the call have ended. */
-  get #haveEnded(): boolean {
-    return this.#finishReason !== undefined && (this.#othersOpen?.size ?? 0) === 0;
+    if (isObject(choice['usage']) && this.#takeUsage(choice['usage'])) this.#hasFinalUsage = this.hasAllContent;
   }
 
   /** Reads the usage in a chunk. Returns whether it reports something new. */

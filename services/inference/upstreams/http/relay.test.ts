@@ -40,17 +40,35 @@ async function* cut(bytes: Uint8Array, at: readonly number[]): AsyncGenerator<Ui
   for (const [index, point] of points.slice(1).entries()) yield bytes.subarray(points[index], point);
 }
 
+/** Yields the bytes, and then fails when the connection breaks or, if it stays open, when it is no longer waited for. */
+async function* unended(bytes: Uint8Array, watchdog: Watchdog, end: 'broken' | 'open'): AsyncGenerator<Uint8Array> {
+  yield bytes;
+  if (end === 'broken') throw new Error('read ECONNRESET');
+  throw await new Promise((resolve) => watchdog.onEnd(resolve));
+}
+
 async function relayed(
   wire: Wire,
-  chunks: AsyncGenerator<Uint8Array>,
+  chunks: AsyncGenerator<Uint8Array> | ((watchdog: Watchdog) => AsyncGenerator<Uint8Array>),
   limits = { eventBytesMax: 10_000, responseBytesMax: 1_000_000, idleTimeoutMs: 1000 },
   messages: GenerateResponse[] = [],
 ): Promise<GenerateResponse[]> {
   const watchdog = new Watchdog(neverAborted);
   const decoder = wire.decoder(request, { target, requestId: '', droppedFields: [], isNative: false });
   const reader = new SseReader(limits.eventBytesMax);
+  const source = typeof chunks === 'function' ? chunks(watchdog) : chunks;
   try {
-    for await (const message of relay({ request, target, upstream: wire, decoder, reader, hasBody: true, chunks, watchdog, limits }))
+    for await (const message of relay({
+      request,
+      target,
+      upstream: wire,
+      decoder,
+      reader,
+      hasBody: true,
+      chunks: source,
+      watchdog,
+      limits,
+    }))
       messages.push(message);
     return messages;
   } finally {
@@ -106,6 +124,24 @@ describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
     expect(messages.at(-1)!.usageSoFar).toEqual(finishedOf(messages).usage);
   });
 
+  describe.each(['broken', 'open'] as const)('whose connection is %s after all content', (end) => {
+    const frames = wire === formats[0]![1] ? completionFrames(script, body) : messageFrames(script, body);
+    const limits = { eventBytesMax: 10_000, responseBytesMax: 1_000_000, idleTimeoutMs: 60_000 };
+
+    it('is complete without the end marker', async () => {
+      const cutOff = Buffer.from(`${frames.slice(0, -1).join('')}data: {"par`);
+      const messages = await relayed(wire, (watchdog) => unended(cutOff, watchdog, end), limits);
+      expect(eventsOf(messages)).toEqual(eventsOf(await relayed(wire, cut(whole, []))));
+      expect(finishedOf(messages)).toMatchObject({ usageReported: true });
+    });
+
+    it('fails before the end of the content', async () => {
+      const cutOff = Buffer.from(frames.slice(0, -4).join(''));
+      const failing = relayed(wire, (watchdog) => unended(cutOff, watchdog, end), { ...limits, idleTimeoutMs: 50 });
+      await expect(failing).rejects.toThrow(end === 'broken' ? 'ECONNRESET' : 'in time');
+    });
+  });
+
   it('that breaks off reports at the end the delivered tokens, counted exactly', async () => {
     const words = { blocks: [{ type: 'text' as const, text: 'internationalisation '.repeat(40) }], deltaChars: 21 };
     const frames = wire === formats[0]![1] ? completionFrames(words, body) : messageFrames(words, body);
@@ -149,7 +185,10 @@ describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
         throw new AppError('upstream_failed', 'reset');
       }
       const messages: GenerateResponse[] = [];
-      await expect(relayed(wire, broken(), undefined, messages)).rejects.toThrow('reset');
+      const relaying = relayed(wire, broken(), undefined, messages);
+      // Once the end has arrived, nothing is missing.
+      if (late === undefined) await expect(relaying).rejects.toThrow('reset');
+      else await relaying;
       const [running, last] = messages.filter(({ usageSoFar }) => usageSoFar!.outputTokens > 0).slice(-2);
       return { running: running!, charged: last!.usageSoFar!.outputTokens };
     };

@@ -25,10 +25,13 @@ export interface RelayOptions {
   readonly limits: { readonly responseBytesMax: number; readonly idleTimeoutMs: number };
 }
 
+// How long to wait for the end marker, which adds nothing once all content and the usage have arrived.
+const endTimeoutMs = 2000;
+
 /**
  * Yields the messages of one answer: one for each network read that brought events. The first one carries `accepted` if no event arrived with
- * the head, the last one `finished`; if the answer fails after it has begun, the last one has no events but the usage to charge, which is
- * counted more exactly than the running figure.
+ * the head, the last one `finished`, even if the connection breaks or falls silent once all content has arrived. If the answer fails after it has
+ * begun, the last one has no events but the usage to charge, which is counted more exactly than the running figure.
  */
 export async function* relay(options: RelayOptions): AsyncGenerator<GenerateResponse, void, undefined> {
   const { decoder, reader, chunks, watchdog, limits } = options;
@@ -39,13 +42,21 @@ export async function* relay(options: RelayOptions): AsyncGenerator<GenerateResp
   try {
     if (isAcceptanceKnown) yield accepted(options, meter);
     while (decoder.outcome === undefined) {
-      const next = await chunks.next();
+      let next: IteratorResult<Uint8Array>;
+      let isCut = false;
+      try {
+        next = await chunks.next();
+      } catch (error) {
+        if (!decoder.hasAllContent || hasReason(watchdog.reason, 'cancelled')) throw error;
+        next = { done: true, value: undefined };
+        isCut = true;
+      }
       bytesRead += next.done === true ? 0 : next.value.length;
       if (bytesRead > limits.responseBytesMax) throw new AppError('upstream_failed', 'The upstream sent an answer beyond the size limit.');
       const { events, failure } =
-        next.done === true ? decode(decoder, reader.end(), true) : decode(decoder, reader.push(next.value), false);
+        next.done === true ? decode(decoder, isCut ? [] : reader.end(), true) : decode(decoder, reader.push(next.value), false);
       meter.add(events);
-      meter.report(decoder.report, decoder.isReportFinal);
+      if (!isCut) meter.report(decoder.report, decoder.isReportFinal);
       if (events.length > 0 || decoder.outcome !== undefined) {
         hasBegun = true;
         watchdog.pause();
@@ -56,7 +67,8 @@ export async function* relay(options: RelayOptions): AsyncGenerator<GenerateResp
       }
       if (failure !== undefined) throw failure.error;
       // Bytes without events (pings, comments) are a sign of life, but not an answer.
-      if (hasBegun && decoder.outcome === undefined) watchdog.expect('continue its answer', limits.idleTimeoutMs);
+      if (hasBegun && decoder.outcome === undefined)
+        watchdog.expect('continue its answer', decoder.isReportFinal ? Math.min(limits.idleTimeoutMs, endTimeoutMs) : limits.idleTimeoutMs);
     }
   } catch (error) {
     const isWanted = !hasReason(watchdog.reason, 'cancelled');

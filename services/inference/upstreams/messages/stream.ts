@@ -47,6 +47,10 @@ export class MessagesDecoder implements StreamDecoder {
     this.#writer = new BlockWriter(options.target, options.droppedFields, options.customTools, options.earlierCallIds);
   }
 
+  get hasAllContent(): boolean {
+    return this.#outcome !== undefined;
+  }
+
   get isReportFinal(): boolean {
     return this.outcome !== undefined || this.#hasFinalUsage;
   }
@@ -106,7 +110,7 @@ export class MessagesDecoder implements StreamDecoder {
   end(): Event[] {
     if (this.outcome !== undefined) return [];
     // After message_delta only the last marker is missing.
-    if (this.#outcome === undefined) throw brokenOff();
+    if (!this.hasAllContent) throw brokenOff();
     return this.#done();
   }
 

@@ -36,6 +36,8 @@ export class ResponsesDecoder implements StreamDecoder {
   /** The event whose repetitions write a piece of text to the current item and do nothing else. */
   #plain: JsonObject | undefined;
   outcome: Outcome | undefined;
+  // Only the last event shows that the answer is complete.
+  readonly hasAllContent = false;
   isReportFinal = false;
   report: UsageReport = noReport;
 
