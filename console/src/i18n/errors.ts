@@ -261,17 +261,23 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
   key_limit_reached: '该密钥的消费上限不足以支付此次调用。请提高上限，或换用其他密钥。',
   key_limit_needed:
     '已达到该密钥的消费上限：需要 {needed_nano_usd}，剩余 {available_nano_usd}（上限 {limit_nano_usd}，已用 {spent_nano_usd}）。请提高上限或换用其他密钥。',
-  key_limit_held:
+  key_limit_short:
     '已达到该密钥的消费上限：需要 {needed_nano_usd}，剩余 {available_nano_usd}（上限 {limit_nano_usd}，已用 {spent_nano_usd}，进行中的调用冻结 {held_nano_usd}）。请提高上限或换用其他密钥。',
+  key_limit_held:
+    '该密钥剩余的消费上限因进行中的调用而冻结：需要 {needed_nano_usd}，剩余 {available_nano_usd}（上限 {limit_nano_usd}，已用 {spent_nano_usd}，冻结 {held_nano_usd}）。请在调用结束后重试。',
   budget_reached: '预算不足以支付此次调用。请提高预算，或等到下一周期。',
   budget_needed:
     '已达到该{scope}的{period}预算：需要 {needed_nano_usd}，剩余 {available_nano_usd}（预算 {limit_nano_usd}，已用 {spent_nano_usd}）。将于 {resets_at} 重置。请提高预算或等到那时。',
-  budget_held:
+  budget_short:
     '已达到该{scope}的{period}预算：需要 {needed_nano_usd}，剩余 {available_nano_usd}（预算 {limit_nano_usd}，已用 {spent_nano_usd}，进行中的调用冻结 {held_nano_usd}）。将于 {resets_at} 重置。请提高预算或等到那时。',
+  budget_held:
+    '该{scope}的{period}预算余额因进行中的调用而冻结：需要 {needed_nano_usd}，剩余 {available_nano_usd}（预算 {limit_nano_usd}，已用 {spent_nano_usd}，冻结 {held_nano_usd}）。请在调用结束后重试。',
   lifetime_budget_needed:
     '已达到该{scope}的{period}预算：需要 {needed_nano_usd}，剩余 {available_nano_usd}（预算 {limit_nano_usd}，已用 {spent_nano_usd}）。请提高预算。',
-  lifetime_budget_held:
+  lifetime_budget_short:
     '已达到该{scope}的{period}预算：需要 {needed_nano_usd}，剩余 {available_nano_usd}（预算 {limit_nano_usd}，已用 {spent_nano_usd}，进行中的调用冻结 {held_nano_usd}）。请提高预算。',
+  lifetime_budget_held:
+    '该{scope}的{period}预算余额因进行中的调用而冻结：需要 {needed_nano_usd}，剩余 {available_nano_usd}（预算 {limit_nano_usd}，已用 {spent_nano_usd}，冻结 {held_nano_usd}）。请在调用结束后重试。',
   hold_closed: '此次调用的冻结已结束，请重试。',
   code_refused: '此兑换码不存在、已被使用或已失效。请检查是否输入完整。',
   code_throttled: '被拒绝的兑换码过多，请稍后重试。',

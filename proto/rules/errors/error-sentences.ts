@@ -304,19 +304,25 @@ export const sentences = {
     key_limit_reached: 'The spending limit of this key does not cover the call. Raise the limit or use another key.',
     key_limit_needed:
       'This call would exceed the spending limit of this key: {needed_nano_usd} is needed, but only {available_nano_usd} of {limit_nano_usd} is left ({spent_nano_usd} spent). Raise the limit or use another key.',
-    key_limit_held:
+    key_limit_short:
       'This call would exceed the spending limit of this key: {needed_nano_usd} is needed, but only {available_nano_usd} of {limit_nano_usd} is left ({spent_nano_usd} spent, {held_nano_usd} held by calls in flight). Raise the limit or use another key.',
+    key_limit_held:
+      'Calls in flight hold the rest of the spending limit of this key: {needed_nano_usd} is needed, but only {available_nano_usd} of {limit_nano_usd} is left ({spent_nano_usd} spent, {held_nano_usd} held). Try again when those calls have ended.',
   },
   budget_reached: {
     budget_reached: 'A budget does not cover the call. Raise the budget, or wait for its next period.',
     budget_needed:
-      'This call would exceed the budget of the {scope} for this {period}: {needed_nano_usd} is needed, but only {available_nano_usd} of {limit_nano_usd} is left ({spent_nano_usd} spent). The budget resets at {resets_at}. Raise it or wait until then.',
+      "This call would exceed the {scope}'s budget for this {period}: {needed_nano_usd} is needed, but only {available_nano_usd} of {limit_nano_usd} is left ({spent_nano_usd} spent). The budget resets at {resets_at}. Raise it or wait until then.",
+    budget_short:
+      "This call would exceed the {scope}'s budget for this {period}: {needed_nano_usd} is needed, but only {available_nano_usd} of {limit_nano_usd} is left ({spent_nano_usd} spent, {held_nano_usd} held by calls in flight). The budget resets at {resets_at}. Raise it or wait until then.",
     budget_held:
-      'This call would exceed the budget of the {scope} for this {period}: {needed_nano_usd} is needed, but only {available_nano_usd} of {limit_nano_usd} is left ({spent_nano_usd} spent, {held_nano_usd} held by calls in flight). The budget resets at {resets_at}. Raise it or wait until then.',
+      "Calls in flight hold the rest of the {scope}'s budget for this {period}: {needed_nano_usd} is needed, but only {available_nano_usd} of {limit_nano_usd} is left ({spent_nano_usd} spent, {held_nano_usd} held). Try again when those calls have ended.",
     lifetime_budget_needed:
-      'This call would exceed the {period} budget of the {scope}: {needed_nano_usd} is needed, but only {available_nano_usd} of {limit_nano_usd} is left ({spent_nano_usd} spent). Raise the budget.',
+      "This call would exceed the {scope}'s {period} budget: {needed_nano_usd} is needed, but only {available_nano_usd} of {limit_nano_usd} is left ({spent_nano_usd} spent). Raise the budget.",
+    lifetime_budget_short:
+      "This call would exceed the {scope}'s {period} budget: {needed_nano_usd} is needed, but only {available_nano_usd} of {limit_nano_usd} is left ({spent_nano_usd} spent, {held_nano_usd} held by calls in flight). Raise the budget.",
     lifetime_budget_held:
-      'This call would exceed the {period} budget of the {scope}: {needed_nano_usd} is needed, but only {available_nano_usd} of {limit_nano_usd} is left ({spent_nano_usd} spent, {held_nano_usd} held by calls in flight). Raise the budget.',
+      "Calls in flight hold the rest of the {scope}'s {period} budget: {needed_nano_usd} is needed, but only {available_nano_usd} of {limit_nano_usd} is left ({spent_nano_usd} spent, {held_nano_usd} held). Try again when those calls have ended.",
   },
   hold_closed: { hold_closed: 'The hold of this call has ended. Try again.' },
   code_refused: {

@@ -64,7 +64,7 @@ describe('Budgets', () => {
       resets_at: '2027-02-01T00:00:00+08:00',
       time_zone: 'Asia/Shanghai',
     });
-    expect(refusal?.message).toContain('This call would exceed the budget of the project for this month: $0.00000004 is needed,');
+    expect(refusal?.message).toContain("This call would exceed the project's budget for this month: $0.00000004 is needed,");
     expect(refusal?.retryAfterMs).toBeUndefined();
     expect(changes.budgets?.every(({ heldNanoUsd }) => heldNanoUsd === 0n)).toBe(true);
   });
@@ -73,7 +73,7 @@ describe('Budgets', () => {
     const lifetime = budget(1, { period: BudgetPeriod.BUDGET_PERIOD_LIFETIME, start: 0, limitNanoUsd: 10n });
     const { refusal } = expectRefused(fresh, holdOperation({ budgets: [lifetime] }), 'budget_reached');
     expect(refusal?.details['resets_at']).toBeUndefined();
-    expect(refusal?.message).toContain('This call would exceed the lifetime budget of the account');
+    expect(refusal?.message).toContain("This call would exceed the account's lifetime budget");
   });
 
   row('B4', 'tells the caller to retry when calls in flight hold what is missing', () => {
@@ -81,6 +81,16 @@ describe('Budgets', () => {
     const rows = { ...fresh, budgets: [bucket(held, 10n, 60n)] };
     const { refusal } = expectRefused(rows, holdOperation({ budgets: [held] }), 'budget_reached');
     expect(refusal).toMatchObject({ retryAfterMs: 2000, details: { rule: 'budget_held', held_nano_usd: '60', available_nano_usd: '30' } });
+    expect(refusal?.message).toMatch(/held\)\. Try again when those calls have ended\.$/);
+  });
+
+  row('B4', 'tells the caller to raise the budget when what calls in flight hold is not enough', () => {
+    const held = budget(1, { limitNanoUsd: 100n });
+    const rows = { ...fresh, budgets: [bucket(held, 61n, 30n)] };
+    const { refusal } = expectRefused(rows, holdOperation({ budgets: [held] }), 'budget_reached');
+    expect(refusal?.retryAfterMs).toBeUndefined();
+    expect(refusal).toMatchObject({ details: { rule: 'budget_short' } });
+    expect(refusal?.message).toMatch(/Raise it or wait until then\.$/);
   });
 
   row('B5', 'names the account and the key before a budget, a spent budget before one that is held, and else the first', () => {
