@@ -40,11 +40,12 @@ export const ModelFile = Type.Object(
     context_limit_tokens: Type.Integer({
       minimum: 1,
       description:
-        'The maximum of input and output together. A request that cannot fit is refused, and money is held for at most this much input.',
+        'The maximum of input and output together. Money is held for at most this much input. The upstream decides whether a request fits; only one with more than 128 characters per token is refused at once.',
     }),
     output_limit_tokens: Type.Integer({
       minimum: 0,
-      description: 'The maximum output of one answer; also the cap of calls without `max_tokens`. 0 for models that return vectors.',
+      description:
+        'The maximum output of one answer; also the cap of calls without `max_tokens`, unless the balance or a limit pays for less. 0 for models that return vectors.',
     }),
     input_modalities: Type.Optional({ ...words, description: 'What it reads; a request with anything else is refused. Absent: `text`.' }),
     output_modalities: Type.Optional({ ...words, description: 'What it returns. Absent: `text`.' }),

@@ -16,6 +16,8 @@ export interface ChatCompletionsFlavour {
   readonly effortModels?: RegExp | undefined;
   /** Whether the server has custom tools. Absent: it has none. */
   readonly takesCustomTools?: boolean;
+  /** Whether the operator says that the server takes `max_completion_tokens`, as OpenAI's own do. */
+  readonly takesCompletionCap?: boolean;
 }
 
 /** Returns the flavour of the server behind a base_url, whose operator allows these fields. */
@@ -32,6 +34,7 @@ export function flavourOf(baseUrl: string, allowedFields: readonly string[] = []
     needsReasoning: /(^|\.)(deepseek\.com|moonshot\.(ai|cn)|kimi\.com)$/.test(hostname),
     effortModels: effortModels.find(([host]) => host.test(hostname))?.[1],
     takesCustomTools: isOpenAi || allowedFields.includes('tools.custom'),
+    takesCompletionCap: allowedFields.includes('max_completion_tokens'),
   };
 }
 
@@ -75,6 +78,14 @@ export function refusesEffort({ isOpenAi, effortModels: accepting }: ChatComplet
  */
 export function takesVerbosity({ isOpenAi }: ChatCompletionsFlavour, model: string): boolean {
   return isOpenAi && /^gpt-([5-9]|\d\d)(?!.*(chat|codex))/.test(model);
+}
+
+/**
+ * Returns the field of the output cap. Many servers know only the older one, which OpenAI's reasoning models reject, also behind another host such as a
+ * proxy.
+ */
+export function capField({ isOpenAi, takesCompletionCap }: ChatCompletionsFlavour, model: string): 'max_completion_tokens' | 'max_tokens' {
+  return isOpenAi || takesCompletionCap === true || reasoningModels.test(model) ? 'max_completion_tokens' : 'max_tokens';
 }
 
 /** Reports whether the model is known to reason: one of OpenAI's reasoning models. */

@@ -53,6 +53,17 @@ const bodyOf = (request: GenerateRequest, flavour = other) =>
   JSON.parse(chatCompletionsBody(request, 'm', flavour).json) as Record<string, unknown>;
 
 describe('a chat-completions request', () => {
+  it.each([
+    ['https://llm.example.com/v1', [], 'llama-3.3-70b', 'max_tokens'],
+    ['https://llm.example.com/v1', [], 'openai/gpt-oss-120b', 'max_tokens'],
+    ['https://api.openai.com/v1', [], 'gpt-4o', 'max_completion_tokens'],
+    ['https://gateway.example.com/openai/v1', [], 'gpt-5.2', 'max_completion_tokens'],
+    ['https://acme.services.ai.azure.com/openai/v1', ['max_completion_tokens'], 'our-deployment', 'max_completion_tokens'],
+  ])('to %s with the fields %j names the cap of %s %s', (baseUrl, allowedFields, model, field) => {
+    const body = JSON.parse(chatCompletionsBody(full, model, flavourOf(baseUrl, allowedFields)).json) as Record<string, unknown>;
+    expect(Object.keys(body).filter((name) => name.startsWith('max_'))).toEqual([field]);
+  });
+
   it('expresses everything in the canonical one', () => {
     expect(bodyOf(full)).toEqual({
       model: 'm',

@@ -8,7 +8,7 @@ import type { JsonObject } from '../answers/stream-decoder.js';
 import { toolParameters } from '../requests/tool-json.js';
 import type { Translation } from './content.js';
 import { conversation } from './conversation.js';
-import { type ChatCompletionsFlavour, refusesEffort, refusesSampling, takesCacheBreakpoints } from './flavour.js';
+import { capField, type ChatCompletionsFlavour, refusesEffort, refusesSampling, takesCacheBreakpoints } from './flavour.js';
 import { nativeBody } from './native/native-body.js';
 import { reasoningEffort } from './reasoning-effort.js';
 import { isStrictSchema, responseFormatOf } from './response-format.js';
@@ -40,13 +40,14 @@ export function chatCompletionsBody(
 function ownFields(
   { maxOutputTokens, endUser }: GenerateRequest,
   model: string,
-  { isOpenAi, isMistral }: ChatCompletionsFlavour,
+  flavour: ChatCompletionsFlavour,
   streams: boolean,
 ): JsonObject {
+  const { isOpenAi, isMistral } = flavour;
   const streamOptions = isMistral === true ? undefined : { include_usage: true, ...(isOpenAi ? { include_obfuscation: false } : {}) };
   return {
     model,
-    [isOpenAi ? 'max_completion_tokens' : 'max_tokens']: maxOutputTokens,
+    [capField(flavour, model)]: maxOutputTokens,
     [isOpenAi ? 'safety_identifier' : 'user']: endUser === '' || isMistral === true ? undefined : endUser,
     ...(streams ? { stream: true, stream_options: streamOptions } : {}),
   };
