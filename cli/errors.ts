@@ -5,6 +5,7 @@ import { CommanderError } from 'commander';
 import { ConfigError } from '#kit/config/settings.js';
 import { isLoginRefused, isUnreachable } from '#kit/db/errors.js';
 import { AppError } from '#client/errors/app-error.js';
+import { connectionFault } from './connection-fault.js';
 import type { Reason } from '#rules/errors/reasons.js';
 
 /** An error that the CLI itself detected. */
@@ -30,8 +31,8 @@ export interface Failure {
 }
 
 const fixes: Partial<Record<Reason, string>> = {
-  service_unavailable: 'Run `tollgate doctor` to see which service is down; a change may or may not have been made.',
-  deadline_exceeded: 'Run `tollgate doctor` to see which service is slow; a change may or may not have been made.',
+  service_unavailable: 'Run `tollgate doctor` to see which service is down. If this was a change, it may have been made.',
+  deadline_exceeded: 'Run `tollgate doctor` to see which service is slow. If this was a change, it may have been made.',
   overloaded: 'Nothing was changed; try again in a moment.',
   internal: "The service's log has the cause.",
   model_unknown: 'Run `tollgate model list` to see the models.',
@@ -49,6 +50,7 @@ const fixesOfRules: Readonly<Record<string, string>> = {
 /** The option of the CLI, by the field of a request that a service refuses. */
 const options: Readonly<Record<string, string>> = { 'price.effective_from_ms': '--from', 'upstream.base_url': '--base-url' };
 
+const connectionFix = 'The request was not sent. Run `tollgate doctor`, which checks the address and the certificates of each service.';
 const databaseFix =
   'Check the address, user and password in TOLLGATE_BACKUP_DATABASE_URL, TOLLGATE_RESTORE_DATABASE_URL or TOLLGATE_<SERVICE>_DATABASE_URL.';
 const diskIsFull = ['A disk is full', 'Free up space on it, or write to a folder on another disk.'];
@@ -70,10 +72,13 @@ export function explain(error: unknown): Failure {
     return { lines: [`error: ${error.message}`, ...(error.fix === undefined ? [] : [error.fix])], exitCode: error.exitCode };
   if (error instanceof ConfigError) return { lines: [`error: ${error.message}`], exitCode: 2 };
   if (error instanceof AppError) {
+    const noConnection = connectionFault(error);
+    if (noConnection !== undefined)
+      return { lines: [`error: ${error.message.replace(/\.$/, '')}: ${noConnection}.`, connectionFix], exitCode: 1 };
     const { field = '', rule = '' } = error.details;
     const message = error.message.replace(field, options[field] ?? field);
     const fix = fixesOfRules[rule] ?? fixes[error.reason];
-    return { lines: [`error: ${message}`, ...(fix === undefined ? [] : [fix])], exitCode: 1 };
+    return { lines: [`error: ${message}`, ...(fix === undefined ? [] : [fix])], exitCode: error.reason === 'invalid_request' ? 2 : 1 };
   }
   const fileFault = faultOfFile(error);
   if (fileFault !== undefined) return { lines: [`error: ${fileFault}`], exitCode: 2 };

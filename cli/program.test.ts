@@ -96,6 +96,11 @@ describe('faults', () => {
     expect(explain(fault('no_member', {})).lines[1]).toContain('tollgate member put <email>');
   });
 
+  it('of a service that rejects an argument are incorrect usage', () => {
+    expect(explain(fieldFault('month', 'required')).exitCode).toBe(2);
+    expect(explain(fault('no_member', {})).exitCode).toBe(1);
+  });
+
   it('do not include help and version', async () => {
     expect(await tollgate(gateway, ['--version'])).toEqual({ code: 0, stdout: '1.2.3\n', stderr: '' });
     const help = await tollgate(gateway, ['key', 'create', '--help']);

@@ -188,7 +188,24 @@ describe('the doctor', () => {
 
   it('names the service that is not ready', async () => {
     gateway.grpc.setServing(false);
-    expect(Object.keys((await examine()).fixes)).toEqual(['auth', 'catalog', 'ledger', 'metering', 'inference']);
+    const { fixes } = await examine();
+    expect(Object.keys(fixes)).toEqual(['auth', 'catalog', 'ledger', 'metering', 'inference']);
+    expect(fixes['ledger']).toBe('Read the log of the ledger service to see what it waits for, such as its database.');
+  });
+
+  it.each([
+    ['127.0.0.1:1', 'connect ECONNREFUSED 127.0.0.1:1'],
+    ['nohost.invalid:7103', 'the name nohost.invalid:7103 cannot be resolved'],
+  ])('says why the service at %s cannot be reached', async (address, why) => {
+    const names = ['AUTH', 'CATALOG', 'LEDGER', 'METERING', 'INFERENCE'];
+    const addresses = Object.fromEntries(names.map((name) => [`TOLLGATE_${name}_ADDRESS`, address]));
+    const env = { TOLLGATE_GATEWAY_URL: gateway.env['TOLLGATE_GATEWAY_URL']!, ...addresses };
+    const { stdout } = await tollgate(gateway, ['doctor'], { env });
+    expect(stdout).toMatch(
+      new RegExp(`FAIL +ledger +.*the service cannot be reached: ${why.replaceAll('.', '\\.')}\\.[^]*TOLLGATE_LEDGER_ADDRESS`),
+    );
+    const { stderr } = await tollgate(gateway, ['balance', 'show', '--account', `acct_${'0'.repeat(32)}`], { env });
+    expect(stderr).toContain(`cannot be reached: ${why}.\nThe request was not sent.`);
   });
 
   it('does not advise running itself when a check needs a service that is unavailable', async () => {

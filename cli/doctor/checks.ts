@@ -1,12 +1,13 @@
 // The checks of `tollgate doctor`: each checks one thing and returns its finding, or the fix.
 import { ModelState } from '#proto/catalog/v1/catalog.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
-import { AppError } from '#client/errors/app-error.js';
+import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { Cli } from '../cli.js';
 import { TlsFiles } from '#client/tls-files.js';
 import type { ProcessInfo } from '#proto/process/v1/process.js';
 import { type ServiceName, serviceNames } from '#rules/services.js';
 import type { CliConfig } from '../config.js';
+import { connectionFault } from '../connection-fault.js';
 import { connect, operatorCall, type Services } from '../connect.js';
 import { CliError, explain } from '../errors.js';
 import { counted, instant } from '../output.js';
@@ -193,6 +194,7 @@ function checkClock(theirsMs: number, oursMs: number): string {
 async function checkService(services: Services, name: ServiceName, seen: SeenProcess[], nowMs: () => number): Promise<string> {
   const replicas = await services.replicas(name);
   const faults: string[] = [];
+  const fixes = new Set<string>();
   let running: ProcessInfo | undefined;
   for (const replica of replicas) {
     try {
@@ -216,19 +218,28 @@ async function checkService(services: Services, name: ServiceName, seen: SeenPro
       if (health !== undefined) throw health.error;
       running ??= info?.found;
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = explain(error).lines[0]!.replace(/^error: /, '');
       faults.push(replicas.length === 1 ? why : `${replica.address}: ${why}`);
+      fixes.add(fixOf(name, error));
     }
   }
   if (faults.length > 0) {
     const some = replicas.length === 1 ? '' : `${faults.length} of ${replicas.length} replicas do not serve. `;
-    throw new CliError(`${some}${faults.join(' ')}`, { fix: `Start the ${name} service, or read its log to see what it waits for.` });
+    throw new CliError(`${some}${faults.join(' ')}`, { fix: [...fixes].join(' ') });
   }
   const serving = replicas.length === 1 ? 'serving' : `${replicas.length} replicas serving`;
   if (running === undefined) return serving;
   const { version, nodeVersion, databaseEngine, databaseVersion, databaseLatencyUs, startedAtMs } = running;
   const database = `${databaseEngine} ${databaseVersion} (${(databaseLatencyUs / 1000).toFixed(1)} ms)`;
   return `${serving}; version ${version} on Node ${nodeVersion} and ${database}, since ${instant(startedAtMs)}`;
+}
+
+function fixOf(name: ServiceName, error: unknown): string {
+  if (connectionFault(error) !== undefined)
+    return `Check that the ${name} service runs, and in distributed mode TOLLGATE_${name.toUpperCase()}_ADDRESS and TOLLGATE_TLS_CA, _CERT and _KEY.`;
+  return hasReason(error, 'deadline_exceeded')
+    ? `The ${name} service, or its database, hangs: read their logs, and restart the one that hangs.`
+    : `Read the log of the ${name} service to see what it waits for, such as its database.`;
 }
 
 interface FurtherCheck {
