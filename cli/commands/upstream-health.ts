@@ -1,10 +1,14 @@
 // tollgate upstream health|drain|eject|return: which targets are out of service, and how an operator takes them out of service or returns them.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { nearMatch } from '#kit/config/settings.js';
+import { ModelState } from '#proto/catalog/v1/catalog.js';
 import { OverrideMode } from '#proto/inference/v1/inference.js';
 import type { Cli } from '../cli.js';
-import { operatorCall } from '../connect.js';
+import { operatorCall, type Services } from '../connect.js';
+import { CliError } from '../errors.js';
 import { parseTimeLimit } from '../options/parse.js';
+import { unlessUnavailable } from '../unavailable.js';
 import { overrideView, targetHealthView, targetStandings } from '../views/target-health.js';
 
 const reportedAfterMs = 3000;
@@ -33,9 +37,11 @@ export function addHealthCommands(upstream: Command, cli: Cli): void {
       .description(description)
       .option('--credential <name>', 'only this credential of an upstream that has several')
       .action((upstreamId: string, upstreamModel: string, options: { for?: number; credential?: string }) =>
-        cli.withServices(async ({ inference }) => {
+        cli.withServices(async (services) => {
+          // A target that no model is routed to any longer can still be returned.
+          if (mode !== OverrideMode.OVERRIDE_MODE_RETURN) await assertRouted(services, upstreamId, upstreamModel);
           const request = { upstreamId, upstreamModel, credentialId: options.credential ?? '', mode, ejectForMs: options.for ?? 0 };
-          cli.out.show(overrideView, (await inference.overrideTarget(request, operatorCall())).override!);
+          cli.out.show(overrideView, (await services.inference.overrideTarget(request, operatorCall())).override!);
         }),
       );
   override(
@@ -49,4 +55,25 @@ export function addHealthCommands(upstream: Command, cli: Cli): void {
     "Eject an upstream's model for a while: it is called only if no other target is left.",
   ).requiredOption('--for <time>', 'for example 10m', parseTimeLimit);
   override('return', OverrideMode.OVERRIDE_MODE_RETURN, "Return an upstream's model to service immediately, in every process.");
+}
+
+/** Raises an error unless a model has this target. While the catalog is unavailable, targets are not checked, so that they can be drained. */
+async function assertRouted({ catalog }: Services, upstreamId: string, upstreamModel: string): Promise<void> {
+  const listed = await unlessUnavailable(catalog.listModels({}, operatorCall()));
+  if (listed === undefined) return;
+  const routed = listed.models
+    .filter(({ state }) => state !== ModelState.MODEL_STATE_RETIRED)
+    .flatMap(({ id, aliases, targets }) =>
+      targets.filter((target) => target.upstreamId === upstreamId).map((target) => ({ names: [id, ...aliases], at: target.upstreamModel })),
+    );
+  if (routed.some(({ at }) => at === upstreamModel)) return;
+  const all = [...new Set(routed.map(({ at }) => at))].toSorted();
+  const meant = routed.find(({ names }) => names.includes(upstreamModel))?.at ?? nearMatch(upstreamModel, all);
+  const known =
+    all.length === 0
+      ? `No model is routed to "${upstreamId}"; 'tollgate upstream list' shows all upstreams.`
+      : `The names of models at "${upstreamId}" are: ${all.join(', ')}.`;
+  throw new CliError(`No model is routed to "${upstreamId}" as "${upstreamModel}".`, {
+    fix: meant === undefined ? known : `Did you mean "${meant}"? ${known}`,
+  });
 }

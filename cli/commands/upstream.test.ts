@@ -71,6 +71,25 @@ describe('upstreams', () => {
     expect(shown('long')).toContain('…wxyz');
   });
 
+  it('can be drained and ejected only for a model that is routed to them, and always returned', async () => {
+    gateway.state.models.push(
+      Model.fromPartial({ id: 't/a', targets: [{ upstreamId: 'acme', upstreamModel: 'model-a' }] }),
+      Model.fromPartial({ id: 't/old', state: ModelState.MODEL_STATE_RETIRED, targets: [{ upstreamId: 'acme', upstreamModel: 'old' }] }),
+    );
+    const run = (...words: string[]) => tollgate(gateway, ['upstream', ...words]);
+    expect(await run('drain', 'acme', 't/a')).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: 'error: No model is routed to "acme" as "t/a".\nDid you mean "model-a"? The names of models at "acme" are: model-a.\n',
+    });
+    expect((await run('eject', 'acme', 'old', '--for', '1m')).stderr).toBe(
+      'error: No model is routed to "acme" as "old".\nThe names of models at "acme" are: model-a.\n',
+    );
+    expect((await run('drain', 'other', 'model-a')).stderr).toContain('No model is routed to "other"; ');
+    expect(await run('drain', 'acme', 'model-a')).toMatchObject({ code: 0, stdout: expect.stringContaining('drain') });
+    expect(await run('return', 'acme', 'old')).toMatchObject({ code: 0 });
+  });
+
   it('cannot be enabled or disabled when they are set by configuration', async () => {
     gateway.state.upstreams.push(Upstream.fromPartial({ id: 'sandbox', managed: true, enabled: true }));
     expect(await tollgate(gateway, ['upstream', 'disable', 'sandbox'])).toMatchObject({

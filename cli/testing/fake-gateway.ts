@@ -39,7 +39,9 @@ import { CatalogServiceDefinition, Model, PriceVersion } from '#proto/catalog/v1
 import {
   type CapabilityProbe,
   InferenceServiceDefinition,
+  type OverrideTargetRequest,
   type PutCredentialRequest,
+  TargetOverride,
   type TestUpstreamRequest,
   Upstream,
   type UpstreamModel,
@@ -624,6 +626,7 @@ function inference(state: FakeState): object {
       upstream.credentials = upstream.credentials.filter(({ id }) => id !== credentialId);
       return { upstream };
     },
+    overrideTarget: async (request: OverrideTargetRequest) => ({ override: TargetOverride.fromPartial(request) }),
     testUpstream: async ({ upstreamId, upstreamModel, probes }: TestUpstreamRequest) => {
       state.probes = probes;
       const upstream = find(state.upstreams, upstreamId, 'upstream');

@@ -262,6 +262,8 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
         upstream: { id: 'bad', api_format: 'messages', base_url: 'http://169.254.169.254/v1' },
       }),
     ).toEqual([400, 'invalid_request', 'upstream.base_url']);
+    const drain = { upstream_id: 'sandbox', upstream_model: 'sandbox/echo', mode: 'drain' };
+    expect(await fault('POST', '/operator/targets/override', drain)).toEqual([404, 'not_found', null]);
   });
 
   it('keeps the changes of operators who change different fields of a model at once', async () => {

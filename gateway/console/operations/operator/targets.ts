@@ -1,4 +1,5 @@
 // The targets of models and their health, for operators.
+import { fault } from '#client/errors/fault.js';
 import type { OperationDeps } from '../../deps.js';
 import { emptyTarget, renderTargets } from '../../render/targets.js';
 import { words } from '../../render/words.js';
@@ -25,6 +26,10 @@ export const targets: Area = {
       answers: [ok(RoutedTarget)],
       handle: async (call, deps) => {
         const { upstream_id, upstream_model, credential, mode, eject_for_ms } = call.body;
+        const find = async () =>
+          (await listTargets(call, deps)).find((each) => each.upstream_id === upstream_id && each.upstream_model === upstream_model);
+        // A target that no model is routed to any longer can still be returned.
+        if (mode !== 'return' && !(await find())?.models.length) throw fault('no_such_name', { what: 'target' });
         await deps.peers.inference.overrideTarget(
           {
             upstreamId: upstream_id,
@@ -35,9 +40,7 @@ export const targets: Area = {
           },
           call.context(),
         );
-        const found = await listTargets(call, deps);
-        const isIt = (target: RoutedTarget): boolean => target.upstream_id === upstream_id && target.upstream_model === upstream_model;
-        return found.find(isIt) ?? emptyTarget(upstream_id, upstream_model);
+        return (await find()) ?? emptyTarget(upstream_id, upstream_model);
       },
     }),
   ],
