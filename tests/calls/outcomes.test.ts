@@ -239,7 +239,7 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
     expect(await spent()).toBe(spentBefore);
   });
 
-  it('gateway_error: before output, is free', async () => {
+  it('upstream_error_before_output: a call that its upstream has no capacity for is free', async () => {
     // Calls of another account use up the calls in flight that the upstream may have.
     const { id: other } = await system.json<{ id: string }>('account', 'create', 'other');
     await system.cli('balance', 'deposit', '1', '--account', other);
@@ -264,8 +264,8 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
     disconnect.abort();
     await Promise.all(fillers);
     await check(ids, seen, spentBefore, () => ({
-      outcome: 'gateway_error',
-      detail: 'overloaded',
+      outcome: 'upstream_error_before_output',
+      detail: 'upstream_overloaded',
       source: 'estimated',
       tokens: { input: 0, cacheRead: 0, output: 0 },
       free: true,

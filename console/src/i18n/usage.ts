@@ -225,7 +225,7 @@ export const usageText = dictionary(
     rule_client_disconnected:
       'The client disconnected before the end. If no upstream accepted the call, nothing is charged. Otherwise the input is charged, and the output up to the disconnect, or the whole answer if it finished shortly afterwards.',
     rule_rejected: 'The model or the upstream cannot serve the request as it was sent. Nothing is charged.',
-    rule_upstream_error_before_output: 'The upstream failed before any output. Nothing is charged.',
+    rule_upstream_error_before_output: 'The upstream failed before any output, or no upstream took the call. Nothing is charged.',
     rule_upstream_error_after_output: 'The upstream failed after output had begun. The input and the delivered output are charged.',
     rule_timeout:
       'A time limit of Tollgate or of the upstream ended the call. If no output was delivered, nothing is charged. Otherwise the input and the delivered output are charged.',
@@ -452,7 +452,7 @@ export const usageText = dictionary(
     rule_client_disconnected:
       '客户端在结束前断开了连接。如果没有上游接受此调用，则不收费；否则收取输入的费用，以及截至断开时的输出的费用（如果回答随后很快完成，则收取全部输出的费用）。',
     rule_rejected: '模型或上游无法处理所发送的请求。不收费。',
-    rule_upstream_error_before_output: '上游在产生输出之前失败。不收费。',
+    rule_upstream_error_before_output: '上游在产生输出之前失败，或者没有上游接受该调用。不收费。',
     rule_upstream_error_after_output: '上游在开始输出之后失败。收取输入和已送达输出的费用。',
     rule_timeout: '调用因 Tollgate 或上游的超时而结束。如果没有送达输出，则不收费；否则收取输入和已送达输出的费用。',
     rule_gateway_error: '网关发生故障。如果没有送达输出，则不收费；否则收取输入和已送达输出的费用。',

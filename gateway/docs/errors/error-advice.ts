@@ -102,8 +102,8 @@ const models = {
     todo: 'Use another model, or retry at `until`; `retry-after` is at most a minute. The catalog shows paused models.',
   },
   model_unavailable: {
-    means: 'No enabled upstream serves the model.',
-    todo: 'Choose another model, or ask the operator, who can run `tollgate doctor`. If the response has `retry-after`, the upstreams are only drained temporarily: retry.',
+    means: 'All upstreams of the model are disabled or drained, or it has none.',
+    todo: 'Choose another model, or ask the operator, who can run `tollgate doctor`. If the response has `retry-after`, the upstreams may be back shortly: retry.',
   },
 };
 
@@ -145,7 +145,10 @@ const upstreams = {
     means: 'The rate limit of the upstream was exceeded.',
     todo: 'Retry after `retry-after` if it is present, otherwise with exponential backoff.',
   },
-  upstream_overloaded: { means: 'The upstream is overloaded.', todo: 'Retry with exponential backoff.' },
+  upstream_overloaded: {
+    means: 'The upstream is overloaded, or has reached the maximum number of calls in flight that the operator has set for it.',
+    todo: 'Retry after `retry-after` if it is present, otherwise with exponential backoff.',
+  },
   upstream_unavailable: {
     means: "The upstream could not be reached, or rejected the operator's credentials.",
     todo: 'Retry with exponential backoff; if the problem persists, give the request id to the operator.',

@@ -65,7 +65,7 @@ export const reasons = {
   model_unknown: Status.NOT_FOUND,
   /** The model has no price in force; it is refused, never free. */
   model_unpriced: Status.FAILED_PRECONDITION,
-  /** No enabled upstream serves the model. */
+  /** All upstreams of the model are disabled or drained, or it has none. */
   model_unavailable: Status.UNAVAILABLE,
   /** An operator has paused the model. details carry until, if an end is known. */
   model_paused: Status.UNAVAILABLE,
@@ -94,6 +94,7 @@ export const reasons = {
   /** The upstream refused the request itself; the message says why and is safe to relay. */
   upstream_rejected: Status.INVALID_ARGUMENT,
   upstream_rate_limited: Status.RESOURCE_EXHAUSTED,
+  /** The upstream says that it is overloaded, or it has reached its maximum number of calls in flight. */
   upstream_overloaded: Status.UNAVAILABLE,
   /** The upstream could not be reached, or rejected the operator's credentials. */
   upstream_unavailable: Status.UNAVAILABLE,

@@ -59,13 +59,13 @@ describe('the outcome of a call', () => {
     ],
     [
       'an upstream',
-      ['upstream_failed', 'upstream_overloaded', 'upstream_rate_limited', 'upstream_unavailable'],
+      ['upstream_failed', 'upstream_overloaded', 'upstream_rate_limited', 'upstream_unavailable', 'model_unavailable'],
       Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT,
       Outcome.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT,
     ],
     [
       'the gateway',
-      ['internal', 'overloaded', 'service_unavailable', 'call_closed', 'model_unavailable', 'cancelled'],
+      ['internal', 'overloaded', 'service_unavailable', 'call_closed', 'cancelled'],
       Outcome.OUTCOME_GATEWAY_ERROR,
       Outcome.OUTCOME_GATEWAY_ERROR,
     ],
@@ -76,7 +76,12 @@ describe('the outcome of a call', () => {
 
   it('is never the fault of the gateway where the client or the upstream is at fault', () => {
     for (const failure of Object.keys(reasons) as Reason[]) {
-      if (failure.startsWith('upstream_') || failure.startsWith('context_') || failure === 'unsupported_field')
+      if (
+        failure.startsWith('upstream_') ||
+        failure.startsWith('context_') ||
+        failure === 'model_unavailable' ||
+        failure === 'unsupported_field'
+      )
         for (const hasOutput of flags) expect(failed(failure, hasOutput)).not.toBe(Outcome.OUTCOME_GATEWAY_ERROR);
     }
   });

@@ -95,6 +95,7 @@ function outcomeOfFailure(reason: Reason, hasOutput: boolean): KnownOutcome {
   if (reason === 'upstream_timeout' || reason === 'deadline_exceeded') return Outcome.OUTCOME_TIMEOUT;
   const isRejection = reasons[reason] === Status.INVALID_ARGUMENT;
   if (isRejection && !hasOutput) return Outcome.OUTCOME_REJECTED;
-  if (!isRejection && !reason.startsWith('upstream_')) return Outcome.OUTCOME_GATEWAY_ERROR;
+  const isUpstream = reason.startsWith('upstream_') || reason === 'model_unavailable';
+  if (!isRejection && !isUpstream) return Outcome.OUTCOME_GATEWAY_ERROR;
   return hasOutput ? Outcome.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT : Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT;
 }

@@ -9,7 +9,7 @@ import { recordingLogger } from '#kit/testing/log.js';
 import { testConfig } from '../testing/fixtures.js';
 import type { UpstreamCredential } from '../upstreams/credentials.js';
 import type { ResolvedTarget } from '../upstreams/registry.js';
-import { VendorRefusal } from '../upstreams/upstream-failure.js';
+import { callsMaxReached, VendorRefusal } from '../upstreams/upstream-failure.js';
 import { CallRoute } from './call-route.js';
 import { Router } from './router.js';
 import { type Allowance, Pace } from './pace.js';
@@ -49,7 +49,7 @@ function start(changes: Parameters<typeof testConfig>[0] = {}) {
   /** Runs a call to these targets; `outcome` gives the error of each. Returns the targets that were tried. */
   const call = (
     names: string[],
-    outcome: (name: string, credential: string | undefined) => Reason | VendorRefusal | undefined,
+    outcome: (name: string, credential: string | undefined) => Reason | VendorRefusal | AppError | undefined,
     options?: Parameters<typeof routeTo>[1],
   ): string[] => {
     const route = routeTo(names, options);
@@ -66,9 +66,11 @@ function start(changes: Parameters<typeof testConfig>[0] = {}) {
       else {
         const options = reason === 'upstream_rate_limited' ? { retryAfterMs: 5000 } : {};
         const error =
-          reason instanceof VendorRefusal
-            ? new AppError('upstream_unavailable', 'No.', { cause: reason })
-            : new AppError(reason, 'No.', options);
+          reason instanceof AppError
+            ? reason
+            : reason instanceof VendorRefusal
+              ? new AppError('upstream_unavailable', 'No.', { cause: reason })
+              : new AppError(reason, 'No.', options);
         route.fail(error);
         target = route.next(error, true)?.resolved;
       }
@@ -284,8 +286,9 @@ describe('calls', () => {
 
   it('go to the next target without a retry from the budget if the first was not called: it is full, or cannot express the request', () => {
     const { call } = start({ retriesPerSecondMin: 0, retryPercent: 0 });
-    for (const reason of ['overloaded', 'unsupported_field'] as const)
-      expect(call(['a', 'b'], (name) => (name === 'a' ? reason : undefined))).toEqual(['a', 'b']);
+    for (const error of [callsMaxReached(), new AppError('unsupported_field', 'No.')])
+      expect(call(['a', 'b'], (name) => (name === 'a' ? error : undefined))).toEqual(['a', 'b']);
+    expect(call(['a'], callsMaxReached)).toEqual(['a']);
     expect(call(['a', 'b'], aIsBroken)).toEqual(['a']);
   });
 

@@ -1,7 +1,7 @@
 // Derives the verdict on a target from the end of an attempt. Pure.
 import { hasReason } from '#client/errors/app-error.js';
 import { isUnconnected } from '../upstreams/http/transport-error.js';
-import { VendorRefusal } from '../upstreams/upstream-failure.js';
+import { isCallsMaxReached, VendorRefusal } from '../upstreams/upstream-failure.js';
 
 /**
  * `success`: the target works, though it may have rejected the caller's request. `refusal`: its vendor limits the rate. `rejection`: its vendor
@@ -12,6 +12,7 @@ export type Verdict = 'success' | 'failure' | 'refusal' | 'rejection' | 'overloa
 
 /** Returns the verdict on a target whose attempt ended with this error. */
 export function verdictOf(error: unknown): Verdict {
+  if (isUnsent(error)) return 'none';
   if (hasReason(error, 'upstream_rejected', 'context_length_exceeded', 'body_too_large')) return 'success';
   if (hasReason(error, 'upstream_rate_limited')) return 'refusal';
   if (hasReason(error, 'upstream_overloaded')) return 'overload';
@@ -32,7 +33,7 @@ export function isRetryable(error: unknown): boolean {
 
 /** Reports whether the attempt ended before its request was sent: the upstream has its maximum of calls, or its format cannot express the request. */
 export function isUnsent(error: unknown): boolean {
-  return hasReason(error, 'overloaded', 'unsupported_field');
+  return isCallsMaxReached(error) || hasReason(error, 'unsupported_field');
 }
 
 /** Reports whether the vendor does not count the attempt: its request was not sent, or no connection could be made. */
@@ -48,7 +49,8 @@ const pauseMsMax = 2000;
  * limit again. `hasStatus`: whether the vendor responded; if it did, "unavailable" is a problem with our account there.
  */
 export function pauseBeforeRetry(error: unknown, hasStatus: boolean, pauseMs: number): number | undefined {
-  if (!hasReason(error, 'upstream_failed', 'upstream_overloaded', 'upstream_unavailable', 'upstream_rate_limited')) return undefined;
+  if (isUnsent(error) || !hasReason(error, 'upstream_failed', 'upstream_overloaded', 'upstream_unavailable', 'upstream_rate_limited'))
+    return undefined;
   if (error.reason === 'upstream_unavailable' && hasStatus) return undefined;
   if (error.reason === 'upstream_rate_limited' && error.retryAfterMs === undefined) return undefined;
   const waitMs = Math.max(pauseMs, error.retryAfterMs ?? 0);

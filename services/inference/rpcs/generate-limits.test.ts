@@ -90,7 +90,7 @@ describe('an upstream with limits of its own', () => {
     const over = new AbortController();
     const first = collect(inference.service, stubRequest('slow-headers', 'own'), over.signal).catch(() => undefined);
     await stub.nextRequest();
-    await expect(collect(inference.service, stubRequest('text', 'own'))).rejects.toMatchObject({ reason: 'overloaded' });
+    await expect(collect(inference.service, stubRequest('text', 'own'))).rejects.toMatchObject({ reason: 'upstream_overloaded' });
     const { upstream } = await inference.service.putUpstream(limited({ callsMax: 2 }), operator);
     expect(upstream?.limits).toEqual({ callsMax: 2 });
     expect(finishedOf(await collect(inference.service, stubRequest('text', 'own'))).usageReported).toBe(true);
@@ -126,7 +126,7 @@ describe('an upstream with limits of its own', () => {
     const over = new AbortController();
     const first = call('slow-headers', over.signal).catch(() => undefined);
     await stub.nextRequest();
-    for (let count = 0; count < 3; count += 1) await expect(call('text')).rejects.toMatchObject({ reason: 'overloaded' });
+    for (let count = 0; count < 3; count += 1) await expect(call('text')).rejects.toMatchObject({ reason: 'upstream_overloaded' });
     over.abort();
     await first;
     expect(finishedOf(await call('text')).usageReported).toBe(true);
@@ -297,7 +297,15 @@ describe('limits', () => {
     await start({ connectionsMax: 1 });
     const first = inference.service.generate(stubRequest('stall'), operator)[Symbol.asyncIterator]();
     await first.next();
-    await expect(collect(inference.service, stubRequest('text'))).rejects.toMatchObject({ reason: 'overloaded' });
+    const refused = {
+      reason: 'upstream_overloaded',
+      message: expect.stringContaining('maximum number of calls in flight'),
+      retryAfterMs: 1000,
+    };
+    // Neither a failure of the upstream, which would be retried after a pause and ejected, nor one of the gateway.
+    for (let count = 0; count < 10; count += 1)
+      await expect(collect(inference.service, stubRequest('text'))).rejects.toMatchObject(refused);
+    expect((await inference.service.listTargetHealth({}, operator)).targets).toEqual([]);
     await first.return?.();
     expect(finishedOf(await collect(inference.service, stubRequest('text'))).usageReported).toBe(true);
   });

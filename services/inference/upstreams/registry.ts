@@ -178,7 +178,11 @@ export class UpstreamRegistry {
 
 /** Returns the error for a model without a target that can be tried. */
 export function noTarget(): AppError {
-  return new AppError('model_unavailable', 'No enabled upstream serves this model at the moment.', { retryAfterMs: 1000 });
+  return new AppError(
+    'model_unavailable',
+    'No upstream is available for this model at the moment: all of them are disabled or drained. Try again shortly.',
+    { retryAfterMs: 1000 },
+  );
 }
 
 /** Returns a stored upstream as it is shown. */

@@ -37,6 +37,22 @@ export class VendorRefusal extends Error {
   }
 }
 
+/** Marks the error of a call that was not sent because its upstream has reached its maximum number of calls in flight: its `cause`. */
+class CallsMaxReached extends Error {
+  override readonly name = 'CallsMaxReached';
+}
+
+/** Returns the error of such a call. */
+export function callsMaxReached(): AppError {
+  const message = 'The upstream has reached its maximum number of calls in flight. Try again shortly.';
+  return new AppError('upstream_overloaded', message, { cause: new CallsMaxReached('the call was not sent'), retryAfterMs: 1000 });
+}
+
+/** Reports whether the error is that of a call that was not sent because its upstream has reached its maximum number of calls in flight. */
+export function isCallsMaxReached(error: unknown): boolean {
+  return error instanceof AppError && error.cause instanceof CallsMaxReached;
+}
+
 // Problems with our account at the vendor can arrive as a 400 or a 429, recognisable only by text or label ("Arrearage" at Alibaba).
 const accountLabels = /quota|billing|spend_limit|credit|payment|^arrearage$/;
 const accountText = /credit balance|spend(ing)? limit|usage limits|current quota|billing hard limit|api key (not valid|expired)/i;

@@ -21,7 +21,7 @@ import { nativeFor } from '../requests/native.js';
 import type { RemoteWireFormat } from '../remote-format.js';
 import type { CallsInFlight } from '../calls-in-flight.js';
 import { type Attempt, isShortWhole, type Upstream } from '../upstream.js';
-import { withoutSecret } from '../upstream-failure.js';
+import { callsMaxReached, withoutSecret } from '../upstream-failure.js';
 import { splitVectors } from '../embeddings/vectors.js';
 import { callOver, Watchdog } from '../watchdog.js';
 import { guardedConnector } from '#kit/net/address-guard.js';
@@ -138,9 +138,7 @@ export class HttpUpstream implements Upstream {
     const streams = !this.answersWhole(request);
     const wire = request.embedding === undefined ? this.wire : this.wire.embeddings!;
     const body = wire.generateBody(request, attempt.target.upstreamModel, streams);
-    if (!this.#enter()) {
-      throw new AppError('overloaded', 'This upstream has reached its maximum number of calls in flight. Try again later.');
-    }
+    if (!this.#enter()) throw callsMaxReached();
     const { firstTokenTimeoutMs, totalTimeoutMs } = this.#limits;
     // Two timers run at the same time, so there are two watchdogs.
     const whole = totalTimeoutMs === undefined ? undefined : new Watchdog(attempt.signal);
