@@ -11,7 +11,9 @@ export const WebhookEndpoint = view('WebhookEndpoint', {
   url: Type.String({ description: 'Members who may not change the endpoint see only the host.' }),
   description: Text,
   event_types: Type.Array(EventType),
-  state: Type.Enum(endpointStates, { description: '`failed`: disabled, because every attempt failed for three days.' }),
+  state: Type.Enum(endpointStates, {
+    description: '`failed`: disabled by Tollgate, because every attempt failed for three days, or it answered 410 (Gone).',
+  }),
   failing_since: nullable(Time, 'Null: the last attempt succeeded, or there has been none.'),
   previous_secret_expires_at: nullable(Time, 'Until this time, requests are also signed with the previous secret.'),
   created_at: nullable(Time),

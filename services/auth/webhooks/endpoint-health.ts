@@ -55,7 +55,7 @@ export class EndpointHealth {
     const attempted = { id: endpointId, url: destination };
     if (state === NotificationState.NOTIFICATION_STATE_DELIVERED) return endpoints.noteSuccess(attempted);
     // Users send test events while they set up an endpoint that does not work yet.
-    if ((JSON.parse(eventJson) as WebhookBody).test === true && !isGone) return;
+    if ((JSON.parse(eventJson) as WebhookBody).test === true) return;
     const nowMs = clock.nowMs();
     const sinceMs = await endpoints.noteFailure(attempted, nowMs, failurePauseMsMax);
     if (!isGone && nowMs - sinceMs < failingMsMax) return;

@@ -425,7 +425,7 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     const { endpoint } = await create();
     for (let turn = 0; turn <= mailsPerHourMax; turn += 1) {
       await update(endpoint!, { enabled: true });
-      await auth.webhooks.sendTestEvent({ accountId: account.id, endpointId: endpoint!.id, eventType: 'key.refused' }, operator);
+      await publish();
       await eventually(async () =>
         (await endpoints())[0]!.state === WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_FAILED ? true : undefined,
       );
@@ -461,8 +461,9 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     const { endpoint } = await create();
     const test = () =>
       auth.webhooks.sendTestEvent({ accountId: account.id, endpointId: endpoint!.id, eventType: 'budget.reached' }, operator);
-    receiver.answer = (response) => void response.writeHead(500).end('broken');
-    expect((await test()).delivery).toMatchObject({ state: failed, attempts: 1, lastResult: 'status 500: broken' });
+    receiver.answer = (response) => void response.writeHead(410).end('gone');
+    expect((await test()).delivery).toMatchObject({ state: failed, attempts: 1, lastResult: 'status 410: gone' });
+    expect((await endpoints())[0]).toMatchObject({ state: WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_ENABLED });
     expect(got()).toMatchObject([{ type: 'budget.reached', test: true, data: webhookEvents['budget.reached'].example }]);
     receiver.answer = (response) => void response.end('mended');
     const deliveryId = (await log())[0]!.id;
