@@ -27,7 +27,7 @@ export function addHealthCommands(upstream: Command, cli: Cli): void {
           await list();
           await pause(reportedAfterMs);
         }
-        cli.out.list(targetHealthView, targetStandings(await list()));
+        cli.out.list(targetHealthView, targetStandings(await list(), cli.world.nowMs()));
       }),
     );
 

@@ -1,7 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Capability, Modality, Model, ModelState } from '#proto/catalog/v1/catalog.js';
-import { ApiFormat, CapabilityProbe, TestResult, Upstream, UpstreamTest } from '#proto/inference/v1/inference.js';
-import { type FakeGateway, startFakeGateway } from '../testing/fake-gateway.js';
+import {
+  ApiFormat,
+  CapabilityProbe,
+  EjectionCause,
+  TargetHealth,
+  TargetState,
+  TestResult,
+  Upstream,
+  UpstreamTest,
+} from '#proto/inference/v1/inference.js';
+import { type FakeGateway, startFakeGateway, testNowMs } from '../testing/fake-gateway.js';
 import { tollgate } from '../testing/tollgate.js';
 
 let gateway: FakeGateway;
@@ -88,6 +97,22 @@ describe('upstreams', () => {
     expect((await run('drain', 'other', 'model-a')).stderr).toContain('No model is routed to "other"; ');
     expect(await run('drain', 'acme', 'model-a')).toMatchObject({ code: 0, stdout: expect.stringContaining('drain') });
     expect(await run('return', 'acme', 'old')).toMatchObject({ code: 0 });
+  });
+
+  it('show a target whose ejection has ended as due for its trial', async () => {
+    const ejected = (upstreamModel: string, untilMs: number): TargetHealth =>
+      TargetHealth.fromPartial({
+        upstreamId: 'acme',
+        upstreamModel,
+        state: TargetState.TARGET_STATE_EJECTED,
+        cause: EjectionCause.EJECTION_CAUSE_CREDENTIAL_REJECTED,
+        untilMs: BigInt(untilMs),
+      });
+    gateway.state.targetHealth.push(ejected('past', testNowMs), ejected('present', testNowMs + 1000));
+    const { stdout } = await tollgate(gateway, ['upstream', 'health']);
+    const [, past, present] = stdout.split('\n').map((line) => line.trim().split(/ {2,}/).slice(0, 5));
+    expect(past).toEqual(['acme', 'past', 'trial due', 'credential rejected', 'next call']);
+    expect(present).toEqual(['acme', 'present', 'ejected', 'credential rejected', '2027-01-15 08:00:01Z']);
   });
 
   it('cannot be enabled or disabled when they are set by configuration', async () => {

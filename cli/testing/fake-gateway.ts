@@ -41,6 +41,7 @@ import {
   InferenceServiceDefinition,
   type OverrideTargetRequest,
   type PutCredentialRequest,
+  type TargetHealth,
   TargetOverride,
   type TestUpstreamRequest,
   Upstream,
@@ -100,6 +101,7 @@ class FakeState {
   /** Of models without a price in force. */
   readonly scheduledPrices: PriceVersion[] = [];
   readonly upstreams: Upstream[] = [];
+  readonly targetHealth: TargetHealth[] = [];
   listedModels: UpstreamModel[] = [];
   /** The capabilities that the last test of an upstream was to check. */
   probes: CapabilityProbe[] = [];
@@ -626,6 +628,7 @@ function inference(state: FakeState): object {
       upstream.credentials = upstream.credentials.filter(({ id }) => id !== credentialId);
       return { upstream };
     },
+    listTargetHealth: async () => ({ targets: state.targetHealth, overrides: [] }),
     overrideTarget: async (request: OverrideTargetRequest) => ({ override: TargetOverride.fromPartial(request) }),
     testUpstream: async ({ upstreamId, upstreamModel, probes }: TestUpstreamRequest) => {
       state.probes = probes;

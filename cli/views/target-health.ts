@@ -21,6 +21,8 @@ export interface TargetStanding {
   /** Empty for the target itself. */
   readonly credentialId: string;
   readonly state: string;
+  /** Its ejection has ended, and the next call to it is its trial. */
+  readonly isTrialDue: boolean;
   /** Why it is ejected; empty if it is not. */
   readonly cause: string;
   readonly failures: number;
@@ -36,12 +38,13 @@ export interface TargetStanding {
 }
 
 /** Returns the drained targets and credentials, and then the others that are out of service. */
-export function targetStandings({ targets, overrides }: ListTargetHealthResponse): TargetStanding[] {
+export function targetStandings({ targets, overrides }: ListTargetHealthResponse, nowMs: number): TargetStanding[] {
   const drained = overrides.filter(({ mode }) => mode === OverrideMode.OVERRIDE_MODE_DRAIN);
   return [
     ...drained.map((target) => ({
       ...target,
       state: 'drained',
+      isTrialDue: false,
       cause: '',
       failures: 0,
       sinceMs: target.setAtMs,
@@ -51,12 +54,23 @@ export function targetStandings({ targets, overrides }: ListTargetHealthResponse
       untilMs: 0n,
       instance: 'all',
     })),
-    ...targets.map((target) => ({ ...target, state: states.of(target.state), cause: causeOf(target.cause) })),
+    ...targets.map((target) => ({
+      ...target,
+      state: states.of(target.state),
+      isTrialDue: target.state === TargetState.TARGET_STATE_EJECTED && target.untilMs <= nowMs,
+      cause: causeOf(target.cause),
+    })),
   ];
 }
 
 function causeOf(cause: EjectionCause): string {
   return cause === EjectionCause.EJECTION_CAUSE_UNSPECIFIED ? '' : causes.of(cause);
+}
+
+function untilText({ state, isTrialDue, untilMs }: TargetStanding): string {
+  if (isTrialDue) return 'next call';
+  if (untilMs !== 0n) return instant(untilMs);
+  return state === 'drained' ? 'returned' : '';
 }
 
 /** One of them. */
@@ -80,9 +94,9 @@ export const targetHealthView: View<TargetStanding> = {
     { title: 'upstream', text: ({ upstreamId }) => upstreamId },
     { title: 'model', text: ({ upstreamModel }) => upstreamModel },
     { title: 'credential', text: ({ credentialId }) => credentialId },
-    { title: 'state', text: ({ state }) => state },
+    { title: 'state', text: ({ state, isTrialDue }) => (isTrialDue ? 'trial due' : state) },
     { title: 'why', text: ({ cause }) => cause.replaceAll('_', ' ') },
-    { title: 'until', text: ({ state, untilMs }) => (untilMs !== 0n ? instant(untilMs) : state === 'drained' ? 'returned' : '') },
+    { title: 'until', text: untilText },
     { title: 'failures', text: ({ failures }) => String(failures), align: 'right' },
     { title: 'recent', text: ({ recentCalls, recentFailures }) => `${recentFailures} of ${recentCalls}`, align: 'right' },
     { title: 'first token', text: ({ latencyMs }) => (latencyMs === undefined ? '' : `${latencyMs}ms`), align: 'right' },

@@ -49,6 +49,13 @@ export const priceWarnings = [
 export const upstreamFormats = ['chat_completions', 'messages', 'responses', 'sandbox'] as const;
 export const apiFormats = [...upstreamFormats, 'embeddings'] as const;
 export const targetStates = ['cooling', 'ejected', 'available'] as const;
-export const ejectionCauses = ['consecutive_failures', 'failure_rate', 'slow_first_tokens', 'failed_trial', 'operator'] as const;
+export const ejectionCauses = [
+  'consecutive_failures',
+  'failure_rate',
+  'slow_first_tokens',
+  'failed_trial',
+  'operator',
+  'credential_rejected',
+] as const;
 export const overrideModes = ['drain', 'eject', 'return'] as const;
 export const testResults = ['ok', 'failed', 'skipped', 'not_run'] as const;

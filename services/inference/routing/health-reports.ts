@@ -19,6 +19,7 @@ const causes: Record<EjectionReason, EjectionCause> = {
   slow_first_tokens: EjectionCause.EJECTION_CAUSE_SLOW_FIRST_TOKENS,
   failed_trial: EjectionCause.EJECTION_CAUSE_FAILED_TRIAL,
   operator: EjectionCause.EJECTION_CAUSE_OPERATOR,
+  credential_rejected: EjectionCause.EJECTION_CAUSE_CREDENTIAL_REJECTED,
 };
 
 /** Writes the reports. It costs nothing while all targets are available. */

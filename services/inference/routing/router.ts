@@ -142,7 +142,7 @@ export class Router {
             const { id, setAtMs } = credential;
             const known = present.find((each) => each.credential.id === id && each.credential.setAtMs === setAtMs);
             // A vendor either accepts a credential or rejects it, so one rejection is enough to eject it.
-            const health = known?.health ?? new TargetHealth({ ...this.deps.config, failuresMax: 1 });
+            const health = known?.health ?? new TargetHealth({ ...this.deps.config, failuresMax: 1 }, 'credential_rejected');
             return {
               upstreamId,
               upstreamModel,

@@ -21,7 +21,13 @@ export interface HealthRules {
 export type Standing = 'available' | 'cooling' | 'ejected' | 'trial_due' | 'on_trial';
 
 /** Why a target was ejected. */
-export type EjectionReason = 'consecutive_failures' | 'failure_rate' | 'slow_first_tokens' | 'failed_trial' | 'operator';
+export type EjectionReason =
+  | 'consecutive_failures'
+  | 'failure_rate'
+  | 'slow_first_tokens'
+  | 'failed_trial'
+  | 'operator'
+  | 'credential_rejected';
 
 /** An attempt at a target, from its start to its verdict. */
 export interface AttemptTicket {
@@ -65,7 +71,11 @@ export class TargetHealth {
   #severity = 0;
   #returnedAtMs = 0;
 
-  constructor(private readonly rules: HealthRules) {
+  /** `failureCause` is the cause if consecutive failures eject it. */
+  constructor(
+    private readonly rules: HealthRules,
+    private readonly failureCause: EjectionReason = 'consecutive_failures',
+  ) {
     this.#window = new OutcomeWindow(rules.failureWindowMs);
   }
 
@@ -217,7 +227,7 @@ export class TargetHealth {
   #causeToEject(): EjectionReason | undefined {
     const { failuresMax, failureCallsMin, failurePercentMax } = this.rules;
     const { total, bad } = this.#window;
-    if (this.failures >= failuresMax) return 'consecutive_failures';
+    if (this.failures >= failuresMax) return this.failureCause;
     if (total < failureCallsMin || bad * 100 < total * failurePercentMax) return undefined;
     return 2 * this.#slow > bad ? 'slow_first_tokens' : 'failure_rate';
   }

@@ -95,7 +95,8 @@ describe('the health of targets', () => {
       const found = (await health()).targets;
       return found.length > 0 ? found : undefined;
     });
-    expect(listed).toMatchObject({ ...one.targets[0], credentialId: 'revoked', state: TargetState.TARGET_STATE_EJECTED });
+    const rejected = { state: TargetState.TARGET_STATE_EJECTED, cause: EjectionCause.EJECTION_CAUSE_CREDENTIAL_REJECTED, failures: 1 };
+    expect(listed).toMatchObject({ ...one.targets[0], credentialId: 'revoked', ...rejected });
     await inference.service.deleteCredential({ upstreamId: 'cc', credentialId: 'revoked' }, operator);
     await expect(inference.service.deleteCredential({ upstreamId: 'cc', credentialId: 'revoked' }, operator)).rejects.toMatchObject({
       reason: 'not_found',
