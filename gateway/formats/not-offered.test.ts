@@ -37,6 +37,10 @@ describe('a path of a vendor that is not offered', () => {
   });
 
   it('names what to use in its place', () => {
+    for (const path of ['/v1/conversations', '/v1/threads'])
+      expect(notOfferedMessage(notOfferedAt(path)!)).toContain(
+        'Continue a stored response with previous_response_id in POST /v1/responses',
+      );
     expect(notOfferedMessage(notOfferedAt('/v1/audio/speech')!)).toBe(
       'Audio is not offered here. Use POST /v1/chat/completions, which passes audio input on to upstreams of its format and returns text. /docs/not-offered lists everything that is not offered.',
     );

@@ -71,7 +71,7 @@ export const notOffered: readonly NotOffered[] = [
     'Conversations on the server',
     ['assistants', 'threads', 'conversations'],
     responses,
-    `Send the whole conversation with each request to ${responses} or ${chat}.`,
+    `Continue a stored response with previous_response_id in ${responses}, if this gateway stores responses, or send the whole conversation with each request.`,
   ),
   many(
     'Agents on the server',

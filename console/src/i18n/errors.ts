@@ -57,7 +57,7 @@ export const chineseFieldRules: Readonly<Record<FieldRule, string>> = {
   http_url: '须为以 https:// 或 http:// 开头的 URL',
   no_credentials: '不能包含用户名或密码',
   no_query: '不能包含查询参数或片段',
-  public_address: '须为公网地址；不允许私有、链路本地或保留地址',
+  public_address: '须为公网地址；不允许私有地址',
   private_address: '指向私有地址 {address}；如需使用，请允许私有地址',
   refused_address: '指向链路本地、多播或保留地址 {address}；不允许此类地址',
   unit_name: '须为 1 至 32 个字符，只含 a-z 0-9 _，以字母开头，且不能是 token 类别',

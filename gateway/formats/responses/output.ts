@@ -93,9 +93,12 @@ export class Output {
     }
   }
 
-  /** Returns the items as they are now. */
+  /** Returns the items at the end of the answer. Those that the upstream did not complete are incomplete. */
   items(): JsonObject[] {
-    return this.#items.map((item) => this.#json(item, item.parts));
+    return this.#items.map((item) => {
+      const isCut = item.type !== 'reasoning' && item.status === 'in_progress';
+      return this.#json(isCut ? { ...item, status: 'incomplete' } : item, item.parts);
+    });
   }
 
   #startBlock(start: BlockStart, extraJson: string | undefined): void {

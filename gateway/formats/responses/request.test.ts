@@ -259,7 +259,7 @@ describe('other fields', () => {
 
   it.each([
     [{ previous_response_id: 'resp_1' }, 'previous_response_id', 'send the whole conversation in input'],
-    [{ conversation: 'conv_1' }, 'conversation', 'send the whole conversation in input'],
+    [{ conversation: 'conv_1' }, 'conversation', 'send previous_response_id'],
     [{ background: true }, 'background', 'use "stream": true'],
     [{ prompt: { id: 'pmpt_1' } }, 'prompt', 'send their text as instructions and input'],
     [{ context_management: [{ type: 'compaction' }] }, 'context_management', 'send a shorter conversation'],

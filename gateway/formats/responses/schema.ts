@@ -95,7 +95,8 @@ export const ResponseRequest = Type.Object(
     previous_response_id: optional(Type.String({ minLength: 1, description: 'A stored answer that this request continues.' })),
     background: optional(Type.Literal(false, elseUnsupported('answers are not generated in the background; use "stream": true'))),
     ...refused({
-      conversation: 'stored conversations are not supported; send the whole conversation in input',
+      conversation:
+        'conversation objects are not supported; send previous_response_id if this gateway stores responses, or the whole conversation in input',
       prompt: 'templates are stored in a vendor account; send their text as instructions and input',
       plugins: 'plugins are not supported, because the vendor bills more than tokens for them; leave it out',
       search_parameters: noSearch,

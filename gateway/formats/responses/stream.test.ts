@@ -131,7 +131,9 @@ describe('a streamed answer', () => {
       { event: 'error', data: { code: 'upstream_failed', message: 'The upstream broke off.', error: { type: 'server_error' } } },
       {
         event: 'response.failed',
-        data: { response: { status: 'failed', error: { code: 'server_error' }, output: [{ content: [{ text: 'Hel' }] }] } },
+        data: {
+          response: { status: 'failed', error: { code: 'server_error' }, output: [{ status: 'incomplete', content: [{ text: 'Hel' }] }] },
+        },
       },
     ]);
     expect(responseStreamFaults(responses.errorFrame(new AppError('upstream_failed', 'x'), 'req_1'))).toEqual([]);

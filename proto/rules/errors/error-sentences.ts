@@ -36,7 +36,7 @@ export const fieldRules = {
   http_url: 'must be a URL that begins with https:// or http://',
   no_credentials: 'must not contain a user name or password',
   no_query: 'must have neither a query nor a fragment',
-  public_address: 'must be a public address; private, link-local and reserved addresses are not allowed',
+  public_address: 'must be a public address; private addresses are not allowed',
   private_address: 'resolves to the private address {address}; allow private addresses to use it',
   refused_address: 'resolves to {address}, which is link-local, multicast or reserved; such addresses are not allowed',
   month: 'must be a month such as 2026-11',

@@ -52,6 +52,8 @@ export function checkedUrl(text: string, allowPrivateNetwork: boolean): string {
   url.hash = '';
   if (url.href.length > urlCharsMax) throw fieldFault('url', 'max_length', { max: urlCharsMax });
   const literal = url.hostname.replace(/^\[|\]$/g, '');
-  if (isIP(literal) !== 0 && addressFault(literal, allowPrivateNetwork) !== undefined) throw fieldFault('url', 'public_address');
+  if (isIP(literal) === 0) return url.href;
+  if (addressFault(literal, true) !== undefined) throw fieldFault('url', 'refused_address', { address: literal });
+  if (addressFault(literal, allowPrivateNetwork) !== undefined) throw fieldFault('url', 'public_address');
   return url.href;
 }

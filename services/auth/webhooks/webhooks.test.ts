@@ -606,11 +606,13 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     receiver.answer = (response) => void response.writeHead(302, { location: receiver.url }).end();
     expect(await test()).toBe('status 302, a redirect, which is not followed');
     expect(receiver.requests).toHaveLength(1);
+    // No setting allows the addresses of metadata services.
+    await expect(create('http://169.254.169.254/latest')).rejects.toMatchObject({ details: { rule: 'refused_address' } });
     receiver.answer = (response) => void response.destroy();
     expect(await test()).toContain('could not connect');
     auth.config.privateWebhooks = false;
     expect(await test()).toContain('private or reserved');
-    await expect(create('http://127.0.0.1/hook')).rejects.toMatchObject({ details: { field: 'url' } });
+    await expect(create('http://127.0.0.1/hook')).rejects.toMatchObject({ details: { field: 'url', rule: 'public_address' } });
   });
 
   it.each([

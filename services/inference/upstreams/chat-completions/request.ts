@@ -26,8 +26,7 @@ export function chatCompletionsBody(
   flavour: ChatCompletionsFlavour,
   streams = true,
 ): UpstreamBody {
-  if (request.maxOutputTokens === 0)
-    throw unsupported('max_tokens', 'This model generates at least one token: max_tokens must be above 0.');
+  if (request.maxOutputTokens === 0) throw unsupported('max_tokens', 'max_tokens: must be at least 1 for this model');
   const ours = ownFields(request, model, flavour, streams);
   const native = nativeFor(request, ApiFormat.API_FORMAT_CHAT_COMPLETIONS);
   if (native !== undefined) return nativeBody(ours, native.fieldsJson, flavour);

@@ -27,7 +27,7 @@ describe('the body of an answer', () => {
   );
 
   it('that is a page is a failure', () => {
-    expect(() => payloadReader({ 'content-type': 'text/html' }, 1000)).toThrow('did not respond with an event stream');
+    expect(() => payloadReader({ 'content-type': 'text/html' }, 1000)).toThrow('neither JSON nor an event stream');
   });
 
   it.each([

@@ -17,7 +17,7 @@ export function payloadReader(headers: Headers, payloadBytesMax: number): Payloa
   if (/^[^;]*[/+]json\b/i.test(type)) return new WholeReader(payloadBytesMax);
   // Some servers send their events without a content type, or with that of plain text.
   if (type === '' || /^(text\/(event-stream|plain)|application\/octet-stream)\b/i.test(type)) return new SseReader(payloadBytesMax);
-  throw new AppError('upstream_failed', 'The upstream did not respond with an event stream.', {
+  throw new AppError('upstream_failed', 'The upstream responded with neither JSON nor an event stream.', {
     cause: new Error(`content-type "${type.slice(0, 200)}"`),
   });
 }

@@ -232,14 +232,14 @@ describe('a responses request', () => {
     expect(failure(textRequest('Hi', { maxOutputTokens: 0 }))).toMatchObject(rejected('max_tokens'));
     expect(failure(textRequest('Hi', { maxOutputTokens: 15 }), openAi)).toMatchObject({
       ...rejected('max_tokens'),
-      message: 'This model takes an output cap of at least 16; send a max_tokens of 16 or more.',
+      message: 'max_tokens: must be at least 16 for this model',
     });
     const from = (format: ApiFormat) => ({ native: { format, fieldsJson: '{}' } });
     const chat = textRequest('Hi', { stopSequences: ['END'], ...from(ApiFormat.API_FORMAT_CHAT_COMPLETIONS) });
     expect(failure(chat)).toMatchObject(rejected('stop'));
     expect(failure(textRequest('Hi', { maxOutputTokens: 15, ...from(ApiFormat.API_FORMAT_RESPONSES) }), openAi)).toMatchObject({
       ...rejected('max_output_tokens'),
-      message: 'This model takes an output cap of at least 16; send a max_output_tokens of 16 or more.',
+      message: 'max_output_tokens: must be at least 16 for this model',
     });
     expect(bodyOf(textRequest('Hi', { maxOutputTokens: 15 }))['max_output_tokens']).toBe(15);
   });

@@ -82,7 +82,7 @@ function checkCap(request: GenerateRequest, { isOpenAi }: ChatCompletionsFlavour
   const min = isOpenAi ? openAiOutputMin : 1;
   if (request.maxOutputTokens >= min) return;
   const field = callersNameOf('max_tokens', request);
-  throw unsupported(field, `This model takes an output cap of at least ${min}; send a ${field} of ${min} or more.`);
+  throw unsupported(field, `${field}: must be at least ${min} for this model`);
 }
 
 /** Returns the fields that we always set ourselves, whatever the caller sent. */

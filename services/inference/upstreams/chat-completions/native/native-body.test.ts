@@ -225,6 +225,6 @@ describe('the body for a caller of the same format', () => {
   });
 
   it('has room for at least one token', () => {
-    expect(() => built({}, other, { maxOutputTokens: 0 })).toThrow('max_tokens must be above 0');
+    expect(() => built({}, other, { maxOutputTokens: 0 })).toThrow('max_tokens: must be at least 1');
   });
 });
