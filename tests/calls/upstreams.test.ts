@@ -144,7 +144,7 @@ describe('an upstream’s address', () => {
         baseUrl,
         '--no-secret',
       );
-      expect(code).toBe(1);
+      expect(code).toBe(2);
       expect(stderr).not.toBe('');
     },
   );

@@ -238,7 +238,7 @@ describe.each(modes)('money, %s', (mode) => {
     );
     await system.cli('model', 'put', file);
     const dearer = await system.tryCli('price', 'publish', 'test/dear', '--input', '100000.000000001', '--output', '1');
-    expect(dearer).toMatchObject({ code: 1, stderr: expect.stringContaining('input_nano_usd_per_mtok') });
+    expect(dearer).toMatchObject({ code: 2, stderr: expect.stringContaining('input_nano_usd_per_mtok') });
     await system.cli('price', 'publish', 'test/dear', '--input', '100000', '--output', '100000');
     const response = await eventually(async () => {
       const answer = await chat(system, secret, { model: 'test/dear', max_tokens: 5 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { depthMax, outlineOf, trusted, valuesMax } from './json-outline.js';
+import { depthMax, fieldsMax, objectFieldsMax, outlineOf, topFieldsMax, trusted, valuesMax } from './json-outline.js';
 
 function nested(levels: number): string {
   return '[{"a":'.repeat(levels / 2) + '1' + '}]'.repeat(levels / 2);
@@ -18,6 +18,28 @@ describe('the shape of a body', () => {
       JSON.stringify([Array.from({ length: count / 2 }, () => 'x'), Array.from({ length: count / 2 - 2 }, () => 1)]);
     expect(() => outlineOf(lists(valuesMax))).not.toThrow();
     expect(() => outlineOf(lists(valuesMax + 2))).toThrow('more than 1000000 values');
+  });
+
+  const objectOf = (count: number): Record<string, number> =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 1]));
+
+  it('has a maximum number of fields', () => {
+    expect(() => outlineOf(JSON.stringify(objectOf(topFieldsMax)))).not.toThrow();
+    expect(() => outlineOf(JSON.stringify(objectOf(topFieldsMax + 1)))).toThrow('The body has more than 256 fields;');
+  });
+
+  it('has a maximum number of fields in each object in it', () => {
+    const body = (count: number): string => JSON.stringify({ messages: [objectOf(9), objectOf(count), objectOf(9)], model: 'm' });
+    expect(() => outlineOf(body(objectFieldsMax))).not.toThrow();
+    expect(() => outlineOf(body(objectFieldsMax + 1))).toThrow(
+      expect.objectContaining({ message: expect.stringContaining('more than 4096 fields'), details: { field: 'messages' } }),
+    );
+  });
+
+  it('has a maximum number of fields in all objects', () => {
+    const body = (count: number): string => JSON.stringify(Array.from({ length: count / 2 }, () => ({ role: 'user', content: '' })));
+    expect(() => outlineOf(body(fieldsMax))).not.toThrow();
+    expect(() => outlineOf(body(fieldsMax + 2))).toThrow('more than 100000 fields');
   });
 });
 

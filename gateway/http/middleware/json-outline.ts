@@ -5,8 +5,14 @@ import { AppError } from '#client/errors/app-error.js';
 
 /** Nested arrays and objects. */
 export const depthMax = 256;
-/** Values of every kind, including those in arrays and objects: as many as a few hundred thousand messages have. */
+/** Values of every kind, including those in arrays and objects: as many as a long list of token ids has. */
 export const valuesMax = 1_000_000;
+/** Fields of the body itself. Formats know at most 60; each costs as much work as several in nested objects. */
+export const topFieldsMax = 256;
+/** Fields of one nested object: as many as the largest schemas and maps have. */
+export const objectFieldsMax = 4096;
+/** Fields of all objects: as many as tens of thousands of messages have. Each takes a few microseconds to parse and check. */
+export const fieldsMax = 100_000;
 
 /** Describes a JSON text. It has a meaning only if JSON.parse accepts the text. */
 export interface JsonOutline {
@@ -35,7 +41,10 @@ const listNames: ReadonlySet<string> = new Set(['messages', 'input']);
 /** A shorter text makes no difference to the size of a body. */
 const mediaCharsMin = 1024;
 
-/** Returns the outline. Throws invalid_request for a text that is nested too deeply or has too many values. */
+/** The number of fields so far of the object at each depth. It is shared, because it serves only until the function that uses it returns. */
+const counts = new Uint32Array(depthMax + 1);
+
+/** Returns the outline. Throws invalid_request for a text that is nested too deeply, or has too many values or fields. */
 export function outlineOf(json: string): JsonOutline {
   const fields = new Map<string, string>();
   const lists = new Map<string, string[]>();
@@ -79,6 +88,7 @@ export function outlineOf(json: string): JsonOutline {
         break;
       case 0x3a: // :
         fieldCount += 1;
+        counts[depth]! += 1;
         tokenEnd = at;
         if (nextBackslash < stringAt) nextBackslash = indexOr(json.length, json.indexOf('\\', stringAt));
         hasPlainNames &&= nextBackslash >= stringEnd;
@@ -88,6 +98,8 @@ export function outlineOf(json: string): JsonOutline {
           field = json.slice(nameAt, nameEnd);
           valueAt = at + 1;
         }
+        if (counts[depth]! > (depth === 1 ? topFieldsMax : objectFieldsMax) || fieldCount > fieldsMax)
+          throw tooManyFields(field, depth, fieldCount);
         break;
       case 0x2c: // ,
         endNumber(at);
@@ -107,6 +119,7 @@ export function outlineOf(json: string): JsonOutline {
         tokenEnd = at;
         depth += 1;
         values += 1;
+        counts[depth] = 0;
         if (depth > depthMax) throw new AppError('invalid_request', `The body is nested more than ${depthMax} levels deep.`);
         break;
       case 0x5d: // ]
@@ -124,6 +137,24 @@ export function outlineOf(json: string): JsonOutline {
       throw new AppError('invalid_request', `The body has more than ${valuesMax} values; send fewer messages or parts.`);
   }
   return { fields, lists, fieldCount, hasPlainNames, hasLongNumbers, promptChars: json.length - mediaChars };
+}
+
+function tooManyFields(field: string, depth: number, fieldCount: number): AppError {
+  if (fieldCount > fieldsMax)
+    return new AppError('invalid_request', `The body has more than ${fieldsMax} fields in all objects; send fewer messages or parts.`);
+  if (depth === 1)
+    return new AppError(
+      'invalid_request',
+      `The body has more than ${topFieldsMax} fields; leave out those that the API does not document.`,
+    );
+  const shown = field.slice(0, 64);
+  return new AppError(
+    'invalid_request',
+    `${shown}: an object in it has more than ${objectFieldsMax} fields; split it or send it as text.`,
+    {
+      details: { field: shown },
+    },
+  );
 }
 
 /** Returns where a string ends that begins at `from`: the position of its closing quotation mark. */
