@@ -52,4 +52,10 @@ describe('the readiness of a gateway', () => {
     ledger = async () => ({ status: (checks += 1) % 2 === 1 ? Status.NOT_SERVING : Status.SERVING });
     expect(await missing()).toEqual([]);
   });
+
+  it('names no service of which only one replica does not answer, and does not wait for that replica', async () => {
+    let checks = 0;
+    ledger = async () => ((checks += 1) % 2 === 1 ? new Promise(() => undefined) : { status: Status.SERVING });
+    expect(await missing()).toEqual([]);
+  });
 });

@@ -4,6 +4,7 @@ import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import type { Clock } from '#kit/clock.js';
 import { callContext } from '#client/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { GatewayPeers } from './peers.js';
 import type { Recorder } from './call/recording/recorder.js';
 import type { Spool } from './call/recording/spool/spool.js';
@@ -13,7 +14,7 @@ import type { ModelReplica } from './replicas/models.js';
 const checkTimeoutMs = 1000;
 /** How long a result is cached, so that probes cannot load the services. */
 const keptMs = 250;
-/** A replica that is stopping reports that it does not serve, so others are queried: each attempt reaches any of them. */
+/** Attempts are spread over the replicas of a service, of which some may be stopping, lost or hung. */
 const attemptsMax = 8;
 
 /** Returns a function that names the missing parts; none if calls can be served. */
@@ -52,15 +53,14 @@ export function createReadiness(deps: {
   };
 }
 
-/** Reports whether a replica of the service serves. */
+/** Reports whether a replica of the service serves. All attempts run at once, because a replica that hangs answers none. */
 async function serves(health: GatewayPeers['health']['ledger'], service: string): Promise<boolean> {
-  const context = callContext({ caller: 'gateway', timeoutMs: checkTimeoutMs });
-  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-    const status = await health.check({ service }, context).then(
-      (answer) => answer.status,
-      () => undefined,
-    );
-    if (status === Status.SERVING) return true;
-  }
-  return false;
+  const attempt = async (): Promise<void> => {
+    const { status } = await health.check({ service }, callContext({ caller: 'gateway', timeoutMs: checkTimeoutMs }));
+    if (status !== Status.SERVING) throw new AppError('service_unavailable', `${service} answers, but does not serve.`);
+  };
+  return Promise.any(Array.from({ length: attemptsMax }, attempt)).then(
+    () => true,
+    () => false,
+  );
 }
