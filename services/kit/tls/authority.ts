@@ -1,10 +1,11 @@
 // The certificate authority of an installation, which issues a certificate to each process and to each caller. Loaded only where
 // certificates are issued, since the library takes a while to load.
 import 'reflect-metadata';
-import { createHash, randomBytes, webcrypto } from 'node:crypto';
+import { createHash, createPrivateKey, randomBytes, webcrypto, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
 import { dayMs } from '../clock.js';
+import { ConfigError } from '../config/settings.js';
 
 /** A certificate and its private key as PEM. */
 export interface Pair {
@@ -53,9 +54,12 @@ export async function createAuthority(): Promise<Pair> {
   return { cert: pemOf(certificate), key: await keyPemOf(keys.privateKey) };
 }
 
-/** Issues a certificate with a new key. Throws when the authority's files are not a certificate and its key. */
+/**
+ * Issues a certificate with a new key, signed by the authority of the bundle to which the key belongs. Raises ConfigError when the key belongs to none of
+ * them.
+ */
 export async function issueCertificate(authority: Pair, { commonName, days, isClient, hosts }: IssueOptions): Promise<IssuedCertificate> {
-  const issuer = new x509.X509Certificate(authority.cert);
+  const issuer = issuerOf(authority);
   const signingKey = await webcrypto.subtle.importKey('pkcs8', x509.PemConverter.decodeFirst(authority.key), algorithm, false, ['sign']);
   const keys = await newKeys();
   const usages = [...(isClient ? [x509.ExtendedKeyUsage.clientAuth] : []), ...(hosts.length > 0 ? [x509.ExtendedKeyUsage.serverAuth] : [])];
@@ -84,6 +88,17 @@ export async function issueCertificate(authority: Pair, { commonName, days, isCl
     sha256: createHash('sha256').update(Buffer.from(certificate.rawData)).digest(),
     expiresAtMs: certificate.notAfter.getTime(),
   };
+}
+
+function issuerOf({ cert, key }: Pair): x509.X509Certificate {
+  const signingKey = createPrivateKey(key);
+  const der = x509.PemConverter.decode(cert).find((one) => new X509Certificate(Buffer.from(one)).checkPrivateKey(signingKey));
+  if (der === undefined)
+    throw new ConfigError([
+      'The private key of the certificate authority (ca.key, or the file of TOLLGATE_TLS_CA_KEY) belongs to no certificate in the file of the authority; ' +
+        "replace it with the current authority's key",
+    ]);
+  return new x509.X509Certificate(der);
 }
 
 function newKeys(): Promise<webcrypto.CryptoKeyPair> {

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { listen } from '../testing/local-server.js';
-import { issueCertificate, type Pair } from './authority.js';
-import { type CertificateFiles, ensureAuthority, ensureCertificate } from './certificate-files.js';
+import { createAuthority, issueCertificate, type Pair } from './authority.js';
+import { type CertificateFiles, ensureAuthority, ensureCertificate, writePair } from './certificate-files.js';
 
 let folder: string;
 beforeEach(() => {
@@ -92,5 +92,20 @@ describe('the certificate of a process', () => {
     const certificate = new X509Certificate(issued.cert);
     expect(certificate.fingerprint256.replaceAll(':', '').toLowerCase()).toBe(issued.sha256.toString('hex'));
     expect(new Date(certificate.validTo).getTime()).toBe(issued.expiresAtMs);
+  });
+
+  it('is issued by the authority to which the key belongs, while a bundle also has the next one', async () => {
+    const { cert, key } = await ensureAuthority(folder);
+    const next = await createAuthority();
+    writePair({ cert: join(folder, 'ca.pem'), key: join(folder, 'ca.key') }, { cert: `${next.cert}${cert}`, key });
+    expect(read((await server('ledger')).cert).verify(new X509Certificate(cert).publicKey)).toBe(true);
+    writePair({ cert: join(folder, 'ca.pem'), key: join(folder, 'ca.key') }, { cert: `${cert}${next.cert}`, key: next.key });
+    expect(read((await server('metering')).cert).verify(new X509Certificate(next.cert).publicKey)).toBe(true);
+  });
+
+  it('is not issued while the key belongs to an authority that was replaced', async () => {
+    const { key } = await ensureAuthority(folder);
+    writePair({ cert: join(folder, 'ca.pem'), key: join(folder, 'ca.key') }, { cert: (await createAuthority()).cert, key });
+    await expect(server('ledger')).rejects.toThrow('belongs to no certificate in the file of the authority');
   });
 });

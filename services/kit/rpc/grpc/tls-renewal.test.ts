@@ -1,8 +1,8 @@
 // Certificates that are replaced while servers and clients run.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { callContext } from '#client/call-context.js';
 import { dialGrpc, type GrpcConnection } from '#client/grpc/grpc-client.js';
 import { TlsFiles } from '#client/tls-files.js';
@@ -23,9 +23,16 @@ async function issue(authority: string, name: string): Promise<CertificateFiles>
   return ensureCertificate(join(folder, authority), name, { isClient: true, hosts: ['localhost'] });
 }
 
+/** Returns where a process reads its certificates. */
+function usedFiles(name: string): CertificateFiles {
+  const used = join(folder, 'used');
+  return { ca: join(used, 'ca.pem'), cert: join(used, `${name}.pem`), key: join(used, `${name}.key`) };
+}
+
 /** Puts the certificates of an authority where the processes read them. */
 async function install(authority: string, name: string): Promise<CertificateFiles> {
-  const [from, to] = [await issue(authority, name), await issue('used', name)];
+  const [from, to] = [await issue(authority, name), usedFiles(name)];
+  mkdirSync(dirname(to.ca), { recursive: true });
   for (const file of ['ca', 'cert', 'key'] as const) copyFileSync(from[file], to[file]);
   return to;
 }
@@ -77,7 +84,7 @@ describe('certificates in files', () => {
   });
 
   it('are left alone while only some of them have been replaced', async () => {
-    const used = await issue('used', 'ledger');
+    const used = usedFiles('ledger');
     copyFileSync((await issue('second', 'ledger')).key, used.key);
     ofServer.refresh(log);
     expect(await call()).toBe('ok');
@@ -88,7 +95,7 @@ describe('certificates in files', () => {
   });
 
   it('are logged each time that they cannot be used, also after the previous ones were put back', async () => {
-    const used = await issue('used', 'ledger');
+    const used = usedFiles('ledger');
     const install = async (authority: string): Promise<void> => {
       copyFileSync((await issue(authority, 'ledger')).key, used.key);
       ofServer.refresh(log);
