@@ -19,7 +19,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import { collectGarbage } from '#kit/testing/garbage.js';
-import { silentLog } from '#kit/testing/log.js';
+import { recordingLogger, silentLog } from '#kit/testing/log.js';
 import { createKeyReplica, type KeyReplica } from './keys.js';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -153,12 +153,12 @@ describe('the key replica', () => {
     await restart(0);
   });
 
-  async function restart(withoutAuthMs: number): Promise<void> {
+  async function restart(withoutAuthMs: number, log = silentLog): Promise<void> {
     await keys?.stop();
     keys = createKeyReplica({
       auth,
       clock,
-      log: silentLog,
+      log,
       keysMax: 2,
       withoutAuthMs,
       rpcTimeoutMs: 1000,
@@ -475,5 +475,17 @@ describe('the key replica', () => {
   it('fails closed when auth is unavailable and the key is not cached', async () => {
     auth.isUnavailable = true;
     expect(await refusalOf()).toBe('service_unavailable');
+  });
+
+  it('refuses calls while auth does not respond, and counts each of them', async () => {
+    const { lines, log } = recordingLogger();
+    await restart(0, log);
+    const { authenticate } = auth;
+    auth.authenticate = async () => Promise.reject(new AppError('deadline_exceeded', 'auth did not answer in time.'));
+    const refused = await Promise.allSettled([1, 2].map(() => keys.authenticate(auth.secret, client)));
+    for (const { reason } of refused as PromiseRejectedResult[]) expect(reason).toMatchObject({ reason: 'service_unavailable' });
+    auth.authenticate = authenticate;
+    expect(await refusalOf()).toBe('admitted');
+    expect(lines.at(-1)).toMatchObject({ msg: 'auth is available again', calls: 2 });
   });
 });

@@ -188,8 +188,13 @@ export function createKeyReplica(deps: {
     try {
       response = await auth.authenticate({ secretHash }, callContext({ caller: 'gateway', timeoutMs }));
     } catch (error) {
-      if (hasReason(error, 'service_unavailable', 'deadline_exceeded')) outage.began(error);
-      else outage.ended();
+      if (hasReason(error, 'service_unavailable', 'deadline_exceeded')) {
+        outage.began(error);
+        throw new AppError('service_unavailable', 'Keys cannot be checked now, so no calls are admitted. Nothing was charged.', {
+          cause: error,
+        });
+      }
+      outage.ended();
       if (hasReason(error, 'key_unknown')) {
         const known = entries.get(hash);
         if (known !== undefined) forget(hash, known);
@@ -231,7 +236,12 @@ export function createKeyReplica(deps: {
       throw fault('key_unknown', {});
     }
     misses.add();
-    if (cached === undefined || !isServedWithoutAuth(cached)) return fetchOnce(hash, secretHash, rpcTimeoutMs);
+    if (cached === undefined || !isServedWithoutAuth(cached)) {
+      return fetchOnce(hash, secretHash, rpcTimeoutMs).catch((error: unknown) => {
+        if (hasReason(error, 'service_unavailable')) outage.count();
+        throw error;
+      });
+    }
     try {
       if (!outage.isOn()) return await fetchOnce(hash, secretHash, Math.min(rpcTimeoutMs, trialMs));
     } catch (error) {

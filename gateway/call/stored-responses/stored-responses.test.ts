@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { GetStoredPartsRequest, StoredResponse } from '#proto/metering/v1/metering.js';
+import { AppError } from '#client/errors/app-error.js';
 import { ResponseStorage } from '#proto/metering/v1/metering.js';
 import type { StoredResponseJson } from '../../formats/responses/stored.js';
 import { storeFailureOf } from './store-failure.js';
@@ -70,6 +71,14 @@ describe('stored responses', () => {
     await keep(response(1));
     expect(await store.find({ ...owner, secret: 'sk-tg-other' }, 'resp_1')).toBeUndefined();
     expect(await store.find({ ...owner, accountId: 'acct_2' }, 'resp_1')).toBeUndefined();
+  });
+
+  it('that cannot be read because metering does not respond make the call retryable', async () => {
+    onRequest = () => {
+      throw new AppError('deadline_exceeded', 'metering did not answer in time.');
+    };
+    const refused = store.referred(owner, { previousId: 'resp_1', itemIds: [] });
+    await expect(refused).rejects.toMatchObject({ reason: 'service_unavailable' });
   });
 
   it('are continued with the items of all before them, oldest first, which stay stored', async () => {

@@ -1,6 +1,7 @@
 // Stored responses: encrypted with a secret, and found by a name, that are derived from the platform key that received them and their ids, so that
 // a response can be neither found nor read without both. Metering stores them with the records of their calls.
 import { callContext } from '#client/call-context.js';
+import { AppError, hasReason } from '#client/errors/app-error.js';
 import { derivedBytes, seal, unseal } from '#kit/secrets/packed-box.js';
 import type { StoredResponse } from '#proto/metering/v1/metering.js';
 import { fieldError } from '../../formats/requests/body-reader.js';
@@ -91,7 +92,14 @@ export function createStoredResponses({
       );
       let nameHashes: Buffer[] = [...byName.keys()].map((name) => Buffer.from(name, 'base64'));
       while (nameHashes.length > 0) {
-        const { parts, remaining } = await metering.getStoredParts({ accountId: owner.accountId, nameHashes, keptMs: extendedMs }, rpc());
+        const { parts, remaining } = await metering
+          .getStoredParts({ accountId: owner.accountId, nameHashes, keptMs: extendedMs }, rpc())
+          .catch((error: unknown) => {
+            if (!hasReason(error, 'service_unavailable', 'deadline_exceeded')) throw error;
+            throw new AppError('service_unavailable', 'Stored responses cannot be read now. Nothing was charged.', {
+              cause: error,
+            });
+          });
         for (const { nameHash, content } of parts) {
           const { id, secret } = byName.get(nameHash.toString('base64'))!;
           const json = await unseal(content, secret, keptAnswerBytesMax);
