@@ -42,8 +42,9 @@ export async function* answerBatches(
   const answers = new Answers(options);
   let failure: { readonly error: unknown } | undefined;
   let isReading = true;
+  const incoming = requests[Symbol.asyncIterator]();
   const read = async (): Promise<void> => {
-    for await (const { operations } of requests) {
+    for await (const { operations } of { [Symbol.asyncIterator]: () => incoming }) {
       answers.begin(operations, context);
       await answers.waitForRoom();
       if (answers.isClosed) return;
@@ -65,7 +66,9 @@ export async function* answerBatches(
       if (!isReading && answers.isIdle()) break;
     }
     close();
-    await reading;
+    // An idle caller may send nothing for a long time.
+    if (context.signal.aborted) incoming.return?.().catch(() => undefined);
+    else await reading;
   } finally {
     context.signal.removeEventListener('abort', close);
     // The caller may disconnect at any `yield`; after that nothing is consumed and the reader would wait for room forever.

@@ -3,6 +3,7 @@ import { fromRpcStatus } from '#client/errors/rpc-status.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { SpanKind, trace } from '@opentelemetry/api';
 import {
+  type BatchRequest as LedgerBatchRequest,
   HoldRequest,
   HoldResponse,
   type LedgerService,
@@ -144,6 +145,23 @@ describe.each(transports)('batched calls, %s', (_, connect) => {
     expect(huge).toMatchObject({ reason: { reason: 'internal', message: 'Something went wrong on our side.' } });
     expect(fine).toMatchObject({ value: { hold: { id: 'fine' } } });
     expect(lines.filter(({ msg }) => msg === 'a result could not be encoded')).toHaveLength(1);
+  });
+
+  it('end with their stream as soon as an operator revokes the caller, even if it sends nothing', async () => {
+    const { service, access } = batchedService({ release: echoing });
+    const team = { name: 'team', identity: 'CN=team', grants: new Set(['ledger.release']), accountIds: undefined, certificates: [] };
+    access.callers.put({ ...team, version: 1n });
+    access.callers.confirm();
+    connection = await connect(LedgerServiceDefinition, service, 'team');
+    const requests = async function* (): AsyncGenerator<LedgerBatchRequest> {
+      yield { operations: [{ tag: 1, timeoutMs: undefined, traceparent: '', operation: { $case: 'release', value: release('a') } }] };
+      await new Promise(() => undefined);
+    };
+    const responses = connection.client.batch(requests(), callContext({ caller: 'team' }))[Symbol.asyncIterator]();
+    expect((await responses.next()).value).toMatchObject({ results: [{ tag: 1 }] });
+    const ended = failureOf(responses.next() as Promise<unknown>);
+    access.callers.put({ ...team, version: 2n }, true);
+    expect(await ended).toMatchObject({ reason: 'peer_not_permitted' });
   });
 
   it('are each admitted by the grant of their own method', async () => {

@@ -16,7 +16,7 @@ export type BatchedMethods = Partial<Pick<LedgerService, 'hold' | 'settle' | 're
 export const batchedNames = ['hold', 'settle', 'release'] as const;
 
 /** Returns a ledger with these methods, behind the standard chain, that counts the operations of every message. */
-export function batchedService(methods: BatchedMethods): { service: BatchedLedger; messages: number[]; lines: LogLine[] } {
+export function batchedService(methods: BatchedMethods): { service: BatchedLedger; messages: number[]; lines: LogLine[]; access: Access } {
   const { log, lines } = recordingLogger();
   const access = new Access();
   const unexpected = async (): Promise<never> => {
@@ -39,5 +39,5 @@ export function batchedService(methods: BatchedMethods): { service: BatchedLedge
       methods: { ...operations } as unknown as Record<string, UnaryHandler>,
     }) as ReturnType<LedgerService['batch']>;
   const service = { ...others, ...rpcs, batch } as unknown as BatchedLedger;
-  return { service: decorateService(LedgerServiceDefinition, service, { access, log }), messages, lines };
+  return { service: decorateService(LedgerServiceDefinition, service, { access, log }), messages, lines, access };
 }

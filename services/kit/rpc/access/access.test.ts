@@ -412,6 +412,13 @@ describe('a stream', () => {
     expect(['peer_not_permitted', 'service_unavailable']).toContain((await failed).reason);
   });
 
+  it('ends with the refusal when its method returns because the caller was revoked', async () => {
+    const { access, texts, failed } = openStream({}, {}, 'returns');
+    await untilTrue(() => texts.length === 1);
+    access.callers.put(registered('team', { version: 2n }), true);
+    expect(await failed).toMatchObject({ reason: 'peer_not_permitted' });
+  });
+
   it('ends when its certificate is no longer accepted', async () => {
     const certificateSha256 = 'aa'.repeat(32);
     const certificates = [{ sha256: certificateSha256, untilMs: Date.now() + 100 }];
@@ -420,8 +427,8 @@ describe('a stream', () => {
     expect(texts).toEqual(['1']);
   });
 
-  /** Opens a stream that never ends by itself. */
-  function openStream(caller: Partial<RegisteredCaller>, context: Partial<CallContext>) {
+  /** Opens a stream that ends only when it is aborted. */
+  function openStream(caller: Partial<RegisteredCaller>, context: Partial<CallContext>, whenAborted: 'throws' | 'returns' = 'throws') {
     const access = accessWith({});
     know(access, registered('team', caller));
     const service = decorateService(
@@ -430,7 +437,7 @@ describe('a stream', () => {
         async *watchTicks(_request, context) {
           yield probe('1');
           await new Promise((resolve) => context!.signal.addEventListener('abort', resolve));
-          throw context!.signal.reason as AppError;
+          if (whenAborted === 'throws') throw context!.signal.reason as AppError;
         },
       }),
       { access, log: recordingLogger().log },

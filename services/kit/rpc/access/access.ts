@@ -120,7 +120,7 @@ export class Access {
     return { name: caller.name, untilMs };
   }
 
-  /** Aborts a stream when its caller is no longer admitted. Its certificate is accepted until `untilMs`. */
+  /** Aborts a stream when its caller is no longer admitted, and raises the refusal however the method ends. Its certificate is accepted until `untilMs`. */
   private whileAdmitted(context: CallContext, admit: () => Admitted, untilMs: number | undefined): CallScope {
     const call = new AbortController();
     const onAbort = (): void => call.abort(context.signal.reason);

@@ -20,7 +20,10 @@ export interface CallScope {
   readonly context: CallContext;
   /** Runs a step of the method: all of a unary method, or one message of a stream. Absent: nothing to do around steps. */
   readonly within?: <T>(step: () => T) => T;
-  /** Called when the call has ended. Returns the error to raise instead of `error`; the result is ignored when there was none. */
+  /**
+   * Called when the call has ended. Returns the error to raise instead of `error`, which is undefined if there was none: a stream can end with an error
+   * though its method has returned.
+   */
   readonly end?: (error: unknown) => unknown;
 }
 
@@ -102,9 +105,7 @@ class Chain {
   end(error: unknown): unknown {
     let current = error;
     for (let scope = this.#scopes.pop(); scope !== undefined; scope = this.#scopes.pop()) {
-      if (scope.end === undefined) continue;
-      const replaced = scope.end(current);
-      if (current !== undefined) current = replaced;
+      if (scope.end !== undefined) current = scope.end(current);
     }
     return current;
   }
@@ -171,8 +172,9 @@ class DecoratedStream extends Responses {
     if (result.done !== true) return result;
     const { signal } = chain.context;
     // A producer that ends because its deadline has passed has not finished.
-    if (signal.aborted && hasReason(signal.reason, 'deadline_exceeded')) throw chain.end(signal.reason);
-    chain.end(undefined);
+    const late = signal.aborted && hasReason(signal.reason, 'deadline_exceeded') ? signal.reason : undefined;
+    const error = chain.end(late);
+    if (error !== undefined) throw error;
     return result;
   }
 
