@@ -74,8 +74,8 @@ describe('faults', () => {
     });
   });
 
-  it.each([{ code: 'ECONNREFUSED', syscall: 'connect' }, { errno: 1045 }])(
-    'of a database that refuses the command name its settings: %p',
+  it.each([{ code: 'ECONNREFUSED', syscall: 'connect' }, { errno: 1045 }, { name: 'KnexTimeoutError' }])(
+    'of a database that refuses the command, or does not respond, name its settings: %p',
     (fields) => {
       expect(explain(Object.assign(new Error('why'), fields)).lines).toEqual([
         'error: The database cannot be used: why.',

@@ -74,10 +74,10 @@ export function isConnectionLost(error: unknown): boolean {
   return fatal === true || lostErrnos.has(errno) || lostCodes.has(code);
 }
 
-/** Reports whether no connection could be opened, so nothing was done. Such an error is not retried, because connecting has already waited. */
+/** Reports whether there was no connection, so nothing was done. Such an error is not retried, because connecting has already waited. */
 export function isUnreachable(error: unknown): boolean {
   const { syscall } = driverError(error);
-  return syscall === 'connect' || syscall === 'getaddrinfo';
+  return syscall === 'connect' || syscall === 'getaddrinfo' || isPoolExhausted(error);
 }
 
 /** Reports whether the server refused the login (1045, 1698) or the database (1044, 1049), so that a retry would fail too. */
@@ -85,10 +85,18 @@ export function isLoginRefused(error: unknown): boolean {
   return [1044, 1045, 1049, 1698].includes(driverError(error).errno ?? 0);
 }
 
-/** Reports whether no connection of the pool became free in time; nothing was done. */
+// Knex's name for this error (knex 3.3, lib/util/timeout.js).
+const poolExhausted = 'KnexTimeoutError';
+
+/** Reports whether no connection of the pool became free in time, because the server hangs or all of them are in use; nothing was done. */
 export function isPoolExhausted(error: unknown): boolean {
-  // Knex's name for this error (knex 3.3, lib/util/timeout.js).
-  return error instanceof Error && error.name === 'KnexTimeoutError';
+  return error instanceof Error && error.name === poolExhausted;
+}
+
+/** Returns the error without Knex's message, which advises the author of a query and not the operator. Any other error is returned unchanged. */
+export function withoutKnexAdvice(error: unknown): unknown {
+  if (!isPoolExhausted(error)) return error;
+  return Object.assign(new Error('the database did not respond in time, or all connections to it are in use'), { name: poolExhausted });
 }
 
 // From the server: disk full (1021), write error (1026), table full (1114), read-only (1290, 1836).

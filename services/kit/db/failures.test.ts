@@ -1,9 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
+import { inspect } from 'node:util';
 import { AppError } from '#client/errors/app-error.js';
 import { createTestDatabase, testEngines } from '../testing/database.js';
-import { isDatabaseUnavailable } from './errors.js';
+import { isDatabaseUnavailable, isPoolExhausted, isUnreachable } from './errors.js';
 import { fromDatabase } from './failures.js';
 import { openDatabase } from './open.js';
+import { PoolMetrics } from './statements/db-metrics.js';
 
 const failureOf = (work: Promise<unknown>): Promise<unknown> => work.then(() => 'nothing failed', fromDatabase);
 
@@ -66,6 +68,16 @@ describe('a failure of the database', () => {
     expect(fromDatabase(error)).toMatchObject({ reason: 'overloaded', retryAfterMs: 1000, cause: error });
     // The items of a batch are then not tried one by one, each waiting for a connection.
     expect(isDatabaseUnavailable(error)).toBe(isOfAll);
+  });
+
+  it('has no advice of Knex if no connection became free in time', async () => {
+    const pool = new PoolMetrics('test', { max: 1, numUsed: () => 0, numFree: () => 0, numPendingAcquires: () => 0 });
+    const timeout = Object.assign(new Error('Are you missing a .transacting(trx) call?'), { name: 'KnexTimeoutError' });
+    const raised = await pool.acquire(() => Promise.reject(timeout)).catch((error: unknown) => error);
+    pool.end();
+    expect([isPoolExhausted(raised), isUnreachable(raised)]).toEqual([true, true]);
+    expect(inspect(raised)).not.toContain('transacting');
+    expect(String(raised)).toContain('the database did not respond in time');
   });
 
   it('is unchanged when it is a bug or an expected error', () => {

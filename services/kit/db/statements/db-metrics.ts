@@ -1,6 +1,7 @@
 // The metrics of databases: how long statements take and how connections are used. A statement is parsed once per text.
 import { gauge, counter, histogram, observe, type Buckets, type Count } from '../../telemetry/metrics.js';
 import type { DbSystem } from '../engine.js';
+import { withoutKnexAdvice } from '../errors.js';
 import { statementOf } from './statement-of.js';
 
 const by = 'database';
@@ -150,7 +151,7 @@ export class PoolMetrics {
       return await acquire();
     } catch (error) {
       this.#timeouts.add();
-      throw error;
+      throw withoutKnexAdvice(error);
     } finally {
       this.#wait.record((performance.now() - beganAtMs) / 1000);
     }
