@@ -21,6 +21,16 @@ it('writes an error without the statement and the values that a driver adds to i
   expect(JSON.parse(lines[0]!)).toMatchObject({ msg: 'failed', err: { message: 'The table is full', errno: 1114 } });
 });
 
+it('joins the messages of causes readably, without the parts that grpc-js leaves empty', () => {
+  const lines: string[] = [];
+  const log = createLogger({ name: 'test', level: 'info' }, { write: (line) => void lines.push(line) });
+  const cause = new Error('14 UNAVAILABLE: No connection established. Last error: null. Resolution note: ');
+  log.warn({ err: new Error('The service cannot be reached.', { cause }) });
+  const { err } = JSON.parse(lines[0]!) as { err: { message: string; stack: string } };
+  expect(err.message).toBe('The service cannot be reached: 14 UNAVAILABLE: No connection established.');
+  expect(err.stack).not.toMatch(/Last error|Resolution note/);
+});
+
 it('writes the level as a word and the time in UTC', () => {
   const lines: string[] = [];
   createLogger({ name: 'test', level: 'info' }, { write: (line) => void lines.push(line) }).warn('late');

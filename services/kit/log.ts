@@ -92,12 +92,20 @@ function standardOutput(): DestinationStream {
   } as DestinationStream & { lastLevel: number };
 }
 
-/** Returns an error as pino writes it, without the statement that mysql2 adds with all bound values: those are customers' data. */
-function withoutStatement(error: Error): unknown {
+/**
+ * Returns an error as pino writes it, without the statement that mysql2 adds with all bound values: those are customers' data. Pino joins the messages of
+ * causes with colons, also those that end with a full stop.
+ */
+function writtenError(error: Error): unknown {
   const written: unknown = stdSerializers.err(error);
   if (typeof written !== 'object' || written === null) return written;
-  const { sql: _sql, sqlMessage: _sqlMessage, ...rest } = written as Record<string, unknown>;
-  return rest;
+  const { sql: _sql, sqlMessage: _sqlMessage, message, stack, ...rest } = written as Record<string, unknown>;
+  return { ...rest, message: withoutEmptyParts(message).replaceAll('.: ', ': '), stack: withoutEmptyParts(stack) };
+}
+
+/** Returns the text without the parts of a message of grpc-js that have no value (grpc-js 1.14, load-balancer-pick-first.js). */
+function withoutEmptyParts(text: unknown): string {
+  return String(text).replaceAll(/ Last error: null\.| Resolution note: ?$/gm, '');
 }
 
 /** Returns a logger for a process. Lines go to standard output unless `destination` is given. */
@@ -108,7 +116,7 @@ export function createLogger(options: { name: string; level: LogLevel }, destina
       level: options.level,
       formatters: { level: (label) => ({ level: label }) },
       timestamp: stdTimeFunctions.isoTime,
-      serializers: { err: withoutStatement },
+      serializers: { err: writtenError },
       redact: {
         paths: [
           'secret',

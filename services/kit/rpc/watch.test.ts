@@ -1,19 +1,17 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallContext } from '#client/call-context.js';
-import { AppError } from '#client/errors/app-error.js';
+import { abortError, AppError } from '#client/errors/app-error.js';
 import { ManualClock } from '../clock.js';
-import { recordingLogger } from '../testing/log.js';
+import { recordingLogger, silentLog } from '../testing/log.js';
 import { eventually } from '../testing/waiting.js';
 import { feedState, watch, type Watch, type WatchOptions } from './watch.js';
-
-const { log } = recordingLogger();
 
 let following: Watch | undefined;
 afterEach(async () => following?.stop());
 
 /** Follows a stream of texts. Returns those that arrive. */
-function follow(clock: ManualClock, open: WatchOptions<string>['open']): string[] {
+function follow(clock: ManualClock, open: WatchOptions<string>['open'], log = silentLog): string[] {
   const texts: string[] = [];
   const onMessage = (text: string): void => void texts.push(text);
   following = watch({ name: 'texts', caller: 'gateway', open, onMessage, heartbeatMsOf: () => 250, clock, log });
@@ -44,6 +42,27 @@ describe('a followed stream', () => {
     await eventually(() => texts[0]);
     clock.advance(2001);
     expect(await eventually(() => texts[1])).toBe('first');
+  });
+
+  it('is logged as silent, not as cancelled, when it is closed for that', async () => {
+    const clock = new ManualClock();
+    const recorded = recordingLogger();
+    const texts = follow(
+      clock,
+      async function* (context) {
+        yield 'first';
+        await over(context);
+        throw abortError(context.signal);
+      },
+      recorded.log,
+    );
+    await eventually(() => texts[0]);
+    clock.advance(2001);
+    const line = await eventually(() => recorded.lines[0]);
+    expect(line).toMatchObject({
+      watch: 'texts',
+      err: { reason: 'service_unavailable', message: 'Nothing arrived for eight heartbeats.' },
+    });
   });
 
   it('has the same time for its first message after an outage, however long the outage was', async () => {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../clock.js';
 import type { Logger } from '../log.js';
 import { type CallContext, callContext } from '#client/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
 
 const backoffMsMin = 50;
 const backoffMsMax = 1000;
@@ -72,7 +73,8 @@ export function watch<Message>(options: WatchOptions<Message>): Watch {
 
   // A connection can be lost without an error; one that stays silent for eight heartbeats is closed and opened again.
   const stopWatchdog = everyAbout(1000, () => {
-    if (heartbeatMs > 0 && clock.monotonicMs() - Math.max(beganAtMs, lastMessageAtMs) > 8 * heartbeatMs) connection.abort();
+    if (heartbeatMs > 0 && clock.monotonicMs() - Math.max(beganAtMs, lastMessageAtMs) > 8 * heartbeatMs)
+      connection.abort(new AppError('service_unavailable', 'Nothing arrived for eight heartbeats.'));
   });
 
   async function run(): Promise<void> {
