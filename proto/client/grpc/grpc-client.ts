@@ -1,4 +1,6 @@
 // Clients of services in other processes, with the same types as the services themselves.
+import { isIP } from 'node:net';
+import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import {
   type CallOptions,
   type ChannelCredentials,
@@ -74,8 +76,15 @@ const channelOptions = {
 /** Returns a connection to "host:port", "unix:/path" or a list of them in grpc-js's target syntax. Does not wait for the server. */
 export function dialGrpc(address: string, options: DialGrpcOptions): GrpcConnection {
   const { tls, service, serverName, dnsRefreshMs, keepaliveMs } = options;
-  const verify = service === undefined ? {} : { checkServerIdentity: serverIdentityCheck(service) };
-  const named = serverName === undefined ? {} : { 'grpc.ssl_target_name_override': serverName, 'grpc.default_authority': serverName };
+  const check = service === undefined ? checkServerIdentity : serverIdentityCheck(service);
+  const ip = serverName === undefined ? ipOf(address) : undefined;
+  // grpc-js can send no TLS server name but the host of the address, which must not be an IP address (https://www.rfc-editor.org/rfc/rfc6066#section-3),
+  // or a given name. The certificate must have the IP address in any case.
+  const verify = { checkServerIdentity: ip === undefined ? check : (_name: string, cert: PeerCertificate) => check(ip, cert) };
+  const named =
+    serverName === undefined
+      ? ip !== undefined && { 'grpc.ssl_target_name_override': service ?? 'localhost' }
+      : { 'grpc.ssl_target_name_override': serverName, 'grpc.default_authority': serverName };
   const refresh = dnsRefreshMs === undefined ? {} : { [dnsRefreshOption]: dnsRefreshMs };
   const tested = keepaliveMs === undefined ? {} : keepalive(...keepaliveMs);
   const channel = new Channel(refreshedTarget(address), credentialsFor(tls, verify), {
@@ -97,6 +106,13 @@ export function dialGrpc(address: string, options: DialGrpcOptions): GrpcConnect
     },
     close: () => channel.close(),
   };
+}
+
+/** Returns the IP address in an address, the first one in a list; undefined if there is a name. */
+function ipOf(address: string): string | undefined {
+  const [first = ''] = address.replace(/^(?:dns:(?:\/\/[^/]*\/)?|ipv[46]:)/, '').split(',');
+  const { host } = experimental.splitHostPort(first) ?? { host: '' };
+  return isIP(host) === 0 ? undefined : host;
 }
 
 function credentialsFor(tls: Tls | undefined, verify: VerifyOptions): ChannelCredentials {

@@ -7,12 +7,13 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connect as connectTls, TLSSocket } from 'node:tls';
+import { connect as connectTls, createServer as createTlsServer, TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { type Client, credentials, loadPackageDefinition, type ServiceClientConstructor, status } from '@grpc/grpc-js';
 import { service as healthService } from 'grpc-health-check';
 import { newId } from '../../id.js';
 import { createTestAuthority } from '../../testing/certificates.js';
+import { listen } from '../../testing/local-server.js';
 import { recordingLogger } from '../../testing/log.js';
 import { probe, type ProbeService, probeService, ProbeServiceDefinition } from '../../testing/probe-service.js';
 import { failureOf, untilTrue } from '../../testing/waiting.js';
@@ -290,6 +291,35 @@ describe('a caller', () => {
     await expect(connection.client(ProbeServiceDefinition).echo(probe('hi'), context)).rejects.toMatchObject({
       reason: 'peer_not_permitted',
     });
+  });
+
+  it('sends no IP address as the TLS server name, and accepts only a certificate that has the IP address', async () => {
+    const authority = createTestAuthority();
+    closeAll.push(() => authority.drop());
+    const [tls, own] = [authority.issue('ledger'), authority.issue('gateway')];
+    const names: unknown[] = [];
+    const observing = createTlsServer({ ...tls, ALPNProtocols: ['h2'] }, (socket) => {
+      names.push((socket as TLSSocket & { servername?: unknown }).servername);
+      socket.destroy();
+    });
+    const port = await listen(observing);
+    closeAll.push(() => void observing.close());
+    const echo = (address: string): Promise<string> =>
+      dial(address, { tls: own })
+        .client(ProbeServiceDefinition)
+        .echo(probe('hi'), callContext({ caller: 'gateway', timeoutMs: 3000 }))
+        .then(({ text }) => text, String);
+    await echo(`ipv4:127.0.0.1:${port}`);
+    expect(names).toContain('localhost');
+    expect(names).not.toContain('127.0.0.1');
+    for (const [host, outcome] of [
+      ['127.0.0.1', 'hi'],
+      ['127.0.0.2', expect.stringContaining('AppError')],
+    ] as const) {
+      const server = await serve({ echo: async (request) => request }, { address: `${host}:0`, tls });
+      expect(await echo(`ipv4:${server.address}`)).toEqual(outcome);
+      expect(await echo(server.address)).toEqual(outcome);
+    }
   });
 
   it('without a certificate is not admitted under TLS', async () => {
