@@ -14,7 +14,7 @@ export const meteringSettings = {
   }),
   lostGraceMs: duration(
     'TOLLGATE_METERING_LOST_GRACE',
-    'how long the charge of a lost call can still be replaced by the report of a gateway that restarts with its spool',
+    'how long the charge of a lost call can still be replaced by the report of a gateway that restarts with its spool; begins again when metering restarts, and when it or its database was unavailable',
     { minMs: 0, maxMs: 86_400_000, default: 300_000 },
   ),
   sweepIntervalMs: duration('TOLLGATE_METERING_SWEEP_INTERVAL', 'how often metering looks for lost calls', {
