@@ -163,9 +163,9 @@ function reportFailedStart(error: unknown, log: Logger, fix = ''): void {
     process.stderr.write(`${error.message}\n`);
     return;
   }
-  // The line on standard error has everything but the stack.
-  log.debug({ err: error }, 'could not start');
-  // The driver's message may be a whole statement, or "disk I/O error" if the disk is full.
+  log.fatal({ err: error }, 'could not start');
+  // In addition to the log line, for a user who started the process by hand. The driver's message may be a whole statement, or "disk I/O error" if the
+  // disk is full.
   const why = isUnwritable(error)
     ? `A database cannot be written to (${(error as { code?: string }).code}); free up space on its disk, and check that this user may write to its files.`
     : error instanceof Error
