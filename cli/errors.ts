@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { CommanderError } from 'commander';
 import { ConfigError } from '#kit/config/settings.js';
-import { isLoginRefused, isUnreachable } from '#kit/db/errors.js';
+import { isLoginRefused, isPoolExhausted, isUnreachable } from '#kit/db/errors.js';
 import { AppError } from '#client/errors/app-error.js';
 import { connectionFault } from './connection-fault.js';
 import type { Reason } from '#rules/errors/reasons.js';
@@ -53,6 +53,7 @@ const options: Readonly<Record<string, string>> = { 'price.effective_from_ms': '
 const connectionFix = 'The request was not sent. Run `tollgate doctor`, which checks the address and the certificates of each service.';
 const databaseFix =
   'Check the address, user and password in TOLLGATE_BACKUP_DATABASE_URL, TOLLGATE_RESTORE_DATABASE_URL or TOLLGATE_<SERVICE>_DATABASE_URL.';
+const hungDatabaseFix = 'Check that the database server is neither hung nor overloaded, and try again.';
 const diskIsFull = ['A disk is full', 'Free up space on it, or write to a folder on another disk.'];
 const noAccess = ['A database cannot be used', 'Check that you may write to its folder, and that its file system is not read-only.'];
 
@@ -84,7 +85,10 @@ export function explain(error: unknown): Failure {
   if (fileFault !== undefined) return { lines: [`error: ${fileFault}`], exitCode: 2 };
   const message = error instanceof Error ? error.message : String(error);
   if (isUnreachable(error) || isLoginRefused(error))
-    return { lines: [`error: The database cannot be used: ${message}.`, databaseFix], exitCode: 1 };
+    return {
+      lines: [`error: The database cannot be used: ${message}.`, isPoolExhausted(error) ? hungDatabaseFix : databaseFix],
+      exitCode: 1,
+    };
   const [fault, fix] = systemFaults[(error as NodeJS.ErrnoException | undefined)?.code ?? ''] ?? [];
   if (fault !== undefined) return { lines: [`error: ${fault}: ${message}.`, fix!], exitCode: 1 };
   return {

@@ -6,9 +6,12 @@ import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { type UnsettledCharge, UnsettledState } from '#proto/metering/v1/metering.js';
 import { bytesOf } from '../records/record-rows.js';
+import { deferred } from './outbox.js';
 import { RefundState } from './refund-outbox.js';
 
 const pending = 0;
+const awaitsReport =
+  'The gateway of the call was lost. Until TOLLGATE_METERING_LOST_GRACE has passed, it may still report how the call ended.';
 const failed = 1;
 const common = ['id', 'account_id', 'key_id', 'charge_nano_usd', 'attempts', 'created_at_ms', 'last_error'] as const;
 
@@ -146,14 +149,14 @@ function closedCharge(row: ListedRow): UnsettledCharge {
   };
 }
 
-function chargeOf(row: CommonRow): Omit<UnsettledCharge, 'state' | 'closedAtMs' | 'closeReason'> {
+function chargeOf(row: ListedRow): Omit<UnsettledCharge, 'state' | 'closedAtMs' | 'closeReason'> {
   return {
     callId: idFromBytes('req', asBytes(row.id)),
     accountId: idFromBytes('acct', asBytes(row.account_id)),
     keyId: idFromBytes('key', asBytes(row.key_id)),
     chargeNanoUsd: asBigInt(row.charge_nano_usd),
     attempts: asNumber(row.attempts),
-    error: asText(row.last_error),
+    error: asNumber(row.state ?? pending) === deferred ? awaitsReport : asText(row.last_error),
     recordedAtMs: asBigInt(row.created_at_ms),
   };
 }
