@@ -144,7 +144,7 @@ except grpc.RpcError as error:
 
   it('cannot have the name of a process of the installation, or a name that is a path', async () => {
     for (const name of ['gateway', 'operator', '../operator']) {
-      expect((await system.tryCli('caller', 'add', name, '--may', 'ledger.read', '--out', folder)).code).toBe(1);
+      expect((await system.tryCli('caller', 'add', name, '--may', 'ledger.read', '--out', folder)).code).not.toBe(0);
     }
     const unknown = await system.tryCli('caller', 'add', 'team', '--may', 'ledger.all', '--out', folder);
     expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('ledger.read') });
