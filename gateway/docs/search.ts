@@ -39,14 +39,11 @@ export function createSearch<P extends SearchedPage>(pages: readonly P[]): Searc
   return {
     async find(query, mayRead) {
       const { index, sections } = await (indexed ??= indexOf(pages));
-      const found: Found[] = [];
-      for (const { position, excerpt } of index.find(query.slice(0, queryCharsMax))) {
+      const matches = index.find(query.slice(0, queryCharsMax), foundMax, (position) => mayRead(sections[position]!.page));
+      return matches.map(({ position, excerpt }) => {
         const { page, anchor, title } = sections[position]!;
-        if (mayRead(page))
-          found.push({ address: `${page.name}${anchor === '' ? '' : `#${anchor}`}`, page: page.title, section: title, excerpt });
-        if (found.length === foundMax) break;
-      }
-      return found;
+        return { address: `${page.name}${anchor === '' ? '' : `#${anchor}`}`, page: page.title, section: title, excerpt };
+      });
     },
   };
 }

@@ -20,33 +20,51 @@ interface TextMatch {
 /** An index of texts. */
 export interface TextIndex {
   add(text: IndexedText): void;
-  /** Returns all matches, best first: texts with every word of the query, or, if there are none, with any. The last word may be incomplete. */
-  find(query: string): TextMatch[];
+  /**
+   * Returns the best `limit` matches whose position is accepted, best first: texts with every word of the query, or, if there are none, with any. The last
+   * word may be incomplete. Only the first eight different words of a query count.
+   */
+  find(query: string, limit: number, accepts: (position: number) => boolean): TextMatch[];
 }
 
 const excerptWords = 24;
 const mark = '\u0001';
 
+/** Limits the work of a search, which grows with each word, because a search keeps the process from serving calls. */
+const wordsMax = 8;
+
 /** Creates an empty index. */
 export function createTextIndex(): TextIndex {
   const database = new Database(':memory:');
-  database.exec(`CREATE VIRTUAL TABLE texts USING fts5 (title, heading, body, tokenize = 'porter unicode61')`);
+  // Without an index of their own, short prefixes would be collected from the thousands of words that begin with them.
+  database.exec(`CREATE VIRTUAL TABLE texts USING fts5 (title, heading, body, tokenize = 'porter unicode61', prefix = '1 2')`);
   const insert = database.prepare('INSERT INTO texts (title, heading, body) VALUES (?, ?, ?)');
-  const select = database.prepare<[string], { position: number; excerpt: string }>(
-    `SELECT rowid - 1 AS position, snippet(texts, 2, '${mark}', '${mark}', '…', ${excerptWords}) AS excerpt
-     FROM texts WHERE texts MATCH ? ORDER BY bm25(texts, 8, 6, 1)`,
-  );
-  const matches = (expression: string): TextMatch[] =>
-    select.all(expression).map(({ position, excerpt }) => ({ position, excerpt: excerpt.split(mark) }));
+  const rank = database.prepare<[string], number>('SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY bm25(texts, 8, 6, 1)').pluck();
+  // An excerpt takes longer to find than a rank, so only the texts that are returned get one.
+  const excerptOf = database
+    .prepare<[string, number], string>(
+      `SELECT snippet(texts, 2, '${mark}', '${mark}', '…', ${excerptWords}) FROM texts WHERE texts MATCH ? AND rowid = ?`,
+    )
+    .pluck();
   return {
     add: ({ title, heading, body }) => void insert.run(title, heading, body.replaceAll(mark, '')),
-    find(query) {
-      const words = query.match(/[\p{L}\p{N}]+/gu) ?? [];
-      if (words.length === 0) return [];
-      // FTS5 does not read a quoted word as an operator.
-      const terms = words.map((word, at) => `"${word}"${at === words.length - 1 ? '*' : ''}`);
-      const all = matches(terms.join(' '));
-      return all.length > 0 ? all : matches(terms.join(' OR '));
+    find(query, limit, accepts) {
+      const terms = termsOf(query);
+      if (terms.length === 0) return [];
+      for (const expression of [terms.join(' '), terms.join(' OR ')]) {
+        const ranked = rank.all(expression);
+        if (ranked.length === 0) continue;
+        const wanted = ranked.filter((rowid) => accepts(rowid - 1)).slice(0, limit);
+        return wanted.map((rowid) => ({ position: rowid - 1, excerpt: excerptOf.get(expression, rowid)!.split(mark) }));
+      }
+      return [];
     },
   };
+}
+
+/** Returns the different words of a query as FTS5 terms. FTS5 would look up a repeated term once for each repetition. */
+export function termsOf(query: string): string[] {
+  const words = [...new Set(query.toLowerCase().match(/[\p{L}\p{N}]+/gu))].slice(0, wordsMax);
+  // FTS5 does not read a quoted word as an operator.
+  return words.map((word, at) => `"${word}"${at === words.length - 1 ? '*' : ''}`);
 }
