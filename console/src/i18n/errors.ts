@@ -239,7 +239,7 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
   permission: '您在此账户的角色是{role}，不能{permission}。请联系所有者或管理员。',
   no_scope: '管理密钥不能执行此操作，请登录控制台。',
   scope_missing: '此管理密钥没有 {scope} 权限范围。请创建具有该范围的密钥。',
-  owners_only: '只有所有者才能设定、更改或移除所有者。',
+  owners_only: '只有所有者才能邀请、设定、更改或移除所有者，以及撤销或替换对所有者的邀请。',
   managers_only: '只有账户的所有者或管理员才能更改或移除其他成员。',
   members_only: '只有在账户或项目中角色为“{role}”的用户可以执行此操作，仅有运维人员身份还不够。',
   account_second_factor: '此账户要求使用两步验证。请在“设置 → 安全”中设置。',

@@ -271,7 +271,8 @@ export const sentences = {
     no_scope: 'A management key cannot do this. Sign in to the console.',
     scope_missing: 'The management key lacks the scope {scope}. Create a key that has it.',
     permission: 'Your role in this account, {role}, does not have the permission "{permission}". Ask an owner or admin.',
-    owners_only: 'Only an owner can make another user an owner, or change or remove an owner.',
+    owners_only:
+      'Only an owner can make another user an owner, change or remove an owner, or replace or revoke the invitation of an owner.',
     managers_only: 'Only an owner or admin of the account can change or remove other members.',
     members_only: 'Only a user with the role "{role}" in the account or the project can do this. Being an operator is not enough.',
     account_second_factor: 'This account requires a second factor. Set one up under Settings → Security.',

@@ -181,6 +181,28 @@ describe.each(testEngines)('an acting user on %s', (engine) => {
     await invite('owner', 'c@example.com', Role.ROLE_OWNER);
   });
 
+  it('replaces and revokes invitations of owners only as an owner or operator', async () => {
+    const invite = async (name: string, role: Role): Promise<string> => {
+      const fields = { accountId, email: 'd@example.com', role, invitedByUserId: '', projectRoles: [], language: '' };
+      return (await auth.users.createInvitation(fields, as(name))).invitation!.id;
+    };
+    const revoke = (name: string, invitationId: string) => auth.users.revokeInvitation({ accountId, invitationId }, as(name));
+    const ownersOnly = { ...refused, details: { rule: 'owners_only' } };
+
+    const toOwner = await invite('owner', Role.ROLE_OWNER);
+    await expect(invite('admin', Role.ROLE_VIEWER)).rejects.toMatchObject(ownersOnly);
+    await expect(revoke('admin', toOwner)).rejects.toMatchObject(ownersOnly);
+    const { invitations } = await auth.users.listInvitations({ accountId }, operator);
+    expect(invitations.map(({ id }) => id)).toContain(toOwner);
+
+    const toViewer = await invite('owner', Role.ROLE_VIEWER);
+    await revoke('admin', toViewer);
+    await revoke('boss', await invite('owner', Role.ROLE_OWNER));
+    await invite('owner', Role.ROLE_OWNER);
+    auth.clock.advance(7 * 86_400_000);
+    await invite('admin', Role.ROLE_VIEWER);
+  });
+
   const ownAccount = (): Buffer => idToBytes('acct', accountId)!;
   it.each<[string, (tx: Knex.Transaction, userId: Buffer) => Promise<unknown>, { isOperator: boolean }]>([
     ['removed', (tx, userId) => new MemberStore(auth.db).remove(tx, ownAccount(), userId, () => undefined), { isOperator: false }],

@@ -1,8 +1,8 @@
 // Restricts what an acting user may do to users, beyond the role that the contract requires: users act on themselves only, and only owners
 // change owners. A caller without an actor acts in its own name, for which the contract requires only its grant.
 import { fault } from '#client/errors/fault.js';
-import type { Actor, CallContext } from '#client/call-context.js';
-import { type CreateInvitationRequest, Role, type UserService } from '#proto/auth/v1/users.js';
+import type { CallContext } from '#client/call-context.js';
+import { type Invitation, Role, type UserService } from '#proto/auth/v1/users.js';
 
 /** Checks a change of members by the roles that users have at that moment; undefined for a user who is not a member. */
 export type CheckMember = (roleOf: (userId: string) => Role | undefined) => void;
@@ -63,7 +63,7 @@ export function withActorRules(service: UserService): UserService {
     async createInvitation(request, context) {
       const { actor } = context!;
       if (actor === undefined) return service.createInvitation(request, context);
-      assertMayInvite(actor, request);
+      assertMayChangeInvitation(context!, request);
       return service.createInvitation({ ...request, invitedByUserId: actor.userId }, context);
     },
   };
@@ -88,7 +88,8 @@ function ofOneself<R extends { readonly userId: string }>(request: R, context: C
   return request;
 }
 
-function assertMayInvite(actor: Actor, { accountId, role }: CreateInvitationRequest): void {
-  const isOwner = actor.isOperator || actor.roles.get(accountId) === 'owner';
+/** Raises role_not_permitted for an invitation with the role owner, unless an owner or operator acts. */
+export function assertMayChangeInvitation({ actor }: CallContext, { accountId, role }: Pick<Invitation, 'accountId' | 'role'>): void {
+  const isOwner = actor === undefined || actor.isOperator || actor.roles.get(accountId) === 'owner';
   if (!isOwner && role === Role.ROLE_OWNER) throw fault('owners_only', {});
 }

@@ -27,7 +27,7 @@ export const mailsPerHourMax = { account: 20, user: 30 } as const;
 
 /**
  * Raises invalid_request, not_found, already_exists for a member of the account, failed_precondition while the account has too many open invitations, and
- * role_not_permitted for an actor who has just lost the role for it.
+ * role_not_permitted for an actor who has just lost the role for it, and for an admin who would replace the invitation of an owner.
  */
 export async function createInvitation(
   request: CreateInvitationRequest,
@@ -72,12 +72,13 @@ export async function createInvitation(
 
 /**
  * Locks the inviter and the members of the account. Raises role_not_permitted for an inviter who has lost their role since their actor token was signed:
- * their invitations have ended with it, and this one, whose link they see, would let them return.
+ * their invitations have ended with it, and this one, whose link they see, would let them return. Also raises it if only
+ * an owner may create the invitation, or replace the open one of the address.
  */
 async function assertMayStillInvite(
   tx: Knex.Transaction,
-  { accountId, role, invitedByUserId }: Pick<Invitation, 'accountId' | 'role' | 'invitedByUserId'>,
-  { users, members }: UserDeps,
+  { accountId, email, role, invitedByUserId }: Pick<Invitation, 'accountId' | 'email' | 'role' | 'invitedByUserId'>,
+  { users, members, clock }: UserDeps,
 ): Promise<void> {
   const userId = idToBytes('user', invitedByUserId)!;
   const inviter = await users.lock(tx, userId);
@@ -85,7 +86,8 @@ async function assertMayStillInvite(
   const own = (await members.ofUser(userId, tx)).find(({ account }) => account?.id === accountId);
   const present = inviter === undefined ? undefined : rolesBy({ projectId: '' }, inviter.user, own)?.role;
   if (present !== Role.ROLE_OWNER && present !== Role.ROLE_ADMIN) throw fault('role_not_permitted', {});
-  if (present !== Role.ROLE_OWNER && role === Role.ROLE_OWNER) throw fault('owners_only', {});
+  const replaced = await members.invitedRole(tx, { accountId, email }, clock.nowMs());
+  if (present !== Role.ROLE_OWNER && [role, replaced].includes(Role.ROLE_OWNER)) throw fault('owners_only', {});
 }
 
 /** Raises invalid_request, and not_found for a project that the account does not have. */

@@ -135,6 +135,17 @@ export class MemberStore {
     });
   }
 
+  /** Returns the role in the open invitation of an address into an account; undefined if there is none. */
+  async invitedRole(
+    tx: Knex.Transaction,
+    { accountId, email }: Pick<Invitation, 'accountId' | 'email'>,
+    nowMs: number,
+  ): Promise<Role | undefined> {
+    const invitation = { account_id: idToBytes('acct', accountId)!, email };
+    const row: Row | undefined = await tx('invitation').where(invitation).where('expires_at_ms', '>', nowMs).first('role');
+    return row === undefined ? undefined : (asNumber(row['role']) as Role);
+  }
+
   /** Reports whether an invitation can still be accepted. */
   async isOpen(id: Buffer, nowMs: number): Promise<boolean> {
     return (await this.db.knex('invitation').where({ id }).where('expires_at_ms', '>', nowMs).first('id')) !== undefined;

@@ -39,7 +39,7 @@ function MailStanding({ mail: { state, words } }: Pick<OpenInvitation, 'mail'>) 
   );
 }
 
-export function PendingInvitations({ accountId }: { accountId: string }) {
+export function PendingInvitations({ accountId, mayRevoke }: { accountId: string; mayRevoke: (invitation: OpenInvitation) => boolean }) {
   const t = useText(membersText);
   const [ending, setEnding] = useState<OpenInvitation>();
   const query = useQuery({
@@ -63,11 +63,12 @@ export function PendingInvitations({ accountId }: { accountId: string }) {
     {
       name: t.revoke,
       hideName: true,
-      cell: (invitation) => (
-        <Button size="small" onClick={() => setEnding(invitation)} aria-label={t.revokeTitle({ email: invitation.email })}>
-          {t.revoke}
-        </Button>
-      ),
+      cell: (invitation) =>
+        mayRevoke(invitation) && (
+          <Button size="small" onClick={() => setEnding(invitation)} aria-label={t.revokeTitle({ email: invitation.email })}>
+            {t.revoke}
+          </Button>
+        ),
     },
   ];
   return (

@@ -31,8 +31,8 @@ export default function MembersPage() {
   const query = useQuery({ queryKey: membersKey(account.id), queryFn: ({ signal }) => listMembers(account.id, signal) });
   const projectName = useProjectName();
   const mayChange = account.can('change members');
-  // Only owners may change owners or add one.
-  const mayTouch = (member: Member): boolean => mayChange && (member.role !== 'owner' || account.role === 'owner');
+  // Only owners may change owners and their invitations, or add one.
+  const mayTouch = ({ role }: Pick<Member, 'role'>): boolean => mayChange && (role !== 'owner' || account.role === 'owner');
   const columns: readonly Column<Member>[] = [
     {
       name: t.person,
@@ -104,7 +104,7 @@ export default function MembersPage() {
         </Fetched>
       </Section>
       {query.data !== undefined && <SecuritySection account={account} members={query.data.data} />}
-      {mayChange && <PendingInvitations accountId={account.id} />}
+      {mayChange && <PendingInvitations accountId={account.id} mayRevoke={mayTouch} />}
       {isInviting && <InviteDialog account={account} onClose={() => setInviting(false)} />}
       {change?.what === 'role' && <RoleDialog account={account} member={change.member} onClose={() => setChange(undefined)} />}
       {change?.what === 'remove' && (
