@@ -144,7 +144,7 @@ export function createApp(deps: AppDeps): RequestListener {
 
   const app = new Koa({ proxy: deps.config.trustProxy, maxIpsCount: deps.config.proxies });
   const outer = [first({ clock: deps.clock, log: deps.log, bodies: deps.bodies, dialectOf }), errors(deps.log, deps.refusals), oneHost];
-  if (deps.config.trustProxy) outer.push(withoutPort);
+  if (deps.config.trustProxy) outer.push(withoutForwardedHost, withoutPort);
   for (const each of outer) app.use(each);
   app.use(noteRoute(routerOf));
   app.use((ctx: Context, next: Next) => routed.get(routerOf(ctx))!(ctx, next));
@@ -208,6 +208,15 @@ function oneHost(ctx: Context, next: Next): Promise<unknown> {
   }
   if (hosts > 1)
     throw new AppError('invalid_request', 'The request has several Host headers; send only one.', { details: { field: 'host' } });
+  return next();
+}
+
+/**
+ * Removes X-Forwarded-Host, which koa would prefer to Host. Proxies that set only the two headers that are trusted pass it on as the client sent it, and a
+ * shared cache could then store a public page with the address of another site.
+ */
+function withoutForwardedHost(ctx: Context, next: Next): Promise<unknown> {
+  delete ctx.req.headers['x-forwarded-host'];
   return next();
 }
 
