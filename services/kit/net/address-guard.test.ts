@@ -53,6 +53,10 @@ describe('an address', () => {
     'ff02::1',
     '2002:a9fe:a9fe::1',
     '64:ff9b:1::a9fe:a9fe',
+    '::127.0.0.1',
+    '::2',
+    '::ffff:0:127.0.0.1',
+    '192.88.99.1',
     '168.63.129.16',
   ])('that is link-local, metadata, multicast or reserved is never allowed: %s', (address) => {
     expect(addressFault(address, true)).toContain('never');

@@ -30,11 +30,15 @@ const never = blockList([
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
   ['ff00::', 8],
-  // Tunnels and translators that embed an IPv4 address: 6to4, Teredo, and NAT64 within a network (RFC 8215).
+  // Tunnels and translators that embed an IPv4 address: 6to4 and its relays (RFC 7526), Teredo, NAT64 within a network (RFC 8215), and SIIT (RFC 2765).
   ['2002::', 16],
+  ['192.88.99.0', 24],
   ['2001::', 32],
   ['64:ff9b:1::', 48],
+  ['::ffff:0:0:0', 96],
 ]);
+// The deprecated IPv4-compatible addresses (RFC 4291), without "::1".
+never.addRange('::2', '::ffff:ffff', 'ipv6');
 
 const privateOnly = blockList([
   ['127.0.0.0', 8],
