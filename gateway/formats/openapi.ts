@@ -257,13 +257,13 @@ const paths = {
   },
   '/v1/key': {
     get: {
-      summary: 'Show the limit and balance of the key.',
-      responses: { 200: ok('The key, its limit and its balance.', KeyView), ...keyed },
+      summary: 'Show the limit of the key and the balance of its account.',
+      responses: { 200: ok("The key, its limit and its account's balance.", KeyView), ...keyed },
     },
   },
   '/v1/usage/{request_id}': {
     get: {
-      summary: 'Show what one call cost, or why it was refused.',
+      summary: "Show what one call of the key's project cost, or why it was refused.",
       parameters: [pathParameter('request_id', 'The x-request-id of the call.')],
       responses: {
         200: {

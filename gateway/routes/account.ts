@@ -4,6 +4,7 @@ import { AppError, hasReason } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import { isId } from '#kit/id.js';
 import { type CallContext, callContext } from '#client/call-context.js';
+import type { Key } from '#proto/auth/v1/auth.js';
 import type { CallDeps } from '../call/metered-call.js';
 import { renderKey } from '../render/key.js';
 import { renderRefusal } from '../render/refusal.js';
@@ -27,7 +28,7 @@ export function getKey({ peers, config, clock }: CallDeps): Middleware {
   };
 }
 
-/** Returns the usage record of a call of this key's account, or its refusal. */
+/** Returns the usage record of a call of this key's project, or its refusal: a project's keys must not show more than its members may see. */
 export function getUsage({ peers, config }: CallDeps): Middleware {
   return async (ctx: Context) => {
     const key = stateOf(ctx).key!;
@@ -40,22 +41,20 @@ export function getUsage({ peers, config }: CallDeps): Middleware {
       );
     }
     ctx.set('cache-control', 'no-store');
-    ctx.body = await recordOrRefusal(callId, key.accountId, peers.metering, () =>
-      callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs }),
-    );
+    ctx.body = await recordOrRefusal(callId, key, peers.metering, () => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs }));
   };
 }
 
 async function recordOrRefusal(
   requestId: string,
-  accountId: string,
+  { accountId, projectId }: Pick<Key, 'accountId' | 'projectId'>,
   metering: CallDeps['peers']['metering'],
   context: () => CallContext,
 ): Promise<object> {
   const recorded = await found(metering.getUsageRecord({ callId: requestId, accountId }, context()));
-  if (recorded !== undefined) return renderUsageRecordAlone(recorded.record!);
+  if (recorded?.record!.call!.projectId === projectId) return renderUsageRecordAlone(recorded.record!);
   const refused = await found(metering.getRefusal({ requestId, accountId }, context()));
-  if (refused !== undefined) return renderRefusal(refused.refusal!);
+  if (refused?.refusal!.projectId === projectId) return renderRefusal(refused.refusal!);
   throw fault('no_such_id', { what: 'usage_record' });
 }
 

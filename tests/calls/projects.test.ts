@@ -87,6 +87,24 @@ describe.each(modes)('projects, %s', (mode) => {
     expect(await system.json('project', 'delete', before)).toMatchObject({ name: 'Before', state: 'deleted' });
   });
 
+  it('show the usage records and refusals of their calls only to their own keys', async () => {
+    const [own, other] = [await newProject('Own', '--models', 'sandbox/echo'), await newProject('Foreign')];
+    const [caller, colleague, stranger] = [await keyIn(own), await keyIn(own), await keyIn(other)];
+    const called = await chat(system, caller.secret);
+    await called.text();
+    const denied = await chat(system, caller.secret, { model: 'sandbox/reason' });
+    await refused(denied, 403);
+    for (const response of [called, denied]) {
+      const shown = ({ secret }: { readonly secret: string }) => get(system, `/v1/usage/${response.headers.get('x-request-id')}`, secret);
+      const body = await eventually(async () => {
+        const answer = await shown(colleague);
+        return answer.status === 200 ? ((await answer.json()) as object) : undefined;
+      });
+      expect(body).toMatchObject({ project_id: own, key_id: caller.id });
+      expect(await refused(await shown(stranger), 404)).toMatchObject({ reason: 'not_found' });
+    }
+  });
+
   it('have budgets, which their keys can read with what is spent', async () => {
     const project = await newProject('Budgeted', '--budget', 'month:1', '--budget', 'day:0.5:soft');
     const { secret } = await keyIn(project);
