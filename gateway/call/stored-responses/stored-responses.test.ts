@@ -4,7 +4,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { ResponseStorage } from '#proto/metering/v1/metering.js';
 import type { StoredResponseJson } from '../../formats/responses/stored.js';
 import { storeFailureOf } from './store-failure.js';
-import { createStoredResponses, type Owner, type StoredResponses } from './stored-responses.js';
+import { createStoredResponses, type Owner, referencedItemsMax, type StoredResponses } from './stored-responses.js';
 
 const owner: Owner = { accountId: 'acct_1', secret: 'sk-tg-secret' };
 const item = (id: string, text: string): Record<string, unknown> => ({ id, type: 'message', role: 'assistant', content: text });
@@ -155,6 +155,27 @@ describe('stored responses', () => {
     expect(hashedBefore[0]).toBe(1000);
     // The secret is read once for each name.
     expect(hashed).toBe(2000);
+  });
+
+  it('are not looked up for a request with too many references', async () => {
+    const itemIds = Array.from({ length: referencedItemsMax + 1 }, (_, index) => `msg_${index}`);
+    await expect(store.referred(owner, { previousId: undefined, itemIds })).rejects.toMatchObject({
+      reason: 'invalid_request',
+      details: { field: 'input' },
+      message: expect.stringContaining('input: has 5001 items of the type item_reference; at most 5000 are allowed'),
+    });
+    expect(requests).toEqual([]);
+    await expect(store.referred(owner, { previousId: undefined, itemIds: itemIds.slice(1) })).resolves.toBeDefined();
+  });
+
+  it('let other work run between two lookups', async () => {
+    const order: string[] = [];
+    onRequest = () => {
+      order.push('lookup');
+      if (order.length === 1) setImmediate(() => order.push('other work'));
+    };
+    await store.referred(owner, { previousId: undefined, itemIds: Array.from({ length: 1001 }, (_, index) => `msg_${index}`) });
+    expect(order.slice(-2)).toEqual(['other work', 'lookup']);
   });
 
   it('count as bodies while they are read', async () => {

@@ -1,5 +1,6 @@
 // Stored responses: encrypted with a secret, and found by a name, that are derived from the platform key that received them and their ids, so that
 // a response can be neither found nor read without both. Metering stores them with the records of their calls.
+import { setImmediate } from 'node:timers/promises';
 import { callContext } from '#client/call-context.js';
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import { derivedBytes, seal, unseal } from '#kit/secrets/packed-box.js';
@@ -14,6 +15,9 @@ import type { GatewayPeers } from '../../peers.js';
 
 /** As many names as metering accepts in a request. */
 const namesMax = 1000;
+
+/** The items that one request may refer to. Looking up more would occupy the process for a noticeable time, before anything is charged. */
+export const referencedItemsMax = 5000;
 
 /** The caller that stores and reads responses. */
 export interface Owner {
@@ -37,8 +41,8 @@ export interface StoredResponses {
   /** Returns a response as it is stored with its record; undefined if it is too large. */
   seal(owner: Owner, response: StoredResponseJson): Promise<StoredResponse | undefined>;
   /**
-   * Returns what a request refers to, which is stored for the whole time again. Raises invalid_request with the vendor's code if a response
-   * that it continues, or one before that, is not stored.
+   * Returns what a request refers to, which is stored for the whole time again. Raises invalid_request for too many items, and with the vendor's code if
+   * a response that it continues, or one before that, is not stored.
    */
   referred(owner: Owner, references: References): Promise<StoredInput>;
   /** Returns a stored response; undefined if there is none with this id. */
@@ -83,7 +87,8 @@ export function createStoredResponses({
     const found = new Map<string, JsonObject>();
     const unread = [...new Set(ids)];
     while (unread.length > 0) {
-      // A body may have so many references that hashing all of them at once would occupy the process for seconds.
+      // Hashing takes 20 µs per name; other calls continue in between.
+      await setImmediate();
       const byName = new Map(
         unread.splice(-namesMax).map((id) => {
           const { nameHash, secret } = nameAndSecretOf(owner, id);
@@ -141,6 +146,10 @@ export function createStoredResponses({
     },
     async referred(owner, { previousId, itemIds }) {
       if (previousId === undefined && itemIds.length === 0) return { previousIds: [], continued: [], items: new Map() };
+      if (itemIds.length > referencedItemsMax) {
+        const fix = `has ${itemIds.length} items of the type item_reference; at most ${referencedItemsMax} are allowed. Send the items themselves, or previous_response_id`;
+        throw fieldError('invalid_request', 'input', fix);
+      }
       return reading(owner, async (reader) => {
         const items = await itemsWith(reader, itemIds);
         if (previousId === undefined) return { previousIds: [], continued: [], items };
