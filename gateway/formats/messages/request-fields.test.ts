@@ -530,6 +530,12 @@ describe('a tool', () => {
     expect(outcomeOf({ ...minimal, tools: [tool], ...choice })).toEqual({ reason: 'invalid_request', field: 'tool_choice.name' });
   });
 
+  it('may have one web search, whose maximum the hold covers', () => {
+    const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 2 };
+    for (const other of [{ ...search, name: 'other' }, { type: 'web_search_20260318' }])
+      expect(outcomeOf({ ...minimal, tools: [search, tool, other] })).toEqual({ reason: 'invalid_request', field: 'tools.2.type' });
+  });
+
   it('must have a unique name', () => {
     expect(
       outcomeOf({

@@ -23,12 +23,18 @@ function maxUsesOf(param: object, path: string): number | undefined {
 export function translateTools(params: readonly ToolParam[], reading: Reading): Tool[] {
   const names = new Set<unknown>();
   const tools: Tool[] = [];
+  let hasSearch = false;
   for (const [index, param] of params.entries()) {
     const path = `tools.${index}`;
     const name = (param as { name?: unknown }).name;
     if (name !== undefined && names.has(name)) throw fieldError('invalid_request', `${path}.name`, 'Tool names must be unique');
     names.add(name);
     const ttl = reading.cacheTtl(param, path);
+    if (webSearch.test(String(param.type))) {
+      // The vendor applies max_uses to each tool, but the hold and the charge cover the maximum of one.
+      if (hasSearch) throw fieldError('invalid_request', `${path}.type`, 'only one web search tool is allowed; remove the others');
+      hasSearch = true;
+    }
     if (isCustom(param)) tools.push(translateTool(param, ttl, reading));
     else passToolOn(param, path, reading);
   }
