@@ -47,14 +47,17 @@ export function getUsage({ peers, config }: CallDeps): Middleware {
 
 async function recordOrRefusal(
   requestId: string,
-  { accountId, projectId }: Pick<Key, 'accountId' | 'projectId'>,
+  { id: keyId, accountId, projectId }: Pick<Key, 'id' | 'accountId' | 'projectId'>,
   metering: CallDeps['peers']['metering'],
   context: () => CallContext,
 ): Promise<object> {
+  // A key can be moved to another project, and still shows its earlier calls.
+  const mayShow = (call: { readonly keyId: string; readonly projectId: string } | undefined): boolean =>
+    call !== undefined && (call.keyId === keyId || call.projectId === projectId);
   const recorded = await found(metering.getUsageRecord({ callId: requestId, accountId }, context()));
-  if (recorded?.record!.call!.projectId === projectId) return renderUsageRecordAlone(recorded.record!);
+  if (mayShow(recorded?.record!.call)) return renderUsageRecordAlone(recorded!.record!);
   const refused = await found(metering.getRefusal({ requestId, accountId }, context()));
-  if (refused?.refusal!.projectId === projectId) return renderRefusal(refused.refusal!);
+  if (mayShow(refused?.refusal)) return renderRefusal(refused!.refusal!);
   throw fault('no_such_id', { what: 'usage_record' });
 }
 

@@ -82,6 +82,8 @@ describe.each(modes)('projects, %s', (mode) => {
       .map((line) => JSON.parse(line) as Total);
     expect(totals.map(({ name, calls, charge_nano_usd: charge }) => [name, calls, charge])).toEqual(expect.arrayContaining(expected));
     expect(ofKey).toHaveLength(totals.reduce((sum, { calls }) => sum + calls, 0));
+    const earlier = rows.find((row) => row.key_id === id && (row as unknown as { project_id: string }).project_id === before)!;
+    expect((await get(system, `/v1/usage/${earlier.id}`, secret)).status).toBe(200);
     expect(totals).toHaveLength(2);
     await expect(system.cli('project', 'delete', after)).rejects.toThrow('keys that are not revoked');
     expect(await system.json('project', 'delete', before)).toMatchObject({ name: 'Before', state: 'deleted' });
