@@ -28,7 +28,7 @@ export function settingNames(text: string): Set<string> {
 const head = `# Configuration
 
 Tollgate is configured by environment variables, which are read once at startup. If any are invalid, the process does not start and reports all of
-its own; in distributed mode, each process reads its own settings, and the launcher the first. An unknown variable is also an error, which suggests a similar name. Write durations as "250ms", "30s", "5m" or "1h".
+those that it reads; in distributed mode, each process reads its own. An unknown variable is also an error, which suggests a similar name. Write durations as "250ms", "30s", "5m" or "1h".
 
 This page is generated from the code (\`deploy/settings-page.ts\`); a test fails when a setting is missing here, or when no process reads one that is listed.
 [Operations](operations.md) says which of them matter for an installation of several machines.

@@ -1,4 +1,5 @@
 // Checks whether calls can be served: the services that write for each call can write, every local copy is filled, and the spool has room.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { HealthCheckResponse_ServingStatus as Status } from '#grpc/health/v1/health.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
@@ -16,6 +17,7 @@ const checkTimeoutMs = 1000;
 const keptMs = 250;
 /** Attempts are spread over the replicas of a service, of which some may be stopping, lost or hung. */
 const attemptsMax = 8;
+const firstWaitMs = 100;
 
 /** Returns a function that names the missing parts; none if calls can be served. */
 export function createReadiness(deps: {
@@ -53,13 +55,18 @@ export function createReadiness(deps: {
   };
 }
 
-/** Reports whether a replica of the service serves. All attempts run at once, because a replica that hangs answers none. */
+/** Reports whether a replica of the service serves. After the first attempt, all others run at once, because a replica that hangs answers none. */
 async function serves(health: GatewayPeers['health']['ledger'], service: string): Promise<boolean> {
+  let isServing = false;
   const attempt = async (): Promise<void> => {
     const { status } = await health.check({ service }, callContext({ caller: 'gateway', timeoutMs: checkTimeoutMs }));
     if (status !== Status.SERVING) throw new AppError('service_unavailable', `${service} answers, but does not serve.`);
+    isServing = true;
   };
-  return Promise.any(Array.from({ length: attemptsMax }, attempt)).then(
+  const first = attempt();
+  await Promise.race([first.catch(() => undefined), sleep(firstWaitMs)]);
+  if (isServing) return true;
+  return Promise.any([first, ...Array.from({ length: attemptsMax - 1 }, attempt)]).then(
     () => true,
     () => false,
   );

@@ -9,7 +9,7 @@ import { addRoutes } from './table/router.js';
 /** Returns the routes below /console/api. `call` serves a call in the chat-completions format once its key is known. */
 export function consoleApi(deps: ConsoleDeps, call: readonly Middleware[]): Router {
   const router = new Router({ prefix: '/console/api' });
-  router.use(noStore(), sameSite());
+  router.use(noStore(), sameSite(deps.config));
   addRoutes(router, areas, {
     ...deps,
     serveCall: (ctx) => serve(call, ctx),

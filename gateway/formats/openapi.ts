@@ -263,7 +263,7 @@ const paths = {
   },
   '/v1/usage/{request_id}': {
     get: {
-      summary: "Show what one call of the key's project cost, or why it was refused.",
+      summary: 'Show what one call of the key or its project cost, or why it was refused.',
       parameters: [pathParameter('request_id', 'The x-request-id of the call.')],
       responses: {
         200: {

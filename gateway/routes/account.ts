@@ -28,7 +28,7 @@ export function getKey({ peers, config, clock }: CallDeps): Middleware {
   };
 }
 
-/** Returns the usage record of a call of this key's project, or its refusal: a project's keys must not show more than its members may see. */
+/** Returns the usage record of a call of this key or its project, or its refusal: a project's keys must not show more than its members may see. */
 export function getUsage({ peers, config }: CallDeps): Middleware {
   return async (ctx: Context) => {
     const key = stateOf(ctx).key!;

@@ -104,7 +104,7 @@ function fallbackHeaders(modelId: string, { requestedModelId, budgetId, spentPer
   return {
     'x-tollgate-model': modelId,
     'x-tollgate-requested-model': requestedModelId,
-    'x-tollgate-fallback-reason': `budget ${budgetId} of the project is ${spentPercent} % spent`,
+    'x-tollgate-fallback-reason': `budget ${budgetId} of the project is ${spentPercent}% spent`,
   };
 }
 

@@ -100,12 +100,17 @@ function writtenError(error: Error): unknown {
   const written: unknown = stdSerializers.err(error);
   if (typeof written !== 'object' || written === null) return written;
   const { sql: _sql, sqlMessage: _sqlMessage, message, stack, ...rest } = written as Record<string, unknown>;
-  return { ...rest, message: withoutEmptyParts(message).replaceAll('.: ', ': '), stack: withoutEmptyParts(stack) };
+  return {
+    ...rest,
+    message: typeof message === 'string' ? withoutEmptyParts(message.replaceAll('.: ', ': ')) : message,
+    stack: withoutEmptyParts(stack),
+  };
 }
 
 /** Returns the text without the parts of a message of grpc-js that have no value (grpc-js 1.14, load-balancer-pick-first.js). */
-function withoutEmptyParts(text: unknown): string {
-  return String(text).replaceAll(/ Last error: null\.| Resolution note: ?$/gm, '');
+function withoutEmptyParts(text: unknown): unknown {
+  if (typeof text !== 'string') return text;
+  return text.replaceAll(/ Last error: null\.| Resolution note: ?$/gm, '');
 }
 
 /** Returns a logger for a process. Lines go to standard output unless `destination` is given. */

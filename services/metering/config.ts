@@ -27,11 +27,15 @@ export const meteringSettings = {
     'how long a checkpoint extends the hold of a call in the ledger; longer than TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL',
     { minMs: 1000, maxMs: 3_600_000, default: 120_000 },
   ),
-  checkpointTimeoutMs: duration('TOLLGATE_METERING_CHECKPOINT_TIMEOUT', 'timeout of a batch of checkpoints at the ledger', {
-    minMs: 10,
-    maxMs: 60_000,
-    default: 2000,
-  }),
+  checkpointTimeoutMs: duration(
+    'TOLLGATE_METERING_CHECKPOINT_TIMEOUT',
+    'timeout of a batch of checkpoints, and of the check of a hold, at the ledger',
+    {
+      minMs: 10,
+      maxMs: 60_000,
+      default: 2000,
+    },
+  ),
   settleTimeoutMs: duration('TOLLGATE_METERING_SETTLE_TIMEOUT', 'timeout of a settlement at the ledger', {
     minMs: 10,
     maxMs: 60_000,

@@ -141,7 +141,7 @@ describe.each(modes)('projects, %s', (mode) => {
     expect(last.data.model).toBe('sandbox/echo');
     const headers = (response: { headers: { get(name: string): string | null } }) =>
       ['x-tollgate-model', 'x-tollgate-requested-model', 'x-tollgate-fallback-reason'].map((name) => response.headers.get(name));
-    const expected = ['sandbox/echo', 'sandbox/reason', expect.stringMatching(/^budget bud_[0-9a-f]{32} of the project is \d+ % spent$/)];
+    const expected = ['sandbox/echo', 'sandbox/reason', expect.stringMatching(/^budget bud_[0-9a-f]{32} of the project is \d+% spent$/)];
     expect(headers(last.response)).toEqual(expected);
     const anthropic = new Anthropic({ apiKey: secret, baseURL: system.baseUrl });
     const message = { model: 'sandbox/reason', max_tokens: 50, messages: [{ role: 'user' as const, content: 'Hi' }] };

@@ -12,7 +12,9 @@ async function isAdmitted(headers: Readonly<Record<string, string>>, method = 'P
   let admitted = false;
   const ctx = { method, host: 'console.example', get: (name: string) => headers[name] ?? '' } as unknown as Context;
   const next = async (): Promise<void> => void (admitted = true);
-  await sameSite()(ctx, next).catch((error: unknown) => expect(error).toMatchObject({ reason: 'role_not_permitted' }));
+  await sameSite({ publicUrl: 'https://public.example/tollgate' })(ctx, next).catch((error: unknown) =>
+    expect(error).toMatchObject({ reason: 'role_not_permitted' }),
+  );
   return admitted;
 }
 
@@ -25,6 +27,7 @@ describe('a change in the console', () => {
     ['by a program', header, true],
     ['from the console itself', { ...own, 'sec-fetch-site': 'same-origin' }, true],
     ['from the console by a browser without sec-fetch-site', own, true],
+    ['from the public address by a browser without sec-fetch-site', { ...header, origin: 'https://public.example' }, true],
     ['from another site', { ...header, origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }, false],
     ['from another site by a browser without sec-fetch-site', { ...header, origin: 'https://evil.example' }, false],
     ['from another site that claims the origin of the console', { ...own, 'sec-fetch-site': 'cross-site' }, false],

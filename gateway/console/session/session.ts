@@ -140,7 +140,8 @@ export function accountOf(ctx: Context, permission: Permission): AccountAccess &
  * Rejects changes that another site makes a browser send. Such a request cannot have the console's header without a CORS preflight, which is
  * never allowed, and its headers show where it comes from (https://cheatsheetseries.owasp.org/cheatsheets/Cross-Site_Request_Forgery_Prevention_Cheat_Sheet.html).
  */
-export function sameSite(): Middleware {
+export function sameSite({ publicUrl }: { readonly publicUrl: string | undefined }): Middleware {
+  const publicHost = publicUrl === undefined ? undefined : hostOf(publicUrl);
   return async (ctx: Context, next: Next) => {
     // No site can make a browser send a key.
     if (ctx.method === 'GET' || ctx.method === 'HEAD' || bearerKeyOf(ctx) !== undefined) return next();
@@ -149,7 +150,8 @@ export function sameSite(): Middleware {
       throw fault('console_header', {});
     }
     // Current browsers report the site of the request (https://www.w3.org/TR/fetch-metadata/), which also works behind a proxy that changes the host.
-    if (fetchSite !== '' ? fetchSite !== 'same-origin' : origin !== '' && hostOf(origin) !== ctx.host) throw fault('other_site', {});
+    const isOwn = origin === '' || [ctx.host, publicHost].includes(hostOf(origin));
+    if (fetchSite !== '' ? fetchSite !== 'same-origin' : !isOwn) throw fault('other_site', {});
     return next();
   };
 }

@@ -102,7 +102,7 @@ const models = {
     todo: 'Use another model, or retry at `until`; `retry-after` is at most a minute. The catalog shows paused models.',
   },
   model_unavailable: {
-    means: 'All upstreams of the model are disabled or drained, or it has none.',
+    means: 'The model has no upstreams, or all of them are disabled or drained.',
     todo: 'Choose another model, or ask the operator, who can run `tollgate doctor`. If the response has `retry-after`, the upstreams may be back shortly: retry.',
   },
 };

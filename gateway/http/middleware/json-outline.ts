@@ -147,7 +147,7 @@ function tooManyFields(field: string, depth: number, fieldCount: number): AppErr
       'invalid_request',
       `The body has more than ${topFieldsMax} fields; leave out those that the API does not document.`,
     );
-  const shown = field.slice(0, 64);
+  const shown = field.slice(0, 64) || 'body';
   return new AppError(
     'invalid_request',
     `${shown}: an object in it has more than ${objectFieldsMax} fields; split it or send it as text.`,

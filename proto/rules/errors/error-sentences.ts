@@ -38,7 +38,7 @@ export const fieldRules = {
   no_query: 'must have neither a query nor a fragment',
   public_address: 'must be a public address; private addresses are not allowed',
   private_address: 'resolves to the private address {address}; allow private addresses to use it',
-  refused_address: 'resolves to {address}, which is link-local, multicast or reserved; such addresses are not allowed',
+  refused_address: 'is or resolves to {address}, which is link-local, multicast or reserved; such addresses are not allowed',
   month: 'must be a month such as 2026-11',
   given: 'is required; it appears in the journal',
   emails: 'must be email addresses such as ada@example.com',

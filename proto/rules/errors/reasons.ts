@@ -65,7 +65,7 @@ export const reasons = {
   model_unknown: Status.NOT_FOUND,
   /** The model has no price in force; it is refused, never free. */
   model_unpriced: Status.FAILED_PRECONDITION,
-  /** All upstreams of the model are disabled or drained, or it has none. */
+  /** The model has no upstreams, or all of them are disabled or drained. */
   model_unavailable: Status.UNAVAILABLE,
   /** An operator has paused the model. details carry until, if an end is known. */
   model_paused: Status.UNAVAILABLE,

@@ -44,8 +44,12 @@ const setByGateway = [
 
 const fixed: ReadonlySet<string> = new Set([...redirecting, ...setByGateway]);
 
+/** Declares, among the fields that an operator allows, that a server takes the output cap under this name. Clients cannot set it: the gateway does. */
+export const completionCapField = 'max_completion_tokens';
+
 /** Reports whether an operator may allow clients to send the field of this path: names joined by dots, and none that changes the cap, the model or the account. */
 export function isAllowableField(path: string): boolean {
+  if (path === completionCapField) return true;
   // Servers read the same names inside other objects, too: Ollama the cap in `options`, for example.
   return path.split('.').every((name) => /^[A-Za-z0-9_:-]+$/.test(name) && name !== '__proto__' && !fixed.has(name.toLowerCase()));
 }

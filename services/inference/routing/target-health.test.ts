@@ -32,6 +32,13 @@ describe('the health of a target', () => {
     expect([health.standing(0), health.standing(99), health.standing(100)]).toEqual(['ejected', 'ejected', 'trial_due']);
   });
 
+  it('keeps the cause of a credential that its vendor rejects when a trial fails', () => {
+    const health = new TargetHealth({ ...rules, failuresMax: 1 }, 'credential_rejected');
+    fail(health, 0);
+    fail(health, 100);
+    expect([health.standing(150), health.cause]).toEqual(['ejected', 'credential_rejected']);
+  });
+
   it('does not count an answer that only began as complete', () => {
     const health = new TargetHealth(rules);
     for (let count = 0; count < 3; count += 1) {

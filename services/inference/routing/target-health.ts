@@ -71,7 +71,7 @@ export class TargetHealth {
   #severity = 0;
   #returnedAtMs = 0;
 
-  /** `failureCause` is the cause if consecutive failures eject it. */
+  /** `failureCause` is the cause if consecutive failures eject it; any other than the default remains the cause when a trial fails. */
   constructor(
     private readonly rules: HealthRules,
     private readonly failureCause: EjectionReason = 'consecutive_failures',
@@ -215,7 +215,7 @@ export class TargetHealth {
       // The attempts of calls for which no other target was left do not prolong an ejection.
       if (!ticket.isTrial) return;
       if (!mayEject) return this.#return(nowMs);
-      return this.#ejectForLonger(nowMs, 'failed_trial');
+      return this.#ejectForLonger(nowMs, this.failureCause === 'consecutive_failures' ? 'failed_trial' : this.failureCause);
     }
     this.#count(ticket, true, nowMs);
     const cause = this.#causeToEject();

@@ -40,8 +40,8 @@ export function keyLimitReached(key: KeyBucket, limitNanoUsd: bigint, neededNano
     limit_nano_usd: limitNanoUsd,
     spent_nano_usd: key.spentNanoUsd,
   };
-  const { ending, retry } = limitFault(key, limitNanoUsd, neededNanoUsd);
-  return fault(`key_limit_${ending}`, details, retry);
+  const { suffix, retry } = limitFault(key, limitNanoUsd, neededNanoUsd);
+  return fault(`key_limit_${suffix}`, details, retry);
 }
 
 /** Returns the refusal when a budget is reached, with the budget and when its next period begins. Retryable only when calls in flight hold what is missing. */
@@ -57,18 +57,18 @@ export function budgetReached(bucket: BudgetBucket, budget: PathBudget, limitNan
     period: periodNames[period]!,
   };
   const named = { budget_id: budgetId, scope_id: ownerId };
-  const { ending, retry } = limitFault(bucket, limitNanoUsd, neededNanoUsd);
+  const { suffix, retry } = limitFault(bucket, limitNanoUsd, neededNanoUsd);
   const bounds = periodBounds(period, timeZone, start);
-  if (bounds === undefined) return fault(`lifetime_budget_${ending}`, figures, { details: named, ...retry });
+  if (bounds === undefined) return fault(`lifetime_budget_${suffix}`, figures, { details: named, ...retry });
   const resets = { resets_at: isoIn(timeZone, bounds.untilMs) };
   const details = { ...named, time_zone: timeZone || 'UTC' };
-  return fault(`budget_${ending}`, { ...figures, ...resets }, { details, ...retry });
+  return fault(`budget_${suffix}`, { ...figures, ...resets }, { details, ...retry });
 }
 
-/** Returns how the name of the refusal ends, and when to retry. Waiting helps only if what calls in flight hold would be enough. */
+/** Returns the suffix of the refusal's name, and when to retry. Waiting helps only if what calls in flight hold would be enough. */
 function limitFault({ heldNanoUsd, spentNanoUsd }: KeyBucket | BudgetBucket, limitNanoUsd: bigint, neededNanoUsd: bigint) {
-  if (limitNanoUsd - spentNanoUsd >= neededNanoUsd) return { ending: 'held', retry: { retryAfterMs: heldRetryAfterMs } } as const;
-  return { ending: heldNanoUsd > 0n ? 'short' : 'needed', retry: {} } as const;
+  if (limitNanoUsd - spentNanoUsd >= neededNanoUsd) return { suffix: 'held', retry: { retryAfterMs: heldRetryAfterMs } } as const;
+  return { suffix: heldNanoUsd > 0n ? 'short' : 'needed', retry: {} } as const;
 }
 
 /** Returns the refusal of an idempotency key that was used before with different parameters. */

@@ -4,7 +4,7 @@ import { callContext } from '#client/call-context.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import type { RecordUsageRequest, UsageRecord } from '#proto/metering/v1/metering.js';
-import { call, report } from '../testing/calls.js';
+import { call, report, tokens } from '../testing/calls.js';
 import { find, Harness, until } from '../testing/harness.js';
 import { type Customer, heldNanoUsd, type Money, startMoney } from '../testing/with-ledger.js';
 
@@ -49,6 +49,17 @@ describe.each(testEngines)('usage reported by a registered caller, on %s', (engi
     await money.ledger.release({ holdId: id, accountId: customer.accountId });
     await expectRejected(useOf(id), 'hold_closed');
     expect(await money.metering.getOutbox({})).toMatchObject({ pending: 0n, failed: 0n });
+  });
+
+  it('is not charged by checkpoints either, without a hold or after a release', async () => {
+    const released = await money.hold(customer);
+    await money.ledger.release({ holdId: released, accountId: customer.accountId });
+    const held = await money.hold(customer);
+    const calls = [newId('req', money.clock.nowMs()), released, held].map((id) => useOf(id).call!);
+    const items = calls.map((each) => ({ call: each, tokens: tokens({ inputTokens: 5 }) }));
+    expect((await money.metering.checkpointUsage({ items }, studio)).open).toEqual([false, false, true]);
+    const rows = await money.meteringDb.knex('open_call').select('id');
+    expect(rows.map(({ id }: { id: Buffer }) => `req_${id.toString('hex')}`)).toEqual([held]);
   });
 
   it('is rejected for another key than that of the hold', async () => {

@@ -21,20 +21,28 @@ const ends: ReadonlyMap<HoldState, string> = new Map([
  * Otherwise its charge would bypass the limits that a hold checks, or the ledger would reject it after the record is stored. A call that is on record
  * passes, so that a repeat returns the record. While the ledger is unavailable, all calls pass, because the use may not be reported again.
  */
-export async function requireHold(call: Call, { caller }: CallContext, deps: RpcDeps): Promise<void> {
-  if (Object.hasOwn(builtInCallers, caller)) return;
-  const refusal = await refusalOf(call, deps);
+export async function requireHold(call: Call, context: CallContext, deps: RpcDeps): Promise<void> {
+  const refusal = await holdFault(call, context, deps);
   if (refusal !== undefined && (await findRecord(deps.db, call.id)) === undefined) throw refusal;
 }
 
-async function refusalOf({ id, accountId, keyId }: Call, { config, ledger, outage }: RpcDeps): Promise<AppError | undefined> {
-  const context = callContext({ caller: 'metering', timeoutMs: config.checkpointTimeoutMs });
+/** Returns why a call of a registered caller cannot be charged to its hold; undefined if it can, and while the ledger is unavailable. */
+export async function holdFault(
+  { id, accountId, keyId }: Call,
+  { caller, deadlineMs }: CallContext,
+  { clock, config, ledger, outage }: RpcDeps,
+): Promise<AppError | undefined> {
+  if (Object.hasOwn(builtInCallers, caller) || outage.isOn()) return undefined;
+  // The caller must still be waiting when its usage is recorded without this check.
+  const callerWaitsMs = deadlineMs === undefined ? config.checkpointTimeoutMs : (deadlineMs - clock.nowMs()) / 2;
+  const context = callContext({ caller: 'metering', timeoutMs: Math.min(config.checkpointTimeoutMs, callerWaitsMs) });
   const found = await ledger.batchGetHolds({ items: [{ holdId: id, accountId }] }, context).catch((error: unknown) => {
     if (!isLedgerUnavailable(error)) throw error;
     outage.began(error);
     return undefined;
   });
   if (found === undefined) return undefined;
+  outage.ended();
   const [hold] = found.holds;
   if (hold === undefined) {
     const message = `The call ${id} has no hold. Call Hold with this id before you record its usage.`;

@@ -11,7 +11,8 @@ import {
 import { chargeFor } from '#rules/money/pricing.js';
 import type { RpcDeps } from '../deps.js';
 import { isLedgerUnavailable } from '../settlement/ledger-outage.js';
-import { type OpenCall, putOpenCalls } from '../store/records/open-calls.js';
+import { holdFault } from '../records/require-hold.js';
+import { type OpenCall, putOpenCalls, removeOpenCall } from '../store/records/open-calls.js';
 import { isFreeIfLost } from '#rules/money/outcomes.js';
 import { requireHash, requireThat, requireTokens, validateCall } from '../requests/validate-call.js';
 import { validateUsage } from '../requests/validate-usage.js';
@@ -25,7 +26,7 @@ const itemsMax = 10_000;
  */
 export async function checkpointUsage(
   request: CheckpointUsageRequest,
-  _context: CallContext,
+  context: CallContext,
   deps: RpcDeps,
 ): Promise<CheckpointUsageResponse> {
   requireThat(request.items.length <= itemsMax, 'items', `must be at most ${itemsMax}`);
@@ -37,6 +38,11 @@ export async function checkpointUsage(
   const recorded = await putOpenCalls(deps.db, calls, nowMs + deps.config.leaseMs);
   const running = calls.filter(({ call }) => !recorded.has(call.id));
   const unheld = await renewHolds(running, deps);
+  await forgetUncharged(
+    running.filter(({ call }) => unheld.has(call.id)),
+    context,
+    deps,
+  );
   return { open: items.map((item) => item !== undefined && !recorded.has(item.call.id) && !unheld.has(item.call.id)) };
 }
 
@@ -52,6 +58,13 @@ async function renewHolds(calls: readonly OpenCall[], { config, ledger, log, out
     if (isLedgerUnavailable(error)) outage.began(error);
     else log.error({ err: error, calls: calls.length }, 'the ledger could not record checkpoints');
     return new Set();
+  }
+}
+
+/** Removes calls of a registered caller that have no hold, or one that was released: they would count as lost, and be charged past all limits. */
+async function forgetUncharged(calls: readonly OpenCall[], context: CallContext, deps: RpcDeps): Promise<void> {
+  for (const { call } of calls) {
+    if ((await holdFault(call, context, deps)) !== undefined) await removeOpenCall(deps.db, call.id);
   }
 }
 

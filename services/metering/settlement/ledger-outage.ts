@@ -22,6 +22,11 @@ export class LedgerOutage {
     private readonly log: Logger,
   ) {}
 
+  /** Reports whether the ledger did not respond to the last request. */
+  isOn(): boolean {
+    return this.sinceMs !== undefined;
+  }
+
   /** Called when the ledger did not respond. */
   began(error: unknown): void {
     if (this.sinceMs !== undefined) return;

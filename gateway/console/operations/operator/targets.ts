@@ -1,9 +1,11 @@
 // The targets of models and their health, for operators.
 import { fault } from '#client/errors/fault.js';
+import { type Model, ModelState } from '#proto/catalog/v1/catalog.js';
 import type { OperationDeps } from '../../deps.js';
 import { emptyTarget, renderTargets } from '../../render/targets.js';
 import { words } from '../../render/words.js';
 import { OverrideTarget, RoutedTarget, TargetList } from '../../schemas/operator/targets.js';
+import { unlessUnavailable } from '../../unavailable.js';
 import { type Area, type Call, ok, operation } from '../../table/operation.js';
 
 const ejectForMsDefault = 600_000;
@@ -26,10 +28,12 @@ export const targets: Area = {
       answers: [ok(RoutedTarget)],
       handle: async (call, deps) => {
         const { upstream_id, upstream_model, credential, mode, eject_for_ms } = call.body;
-        const find = async () =>
-          (await listTargets(call, deps)).find((each) => each.upstream_id === upstream_id && each.upstream_model === upstream_model);
-        // A target that no model is routed to any longer can still be returned.
-        if (mode !== 'return' && !(await find())?.models.length) throw fault('no_such_name', { what: 'target' });
+        // A target that no model is routed to any longer can still be returned, and any can be drained while the catalog is unavailable.
+        const listed = mode === 'return' ? undefined : await unlessUnavailable(deps.peers.catalog.listModels({}, call.context()));
+        const isRouted = ({ state, targets: routed }: Model): boolean =>
+          state !== ModelState.MODEL_STATE_RETIRED &&
+          routed.some(({ upstreamId, upstreamModel }) => upstreamId === upstream_id && upstreamModel === upstream_model);
+        if (listed?.models.some(isRouted) === false) throw fault('no_such_name', { what: 'target' });
         await deps.peers.inference.overrideTarget(
           {
             upstreamId: upstream_id,
@@ -40,7 +44,9 @@ export const targets: Area = {
           },
           call.context(),
         );
-        return (await find()) ?? emptyTarget(upstream_id, upstream_model);
+        const found = await listTargets(call, deps);
+        const isIt = (target: RoutedTarget): boolean => target.upstream_id === upstream_id && target.upstream_model === upstream_model;
+        return found.find(isIt) ?? emptyTarget(upstream_id, upstream_model);
       },
     }),
   ],

@@ -1,4 +1,5 @@
 // The differences between chat-completions servers that matter for a request. Pure.
+import { completionCapField } from '#rules/wire/request-fields.js';
 
 /** Describes how an upstream differs from the common form. */
 export interface ChatCompletionsFlavour {
@@ -34,7 +35,7 @@ export function flavourOf(baseUrl: string, allowedFields: readonly string[] = []
     needsReasoning: /(^|\.)(deepseek\.com|moonshot\.(ai|cn)|kimi\.com)$/.test(hostname),
     effortModels: effortModels.find(([host]) => host.test(hostname))?.[1],
     takesCustomTools: isOpenAi || allowedFields.includes('tools.custom'),
-    takesCompletionCap: allowedFields.includes('max_completion_tokens'),
+    takesCompletionCap: allowedFields.includes(completionCapField),
   };
 }
 

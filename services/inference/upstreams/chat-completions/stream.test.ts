@@ -20,6 +20,19 @@ function newDecoder(stopSequences: string[] = [], runsTools = false): ChatComple
   });
 }
 
+function nativeDecoder(choices = 1): ChatCompletionsDecoder {
+  return new ChatCompletionsDecoder({
+    target,
+    requestId: '',
+    droppedFields: [],
+    isNative: true,
+    stopSequences: [],
+    choices,
+    toCallerName: (name) => name,
+    newToolCallId: () => 'made',
+  });
+}
+
 const decode = (payloads: readonly unknown[]) => decoded(newDecoder(), payloads);
 const delta = (value: unknown, finish: string | null = null) => ({
   id: 'c1',
@@ -521,20 +534,21 @@ describe('usage of a chat-completions stream', () => {
   });
 
   it('is final when it comes after all answers have ended', () => {
-    const decoder = new ChatCompletionsDecoder({
-      target,
-      requestId: '',
-      droppedFields: [],
-      isNative: true,
-      stopSequences: [],
-      toCallerName: (name) => name,
-      newToolCallId: () => 'made',
-    });
+    const decoder = nativeDecoder();
     const ended = (index: number, finish_reason: string | null) => {
       decoder.push(JSON.stringify({ choices: [{ index, delta: { content: 'x' }, finish_reason }], usage }));
       return decoder.isReportFinal;
     };
     expect([ended(1, null), ended(0, 'stop'), ended(1, 'stop')]).toEqual([false, false, true]);
+  });
+
+  it('has all content once every choice that was requested has ended, even if one has not begun', () => {
+    const decoder = nativeDecoder(2);
+    const has = (index: number, finish_reason: string | null) => {
+      decoder.push(JSON.stringify({ choices: [{ index, delta: { content: 'x' }, finish_reason }] }));
+      return decoder.hasAllContent;
+    };
+    expect([has(0, 'stop'), has(1, null), has(1, 'stop')]).toEqual([false, false, true]);
   });
 
   it.each([

@@ -29,6 +29,8 @@ export interface ChatCompletionsStreamOptions extends AnswerHead {
   readonly stopSequences: readonly string[];
   /** Whether the vendor may run tools. */
   readonly runsTools?: boolean;
+  /** The choices that were requested. Absent: one. */
+  readonly choices?: number;
 }
 
 type TextKind = 'text' | 'reasoning' | 'refusal';
@@ -47,8 +49,8 @@ export class ChatCompletionsDecoder implements StreamDecoder {
   #isInDeltas = false;
   /** The fields of the chunks before the first one with choices. */
   #beforeFirst: JsonObject | undefined;
-  /** Choices other than 0 that have begun but not ended. */
-  #othersOpen: Set<unknown> | undefined;
+  /** Whether each of the other choices that have begun is open. */
+  #others: Map<unknown, boolean> | undefined;
   #usage: unknown;
   #hasFinalUsage = false;
   /** Texts that arrived in the middle of a tool call's arguments; they are written after it. */
@@ -71,7 +73,12 @@ export class ChatCompletionsDecoder implements StreamDecoder {
   }
 
   get hasAllContent(): boolean {
-    return this.#finishReason !== undefined && (this.#othersOpen?.size ?? 0) === 0;
+    return this.#haveEnded && (this.#rest === undefined || (this.#others?.size ?? 0) + 1 >= (this.options.choices ?? 1));
+  }
+
+  /** Whether all choices that have begun have ended. A server may return fewer than were requested. */
+  get #haveEnded(): boolean {
+    return this.#finishReason !== undefined && (this.#others === undefined || ![...this.#others.values()].includes(true));
   }
 
   get isReportFinal(): boolean {
@@ -99,13 +106,13 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     const isReport = this.#readUsage(chunk);
     if (Array.isArray(choices)) this.#choices(choices, chunk);
     else if (this.#sawChoices && chunk['type'] !== 'ping') this.#flush(chunk, false);
-    if (isReport && this.hasAllContent) this.#hasFinalUsage = true;
+    if (isReport && this.#haveEnded) this.#hasFinalUsage = true;
     return this.#writer.take();
   }
 
   end(): Event[] {
     if (this.outcome !== undefined) return [];
-    if (!this.hasAllContent) throw brokenOff();
+    if (!this.#haveEnded) throw brokenOff();
     return this.#done();
   }
 
@@ -151,9 +158,8 @@ export class ChatCompletionsDecoder implements StreamDecoder {
   #otherChoice(choice: JsonObject): void {
     if (this.#rest === undefined) return;
     this.#rest.addOther(isObject(choice['message']) ? chunkOf(choice, choice['message']) : choice);
-    this.#othersOpen ??= new Set();
-    if (optionalTextField(choice, 'finish_reason') === '' && choice['message'] === undefined) this.#othersOpen.add(choice['index']);
-    else this.#othersOpen.delete(choice['index']);
+    this.#others ??= new Map();
+    this.#others.set(choice['index'], optionalTextField(choice, 'finish_reason') === '' && choice['message'] === undefined);
   }
 
   #finish(label: string, choice: JsonObject): void {
@@ -164,7 +170,7 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     const matched = textOrEmpty(choice['stop_reason']) || textOrEmpty(choice['matched_stop']);
     if (matched !== '' && this.options.stopSequences.includes(matched)) this.#stopSequence = matched;
     // Moonshot reports its usage here.
-    if (isObject(choice['usage']) && this.#takeUsage(choice['usage'])) this.#hasFinalUsage = this.hasAllContent;
+    if (isObject(choice['usage']) && this.#takeUsage(choice['usage'])) this.#hasFinalUsage = this.#haveEnded;
   }
 
   /** Reads the usage in a chunk. Returns whether it reports something new. */

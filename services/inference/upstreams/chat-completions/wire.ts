@@ -31,6 +31,7 @@ export function chatCompletionsWire(upstreamId: string, baseUrl: string, allowed
       new ChatCompletionsDecoder({
         ...answer,
         stopSequences: request.stopSequences,
+        choices: request.choices,
         runsTools: mayRunTools(request, format, allowedFields),
         toCallerName: answer.isNative ? (name) => name : callerToolNames(request.prompt!.tools),
         newToolCallId: () => newId('call'),

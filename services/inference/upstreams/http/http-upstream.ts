@@ -134,7 +134,7 @@ export class HttpUpstream implements Upstream {
   }
 
   async *generate(request: GenerateRequest, attempt: Attempt): AsyncGenerator<GenerateResponse, void, undefined> {
-    const { config } = this.deps;
+    const { config, log } = this.deps;
     const streams = !this.answersWhole(request);
     const wire = request.embedding === undefined ? this.wire : this.wire.embeddings!;
     const body = wire.generateBody(request, attempt.target.upstreamModel, streams);
@@ -173,6 +173,8 @@ export class HttpUpstream implements Upstream {
         hasBody,
         chunks,
         watchdog,
+        onCut: (error) =>
+          log.info({ err: error, upstream: this.id }, 'the upstream did not end its answer, of which all content had arrived'),
         limits: this.#limits,
       })) {
         if (decoder.outcome !== undefined) {

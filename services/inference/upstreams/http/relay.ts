@@ -22,6 +22,8 @@ export interface RelayOptions {
   readonly hasBody: boolean;
   /** Already expecting the first event. */
   readonly watchdog: Watchdog;
+  /** Called with the error if the connection is lost, or given up, after all content has arrived. */
+  readonly onCut?: (error: unknown) => void;
   readonly limits: { readonly responseBytesMax: number; readonly idleTimeoutMs: number };
 }
 
@@ -48,6 +50,7 @@ export async function* relay(options: RelayOptions): AsyncGenerator<GenerateResp
         next = await chunks.next();
       } catch (error) {
         if (!decoder.hasAllContent || hasReason(watchdog.reason, 'cancelled')) throw error;
+        options.onCut?.(error);
         next = { done: true, value: undefined };
         isCut = true;
       }
@@ -68,7 +71,10 @@ export async function* relay(options: RelayOptions): AsyncGenerator<GenerateResp
       if (failure !== undefined) throw failure.error;
       // Bytes without events (pings, comments) are a sign of life, but not an answer.
       if (hasBegun && decoder.outcome === undefined)
-        watchdog.expect('continue its answer', decoder.isReportFinal ? Math.min(limits.idleTimeoutMs, endTimeoutMs) : limits.idleTimeoutMs);
+        watchdog.expect(
+          'continue its answer',
+          decoder.hasAllContent && decoder.isReportFinal ? Math.min(limits.idleTimeoutMs, endTimeoutMs) : limits.idleTimeoutMs,
+        );
     }
   } catch (error) {
     const isWanted = !hasReason(watchdog.reason, 'cancelled');

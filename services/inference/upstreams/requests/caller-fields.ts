@@ -1,5 +1,6 @@
 // The request fields in addition to the published ones that each kind of upstream may receive. A field that is on no list could make the vendor do
 // work that tokens do not pay for: searches, beams, more answers, a longer context. Pure.
+import { completionCapField } from '#rules/wire/request-fields.js';
 import type { ApiFormat, GenerateRequest } from '#proto/inference/v1/inference.js';
 import type { UpstreamBody } from '../http/wire.js';
 import { nativeFor } from './native.js';
@@ -60,7 +61,7 @@ export const embeddingServers: FieldRules = new Map<string, FieldRule>(
 
 /** Returns the rules with the operator's own fields, each a name or a path with dots, admitted with every value. */
 export function withOperatorFields(rules: FieldRules, paths: readonly string[]): FieldRules {
-  return paths.reduce((extended, path) => withPath(extended, path.split('.')), rules);
+  return paths.filter((path) => path !== completionCapField).reduce((extended, path) => withPath(extended, path.split('.')), rules);
 }
 
 function withPath(rules: FieldRules, [name = '', ...rest]: readonly string[]): FieldRules {

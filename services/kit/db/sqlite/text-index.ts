@@ -64,7 +64,8 @@ export function createTextIndex(): TextIndex {
 
 /** Returns the different words of a query as FTS5 terms. FTS5 would look up a repeated term once for each repetition. */
 export function termsOf(query: string): string[] {
-  const words = [...new Set(query.toLowerCase().match(/[\p{L}\p{N}]+/gu))].slice(0, wordsMax);
+  const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  const last = words.at(-1);
   // FTS5 does not read a quoted word as an operator.
-  return words.map((word, at) => `"${word}"${at === words.length - 1 ? '*' : ''}`);
+  return [...new Set(words)].slice(0, wordsMax).map((word) => `"${word}"${word === last ? '*' : ''}`);
 }

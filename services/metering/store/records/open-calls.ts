@@ -85,6 +85,11 @@ export async function putOpenCalls(db: Database, calls: readonly OpenCall[], key
   });
 }
 
+/** Forgets a call in flight that must not be charged. */
+export async function removeOpenCall(db: Database, callId: string): Promise<void> {
+  await db.plainTransaction((tx) => tx.run(deleteRows(1), [bytesOf('req', callId)]));
+}
+
 /** Reports whether this call is in flight. */
 export async function isOpen(tx: PlainTransaction, callId: string): Promise<boolean> {
   return (await tx.query('SELECT id FROM open_call WHERE id = ?', [bytesOf('req', callId)])).length > 0;

@@ -6,10 +6,9 @@ import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { type UnsettledCharge, UnsettledState } from '#proto/metering/v1/metering.js';
 import { bytesOf } from '../records/record-rows.js';
-import { deferred } from './outbox.js';
+import { deferred, pending } from './outbox.js';
 import { RefundState } from './refund-outbox.js';
 
-const pending = 0;
 const awaitsReport =
   'The gateway of the call was lost. Until TOLLGATE_METERING_LOST_GRACE has passed, it may still report how the call ended.';
 const failed = 1;
