@@ -141,7 +141,7 @@ export function accountOf(ctx: Context, permission: Permission): AccountAccess &
  * never allowed, and its headers show where it comes from (https://cheatsheetseries.owasp.org/cheatsheets/Cross-Site_Request_Forgery_Prevention_Cheat_Sheet.html).
  */
 export function sameSite({ publicUrl }: { readonly publicUrl: string | undefined }): Middleware {
-  const publicHost = publicUrl === undefined ? undefined : hostOf(publicUrl);
+  const publicHosts = publicUrl === undefined ? [] : [hostOf(publicUrl)];
   return async (ctx: Context, next: Next) => {
     // No site can make a browser send a key.
     if (ctx.method === 'GET' || ctx.method === 'HEAD' || bearerKeyOf(ctx) !== undefined) return next();
@@ -150,7 +150,7 @@ export function sameSite({ publicUrl }: { readonly publicUrl: string | undefined
       throw fault('console_header', {});
     }
     // Current browsers report the site of the request (https://www.w3.org/TR/fetch-metadata/), which also works behind a proxy that changes the host.
-    const isOwn = origin === '' || [ctx.host, publicHost].includes(hostOf(origin));
+    const isOwn = origin === '' || [ctx.host, ...publicHosts].includes(hostOf(origin));
     if (fetchSite !== '' ? fetchSite !== 'same-origin' : !isOwn) throw fault('other_site', {});
     return next();
   };
