@@ -85,3 +85,16 @@ it('is recorded while the ledger is unavailable, and charged later', async () =>
   expect(harness.ledger.settled.get(request.call!.id)!.costNanoUsd).toBe(record!.chargeNanoUsd);
   await harness.close();
 });
+
+it('is checked again after a caller whose deadline was too short for the ledger', async () => {
+  const harness = await Harness.create('sqlite');
+  const { service } = await harness.replica();
+  const { batchGetHolds } = harness.ledger.client;
+  harness.ledger.client.batchGetHolds = async () => {
+    throw new AppError('deadline_exceeded', 'No response came in time.');
+  };
+  await service.recordUsage(report(), studio);
+  harness.ledger.client.batchGetHolds = batchGetHolds;
+  await expect(service.recordUsage(report(), studio)).rejects.toMatchObject({ reason: 'not_found' });
+  await harness.close();
+});

@@ -4,12 +4,14 @@ import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import { type CallContext, callContext } from '#client/call-context.js';
 import { builtInCallers } from '#rules/access/callers.js';
-import { HoldState } from '#proto/ledger/v1/ledger.js';
+import { type Hold, HoldState } from '#proto/ledger/v1/ledger.js';
 import type { Call } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { isLedgerUnavailable } from '../settlement/ledger-outage.js';
 import { findRecord } from '../store/records/records.js';
 
+/** As many holds as the ledger returns for one request. */
+const holdsMax = 500;
 // An expired hold is charged from what is free.
 const ends: ReadonlyMap<HoldState, string> = new Map([
   [HoldState.HOLD_STATE_RELEASED, 'released'],
@@ -22,28 +24,44 @@ const ends: ReadonlyMap<HoldState, string> = new Map([
  * passes, so that a repeat returns the record. While the ledger is unavailable, all calls pass, because the use may not be reported again.
  */
 export async function requireHold(call: Call, context: CallContext, deps: RpcDeps): Promise<void> {
-  const refusal = await holdFault(call, context, deps);
+  const refusal = (await holdFaults([call], context, deps)).get(call.id);
   if (refusal !== undefined && (await findRecord(deps.db, call.id)) === undefined) throw refusal;
 }
 
-/** Returns why a call of a registered caller cannot be charged to its hold; undefined if it can, and while the ledger is unavailable. */
-export async function holdFault(
-  { id, accountId, keyId }: Call,
+/**
+ * Returns why calls of a registered caller cannot be charged to their holds, by the ids of those calls. It is empty while the ledger is unavailable. A
+ * caller's deadline may be too short for the ledger, so a timeout here does not begin an outage.
+ */
+export async function holdFaults(
+  calls: readonly Call[],
   { caller, deadlineMs }: CallContext,
-  { clock, config, ledger, outage }: RpcDeps,
-): Promise<AppError | undefined> {
-  if (Object.hasOwn(builtInCallers, caller) || outage.isOn()) return undefined;
-  // The caller must still be waiting when its usage is recorded without this check.
-  const callerWaitsMs = deadlineMs === undefined ? config.checkpointTimeoutMs : (deadlineMs - clock.nowMs()) / 2;
-  const context = callContext({ caller: 'metering', timeoutMs: Math.min(config.checkpointTimeoutMs, callerWaitsMs) });
-  const found = await ledger.batchGetHolds({ items: [{ holdId: id, accountId }] }, context).catch((error: unknown) => {
-    if (!isLedgerUnavailable(error)) throw error;
-    outage.began(error);
-    return undefined;
-  });
-  if (found === undefined) return undefined;
-  outage.ended();
-  const [hold] = found.holds;
+  { config, ledger, outage }: RpcDeps,
+): Promise<ReadonlyMap<string, AppError>> {
+  const faults = new Map<string, AppError>();
+  if (Object.hasOwn(builtInCallers, caller)) return faults;
+  for (let first = 0; first < calls.length && !outage.isOn(); first += holdsMax) {
+    const part = calls.slice(first, first + holdsMax);
+    const items = part.map(({ id, accountId }) => ({ holdId: id, accountId }));
+    // The caller must still be waiting when its usage is recorded without this check.
+    const callerWaitsMs = deadlineMs === undefined ? config.checkpointTimeoutMs : (deadlineMs - Date.now()) / 2;
+    const context = callContext({ caller: 'metering', timeoutMs: Math.min(config.checkpointTimeoutMs, callerWaitsMs) });
+    const found = await ledger.batchGetHolds({ items }, context).catch((error: unknown) => {
+      if (!isLedgerUnavailable(error)) throw error;
+      return undefined;
+    });
+    if (found === undefined) break;
+    for (const call of part) {
+      const unheld = faultOf(
+        call,
+        found.holds.find(({ id }) => id === call.id),
+      );
+      if (unheld !== undefined) faults.set(call.id, unheld);
+    }
+  }
+  return faults;
+}
+
+function faultOf({ id, keyId }: Call, hold: Hold | undefined): AppError | undefined {
   if (hold === undefined) {
     const message = `The call ${id} has no hold. Call Hold with this id before you record its usage.`;
     return new AppError('not_found', message, { details: { what: 'hold' } });

@@ -11,8 +11,8 @@ import {
 import { chargeFor } from '#rules/money/pricing.js';
 import type { RpcDeps } from '../deps.js';
 import { isLedgerUnavailable } from '../settlement/ledger-outage.js';
-import { holdFault } from '../records/require-hold.js';
-import { type OpenCall, putOpenCalls, removeOpenCall } from '../store/records/open-calls.js';
+import { holdFaults } from '../records/require-hold.js';
+import { deleteOpenCalls, type OpenCall, putOpenCalls } from '../store/records/open-calls.js';
 import { isFreeIfLost } from '#rules/money/outcomes.js';
 import { requireHash, requireThat, requireTokens, validateCall } from '../requests/validate-call.js';
 import { validateUsage } from '../requests/validate-usage.js';
@@ -38,7 +38,7 @@ export async function checkpointUsage(
   const recorded = await putOpenCalls(deps.db, calls, nowMs + deps.config.leaseMs);
   const running = calls.filter(({ call }) => !recorded.has(call.id));
   const unheld = await renewHolds(running, deps);
-  await forgetUncharged(
+  await deleteUnheld(
     running.filter(({ call }) => unheld.has(call.id)),
     context,
     deps,
@@ -61,11 +61,17 @@ async function renewHolds(calls: readonly OpenCall[], { config, ledger, log, out
   }
 }
 
-/** Removes calls of a registered caller that have no hold, or one that was released: they would count as lost, and be charged past all limits. */
-async function forgetUncharged(calls: readonly OpenCall[], context: CallContext, deps: RpcDeps): Promise<void> {
-  for (const { call } of calls) {
-    if ((await holdFault(call, context, deps)) !== undefined) await removeOpenCall(deps.db, call.id);
-  }
+/**
+ * Deletes the checkpoints of a registered caller's calls that cannot be charged to a hold. The lease sweeper would otherwise record these calls as lost,
+ * and charge them regardless of the limits of the key and of budgets.
+ */
+async function deleteUnheld(calls: readonly OpenCall[], context: CallContext, deps: RpcDeps): Promise<void> {
+  const faults = await holdFaults(
+    calls.map(({ call }) => call),
+    context,
+    deps,
+  );
+  await deleteOpenCalls(deps.db, [...faults.keys()]);
 }
 
 /** Returns the call as it may be stored; undefined if it is malformed, which is our own bug and is logged for operators. */

@@ -85,9 +85,12 @@ export async function putOpenCalls(db: Database, calls: readonly OpenCall[], key
   });
 }
 
-/** Forgets a call in flight that must not be charged. */
-export async function removeOpenCall(db: Database, callId: string): Promise<void> {
-  await db.plainTransaction((tx) => tx.run(deleteRows(1), [bytesOf('req', callId)]));
+/** Deletes the checkpoints of these calls. */
+export async function deleteOpenCalls(db: Database, callIds: readonly string[]): Promise<void> {
+  for (let first = 0; first < callIds.length; first += rowsPerStatement) {
+    const ids = callIds.slice(first, first + rowsPerStatement).map((id) => bytesOf('req', id));
+    await db.plainTransaction((tx) => tx.run(deleteRows(ids.length), ids));
+  }
 }
 
 /** Reports whether this call is in flight. */
