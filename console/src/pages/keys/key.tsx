@@ -58,8 +58,9 @@ function Key({ apiKey }: { apiKey: ApiKey }) {
   const [revealed, setRevealed] = useState<Revealed>();
   const [open, setOpen] = useState<OpenAction>();
   const mayChange = account.can('change keys', apiKey.project_id) && apiKey.state !== 'revoked';
-  // `?edit` opens the form, so that other pages can lead to it.
-  const shown: OpenAction | undefined = open ?? (mayChange && params.has('edit') ? { action: 'edit', apiKey } : undefined);
+  // `?edit` opens the form, so that other pages can lead to it. It stays open if the key is revoked meanwhile; the response to Save says why it failed.
+  const [mightChange] = useState(mayChange);
+  const shown: OpenAction | undefined = open ?? (mightChange && params.has('edit') ? { action: 'edit', apiKey } : undefined);
 
   function close(): void {
     setOpen(undefined);
