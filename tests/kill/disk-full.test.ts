@@ -76,10 +76,14 @@ describe.each(modes.flatMap((mode) => disksHere().map((disk) => ({ mode, disk, n
     system = await startSystem(mode, settings, folder);
     accountId = (await system.json<{ id: string }>('account', 'list')).id;
     prices = await readPrices(system, kinds);
+    // On a busy machine, the short time limits of this test can have a call refused while the disk still has room.
     const undisturbed = async (kind: CallKind): Promise<void> => {
-      const outcome = await makeCall(system.baseUrl, system.firstKey, kind, { readsToEnd: true });
-      references.set(kind, { text: outcome.text, tokens: outcome.reported! });
-      outcomes.push(outcome);
+      const { text, tokens } = await eventually(async () => {
+        const outcome = await makeCall(system.baseUrl, system.firstKey, kind, { readsToEnd: true });
+        outcomes.push(outcome);
+        return outcome.how === 'whole' ? { text: outcome.text, tokens: outcome.reported! } : undefined;
+      }, 60_000);
+      references.set(kind, { text, tokens });
     };
     await Promise.all(kinds.map(undisturbed));
   }, 120_000);
