@@ -227,7 +227,7 @@ describe.each(modes)('signing up and in, %s', (mode) => {
     });
 
     it.each<[IdpFault, string]>([
-      ['state', 'provider'],
+      ['state', 'expired'],
       ['nonce', 'provider'],
       ['audience', 'provider'],
       ['issuer', 'provider'],
@@ -274,11 +274,22 @@ describe.each(modes)('signing up and in, %s', (mode) => {
       const location = (await mallory.ask('GET', '/oidc/start')).headers.get('location')!;
       const callback = (await fetch(location, { redirect: 'manual' })).headers.get('location')!;
       expect(await victim.visit(callback)).toBe(page('sign-in?problem=expired'));
-      // The same while it has a sign-in of its own in progress.
-      await victim.ask('GET', '/oidc/start');
-      expect(await victim.visit(callback)).toBe(page('sign-in?problem=provider'));
+      // The same while it has a sign-in of its own in progress, which continues.
+      const own = (await victim.ask('GET', '/oidc/start')).headers.get('location')!;
+      expect(await victim.visit(callback)).toBe(page('sign-in?problem=expired'));
+      comeAs('victim@example.com');
+      expect(await victim.visit(own)).toBe(page(''));
       expect(await mallory.visit(callback)).toBe(page(''));
       expect(await mallory.visit(callback)).toBe(page('sign-in?problem=expired'));
+    });
+
+    it('signs in from several tabs at once, of which a browser keeps the last five', async () => {
+      comeAs('tabs@example.com');
+      const browser = new Browser(system);
+      const locations: string[] = [];
+      for (let tab = 0; tab < 6; tab += 1) locations.push((await browser.ask('GET', '/oidc/start')).headers.get('location')!);
+      expect(await browser.visit(locations[0]!)).toBe(page('sign-in?problem=expired'));
+      for (const location of locations.slice(1)) expect(await browser.visit(location)).toBe(page(''));
     });
 
     it.each(['//evil.example', 'https://evil.example', '/\\evil.example', '../../../evil'])('does not redirect to %s', async (to) => {
@@ -291,7 +302,7 @@ describe.each(modes)('signing up and in, %s', (mode) => {
       const response = await new Browser(system).ask('GET', '/oidc/start');
       expect(response.status).toBe(303);
       expect(response.headers.getSetCookie()).toEqual([
-        expect.stringMatching(/^tollgate_oidc=[\w-]+; path=\/; expires=[^;]+; samesite=lax; httponly$/i),
+        expect.stringMatching(/^tollgate_oidc_[\w-]{43}=[\w-]+; path=\/; expires=[^;]+; samesite=lax; httponly$/i),
       ]);
     });
 
@@ -417,7 +428,7 @@ describe('a console with restricted sign-up', () => {
         `${other.baseUrl.replace('http:', 'https:')}/console/api/oidc/callback`,
       );
       expect(proxied.headers.getSetCookie()).toEqual([
-        expect.stringMatching(/^__Host-tollgate_oidc=[\w-]+; path=\/; expires=[^;]+; samesite=lax; secure; httponly$/i),
+        expect.stringMatching(/^__Host-tollgate_oidc_[\w-]{43}=[\w-]+; path=\/; expires=[^;]+; samesite=lax; secure; httponly$/i),
       ]);
 
       // The same for the session; a cookie that a neighbouring host or plain http has set under the other name is not read.

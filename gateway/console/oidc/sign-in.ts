@@ -31,8 +31,11 @@ export async function beginOidc(ctx: Context, { config, peers }: OperationDeps, 
 }
 
 /** Signs in the user whom the provider has sent back, or connects the identity with the user who is signed in. */
-export async function finishOidc({ ctx, context }: Pick<Call, 'ctx' | 'context'>, deps: OperationDeps): Promise<void> {
-  const flow = takeFlow(ctx);
+export async function finishOidc(
+  { ctx, query, context }: Pick<Call<never, { state?: string | undefined }>, 'ctx' | 'query' | 'context'>,
+  deps: OperationDeps,
+): Promise<void> {
+  const flow = takeFlow(ctx, query.state ?? '');
   const page = flow?.session === undefined ? '../../sign-in' : '../../settings/security';
   try {
     if (flow === undefined)
