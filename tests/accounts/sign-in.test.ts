@@ -217,6 +217,24 @@ describe.each(modes)('signing up and in, %s', (mode) => {
       expect(idp.tokenRequests.at(-1)!.get('code_verifier')).toMatch(/^[\w-]{43,}$/);
     });
 
+    it('ends the previous session of the browser, as every other way to sign in does', async () => {
+      const email = 'again@example.com';
+      await addUser(system, email, password);
+      comeAs(email);
+      const [browser, elsewhere] = [new Browser(system), await signedIn(system, email)];
+      const sessions = async (): Promise<number> => (await elsewhere.get<{ data: unknown[] }>('/me/sessions')).data.length;
+      for (let time = 0; time < 2; time += 1) {
+        await browser.signIn(email, password);
+        expect(await sessions()).toBe(2);
+        await browser.visit(start());
+        expect(await sessions()).toBe(2);
+      }
+      // That of another user too.
+      await addUser(system, 'again2@example.com', password);
+      await browser.signIn('again2@example.com', password);
+      expect(await sessions()).toBe(1);
+    });
+
     it('finds the user that the operator added, also if the address is only in the userinfo response', async () => {
       await addUser(system, 'staff@example.com', password);
       comeAs('Staff@Example.com');

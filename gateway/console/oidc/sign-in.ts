@@ -5,7 +5,8 @@ import type { IdentityResponse } from '#proto/auth/v1/users.js';
 import { contextOf } from '../session/call-contexts.js';
 import type { OperationDeps } from '../deps.js';
 import { publicAddress } from '../../http/public-address.js';
-import { asVisitor, clientOf, setSession, visitorIf } from '../session/session.js';
+import { beginSession } from '../session/begin-session.js';
+import { asVisitor, clientOf, visitorIf } from '../session/session.js';
 import type { Call } from '../table/operation.js';
 import { type Flow, keepFlow, takeFlow } from './flow.js';
 import { pagePath } from './page-path.js';
@@ -32,9 +33,10 @@ export async function beginOidc(ctx: Context, { config, peers }: OperationDeps, 
 
 /** Signs in the user whom the provider has sent back, or connects the identity with the user who is signed in. */
 export async function finishOidc(
-  { ctx, query, context }: Pick<Call<never, { state?: string | undefined }>, 'ctx' | 'query' | 'context'>,
+  call: Pick<Call<never, { state?: string | undefined }>, 'ctx' | 'query' | 'context'>,
   deps: OperationDeps,
 ): Promise<void> {
+  const { ctx, query, context } = call;
   const flow = takeFlow(ctx, query.state ?? '');
   const page = flow?.session === undefined ? '../../sign-in' : '../../settings/security';
   try {
@@ -46,7 +48,7 @@ export async function finishOidc(
     const response = { redirectUri: redirectUri(ctx, deps.config), query: ctx.search, challenge: { state, nonce, verifier } };
     if (flow.session !== undefined) return await connect(ctx, deps, flow.session, response);
     const { signedIn } = await deps.peers.users.signInWithIdentity({ response, client: clientOf(ctx) }, context('patient'));
-    setSession(ctx, signedIn!.token);
+    await beginSession(call, signedIn!, deps);
     // Relative, so that it works behind a proxy with any path; and always a page of the console.
     redirect(ctx, `../../${pagePath(flow.to)}`);
   } catch (error) {

@@ -1,5 +1,4 @@
 // How users sign up, sign in and sign out.
-import type { Context } from 'koa';
 import { RevokeSessionsRequest, type SecondFactorChallenge, type SignedIn, SignUpRequest } from '#proto/auth/v1/users.js';
 import { proofOf, renderChallenge } from '../render/second-factor.js';
 import { renderInvitation } from '../render/users.js';
@@ -18,10 +17,12 @@ import {
   SignUp,
   StartOidc,
 } from '../schemas/sign-in.js';
+import type { OperationDeps } from '../deps.js';
 import { finishOidc, startOidc } from '../oidc/sign-in.js';
 import { orNull } from '../render/values.js';
-import { asVisitor, clearSession, clientOf, languageOf, setSession, visitorIf } from '../session/session.js';
-import { type Area, created, done, ok, operation } from '../table/operation.js';
+import { beginSession } from '../session/begin-session.js';
+import { asVisitor, clearSession, clientOf, languageOf, visitorIf } from '../session/session.js';
+import { type Area, type Call, created, done, ok, operation } from '../table/operation.js';
 import { unlessUnavailable } from '../unavailable.js';
 
 const signedInAnswer = 'Signed in; the cookie is set.';
@@ -59,8 +60,8 @@ export const signIn: Area = {
       body: SignIn,
       answers: [done(signedInAnswer), orChallenge],
       errors,
-      handle: async ({ ctx, body, context }, { peers }) =>
-        beginOrChallenge(ctx, await peers.users.signIn({ ...body, client: clientOf(ctx) }, context('patient'))),
+      handle: async (call, deps) =>
+        beginOrChallenge(call, await deps.peers.users.signIn({ ...call.body, client: clientOf(call.ctx) }, call.context('patient')), deps),
     }),
     operation('POST', '/session/link', {
       summary: 'Sign in with the token of a link, which works once.',
@@ -68,8 +69,10 @@ export const signIn: Area = {
       body: LinkToken,
       answers: [done(signedInAnswer), orChallenge],
       errors,
-      handle: async ({ ctx, body, context }, { peers }) =>
-        beginOrChallenge(ctx, await peers.users.redeemSignInLink({ ...body, client: clientOf(ctx) }, context('patient'))),
+      handle: async (call, deps) => {
+        const request = { ...call.body, client: clientOf(call.ctx) };
+        return beginOrChallenge(call, await deps.peers.users.redeemSignInLink(request, call.context('patient')), deps);
+      },
     }),
     operation('POST', '/session/passkey', {
       summary: 'Start a sign-in with only a passkey.',
@@ -87,12 +90,11 @@ export const signIn: Area = {
       body: ProveSecondFactor,
       answers: [done(signedInAnswer)],
       errors: { ...errors, sign_in_refused: 'The proof was not accepted, or the challenge has expired.' },
-      handle: async ({ ctx, body, context }, { peers }) => {
-        const { signedIn } = await peers.users.finishSignIn(
-          { proof: proofOf(body, languageOf(ctx)), client: clientOf(ctx) },
-          context('patient'),
-        );
-        begin(ctx, signedIn);
+      handle: async (call, deps) => {
+        const { ctx, body, context } = call;
+        const request = { proof: proofOf(body, languageOf(ctx)), client: clientOf(ctx) };
+        const { signedIn } = await deps.peers.users.finishSignIn(request, context('patient'));
+        await beginSession(call, signedIn!, deps);
       },
     }),
     operation('DELETE', '/session', {
@@ -110,11 +112,12 @@ export const signIn: Area = {
       body: SignUp,
       answers: [created(SignedUp, signedInAnswer)],
       errors: { not_found: 'Sign-up is closed.', already_exists: 'The address is in use. Only where no mail can be sent.' },
-      handle: async ({ ctx, body, context }, deps) => {
+      handle: async (call, deps) => {
+        const { ctx, body, context } = call;
         const { email, name, password, account_name: accountName } = body;
         const request = { email, name, password, accountName, client: clientOf(ctx), token: '', language: languageOf(ctx) };
         const { signedIn, account } = await deps.peers.users.signUp(request, context('patient'));
-        if (signedIn !== undefined) begin(ctx, signedIn);
+        if (signedIn !== undefined) await beginSession(call, signedIn, deps);
         return { account_id: account?.id ?? null };
       },
     }),
@@ -128,10 +131,10 @@ export const signIn: Area = {
         sign_in_refused: 'The link was used, has expired or never existed, or the password is not the one chosen at sign-up.',
         sign_in_throttled: 'Too many attempts failed; wait for `retry-after`.',
       },
-      handle: async ({ ctx, body, context }, deps) => {
-        const request = SignUpRequest.fromPartial({ ...body, client: clientOf(ctx) });
-        const { signedIn, account } = await deps.peers.users.signUp(request, context('patient'));
-        begin(ctx, signedIn);
+      handle: async (call, deps) => {
+        const request = SignUpRequest.fromPartial({ ...call.body, client: clientOf(call.ctx) });
+        const { signedIn, account } = await deps.peers.users.signUp(request, call.context('patient'));
+        await beginSession(call, signedIn!, deps);
         return { account_id: account!.id };
       },
     }),
@@ -151,11 +154,12 @@ export const signIn: Area = {
       body: ResetPassword,
       answers: [done(signedInAnswer), { ...orChallenge, description: `${orChallenge.description} Then repeat this request.` }],
       errors: { sign_in_refused: 'The link was used, has expired or never existed.' },
-      handle: async ({ ctx, body, context }, deps) => {
+      handle: async (call, deps) => {
+        const { ctx, body, context } = call;
         const present = await visitorIf(ctx, deps);
         const { token, new_password: newPassword } = body;
         const request = { token, newPassword, client: clientOf(ctx), sessionId: present?.session.id ?? '' };
-        return beginOrChallenge(ctx, await asVisitor(ctx, () => deps.peers.users.resetPassword(request, context('patient'))));
+        return beginOrChallenge(call, await asVisitor(ctx, () => deps.peers.users.resetPassword(request, context('patient'))), deps);
       },
     }),
     operation('POST', '/invitation', {
@@ -175,24 +179,12 @@ export const signIn: Area = {
       body: AcceptInvitation,
       answers: [done(signedInAnswer), { ...orChallenge, description: `${orChallenge.description} Then repeat this request.` }],
       errors,
-      handle: async ({ ctx, body, context }, deps) => {
-        const { users } = deps.peers;
+      handle: async (call, deps) => {
+        const { ctx, body, context } = call;
         const { token, name, password } = body;
         const present = await visitorIf(ctx, deps);
         const request = { token, name: name ?? '', password: password ?? '', client: clientOf(ctx), sessionId: present?.session.id ?? '' };
-        const accepted = await asVisitor(ctx, () => users.acceptInvitation(request, context('patient')));
-        const challenge = beginOrChallenge(ctx, accepted);
-        if (challenge !== undefined) return challenge;
-        const { session } = accepted.signedIn!;
-        // The cookie of the new session replaces the previous session's, which the browser could then no longer end.
-        if (present !== undefined && present.session.id !== session!.id)
-          await asVisitor(ctx, () =>
-            users.revokeSessions(
-              RevokeSessionsRequest.fromPartial({ userId: present.user.id, sessionId: present.session.id }),
-              context('patient'),
-            ),
-          );
-        return undefined;
+        return beginOrChallenge(call, await asVisitor(ctx, () => deps.peers.users.acceptInvitation(request, context('patient'))), deps);
       },
     }),
     operation('GET', '/oidc/start', {
@@ -213,18 +205,15 @@ export const signIn: Area = {
 };
 
 /** Begins the session, or returns the challenge of the second factor. */
-function beginOrChallenge(
-  ctx: Context,
+async function beginOrChallenge(
+  call: Pick<Call, 'ctx' | 'context'>,
   { signedIn, challenge }: { signedIn: SignedIn | undefined; challenge: SecondFactorChallenge | undefined },
-): SecondFactorRequired | undefined {
+  deps: OperationDeps,
+): Promise<SecondFactorRequired | undefined> {
   if (challenge === undefined) {
-    begin(ctx, signedIn);
+    await beginSession(call, signedIn!, deps);
     return undefined;
   }
-  ctx.status = orChallenge.status;
+  call.ctx.status = orChallenge.status;
   return { second_factor: renderChallenge(challenge) };
-}
-
-function begin(ctx: Context, signedIn: SignedIn | undefined): void {
-  setSession(ctx, signedIn!.token);
 }
