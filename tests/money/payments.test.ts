@@ -12,6 +12,7 @@ interface Entry {
   kind: string;
   amount_usd: string;
   reason: string | null;
+  reference: string | null;
   corrects_entry_id: string | null;
 }
 
@@ -196,17 +197,27 @@ describe.each(modes)('payments, %s', (mode) => {
     const session = await begin('30');
     // The event of the refund arrives first.
     stripe.pay(session.id);
+    const first = stripe.refund(session, 1000);
     const part = stripe.event('charge.refunded', stripe.charge(session, 1000), { amount_refunded: 0 });
     expect(await Promise.all([send(part), send(part)])).toEqual([200, 200]);
     expect(await send(stripe.event('checkout.session.completed', session))).toBe(200);
+    const second = stripe.refund(session, 1550);
     const rest = stripe.event('charge.refunded', stripe.charge(session, 2550), { amount_refunded: 1000 });
     expect([await send(rest), await send(rest)]).toEqual([200, 200]);
     const [deposit] = await depositsOf(session);
-    const taken = (await entries()).filter(({ reason }) => reason === `refund of stripe ${session.id}`);
-    expect(taken.map(({ kind, amount_usd: amount, corrects_entry_id: of }) => [kind, amount, of])).toEqual([
-      ['adjustment', '15.5', deposit!.id],
-      ['adjustment', '10', deposit!.id],
+    const taken = (await entries()).filter(({ reason }) => reason?.startsWith(`refund of stripe ${session.id}`));
+    expect(taken.map(({ kind, amount_usd: amount, corrects_entry_id: of, reference }) => [kind, amount, of, reference])).toEqual([
+      ['adjustment', '15.5', deposit!.id, second.id],
+      ['adjustment', '10', deposit!.id, first.id],
     ]);
+    // The second refund is canceled, credited back by the operator, and made again.
+    second.status = 'canceled';
+    expect(await send(stripe.event('refund.updated', second, { status: 'pending' }))).toBe(200);
+    const before = Number(await available());
+    await system.cli('balance', 'adjust', '15.5', '--account', accountId, '--reason', 'canceled', '--entry', deposit!.id);
+    stripe.refund(session, 1550);
+    expect(await send(stripe.event('charge.refunded', stripe.charge(session, 2550), { amount_refunded: 1000 }))).toBe(200);
+    expect(Number(await available())).toBeCloseTo(before, 9);
     expect(await send(stripe.event('charge.refunded', { ...stripe.charge(session, 2550), metadata: {} }, { amount_refunded: 0 }))).toBe(
       200,
     );
@@ -222,7 +233,11 @@ describe.each(modes)('payments, %s', (mode) => {
         }),
       ),
     ).toBe(200);
-    await eventually(() => (mode === 'distributed' || system.output().includes('dp_1') ? true : undefined));
+    // Another shop uses the same Stripe account.
+    expect(await send(stripe.event('charge.dispute.created', { id: 'dp_shop', object: 'dispute', payment_intent: 'pi_shop' }))).toBe(200);
+    expect(await send(stripe.event('charge.refunded', null as never))).toBe(400);
+    const logged = (id: string): boolean => mode === 'distributed' || system.output().includes(id);
+    await eventually(() => (logged('dp_1') && logged(second.id) && logged('dp_shop') === (mode === 'distributed') ? true : undefined));
   });
 
   it('are reversed only up to the available balance, and leave the rest to the operator', async () => {

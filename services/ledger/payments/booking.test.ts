@@ -6,6 +6,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { callContext } from '#client/call-context.js';
 import { dayMs } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
+import { collectMetrics } from '#kit/telemetry/metrics.js';
 import { testEngines } from '#kit/testing/database.js';
 import { close, listen } from '#kit/testing/local-server.js';
 import { startTestLedger, type TestLedger } from '../testing/ledger.js';
@@ -18,17 +19,145 @@ import { StripeProvider } from './stripe.js';
 // Each test creates a database.
 jest.setTimeout(60_000);
 
-/** Returns the event of a refund, by default of the whole payment. */
+/** Returns the event of a refund that the provider does not identify, by default of the whole payment. */
 function refunded(
   payment: Paid,
   eventId: string,
   createdAtMs: number,
   amountNanoUsd = payment.amountNanoUsd,
 ): Extract<PaymentEvent, { kind: 'refunded' }> {
-  return { kind: 'refunded', refundId: 'ch_1:5000', eventId, createdAtMs, amountNanoUsd, payment, isStamped: true };
+  const total = { addedNanoUsd: amountNanoUsd, totalCents: 5000 };
+  return { kind: 'refunded', chargeId: 'ch_1', eventId, createdAtMs, payment, isStamped: true, refunds: undefined, total };
 }
 
-describe.each(testEngines)('a refund that failed at the payer’s bank and was made again on %s', (engine) => {
+/** Returns the cases that an operator must review, in order. */
+function reviewsOf({ logLines }: TestLedger): Record<string, unknown>[] {
+  return logLines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ review }) => review !== undefined);
+}
+
+const context = callContext({ caller: 'gateway' });
+
+describe.each(testEngines)('a refund that failed and was made again on %s', (engine) => {
+  let ledger: TestLedger;
+  let payment: Paid;
+
+  beforeEach(async () => {
+    ledger = await startTestLedger(engine);
+    payment = { paymentId: 'cs_1', accountId: newId('acct'), amountNanoUsd: 50_000_000_000n };
+    await send({ kind: 'paid', ...payment });
+  });
+
+  afterEach(() => ledger.stop());
+
+  const send = (event: PaymentEvent): Promise<void> => book('stripe', event, context, { log: ledger.log, ledger: ledger.service });
+  const available = async () => (await ledger.service.getBalance({ accountId: payment.accountId })).balance!.availableNanoUsd;
+  const depositId = async () =>
+    (await ledger.service.getEntryByIdempotencyKey({ accountId: payment.accountId, idempotencyKey: 'stripe:cs_1' })).entry!.id;
+  const creditBack = async (amountNanoUsd: bigint): Promise<void> => {
+    const idempotencyKey = newId('req');
+    const { accountId } = payment;
+    await ledger.service.adjust({ idempotencyKey, accountId, amountNanoUsd, reason: 'failed', linkedEntryId: await depositId() });
+  };
+  /** Sends the event of refunds that the provider identifies. */
+  const sendRefunds = (eventId: string, totalCents: number, refunds: Record<string, bigint>): Promise<void> => {
+    const createdAtMs = ledger.clock.nowMs();
+    const made = Object.entries(refunds).map(([refundId, amountNanoUsd]) => ({ refundId, amountNanoUsd, createdAtMs }));
+    const total = { addedNanoUsd: made[0]?.amountNanoUsd ?? 1n, totalCents };
+    return send({ ...refunded(payment, eventId, createdAtMs), refunds: made, total });
+  };
+
+  it('is deducted again within a day, each refund once by its own id', async () => {
+    const { clock, service } = ledger;
+    await sendRefunds('evt_1', 500, { re_1: 5_000_000_000n });
+    await sendRefunds('evt_2', 500, { re_1: 5_000_000_000n });
+    expect(await available()).toBe(45_000_000_000n);
+    clock.advance(60_000);
+    await creditBack(5_000_000_000n);
+    await sendRefunds('evt_3', 500, { re_2: 5_000_000_000n });
+    await sendRefunds('evt_3', 500, { re_2: 5_000_000_000n });
+    expect(await available()).toBe(45_000_000_000n);
+    // One refund of 5 USD is canceled, and two of 3 and 2 are made: the total is 5 USD again.
+    await sendRefunds('evt_4', 300, { re_3: 3_000_000_000n });
+    await sendRefunds('evt_5', 500, { re_4: 2_000_000_000n });
+    expect([await available(), reviewsOf(ledger)]).toEqual([40_000_000_000n, []]);
+    expect(ledger.logLines.filter((line) => line.includes('had been deducted') && line.includes('evt_2'))).toHaveLength(1);
+    const { entry } = await service.getEntryByIdempotencyKey({ accountId: payment.accountId, idempotencyKey: 'stripe:re_4' });
+    expect(entry).toMatchObject({ reason: 'refund of stripe cs_1 (re_4)', linkedEntryId: await depositId() });
+  });
+
+  it('is deducted with another refund that the provider returns with it, whichever event arrives first', async () => {
+    await sendRefunds('evt_2', 800, { re_1: 5_000_000_000n, re_2: 3_000_000_000n });
+    await sendRefunds('evt_1', 500, { re_1: 5_000_000_000n, re_2: 3_000_000_000n });
+    expect(await available()).toBe(42_000_000_000n);
+  });
+
+  it('is not deducted if it failed before its event arrived', async () => {
+    await sendRefunds('evt_1', 500, {});
+    expect([await available(), reviewsOf(ledger)]).toEqual([50_000_000_000n, []]);
+  });
+
+  it('is deducted once if the provider did not return it when its event arrived first', async () => {
+    const { clock } = ledger;
+    await send(refunded(payment, 'evt_1', clock.nowMs(), 5_000_000_000n));
+    clock.advance(60_000);
+    const event = refunded(payment, 'evt_1', clock.nowMs(), 5_000_000_000n);
+    const refunds = [{ refundId: 're_1', amountNanoUsd: 5_000_000_000n, createdAtMs: clock.nowMs() - 60_000 }];
+    await send({ ...event, refunds });
+    expect([await available(), reviewsOf(ledger)]).toEqual([45_000_000_000n, []]);
+    // Another event reports the same total and the same refund.
+    await send({ ...event, eventId: 'evt_2', refunds });
+    expect([await available(), reviewsOf(ledger)]).toMatchObject([45_000_000_000n, [{ review: 'refund_repeated', event: 'evt_2' }]]);
+    // Another refund with the same total was made later.
+    await send({ ...event, eventId: 'evt_3', refunds: [{ ...refunds[0]!, refundId: 're_2', createdAtMs: clock.nowMs() + 600_000 }] });
+    expect(await available()).toBe(40_000_000_000n);
+  });
+
+  it('is deducted again if the provider does not identify it, once the first was credited back', async () => {
+    const { clock, service } = ledger;
+    const first = refunded(payment, 'evt_1', clock.nowMs());
+    clock.advance(60_000);
+    await send(first);
+    expect(await available()).toBe(0n);
+    clock.advance(60_000);
+    await creditBack(50_000_000_000n);
+    await send(first);
+    expect([await available(), reviewsOf(ledger)]).toEqual([50_000_000_000n, []]);
+    // An event created before the correction reports the first refund.
+    await send({ ...first, eventId: 'evt_2' });
+    expect([await available(), reviewsOf(ledger)]).toMatchObject([50_000_000_000n, [{ review: 'refund_repeated', event: 'evt_2' }]]);
+    const again = refunded(payment, 'evt_3', clock.nowMs());
+    await send(again);
+    await send(again);
+    await service.deposit(depositRequest({ accountId: payment.accountId, keyId: '' }, 100_000_000_000n));
+    await send(again);
+    await send({ ...again, eventId: 'evt_4' });
+    expect([await available(), reviewsOf(ledger).slice(1)]).toMatchObject([100_000_000_000n, [{ event: 'evt_4' }]]);
+    expect((await service.verify({ accountId: payment.accountId })).drifts).toEqual([]);
+  });
+
+  it('is deducted again if the provider does not identify it, a day later, and otherwise left to the operator', async () => {
+    const { clock } = ledger;
+    await send(refunded(payment, 'evt_1', clock.nowMs(), 20_000_000_000n));
+    clock.advance(60_000);
+    await send(refunded(payment, 'evt_2', clock.nowMs(), 20_000_000_000n));
+    expect(await available()).toBe(30_000_000_000n);
+    expect(reviewsOf(ledger)).toMatchObject([
+      {
+        review: 'refund_repeated',
+        account_id: payment.accountId,
+        payment_id: 'cs_1',
+        entry_id: await depositId(),
+        event: 'evt_2',
+        deducted_usd: '20',
+      },
+    ]);
+    clock.advance(2 * dayMs);
+    await send(refunded(payment, 'evt_3', clock.nowMs(), 20_000_000_000n));
+    expect(await available()).toBe(10_000_000_000n);
+  });
+});
+
+describe.each(testEngines)('an event that an operator must review on %s', (engine) => {
   let ledger: TestLedger;
 
   beforeEach(async () => {
@@ -37,30 +166,64 @@ describe.each(testEngines)('a refund that failed at the payer’s bank and was m
 
   afterEach(() => ledger.stop());
 
-  it('is deducted again, each refund once', async () => {
+  it('is logged with the account, the payment, its deposit and what was deducted, and counted', async () => {
     const { service, log, clock } = ledger;
     const accountId = newId('acct');
+    const send = (event: PaymentEvent): Promise<void> => book('stripe', event, context, { log, ledger: service });
     const payment = { paymentId: 'cs_1', accountId, amountNanoUsd: 50_000_000_000n };
-    const send = (event: PaymentEvent): Promise<void> =>
-      book('stripe', event, callContext({ caller: 'gateway' }), { log, ledger: service });
-    const available = async () => (await service.getBalance({ accountId })).balance!.availableNanoUsd;
+    const refunds = [{ refundId: 're_1', amountNanoUsd: 5_000_000_000n, createdAtMs: clock.nowMs() }];
     await send({ kind: 'paid', ...payment });
-    const first = refunded(payment, 'evt_1', clock.nowMs());
-    clock.advance(60_000);
-    await send(first);
-    // Providers may create two events for the same refund.
-    await send(refunded(payment, 'evt_2', clock.nowMs() + 60_000));
-    expect(await available()).toBe(0n);
-    clock.advance(5 * dayMs);
-    await service.adjust({ idempotencyKey: 'failed', accountId, amountNanoUsd: 50_000_000_000n, reason: 'failed', linkedEntryId: '' });
-    await send(first);
-    expect(await available()).toBe(50_000_000_000n);
-    const again = refunded(payment, 'evt_3', clock.nowMs());
-    await send(again);
-    await send(again);
-    expect(await available()).toBe(0n);
-    expect((await service.verify({ accountId })).drifts).toEqual([]);
+    await send({ ...refunded(payment, 'evt_1', clock.nowMs()), refunds });
+    const entryOf = async (idempotencyKey: string) => (await service.getEntryByIdempotencyKey({ accountId, idempotencyKey })).entry!.id;
+    const before = await counted();
+    const event: PaymentEvent = {
+      kind: 'review',
+      review: 'refund_failed',
+      what: 'refund.failed',
+      payment: { paymentId: 'cs_1', accountId },
+      isStamped: false,
+      refundId: 're_1',
+      details: { status: 'canceled' },
+    };
+    await send(event);
+    const unknown = { ...event, review: 'dispute', payment: { paymentId: 'cs_2', accountId } } as const;
+    // Another installation may use the same account at the provider.
+    await send(unknown);
+    await send({ ...unknown, isStamped: true });
+    await send({ ...event, review: 'refund_not_deducted', payment: undefined });
+    expect(reviewsOf(ledger)).toMatchObject([
+      {
+        review: 'refund_failed',
+        provider: 'stripe',
+        what: 'refund.failed',
+        account_id: accountId,
+        payment_id: 'cs_1',
+        entry_id: await entryOf('stripe:cs_1'),
+        deducted_entry_id: await entryOf('stripe:re_1'),
+        deducted_usd: '5',
+        status: 'canceled',
+      },
+      { review: 'dispute', payment_id: 'cs_2' },
+      { review: 'refund_not_deducted' },
+    ]);
+    const after = await counted();
+    const more = Object.fromEntries(Object.keys(after).map((kind) => [kind, after[kind]! - before[kind]!]));
+    expect(more).toEqual({
+      account_suspended: 0,
+      dispute: 1,
+      payment_not_credited: 0,
+      refund_failed: 1,
+      refund_not_deducted: 1,
+      refund_repeated: 0,
+      refund_short: 0,
+    });
   });
+
+  /** Returns how many cases of each kind have been counted. */
+  async function counted(): Promise<Record<string, number>> {
+    const { series } = (await collectMetrics()).find(({ name }) => name === 'tollgate.payments.review')!;
+    return Object.fromEntries(series.map(({ labels, value }) => [labels['kind'], value as number]));
+  }
 });
 
 describe.each(testEngines)('a refund after both secrets have been replaced on %s', (engine) => {
@@ -84,6 +247,8 @@ describe.each(testEngines)('a refund after both secrets have been replaced on %s
       metadata: stampOf(accountId, 'one', ['sk_old', 'whsec_old']),
     });
     const stripe = createServer((request, response) => {
+      // The key may not read refunds.
+      if (request.url!.startsWith('/v1/refunds')) return void response.writeHead(403).end('{"error":{"type":"invalid_request_error"}}');
       const id = new URL(request.url!, 'http://stripe.invalid').searchParams.get('payment_intent')!.replace('pi', 'cs');
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ object: 'list', data: [session(id)] }));
@@ -104,10 +269,10 @@ describe.each(testEngines)('a refund after both secrets have been replaced on %s
         const body = JSON.stringify({ id: 'evt_1', object: 'event', type: 'charge.refunded', created: seconds, data });
         const signature = createHmac('sha256', 'whsec_new').update(`${seconds}.${body}`).digest('hex');
         const event = await provider.readEvent(Buffer.from(body), `t=${seconds},v1=${signature}`);
-        await book('stripe', event, callContext({ caller: 'gateway' }), { log, ledger: service });
+        await book('stripe', event, context, { log, ledger: service });
       };
       const payment = { paymentId: 'cs_1', accountId, amountNanoUsd: 50_000_000_000n };
-      await book('stripe', { kind: 'paid', ...payment }, callContext({ caller: 'gateway' }), { log, ledger: service });
+      await book('stripe', { kind: 'paid', ...payment }, context, { log, ledger: service });
       await refund('pi_2');
       expect((await service.getBalance({ accountId })).balance).toMatchObject({ creditedNanoUsd: 50_000_000_000n, seq: 1n });
       await refund('pi_1');
@@ -130,9 +295,8 @@ describe.each(testEngines)('a refund of a payment on %s', (engine) => {
   afterEach(() => ledger.stop());
 
   const missing = (): unknown[] =>
-    ledger.logLines
-      .map((line) => JSON.parse(line) as Record<string, unknown>)
-      .filter(({ msg }) => String(msg).startsWith('a refund was larger'))
+    reviewsOf(ledger)
+      .filter(({ review }) => review === 'refund_short')
       .map(({ missing_usd }) => missing_usd);
 
   it('logs the missing amount when the provider sends it again after a lost response', async () => {
@@ -151,9 +315,9 @@ describe.each(testEngines)('a refund of a payment on %s', (engine) => {
         },
       },
     };
-    await book('stripe', { kind: 'paid', ...payment }, callContext({ caller: 'gateway' }), deps);
+    await book('stripe', { kind: 'paid', ...payment }, context, deps);
     await service.adjust({ idempotencyKey: 'spent', accountId, amountNanoUsd: -42_000_000_000n, reason: 'spent', linkedEntryId: '' });
-    const send = (): Promise<void> => book('stripe', event, callContext({ caller: 'gateway' }), deps);
+    const send = (): Promise<void> => book('stripe', event, context, deps);
     await expect(send()).rejects.toMatchObject({ reason: 'service_unavailable' });
     losesResponses = false;
     await send();
@@ -163,7 +327,6 @@ describe.each(testEngines)('a refund of a payment on %s', (engine) => {
 
   const payment = () => ({ paymentId: 'cs_1', accountId, amountNanoUsd: 50_000_000_000n });
   const refund = (amountNanoUsd: bigint): PaymentEvent => refunded(payment(), 'evt_1', ledger.clock.nowMs(), amountNanoUsd);
-  const context = callContext({ caller: 'gateway' });
   const available = async () => (await ledger.service.getBalance({ accountId })).balance!.availableNanoUsd;
 
   it('is deducted from its payment in the name of the provider, even if its event arrives first', async () => {

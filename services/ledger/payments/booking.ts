@@ -4,18 +4,27 @@ import { dayMs } from '#kit/clock.js';
 import { formatUsd } from '#rules/money/money.js';
 import type { Logger } from '#kit/log.js';
 import type { CallContext } from '#client/call-context.js';
-import { DepositSource, type Entry, type LedgerService } from '#proto/ledger/v1/ledger.js';
+import { BookAccount, DepositSource, type Entry, EntryKind, type LedgerService, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
+import { withReference } from '#rules/money/reference.js';
 import type { Paid, PaymentEvent } from './provider.js';
+import { report } from './review.js';
+
+type Refunded = Extract<PaymentEvent, { kind: 'refunded' }>;
+type Review = Extract<PaymentEvent, { kind: 'review' }>;
 
 /**
- * How long after the adjustment of a refund an event may be created and still report the same refund: the clocks differ, and a provider may create two
+ * How long after the adjustment for a total an event may be created and still report the same refund: the clocks differ, and a provider may create two
  * events for one refund. A bank takes longer to let a refund fail.
  */
 const sameRefundMs = dayMs;
+/** How far our clock may be behind that of the provider. */
+const clockSkewMs = 300_000;
+/** How many of the latest adjustments of an account are searched for one of the operator. */
+const adjustmentsMax = 1000;
 
 /** Holds the dependencies of booking. */
 export interface BookingDeps {
-  readonly ledger: Pick<LedgerService, 'deposit' | 'adjust' | 'getBalance' | 'getEntryByIdempotencyKey'>;
+  readonly ledger: Pick<LedgerService, 'deposit' | 'adjust' | 'getBalance' | 'getEntryByIdempotencyKey' | 'listEntries'>;
   readonly log: Logger;
 }
 
@@ -38,12 +47,7 @@ export async function book(provider: string, event: PaymentEvent, context: CallC
     case 'refunded':
       return bookRefund(provider, event, context, deps);
     case 'review':
-      // The log line is the only way for an operator to notice it.
-      deps.log.error(
-        { provider, what: event.what, ...event.details },
-        'the payment provider reported something that an operator must review',
-      );
-      return;
+      return bookReview(provider, event, context, deps);
     case 'ignored':
   }
 }
@@ -67,32 +71,91 @@ export async function bookPaid(
   return entry!;
 }
 
-/** Deducts what was refunded to the payer, as far as it is available: no balance goes below zero. */
-async function bookRefund(
+/** Reports an event to the operator, with what the journal contains about it. */
+async function bookReview(
   provider: string,
-  event: Extract<PaymentEvent, { kind: 'refunded' }>,
+  { review, what, payment, isStamped, refundId, details }: Review,
   context: CallContext,
   deps: BookingDeps,
 ): Promise<void> {
-  const { payment, amountNanoUsd, isStamped } = event;
-  const { ledger, log } = deps;
-  const { accountId } = payment;
+  const find = async (id: string | undefined): Promise<Entry | undefined> =>
+    payment === undefined || id === undefined ? undefined : entryOf(payment.accountId, paymentKey(provider, id), context, deps);
+  const deposit = await find(payment?.paymentId);
+  // The payment belongs to another installation that uses the same account at the provider.
+  if (payment !== undefined && !isStamped && deposit === undefined) return;
+  const deducted = await find(refundId);
+  report(deps.log, review, {
+    provider,
+    what,
+    account_id: payment?.accountId,
+    payment_id: payment?.paymentId,
+    entry_id: deposit?.id,
+    ...(deducted === undefined ? {} : { deducted_entry_id: deducted.id, deducted_usd: formatUsd(deducted.amountNanoUsd) }),
+    ...details,
+  });
+}
+
+/** Deducts what was refunded to the payer, each refund once. */
+async function bookRefund(provider: string, event: Refunded, context: CallContext, deps: BookingDeps): Promise<void> {
+  const { payment, isStamped, refunds, total, chargeId, eventId } = event;
   // A refund's event may arrive before that of its payment.
   const deposit = isStamped
     ? await bookPaid(provider, payment, context, deps)
-    : await entryOf(accountId, paymentKey(provider, payment.paymentId), context, deps);
+    : await entryOf(payment.accountId, paymentKey(provider, payment.paymentId), context, deps);
   if (deposit === undefined) return;
-  const linkedEntryId = deposit.id;
-  const idempotencyKey = await refundKey(provider, event, context, deps);
+  const reason = `refund of ${provider} ${payment.paymentId}`;
+  const deductionOf = (key: string, amountNanoUsd: bigint, text: string): Deduction => ({
+    key,
+    amountNanoUsd,
+    reason: text,
+    eventId,
+    deposit,
+  });
+  const ofTotal =
+    total === undefined
+      ? undefined
+      : deductionOf(
+          paymentKey(provider, `${chargeId}:${total.totalCents}`),
+          total.addedNanoUsd,
+          withReference(`${reason}, ${eventId}`, chargeId),
+        );
+  if (refunds === undefined) {
+    await deduct(provider, await keyed(ofTotal!, event, context, deps), context, deps);
+    return;
+  }
+  const first = ofTotal === undefined ? undefined : await entryOf(payment.accountId, ofTotal.key, context, deps);
+  if (first !== undefined && refunds.every(({ createdAtMs }) => Number(first.createdAtMs) >= createdAtMs - clockSkewMs)) {
+    // The provider did not return the refunds when the event was booked.
+    if (first.reason !== ofTotal!.reason) repeated(provider, ofTotal!, first, deps);
+    return;
+  }
+  if (refunds.length === 0) deps.log.info({ provider, ...factsOf(deposit), event: eventId }, 'a refund failed before it was deducted');
+  for (const { refundId, amountNanoUsd } of refunds)
+    await deduct(provider, deductionOf(paymentKey(provider, refundId), amountNanoUsd, withReference(reason, refundId)), context, deps);
+}
+
+/** Holds an amount to take from a balance. */
+interface Deduction {
+  readonly key: string;
+  readonly amountNanoUsd: bigint;
+  /** Identifies the refund, or the event if the provider does not identify the refund: it is the same in every repeat. */
+  readonly reason: string;
+  readonly eventId: string;
+  /** The deposit of the payment. */
+  readonly deposit: Entry;
+}
+
+/** Takes an amount from the balance as far as it is available: no balance goes below zero. */
+async function deduct(provider: string, deduction: Deduction, context: CallContext, deps: BookingDeps): Promise<void> {
+  const { key: idempotencyKey, amountNanoUsd, reason, eventId, deposit } = deduction;
+  const { ledger, log } = deps;
+  const { accountId, id: linkedEntryId } = deposit;
   const take = (takenNanoUsd: bigint) =>
-    ledger.adjust(
-      { idempotencyKey, accountId, amountNanoUsd: -takenNanoUsd, reason: `refund of ${provider} ${payment.paymentId}`, linkedEntryId },
-      inNameOf(provider, context),
-    );
-  const facts = { provider, payment_id: payment.paymentId, account_id: accountId, refunded_usd: formatUsd(amountNanoUsd) };
+    ledger.adjust({ idempotencyKey, accountId, amountNanoUsd: -takenNanoUsd, reason, linkedEntryId }, inNameOf(provider, context));
+  const facts = { provider, ...factsOf(deposit), refund: reason, refunded_usd: formatUsd(amountNanoUsd), event: eventId };
   try {
     const { replayed } = await take(amountNanoUsd);
-    if (!replayed) log.info(facts, 'a refund was deducted from the balance');
+    log.info(facts, replayed ? 'a refund was reported again, and had been deducted' : 'a refund was deducted from the balance');
   } catch (error) {
     if (hasReason(error, 'balance_empty')) {
       const { balance } = await ledger.getBalance({ accountId }, context);
@@ -101,26 +164,51 @@ async function bookRefund(
     } else mismatchIsDone(error);
     // An earlier attempt may have deducted another amount, and ended before it could report the rest.
     const taken = await entryOf(accountId, idempotencyKey, context, deps);
-    log.error(
-      { ...facts, missing_usd: formatUsd(amountNanoUsd - (taken?.amountNanoUsd ?? 0n)) },
-      'a refund was larger than the available balance; the rest was spent or is held, and an operator must decide about it',
-    );
+    const missingNanoUsd = amountNanoUsd - (taken?.amountNanoUsd ?? 0n);
+    if (taken !== undefined && taken.reason !== reason) repeated(provider, deduction, taken, deps);
+    else if (missingNanoUsd > 0n) report(log, 'refund_short', { ...facts, missing_usd: formatUsd(missingNanoUsd) });
   }
 }
 
 /**
- * Returns the idempotency key of a refund's adjustment. An event that was created long after the adjustment of its `refundId` reports another refund: the
- * first one failed, and was made again.
+ * Returns the deduction of a refund that the provider does not identify, with its key. The total refunded so far identifies it, but occurs again if a
+ * refund fails or is canceled, and another is made. An event reports another refund if it was created long after the last adjustment for this total,
+ * or after the operator had credited that adjustment back.
  */
-async function refundKey(
-  provider: string,
-  { refundId, eventId, createdAtMs, payment }: Extract<PaymentEvent, { kind: 'refunded' }>,
-  context: CallContext,
-  deps: BookingDeps,
-): Promise<string> {
-  const key = paymentKey(provider, refundId);
-  const first = await entryOf(payment.accountId, key, context, deps);
-  return first !== undefined && createdAtMs > Number(first.createdAtMs) + sameRefundMs ? `${key}:${eventId}` : key;
+async function keyed(deduction: Deduction, { createdAtMs }: Refunded, context: CallContext, deps: BookingDeps): Promise<Deduction> {
+  const { key, deposit, eventId, reason } = deduction;
+  const first = await entryOf(deposit.accountId, key, context, deps);
+  if (first === undefined || first.reason === reason) return deduction;
+  const kinds = [EntryKind.ENTRY_KIND_ADJUSTMENT];
+  const request = ListEntriesRequest.fromPartial({ accountId: deposit.accountId, kinds, pageSize: adjustmentsMax });
+  const { entries } = await deps.ledger.listEntries(request, context);
+  const again = entries.filter(({ idempotencyKey }) => idempotencyKey.startsWith(`${key}:`));
+  const last = again.find((entry) => entry.reason === reason) ?? again[0] ?? first;
+  const wasCreditedBack = entries.some(
+    (entry) =>
+      entry.seq > last.seq &&
+      entry.credit === BookAccount.BOOK_ACCOUNT_CUSTOMER &&
+      (entry.linkedEntryId === deposit.id || entry.linkedEntryId === last.id) &&
+      Number(entry.createdAtMs) <= createdAtMs,
+  );
+  const isOther = last.reason !== reason && (wasCreditedBack || createdAtMs > Number(last.createdAtMs) + sameRefundMs);
+  return { ...deduction, key: isOther ? `${key}:${eventId}` : last.idempotencyKey };
+}
+
+/** Reports that nothing was deducted for an event, because another event has reported the same total. */
+function repeated(provider: string, { amountNanoUsd, eventId, deposit }: Deduction, taken: Entry, { log }: BookingDeps): void {
+  report(log, 'refund_repeated', {
+    provider,
+    ...factsOf(deposit),
+    event: eventId,
+    refunded_usd: formatUsd(amountNanoUsd),
+    deducted_entry_id: taken.id,
+    deducted_usd: formatUsd(taken.amountNanoUsd),
+  });
+}
+
+function factsOf({ id, accountId, idempotencyKey }: Entry): Record<string, string> {
+  return { account_id: accountId, payment_id: idempotencyKey.replace(/^[^:]*:/, ''), entry_id: id };
 }
 
 function mismatchIsDone(error: unknown): void {

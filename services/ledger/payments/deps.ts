@@ -3,7 +3,7 @@ import { fault } from '#client/errors/fault.js';
 import type { Clock } from '#kit/clock.js';
 import type { Values } from '#kit/config/settings.js';
 import type { Logger } from '#kit/log.js';
-import type { LedgerService } from '#proto/ledger/v1/ledger.js';
+import type { BookingDeps } from './booking.js';
 import type { PaymentProvider } from './provider.js';
 import type { paymentSettings } from './settings.js';
 
@@ -12,7 +12,7 @@ export interface PaymentDeps {
   /** Undefined: users cannot pay here. */
   readonly provider: PaymentProvider | undefined;
   /** The ledger itself, which does not check the caller again. */
-  readonly ledger: Pick<LedgerService, 'deposit' | 'adjust' | 'getBalance' | 'getEntryByIdempotencyKey'>;
+  readonly ledger: BookingDeps['ledger'];
   readonly limits: Pick<Values<typeof paymentSettings>, 'paymentMinNanoUsd' | 'paymentMaxNanoUsd'>;
   readonly clock: Clock;
   readonly log: Logger;

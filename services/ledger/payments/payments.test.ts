@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { AppError } from '#client/errors/app-error.js';
-import { callContext } from '#client/call-context.js';
 import { ManualClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { newId } from '#kit/id.js';
@@ -11,9 +11,9 @@ import { Entry } from '#proto/ledger/v1/ledger.js';
 import { createLogger } from '#kit/log.js';
 import { silentLog } from '#kit/testing/log.js';
 import { close, listen } from '#kit/testing/local-server.js';
-import { book, type BookingDeps } from './booking.js';
+import type { BookingDeps } from './booking.js';
 import { createProvider } from './create-payments.js';
-import type { PaymentEvent, PaymentProvider } from './provider.js';
+import type { PaymentProvider } from './provider.js';
 import { paymentService } from './service.js';
 import { paymentSettings } from './settings.js';
 import { accountOfStamp, stampOf } from './stamp.js';
@@ -25,7 +25,13 @@ const notFound = (): never => {
   throw new AppError('not_found', 'There is no such entry.');
 };
 /** A ledger without entries that cannot be written. */
-const noLedger: BookingDeps['ledger'] = { deposit: notFound, adjust: notFound, getBalance: notFound, getEntryByIdempotencyKey: notFound };
+const noLedger: BookingDeps['ledger'] = {
+  deposit: notFound,
+  adjust: notFound,
+  getBalance: notFound,
+  getEntryByIdempotencyKey: async () => notFound(),
+  listEntries: notFound,
+};
 
 describe('the stamp on a payment', () => {
   const stamp = stampOf('acct_a', 'ref', ['one', 'two']);
@@ -143,14 +149,11 @@ describe('the requests of an account to the provider', () => {
         return undefined;
       },
     };
-    const unused = (): never => {
-      throw new AppError('not_found', 'There is no such entry.');
-    };
     const service = paymentService({
       ...deps,
       clock,
       provider,
-      ledger: { deposit: unused, adjust: unused, getBalance: unused, getEntryByIdempotencyKey: async () => unused() },
+      ledger: noLedger,
       limits: parseSettings(paymentSettings, {}),
     });
     const accountId = newId('acct');
@@ -175,11 +178,12 @@ describe('the requests of an account to the provider', () => {
 });
 
 describe('the requests of two accounts with the same idempotency key', () => {
-  it('are different requests to Stripe, which would reject the second otherwise', async () => {
+  it('are different requests to Stripe, which would reject the second otherwise, for a payment in US dollars only', async () => {
     const keys: unknown[] = [];
-    const stripe = createServer((request, response) => {
+    const forms: URLSearchParams[] = [];
+    const stripe = createServer(async (request, response) => {
       keys.push(request.headers['idempotency-key']);
-      request.resume();
+      forms.push(new URLSearchParams(await text(request)));
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ id: 'cs_1', object: 'checkout.session', url: 'https://pay.example.com' }));
     });
@@ -197,6 +201,7 @@ describe('the requests of two accounts with the same idempotency key', () => {
         });
       expect(keys[1]).toBe(keys[0]);
       expect(keys[2]).not.toBe(keys[0]);
+      expect(forms.map((form) => form.get('adaptive_pricing[enabled]'))).toEqual(['false', 'false', 'false']);
     } finally {
       await close(stripe);
     }
@@ -271,21 +276,16 @@ describe('a payment whose event has not arrived', () => {
       },
     };
     const deposits: string[] = [];
-    const none = (): never => {
-      throw new AppError('not_found', 'There is no such entry.');
-    };
     const service = paymentService({
       ...deps,
       clock,
       provider,
       ledger: {
+        ...noLedger,
         async deposit(request) {
           deposits.push(request.accountId);
           return { entry: Entry.fromPartial({ accountId: request.accountId }), balance: undefined, replayed: false };
         },
-        adjust: none,
-        getBalance: none,
-        getEntryByIdempotencyKey: async () => none(),
       },
       limits: parseSettings(paymentSettings, {}),
     });
@@ -349,21 +349,32 @@ describe('an event of a payment, a refund or a dispute', () => {
   const accountId = newId('acct');
   const metadata = stampOf(accountId, 'one', ['sk_1']);
   const session = { id: 'cs_1', mode: 'payment', payment_status: 'paid', amount_total: 5000, currency: 'usd', metadata };
+  const payment = { paymentId: 'cs_1', accountId };
   const charge = { id: 'ch_1', payment_intent: 'pi_1', currency: 'usd', amount_refunded: 1200, metadata };
   const refunded = { data: { object: charge, previous_attributes: { amount_refunded: 500 } } };
+  const created = 1_800_000_000;
+  const refund = { id: 're_1', object: 'refund', amount: 700, created, status: 'succeeded' };
 
-  /** Returns what the provider reads from an event, where Stripe has these sessions; undefined: Stripe must not be queried. */
-  async function eventOf(event: object, sessions?: readonly object[]): Promise<unknown> {
+  /** What Stripe has; a list that is undefined must not be queried, and one that is a number is answered with that status. */
+  interface AtStripe {
+    readonly sessions?: readonly object[];
+    readonly refunds?: readonly object[] | number;
+  }
+
+  async function eventOf(event: object | null, { sessions, refunds }: AtStripe = {}): Promise<unknown> {
     const stripe = createServer((request, response) => {
-      const isOfIntent = new URL(request.url!, 'http://stripe.invalid').searchParams.get('payment_intent') === 'pi_1';
-      response.writeHead(sessions === undefined ? 500 : 200, { 'content-type': 'application/json', 'stripe-should-retry': 'false' });
-      response.end(JSON.stringify({ object: 'list', data: isOfIntent ? sessions : [] }));
+      const { pathname, searchParams } = new URL(request.url!, 'http://stripe.invalid');
+      const isOurs = searchParams.get('payment_intent') === 'pi_1' || searchParams.get('charge') === 'ch_1';
+      const found = pathname === '/v1/refunds' ? refunds : sessions;
+      const status = typeof found === 'number' ? found : found === undefined ? 500 : 200;
+      response.writeHead(status, { 'content-type': 'application/json', 'stripe-should-retry': 'false' });
+      response.end(JSON.stringify(status === 200 ? { object: 'list', data: isOurs ? found : [] } : { error: { message: 'No.' } }));
     });
     try {
       const apiBase = `http://127.0.0.1:${await listen(stripe)}`;
       const provider = new StripeProvider({ secretKey: 'sk_1', webhookSecret: 'whsec_1', apiBase }, deps);
       const seconds = Math.floor(deps.clock.nowMs() / 1000);
-      const body = JSON.stringify({ id: 'evt_1', object: 'event', type: 'charge.refunded', created: 1_800_000_000, ...event });
+      const body = JSON.stringify(event === null ? null : { id: 'evt_1', object: 'event', type: 'charge.refunded', created, ...event });
       const signature = createHmac('sha256', 'whsec_1').update(`${seconds}.${body}`).digest('hex');
       return await provider.readEvent(Buffer.from(body), `t=${seconds},v1=${signature}`);
     } finally {
@@ -371,16 +382,48 @@ describe('an event of a payment, a refund or a dispute', () => {
     }
   }
 
-  it('reports what was refunded, of which payment and when', async () => {
-    expect(await eventOf(refunded, [session])).toEqual({
-      kind: 'refunded',
-      refundId: 'ch_1:1200',
-      eventId: 'evt_1',
-      createdAtMs: 1_800_000_000_000,
-      amountNanoUsd: 7_000_000_000n,
-      payment: { paymentId: 'cs_1', accountId, amountNanoUsd: 50_000_000_000n },
-      isStamped: true,
+  const reported = {
+    kind: 'refunded',
+    eventId: 'evt_1',
+    createdAtMs: created * 1000,
+    chargeId: 'ch_1',
+    payment: { ...payment, amountNanoUsd: 50_000_000_000n },
+    isStamped: true,
+    total: { addedNanoUsd: 7_000_000_000n, totalCents: 1200 },
+  };
+
+  it('reports the refunds that were made then, without those that failed or were canceled', async () => {
+    const refunds = [
+      { ...refund, id: 're_3', amount: 200, created: created + 20 },
+      { ...refund, status: 'pending' },
+      { ...refund, id: 're_2', status: 'canceled' },
+      { ...refund, id: 're_0', status: 'failed' },
+      { ...refund, id: 're_old', created: created - 3600 },
+    ];
+    const expected = [
+      { refundId: 're_1', amountNanoUsd: 7_000_000_000n, createdAtMs: created * 1000 },
+      { refundId: 're_3', amountNanoUsd: 2_000_000_000n, createdAtMs: (created + 20) * 1000 },
+    ];
+    expect(await eventOf(refunded, { sessions: [session], refunds })).toEqual({ ...reported, refunds: expected });
+    expect(await eventOf({ data: { object: charge } }, { sessions: [session], refunds })).toMatchObject({
+      refunds: expected,
+      total: undefined,
     });
+    expect(await eventOf(refunded, { sessions: [session], refunds: refunds.slice(2, 4) })).toEqual({ ...reported, refunds: [] });
+  });
+
+  it.each([
+    ['the key may not read refunds', 403],
+    ['Stripe has no such charge', 404],
+    ['none was made then', [{ ...refund, created: created - 3600 }]],
+  ])('reports what the event adds to the total if %s', async (_why, refunds) => {
+    expect(await eventOf(refunded, { sessions: [session], refunds })).toEqual({ ...reported, refunds: undefined });
+    // How much was refunded is unknown.
+    expect(await eventOf({ data: { object: charge } }, { sessions: [session], refunds })).toMatchObject({ review: 'refund_not_deducted' });
+  });
+
+  it.each([500, 429])('is sent again if Stripe answers the query of refunds with %d', async (refunds) => {
+    await expect(eventOf(refunded, { sessions: [session], refunds })).rejects.toMatchObject({ reason: 'upstream_unavailable' });
   });
 
   it.each([
@@ -394,14 +437,15 @@ describe('an event of a payment, a refund or a dispute', () => {
   });
 
   it.each([
-    ['in another currency', { currency: 'jpy' }, undefined, 'a refund that cannot be deducted from a balance'],
-    ['of a payment that Stripe does not have', {}, [], 'a refund of a payment that was not credited'],
-    ['of an unpaid payment', {}, [{ ...session, payment_status: 'unpaid' }], 'a refund of a payment that was not credited'],
-  ])('is left to the operator if it is %s', async (_why, changes, sessions, what) => {
+    ['in another currency', { currency: 'jpy' }, [session], payment],
+    ['of a payment that Stripe does not have', {}, [], undefined],
+    ['of an unpaid payment', {}, [{ ...session, payment_status: 'unpaid' }], payment],
+  ])('is left to the operator if it is a refund %s', async (_why, changes, sessions, of) => {
     const { previous_attributes } = refunded.data;
-    expect(await eventOf({ data: { object: { ...charge, ...changes }, previous_attributes } }, sessions)).toMatchObject({
+    expect(await eventOf({ data: { object: { ...charge, ...changes }, previous_attributes } }, { sessions })).toMatchObject({
       kind: 'review',
-      what,
+      review: 'refund_not_deducted',
+      payment: of,
       details: { charge: 'ch_1', payment_intent: 'pi_1' },
     });
   });
@@ -409,43 +453,71 @@ describe('an event of a payment, a refund or a dispute', () => {
   it('is left to the operator if it is a payment in another currency', async () => {
     expect(await eventOf({ type: 'checkout.session.completed', data: { object: { ...session, currency: 'jpy' } } })).toEqual({
       kind: 'review',
+      review: 'payment_not_credited',
       what: 'a payment that cannot be credited',
-      details: { payment: 'cs_1', currency: 'jpy', amount: '5000' },
+      payment,
+      isStamped: true,
+      details: { currency: 'jpy', amount: '5000' },
     });
   });
 
-  it('is left to the operator with its amount, and logged, if it is a dispute', async () => {
-    const dispute = { id: 'dp_1', status: 'needs_response', payment_intent: { id: 'pi_1' }, amount: 5000, currency: 'usd' };
-    const details = { dispute: 'dp_1', status: 'needs_response', payment_intent: 'pi_1', amount_cents: '5000', currency: 'usd' };
-    const lines: string[] = [];
-    const log = createLogger({ name: 'test', level: 'error' }, { write: (line) => void lines.push(line) });
-    for (const type of ['created', 'closed', 'funds_withdrawn', 'funds_reinstated'].map((each) => `charge.dispute.${each}`)) {
-      const event = (await eventOf({ type, data: { object: dispute } })) as PaymentEvent;
-      expect(event).toEqual({ kind: 'review', what: type, details });
-      await book('stripe', event, callContext({ caller: 'gateway' }), { ledger: noLedger, log });
-      expect(JSON.parse(lines.pop()!)).toMatchObject({ provider: 'stripe', what: type, ...details });
-    }
-  });
-});
+  it.each(['refund.failed', 'refund.updated', 'charge.refund.updated'])(
+    'is left to the operator if it is %s of a refund that failed',
+    async (type) => {
+      const of = { payment_intent: { id: 'pi_1' }, currency: 'usd', failure_reason: 'lost_or_stolen_card' };
+      for (const status of ['failed', 'canceled'])
+        expect(await eventOf({ type, data: { object: { ...refund, ...of, status } } }, { sessions: [session] })).toEqual({
+          kind: 'review',
+          review: 'refund_failed',
+          what: type,
+          payment,
+          isStamped: true,
+          refundId: 're_1',
+          details: {
+            refund: 're_1',
+            status,
+            payment_intent: 'pi_1',
+            amount_cents: '700',
+            currency: 'usd',
+            reason: 'lost_or_stolen_card',
+          },
+        });
+      for (const status of ['pending', 'requires_action', 'succeeded'])
+        expect(await eventOf({ type, data: { object: { ...refund, ...of, status } } })).toEqual({ kind: 'ignored' });
+    },
+  );
 
-describe('a refund that failed at the payer’s bank', () => {
-  it('is logged for an operator: its amount was already deducted from the balance', async () => {
-    const provider = new StripeProvider({ secretKey: 'sk_1', webhookSecret: 'whsec_1', apiBase: 'https://api.stripe.com' }, deps);
-    const refund = {
-      id: 're_1',
-      object: 'refund',
-      payment_intent: 'pi_1',
-      amount: 450,
-      currency: 'usd',
-      failure_reason: 'lost_or_stolen_card',
-    };
-    const body = Buffer.from(JSON.stringify({ id: 'evt_1', object: 'event', type: 'refund.failed', data: { object: refund } }));
-    const seconds = Math.floor(deps.clock.nowMs() / 1000);
-    const signature = `t=${seconds},v1=${createHmac('sha256', 'whsec_1').update(`${seconds}.${body.toString()}`).digest('hex')}`;
-    expect(await provider.readEvent(body, signature)).toEqual({
-      kind: 'review',
-      what: 'refund.failed',
-      details: { refund: 're_1', payment_intent: 'pi_1', amount_cents: '450', currency: 'usd', reason: 'lost_or_stolen_card' },
+  const dispute = { id: 'dp_1', status: 'needs_response', payment_intent: { id: 'pi_1' }, amount: 5000, currency: 'usd' };
+
+  it.each(['created', 'closed', 'funds_withdrawn', 'funds_reinstated'])(
+    'is left to the operator with its amount if it is a dispute: %s',
+    async (step) => {
+      const type = `charge.dispute.${step}`;
+      expect(await eventOf({ type, data: { object: dispute } }, { sessions: [session] })).toEqual({
+        kind: 'review',
+        review: 'dispute',
+        what: type,
+        payment,
+        isStamped: true,
+        details: { dispute: 'dp_1', status: 'needs_response', payment_intent: 'pi_1', amount_cents: '5000', currency: 'usd' },
+      });
+    },
+  );
+
+  it.each([
+    ['another shop', [{ ...session, metadata: { order: '7' } }]],
+    ['no checkout', []],
+  ])('is ignored if it is a dispute of a payment of %s', async (_whose, sessions) => {
+    expect(await eventOf({ type: 'charge.dispute.created', data: { object: dispute } }, { sessions })).toEqual({ kind: 'ignored' });
+    expect(await eventOf({ type: 'charge.dispute.created', data: { object: { ...dispute, payment_intent: null } } })).toEqual({
+      kind: 'ignored',
     });
   });
+
+  it.each([null, {}, { data: null }, { data: {} }, { data: { object: null } }, { type: 'refund.failed' }])(
+    'is rejected without an object, although Stripe signed it: %j',
+    async (event) => {
+      await expect(eventOf(event)).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'data' } });
+    },
+  );
 });

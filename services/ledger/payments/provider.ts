@@ -20,25 +20,56 @@ export interface Paid {
   readonly amountNanoUsd: bigint;
 }
 
+/** Holds a refund of a payment. */
+export interface Refund {
+  /** The provider's own id of the refund. */
+  readonly refundId: string;
+  readonly amountNanoUsd: bigint;
+  readonly createdAtMs: number;
+}
+
+/** Why an operator must review an event, and the value of a label of a metric. */
+export const reviewKinds = {
+  account_suspended: 'a payment was credited to an account that is suspended',
+  dispute: 'the payer disputes a payment',
+  payment_not_credited: 'a payment is not in US dollars',
+  refund_failed: 'a refund failed or was canceled, and may have been deducted',
+  refund_not_deducted: 'a refund is not in US dollars, or of a payment that was not credited, or its amount is unknown',
+  refund_repeated: 'two events may report the same refund or two refunds, and one was deducted',
+  refund_short: 'a refund was larger than the available balance',
+} as const;
+export type ReviewKind = keyof typeof reviewKinds;
+
 /** An event that a provider reports. */
 export type PaymentEvent =
   | ({ readonly kind: 'paid' } & Paid)
-  /**
-   * Money was refunded to the payer. `refundId` includes how much has been refunded so far, so that each part is booked once. It occurs again if a refund
-   * fails and is made again; then the event is another one, and was created later.
-   */
+  /** Money was refunded to the payer. */
   | {
       readonly kind: 'refunded';
-      readonly refundId: string;
       readonly eventId: string;
       readonly createdAtMs: number;
-      readonly amountNanoUsd: bigint;
+      readonly chargeId: string;
       readonly payment: Paid;
       /** Whether the payment is certainly ours. If not, only its deposit shows that it is. */
       readonly isStamped: boolean;
+      /** The refunds that the event reports, without those that failed or were canceled; undefined if the provider does not return them. */
+      readonly refunds: readonly Refund[] | undefined;
+      /** How much the event adds to the total refunded so far, both as the event reports them; undefined if it does not. */
+      readonly total: { readonly addedNanoUsd: bigint; readonly totalCents: number } | undefined;
     }
   /** Something that an operator must review, such as a dispute. */
-  | { readonly kind: 'review'; readonly what: string; readonly details: Readonly<Record<string, string>> }
+  | {
+      readonly kind: 'review';
+      readonly review: ReviewKind;
+      /** The type of the event, or what is wrong with it. */
+      readonly what: string;
+      /** The payment, if the provider has it. */
+      readonly payment: Pick<Paid, 'paymentId' | 'accountId'> | undefined;
+      readonly isStamped: boolean;
+      /** The refund that failed. */
+      readonly refundId?: string;
+      readonly details: Readonly<Record<string, string>>;
+    }
   /** An event that does not concern us. */
   | { readonly kind: 'ignored' };
 

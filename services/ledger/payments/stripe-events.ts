@@ -1,6 +1,6 @@
 // Converts Stripe's events (https://docs.stripe.com/api/events/types) to changes of balances. Pure.
 import type Stripe from 'stripe';
-import type { Paid } from './provider.js';
+import type { Paid, Refund } from './provider.js';
 
 /** Payments are in whole cents. */
 export const nanoUsdPerCent = 10_000_000n;
@@ -37,4 +37,26 @@ export function refundOf(
   if (typeof before !== 'number' || charge.currency !== 'usd') return 'unusable';
   const addedNanoUsd = nanoUsdOfCents(charge.amount_refunded - before);
   return addedNanoUsd === undefined ? undefined : { addedNanoUsd, totalCents: charge.amount_refunded };
+}
+
+/** How long before or after an event one of its refunds may have been created, in seconds: Stripe creates both within seconds. */
+const refundEventSeconds = 300;
+
+/**
+ * Returns the refunds that an event of this instant reports, oldest first: those that were created at about the same time and neither failed nor were
+ * canceled. Undefined if none were created then. `charge.refunded` itself contains no refunds
+ * (https://docs.stripe.com/changelog/acacia/2024-10-28/refund-webhook-update).
+ */
+export function refundsAt(eventSeconds: number, refunds: readonly Stripe.Refund[]): Refund[] | undefined {
+  const near = refunds.filter(({ created }) => Math.abs(created - eventSeconds) <= refundEventSeconds);
+  if (near.length === 0) return undefined;
+  return near
+    .filter((refund) => !hasFailed(refund))
+    .toSorted((one, other) => one.created - other.created)
+    .map(({ id, amount, created }) => ({ refundId: id, amountNanoUsd: BigInt(amount) * nanoUsdPerCent, createdAtMs: created * 1000 }));
+}
+
+/** Reports whether the payer does not receive a refund (https://docs.stripe.com/api/refunds/object). */
+export function hasFailed({ status }: Stripe.Refund): boolean {
+  return status === 'failed' || status === 'canceled';
 }

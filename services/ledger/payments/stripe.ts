@@ -4,9 +4,9 @@ import type { Clock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import type { Logger } from '#kit/log.js';
-import type { Checkout, Paid, PaymentEvent, PaymentProvider } from './provider.js';
+import type { Checkout, Paid, PaymentEvent, PaymentProvider, ReviewKind } from './provider.js';
 import { accountOfStamp, namedAccount, stampOf } from './stamp.js';
-import { centsOf, paidOf, refundOf } from './stripe-events.js';
+import { centsOf, hasFailed, paidOf, refundOf, refundsAt } from './stripe-events.js';
 
 /** How old the signature of an event may be. */
 const toleranceSeconds = 300;
@@ -39,6 +39,9 @@ export class StripeProvider implements PaymentProvider {
       stripe.checkout.sessions.create(
         {
           mode: 'payment',
+          // Only US dollars are credited. The setting in Stripe's dashboard may let payers choose their own currency
+          // (https://docs.stripe.com/changelog/acacia/2024-11-20/adaptive-pricing-param).
+          adaptive_pricing: { enabled: false },
           line_items: [
             {
               quantity: 1,
@@ -78,21 +81,14 @@ export class StripeProvider implements PaymentProvider {
       case 'charge.dispute.funds_withdrawn':
       case 'charge.dispute.funds_reinstated': {
         const { id, status, payment_intent: intent, amount, currency } = event.data.object;
-        return {
-          kind: 'review',
-          what: event.type,
-          details: { dispute: id, status, payment_intent: idOf(intent), amount_cents: String(amount), currency },
-        };
+        return this.review('dispute', event.type, intent, { dispute: id, status, amount_cents: String(amount), currency });
       }
-      case 'refund.failed': {
-        // The amount that was deducted from the balance for the refund stays deducted, although the payer did not receive it.
-        const { id, payment_intent: intent, amount, currency, failure_reason: reason } = event.data.object;
-        return {
-          kind: 'review',
-          what: event.type,
-          details: { refund: id, payment_intent: idOf(intent), amount_cents: String(amount), currency, reason: reason ?? '' },
-        };
-      }
+      // Stripe sends several of these events for one refund: which of them depends on the payment method and the API version of the endpoint
+      // (https://docs.stripe.com/api/events/types).
+      case 'refund.failed':
+      case 'refund.updated':
+      case 'charge.refund.updated':
+        return hasFailed(event.data.object) ? this.failedRefund(event.type, event.data.object) : { kind: 'ignored' };
       default:
         return { kind: 'ignored' };
     }
@@ -100,8 +96,9 @@ export class StripeProvider implements PaymentProvider {
 
   private async verified(body: Buffer, signature: string): Promise<Stripe.Event> {
     const { webhooks } = await this.stripe();
+    let event: Stripe.Event;
     try {
-      return await webhooks.constructEventAsync(
+      event = await webhooks.constructEventAsync(
         body,
         signature,
         this.settings.webhookSecret,
@@ -116,6 +113,10 @@ export class StripeProvider implements PaymentProvider {
         details: { field: 'stripe-signature' },
       });
     }
+    const { data } = (event ?? {}) as { data?: { object?: unknown } | null };
+    if (typeof data?.object !== 'object' || data.object === null)
+      throw new AppError('invalid_request', 'The body must be an event with `data.object`.', { details: { field: 'data' } });
+    return event;
   }
 
   private stampedPaid(session: Stripe.Checkout.Session): ReturnType<typeof paidOf> {
@@ -125,12 +126,11 @@ export class StripeProvider implements PaymentProvider {
   private paid(session: Stripe.Checkout.Session): PaymentEvent {
     const paid = this.stampedPaid(session);
     if (paid === 'unusable') {
-      const { id, currency, amount_total: amount } = session;
-      return {
-        kind: 'review',
-        what: 'a payment that cannot be credited',
-        details: { payment: id, currency: String(currency), amount: String(amount) },
-      };
+      const { currency, amount_total: amount } = session;
+      return reviewOf('payment_not_credited', 'a payment that cannot be credited', this.ours(session), {
+        currency: String(currency),
+        amount: String(amount),
+      });
     }
     if (typeof paid !== 'string') return { kind: 'paid', ...paid };
     const accountId = namedAccount(session.metadata);
@@ -149,44 +149,84 @@ export class StripeProvider implements PaymentProvider {
   }: Stripe.ChargeRefundedEvent): Promise<PaymentEvent> {
     // Refunds may be made long after both secrets have been replaced, so the stamp alone cannot show that a payment is not ours.
     if (namedAccount(charge.metadata) === undefined) return { kind: 'ignored' };
-    const refund = refundOf(charge, previous);
+    const added = refundOf(charge, previous);
     const intent = idOf(charge.payment_intent);
-    if (refund === undefined || intent === '') return { kind: 'ignored' };
-    if (refund === 'unusable') {
+    if (added === undefined || intent === '') return { kind: 'ignored' };
+    const session = await this.sessionOf(intent);
+    const payment = session === undefined ? 'foreign' : paidOf(session, namedAccount(session.metadata));
+    const refunds = typeof payment === 'string' || charge.currency !== 'usd' ? undefined : await this.refundsOf(charge.id, created);
+    const total = added === 'unusable' ? undefined : added;
+    if (typeof payment === 'string' || (refunds === undefined && total === undefined)) {
       const { id, currency, amount_refunded: amount } = charge;
-      return {
-        kind: 'review',
-        what: 'a refund that cannot be deducted from a balance',
-        details: { charge: id, payment_intent: intent, currency, amount_refunded: String(amount) },
-      };
+      const what =
+        typeof payment === 'string' ? 'a refund of a payment that was not credited' : 'a refund that cannot be deducted from a balance';
+      const details = { charge: id, payment_intent: intent, currency, amount_refunded: String(amount) };
+      return reviewOf('refund_not_deducted', what, session === undefined ? undefined : this.ours(session), details);
     }
-    const { data } = await this.request((stripe) => stripe.checkout.sessions.list({ payment_intent: intent, limit: 1 }));
-    const payment = data[0] === undefined ? 'foreign' : paidOf(data[0], namedAccount(data[0].metadata));
-    if (typeof payment === 'string')
-      return {
-        kind: 'review',
-        what: 'a refund of a payment that was not credited',
-        details: { charge: charge.id, payment_intent: intent },
-      };
-    return {
-      kind: 'refunded',
-      refundId: `${charge.id}:${refund.totalCents}`,
-      eventId,
-      createdAtMs: created * 1000,
-      amountNanoUsd: refund.addedNanoUsd,
-      payment,
-      isStamped: typeof this.stampedPaid(data[0]!) !== 'string',
-    };
+    const { isStamped } = this.ours(session!)!;
+    return { kind: 'refunded', eventId, createdAtMs: created * 1000, chargeId: charge.id, payment, isStamped, refunds, total };
+  }
+
+  /** Returns the refunds that an event of this instant reports; undefined if Stripe does not return them. */
+  private async refundsOf(chargeId: string, eventSeconds: number): Promise<ReturnType<typeof refundsAt>> {
+    try {
+      const { data } = await (await this.stripe()).refunds.list({ charge: chargeId, limit: 100 });
+      return refundsAt(eventSeconds, data);
+    } catch (error) {
+      const { statusCode } = error as { statusCode?: number };
+      // A restricted key may lack the permission to read refunds. The figures of the event itself are nearly as good.
+      if (statusCode !== 403 && statusCode !== 404) throw this.unavailable(error);
+      this.deps.log.warn(
+        { charge: chargeId, status: statusCode },
+        'Stripe did not return the refunds of a charge; give the restricted key the permission to read charges and refunds',
+      );
+      return undefined;
+    }
+  }
+
+  /** Returns a refund that failed or was canceled: what was deducted for it stays deducted, although the payer does not receive it. */
+  private failedRefund(what: string, refund: Stripe.Refund): Promise<PaymentEvent> {
+    const { id: refundId, status, amount, currency, failure_reason: reason } = refund;
+    const details = { refund: refundId, status: String(status), amount_cents: String(amount), currency, reason: reason ?? '' };
+    return this.review('refund_failed', what, refund.payment_intent, details, refundId);
+  }
+
+  /** Returns an event about the payment of an intent for an operator to review. Other shops may use the same Stripe account; their events are ignored. */
+  private async review(
+    review: ReviewKind,
+    what: string,
+    intent: Parameters<typeof idOf>[0],
+    details: Readonly<Record<string, string>>,
+    refundId?: string,
+  ): Promise<PaymentEvent> {
+    const session = idOf(intent) === '' ? undefined : await this.sessionOf(idOf(intent));
+    const ours = session === undefined ? undefined : this.ours(session);
+    if (ours === undefined) return { kind: 'ignored' };
+    return reviewOf(review, what, ours, { payment_intent: idOf(intent), ...details }, refundId);
+  }
+
+  private async sessionOf(intent: string): Promise<Stripe.Checkout.Session | undefined> {
+    return (await this.request((stripe) => stripe.checkout.sessions.list({ payment_intent: intent, limit: 1 }))).data[0];
+  }
+
+  /** Returns the payment of a session whose metadata name an account, and whether its stamp is valid. */
+  private ours({ id: paymentId, metadata }: Stripe.Checkout.Session): Ours | undefined {
+    const accountId = namedAccount(metadata);
+    return accountId === undefined ? undefined : { paymentId, accountId, isStamped: accountOfStamp(metadata, this.secrets) !== undefined };
   }
 
   private async request<T>(work: (stripe: Stripe) => Promise<T>): Promise<T> {
     try {
       return await work(await this.stripe());
     } catch (error) {
-      const { type, code, message } = error as { type?: string; code?: string; message?: string };
-      this.deps.log.error({ err: { type, code, message } }, 'Stripe rejected a request or could not be reached');
-      throw fault('payments_unavailable', {}, { cause: error });
+      throw this.unavailable(error);
     }
+  }
+
+  private unavailable(error: unknown): AppError {
+    const { type, code, message } = error as { type?: string; code?: string; message?: string };
+    this.deps.log.error({ err: { type, code, message } }, 'Stripe rejected a request or could not be reached');
+    return fault('payments_unavailable', {}, { cause: error });
   }
 
   /** Loads Stripe's library on first use, because a ledger without payments starts faster without it. */
@@ -207,6 +247,25 @@ export class StripeProvider implements PaymentProvider {
       telemetry: false,
     });
   }
+}
+
+/** Holds a payment whose metadata name an account, and whether they are certainly ours. */
+interface Ours {
+  readonly paymentId: string;
+  readonly accountId: string;
+  readonly isStamped: boolean;
+}
+
+function reviewOf(
+  review: ReviewKind,
+  what: string,
+  ours: Ours | undefined,
+  details: Readonly<Record<string, string>>,
+  refundId?: string,
+): PaymentEvent {
+  const isStamped = ours?.isStamped ?? false;
+  const payment = ours === undefined ? undefined : { paymentId: ours.paymentId, accountId: ours.accountId };
+  return { kind: 'review', review, what, payment, isStamped, ...(refundId === undefined ? {} : { refundId }), details };
 }
 
 function idOf(reference: string | { readonly id: string } | null | undefined): string {

@@ -22,6 +22,18 @@ export interface Session {
   url: string | null;
 }
 
+/** The relevant fields of a refund, as Stripe returns them. */
+export interface Refund {
+  id: string;
+  object: 'refund';
+  amount: number;
+  charge: string;
+  payment_intent: string;
+  created: number;
+  currency: string;
+  status: 'succeeded' | 'failed' | 'canceled';
+}
+
 /** An event to send. */
 export interface StripeEvent {
   id: string;
@@ -47,6 +59,8 @@ export interface StripeStub {
   event(type: string, object: object, previous?: object): StripeEvent;
   /** Returns the charge of a session's payment with this amount refunded. */
   charge(session: Session, refundedCents: number): object;
+  /** Refunds a part of a session's payment, without an event. */
+  refund(session: Session, cents: number): Refund;
   /** Sends an event to the gateway; `changes` make it invalid. */
   send(
     baseUrl: string,
@@ -59,6 +73,7 @@ export interface StripeStub {
 /** Starts a stub. */
 export async function startStripe(): Promise<StripeStub> {
   const sessions: Session[] = [];
+  const refunds: Refund[] = [];
   const byKey = new Map<string, { body: string; session: Session }>();
   const refusals: number[] = [];
   const chargeMetadata = new Map<string, Record<string, string>>();
@@ -90,8 +105,22 @@ export async function startStripe(): Promise<StripeStub> {
       livemode: false,
       data: { object: structuredClone(object), ...(previous === undefined ? {} : { previous_attributes: previous }) },
     }),
+    refund(session, cents) {
+      const refund: Refund = {
+        id: newId('re'),
+        object: 'refund',
+        amount: cents,
+        charge: chargeOf(session),
+        payment_intent: session.payment_intent!,
+        created: Math.floor(Date.now() / 1000),
+        currency: session.currency,
+        status: 'succeeded',
+      };
+      refunds.push(refund);
+      return refund;
+    },
     charge: (session, refundedCents) => ({
-      id: `ch_${session.payment_intent!.slice(3)}`,
+      id: chargeOf(session),
       object: 'charge',
       amount: session.amount_total,
       amount_refunded: refundedCents,
@@ -177,6 +206,10 @@ export async function startStripe(): Promise<StripeStub> {
         data: sessions.filter(({ payment_intent: each }) => each === intent),
       });
     }
+    if (request.method === 'GET' && url.pathname === '/v1/refunds') {
+      const data = refunds.filter(({ charge }) => charge === url.searchParams.get('charge'));
+      return answer(response, { object: 'list', url: '/v1/refunds', has_more: false, data });
+    }
     const session = sessions.find(({ id }) => url.pathname === `/v1/checkout/sessions/${id}`);
     return request.method === 'GET' && session !== undefined
       ? answer(response, session)
@@ -197,6 +230,10 @@ export async function startStripe(): Promise<StripeStub> {
     url: `http://127.0.0.1:${await listen(server)}`,
     stop: () => close(server),
   });
+}
+
+function chargeOf(session: Session): string {
+  return `ch_${session.payment_intent!.slice(3)}`;
 }
 
 function answer(response: ServerResponse, body: object): void {
