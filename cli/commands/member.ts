@@ -2,7 +2,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { Role } from '#proto/auth/v1/users.js';
 import { chooseAccount, withAccount } from '../options/accounts.js';
-import { userByEmail } from '../options/users.js';
+import { assertVerified, unverifiedOption, userByEmail } from '../options/users.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
 import { wordsOf } from '../options/parse.js';
@@ -19,11 +19,13 @@ export function memberCommand(cli: Cli): Command {
   withAccount(member.command('put <email>'))
     .description("Add a user as a member, or change the member's role. The first member must be an owner.")
     .requiredOption('--role <role>', roles.all.join(', '), roles.parse)
-    .action((email: string, options: { account?: string; role: Role }) =>
+    .option(...unverifiedOption)
+    .action((email: string, options: { account?: string; role: Role; unverified?: boolean }) =>
       cli.withServices(async ({ auth, users }) => {
         const accountId = await chooseAccount(auth, options.account);
-        const { id: userId } = await userByEmail(users, email);
-        const response = await users.putMember({ accountId, userId, role: options.role }, operatorCall());
+        const user = await userByEmail(users, email);
+        assertVerified(user, options);
+        const response = await users.putMember({ accountId, userId: user.id, role: options.role }, operatorCall());
         cli.out.show(memberView, response.member!);
       }),
     );

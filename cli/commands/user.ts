@@ -1,9 +1,9 @@
 // tollgate user: the users of the console.
 import { Command } from 'commander';
-import { CreateUserRequest, UpdateUserRequest } from '#proto/auth/v1/users.js';
+import { CreateUserRequest, UpdateUserRequest, type User } from '#proto/auth/v1/users.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
-import { userByEmail } from '../options/users.js';
+import { assertVerified, unverifiedOption, userByEmail } from '../options/users.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { userView } from '../views/user.js';
 import { showLink } from './console.js';
@@ -59,15 +59,17 @@ export function userCommand(cli: Cli): Command {
       .action((email: string) => update(cli, email, { isDisabled, updateMask: ['is_disabled'] }));
   }
 
-  for (const [name, isOperator, what] of [
-    ['promote', true, 'Make a user an operator, with access to everything.'],
-    ['demote', false, 'Make an operator an ordinary user.'],
-  ] as const) {
-    user
-      .command(`${name} <email>`)
-      .description(what)
-      .action((email: string) => update(cli, email, { isOperator, updateMask: ['is_operator'] }));
-  }
+  user
+    .command('promote <email>')
+    .description('Make a user an operator, with access to everything.')
+    .option(...unverifiedOption)
+    .action((email: string, options: { unverified?: boolean }) =>
+      update(cli, email, { isOperator: true, updateMask: ['is_operator'] }, (present) => assertVerified(present, options)),
+    );
+  user
+    .command('demote <email>')
+    .description('Make an operator an ordinary user.')
+    .action((email: string) => update(cli, email, { isOperator: false, updateMask: ['is_operator'] }));
 
   user
     .command('second-factor')
@@ -95,10 +97,11 @@ function add(cli: Cli, email: string, options: AddOptions): Promise<void> {
   });
 }
 
-function update(cli: Cli, email: string, change: Partial<UpdateUserRequest>): Promise<void> {
+function update(cli: Cli, email: string, change: Partial<UpdateUserRequest>, check: (present: User) => void = () => {}): Promise<void> {
   return cli.withServices(async ({ users }) => {
-    const { id } = await userByEmail(users, email);
-    const { user } = await users.updateUser(UpdateUserRequest.fromPartial({ userId: id, ...change }), operatorCall());
+    const present = await userByEmail(users, email);
+    check(present);
+    const { user } = await users.updateUser(UpdateUserRequest.fromPartial({ userId: present.id, ...change }), operatorCall());
     cli.out.show(userView, user!);
   });
 }

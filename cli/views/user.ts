@@ -9,6 +9,7 @@ function userJson(user: User): Record<string, string | boolean | null> {
   return {
     id: user.id,
     email: user.email,
+    email_verified: user.emailVerified,
     name: user.name,
     operator: user.isOperator,
     disabled: user.isDisabled,
@@ -18,14 +19,17 @@ function userJson(user: User): Record<string, string | boolean | null> {
   };
 }
 
-const stateOf = (user: User): string => (user.isDisabled ? 'disabled' : user.hasPassword ? 'active' : 'by link only');
+const stateOf = (user: User): string => (user.isDisabled ? 'disabled' : user.hasPassword ? 'active' : 'no password');
+
+/** An address that nobody has verified could be anyone's. */
+const emailOf = ({ email, emailVerified }: User): string => (emailVerified ? email : `${email} (unverified)`);
 
 /** A user. */
 export const userView: View<User> = {
   json: userJson,
   columns: [
     { title: 'user', text: ({ id }) => id },
-    { title: 'email', text: ({ email }) => email },
+    { title: 'email', text: emailOf },
     { title: 'name', text: ({ name }) => name },
     { title: 'state', text: stateOf },
     { title: 'operator', text: ({ isOperator }) => (isOperator ? 'yes' : '') },
@@ -33,7 +37,7 @@ export const userView: View<User> = {
   ],
   details: [
     { title: 'user', text: ({ id }) => id },
-    { title: 'email', text: ({ email }) => email },
+    { title: 'email', text: emailOf },
     { title: 'name', text: ({ name }) => name },
     { title: 'state', text: stateOf },
     { title: 'operator', text: ({ isOperator }) => (isOperator ? 'yes' : 'no') },
@@ -53,14 +57,14 @@ export const memberView: View<Member> = {
     since: instantJson(sinceMs),
   }),
   columns: [
-    { title: 'email', text: ({ user }) => user!.email },
+    { title: 'email', text: ({ user }) => emailOf(user!) },
     { title: 'name', text: ({ user }) => user!.name },
     { title: 'role', text: ({ role }) => roles.of(role) },
     { title: 'projects', text: projectsOf },
     { title: 'since', text: ({ joinedAtMs: sinceMs }) => instant(sinceMs) },
   ],
   details: [
-    { title: 'email', text: ({ user }) => user!.email },
+    { title: 'email', text: ({ user }) => emailOf(user!) },
     { title: 'role', text: ({ role }) => roles.of(role) },
     { title: 'projects', text: projectsOf },
     { title: 'since', text: ({ joinedAtMs: sinceMs }) => instant(sinceMs) },

@@ -46,6 +46,7 @@ const publicPages: Readonly<Record<string, Page>> = {
   '/sign-up': page(() => import('./pages/users/sign-in/sign-up.js')),
   '/forgot': page(() => import('./pages/users/sign-in/forgot.js')),
   '/reset': page(() => import('./pages/users/sign-in/reset.js')),
+  '/email': page(() => import('./pages/users/sign-in/email.js')),
   '/link': page(() => import('./pages/users/sign-in/link.js')),
   '/invitation': page(() => import('./pages/users/sign-in/invitation.js')),
 };

@@ -363,6 +363,22 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
       { by: 'bob@example.com', ...once },
     ),
     ofUsers(
+      'ConfirmEmail',
+      'profile.update',
+      () => users.confirmEmail({ sessionId: made.session, token: made.token, language: '' }, operator),
+      {
+        by: 'robert@example.com',
+        async prepare() {
+          const [email, before] = ['bob@example.com', 'robert@example.com'];
+          await users.updateUser(UpdateUserRequest.fromPartial({ userId: made.userId, email: before, updateMask: ['email'] }), operator);
+          const change = { sessionId: made.session, email, currentPassword: password, updateMask: ['email'] };
+          await users.updateProfile(UpdateProfileRequest.fromPartial(change), operator);
+          const mail = await eventually(() => services.mails.find(({ to, text }) => to === email && text.includes('/email#')));
+          made.token = /\/email#(\S+)/.exec(mail.text)![1]!;
+        },
+      },
+    ),
+    ofUsers(
       'SetPassword',
       'profile.password',
       () => users.setPassword({ sessionId: made.session, currentPassword: password, newPassword: `${password} 2` }, operator),

@@ -10,7 +10,7 @@ import type {
   OpenInvitation,
   User,
 } from '../../../gateway/console/schemas/members.js';
-import type { Ended, Identity, Session, SetPassword, UpdateMe } from '../../../gateway/console/schemas/profile.js';
+import type { Ended, Identity, Session, SetPassword, UpdatedUser, UpdateMe } from '../../../gateway/console/schemas/profile.js';
 import type { AcceptInvitation, SignInOptions, SignUp } from '../../../gateway/console/schemas/sign-in.js';
 import type { SignInChallenge } from './second-factor.js';
 import { api, apiUrl, type Page } from './client.js';
@@ -44,7 +44,8 @@ export const getInvitation = (token: string, signal?: AbortSignal): Promise<Offe
   api.post('/invitation', { body: { token }, signal });
 export const acceptInvitation = (body: AcceptInvitation): Promise<SignInChallenge> => api.post('/invitation/accept', { body });
 
-export const updateMe = (body: UpdateMe): Promise<User> => api.patch('/me', { body });
+export const updateMe = (body: UpdateMe): Promise<UpdatedUser> => api.patch('/me', { body });
+export const confirmEmail = (token: string): Promise<User> => api.post('/me/email', { body: { token } });
 export const putPassword = (body: SetPassword): Promise<void> => api.put('/me/password', { body });
 export const listSessions = (signal?: AbortSignal): Promise<{ data: readonly Session[] }> => api.get('/me/sessions', { signal });
 export const endSession = (id: string): Promise<Ended> => api.delete(`/me/sessions/${id}`);

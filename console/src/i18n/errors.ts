@@ -230,6 +230,8 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
   peer_not_permitted: '此进程无权发起该调用。',
   factor_refused: '两步验证未通过：验证码不正确、已被使用或已过期，或通行密钥未知。',
   challenge_ended: '登录用时过长，或已经完成。请重新开始。',
+  email_link_ended: '链接已被使用、已过期，或在申请后您的登录信息有其他更改。请重新获取。',
+  email_link_other: '此链接由另一位用户申请。请以该用户登录后再次打开链接。',
   sign_in_refused: '登录失败：信息不正确，或链接已失效。',
   sign_in_throttled: '尝试次数过多，请稍后重试。',
   attempts_throttled: '尝试次数过多，请在 {minutes} 分钟后重试。',

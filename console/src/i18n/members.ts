@@ -80,6 +80,7 @@ export const membersText = dictionary(
     isRequired: 'A second factor is now required',
     isOptional: 'A second factor is now optional',
     noFactor: 'No second factor',
+    unverified: 'Unverified address',
 
     auditTitle: 'Audit log',
     auditDescription: 'Changes to this account, newest first. Entries cannot be changed or deleted.',
@@ -174,6 +175,7 @@ export const membersText = dictionary(
     isRequired: '已要求使用两步验证',
     isOptional: '两步验证已改为可选',
     noFactor: '未启用两步验证',
+    unverified: '邮箱未验证',
 
     auditTitle: '审计日志',
     auditDescription: '此账户的更改记录，最新的在前。记录不可更改或删除。',

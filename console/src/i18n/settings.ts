@@ -12,6 +12,10 @@ export const settingsText = dictionary(
     name: 'Name',
     email: 'Email address',
     emailHint: 'You sign in with this address.',
+    emailUnverified: 'You sign in with this address. It is unverified: nobody has proven that its mail reaches you.',
+    emailMailed: 'Check your email',
+    emailMailedHint: ({ email }: { email: string }) =>
+      `A link was sent to ${email}. Open it in this browser within a day to change your address.`,
     currentPassword: 'Current password',
     presentPasswordForEmail: 'Required to change the address.',
     saved: 'Saved',
@@ -42,6 +46,8 @@ export const settingsText = dictionary(
     disconnectTitle: ({ provider }: { provider: string }) => `Disconnect ${provider}?`,
     disconnectHint: 'You will not be able to sign in with it.',
     disconnected: 'Disconnected',
+    resetReview: 'Review your sign-in providers',
+    resetReviewHint: 'The identities below can still sign in as you. Disconnect those that you do not recognise.',
 
     sessions: 'Where you are signed in',
     sessionsHint: 'Sign out of sessions that you do not recognise, then change your password.',
@@ -72,6 +78,9 @@ export const settingsText = dictionary(
     name: '姓名',
     email: '邮箱地址',
     emailHint: '用于登录。',
+    emailUnverified: '用于登录。此邮箱未经验证：尚未确认您能收到其邮件。',
+    emailMailed: '请查看邮箱',
+    emailMailedHint: ({ email }) => `链接已发送至 ${email}。请在一天内用此浏览器打开链接以更改邮箱。`,
     currentPassword: '当前密码',
     presentPasswordForEmail: '更改邮箱时需要验证。',
     saved: '已保存',
@@ -101,6 +110,8 @@ export const settingsText = dictionary(
     disconnectTitle: ({ provider }) => `取消与 ${provider} 的关联？`,
     disconnectHint: '您将无法再用它登录。',
     disconnected: '已取消关联',
+    resetReview: '请检查您的登录提供方',
+    resetReviewHint: '以下身份仍可以您的名义登录。请解除您不认识的身份。',
 
     sessions: '已登录的设备',
     sessionsHint: '请退出您不认识的会话，然后更改密码。',

@@ -6,7 +6,7 @@ import { contextOf } from '../session/call-contexts.js';
 import type { OperationDeps } from '../deps.js';
 import { publicAddress } from '../../http/public-address.js';
 import { beginSession } from '../session/begin-session.js';
-import { asVisitor, clientOf, visitorIf } from '../session/session.js';
+import { asVisitor, clientOf, languageOf, visitorIf } from '../session/session.js';
 import type { Call } from '../table/operation.js';
 import { type Flow, keepFlow, takeFlow } from './flow.js';
 import { pagePath } from './page-path.js';
@@ -47,7 +47,10 @@ export async function finishOidc(
     const { state, nonce, verifier } = flow;
     const response = { redirectUri: redirectUri(ctx, deps.config), query: ctx.search, challenge: { state, nonce, verifier } };
     if (flow.session !== undefined) return await connect(ctx, deps, flow.session, response);
-    const { signedIn } = await deps.peers.users.signInWithIdentity({ response, client: clientOf(ctx) }, context('patient'));
+    const { signedIn } = await deps.peers.users.signInWithIdentity(
+      { response, client: clientOf(ctx), language: languageOf(ctx) },
+      context('patient'),
+    );
     await beginSession(call, signedIn!, deps);
     // Relative, so that it works behind a proxy with any path; and always a page of the console.
     redirect(ctx, `../../${pagePath(flow.to)}`);
@@ -60,7 +63,7 @@ export async function finishOidc(
     const visitor = await visitorIf(ctx, deps);
     if (visitor?.session.id !== sessionId)
       throw new AppError('sign_in_refused', 'Another user is signed in now.', { details: { why: 'expired' } });
-    await asVisitor(ctx, () => deps.peers.users.connectIdentity({ sessionId, response }, context('patient')));
+    await asVisitor(ctx, () => deps.peers.users.connectIdentity({ sessionId, response, language: languageOf(ctx) }, context('patient')));
     redirect(ctx, '../../settings/security?connected=1');
   }
 }

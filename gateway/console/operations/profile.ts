@@ -7,6 +7,7 @@ import { renderRateLimits } from '../render/rate-limits.js';
 import { renderIdentity, renderMe, renderSession, renderUser } from '../render/users.js';
 import { User } from '../schemas/members.js';
 import {
+  ConfirmEmail,
   ConnectIdentity,
   Ended,
   GatewaySettings,
@@ -15,8 +16,10 @@ import {
   Me,
   SessionList,
   SetPassword,
+  UpdatedUser,
   UpdateMe,
 } from '../schemas/profile.js';
+import { languageOf } from '../session/session.js';
 import { type Area, done, ok, operation } from '../table/operation.js';
 import { needsRecent } from './second-factor.js';
 
@@ -38,21 +41,38 @@ export const profile: Area = {
       handle: ({ visitor }) => renderMe(visitor),
     }),
     operation('PATCH', '/me', {
-      summary: "Change the user's name or email address. The address can be changed only with the current password.",
+      summary:
+        "Change the user's name or email address. The address can be changed only with the current password, and where mail can be sent, only with the link that is emailed to the new address.",
       who: 'signed in',
       body: UpdateMe,
-      answers: [ok(User)],
+      answers: [ok(UpdatedUser)],
       errors: { ...passwordErrors, already_exists: 'The address is in use.' },
-      handle: async ({ body, visitor: { session }, context }, deps) => {
+      handle: async ({ ctx, body, visitor: { session }, context }, deps) => {
         const request = {
           sessionId: session.id,
           name: body.name ?? '',
           email: body.email ?? '',
           currentPassword: body.current_password ?? '',
           updateMask: updateMaskOf({ name: body.name ?? undefined, email: body.email ?? undefined }, { name: 'name', email: 'email' }),
+          language: languageOf(ctx),
         };
-        const { user } = await deps.peers.users.updateProfile(request, context('patient'));
-        return renderUser(user!);
+        const { user, emailLinkSent } = await deps.peers.users.updateProfile(request, context('patient'));
+        return { ...renderUser(user!), email_link_sent: emailLinkSent };
+      },
+    }),
+    operation('POST', '/me/email', {
+      summary: "Change the user's email address with the token of the link that was emailed to the new one. The token works once.",
+      who: 'signed in',
+      body: ConfirmEmail,
+      answers: [ok(User)],
+      errors: {
+        sign_in_refused:
+          'The link was used, has expired or was requested before another change (rule `email_link_ended`), or by another user (rule `email_link_other`).',
+        already_exists: 'The address is in use.',
+      },
+      handle: async ({ ctx, body, visitor: { session }, context }, deps) => {
+        const request = { sessionId: session.id, token: body.token, language: languageOf(ctx) };
+        return renderUser((await deps.peers.users.confirmEmail(request, context('patient'))).user!);
       },
     }),
     operation('PUT', '/me/password', {
@@ -61,8 +81,13 @@ export const profile: Area = {
       body: SetPassword,
       answers: [done()],
       errors: passwordErrors,
-      handle: async ({ body, visitor: { session }, context }, deps) => {
-        const request = { sessionId: session.id, currentPassword: body.current_password ?? '', newPassword: body.new_password };
+      handle: async ({ ctx, body, visitor: { session }, context }, deps) => {
+        const request = {
+          sessionId: session.id,
+          currentPassword: body.current_password ?? '',
+          newPassword: body.new_password,
+          language: languageOf(ctx),
+        };
         await deps.peers.users.setPassword(request, context('patient'));
       },
     }),
@@ -93,8 +118,9 @@ export const profile: Area = {
       who: 'signed in',
       answers: [done()],
       errors: { failed_precondition: `It is the only way for the user to sign in. ${needsRecent}` },
-      handle: async ({ params: { id: identityId }, visitor: { session }, context }, deps) => {
-        await deps.peers.users.disconnectIdentity({ sessionId: session.id, identityId }, context('patient'));
+      handle: async ({ ctx, params: { id: identityId }, visitor: { session }, context }, deps) => {
+        const request = { sessionId: session.id, identityId, language: languageOf(ctx) };
+        await deps.peers.users.disconnectIdentity(request, context('patient'));
       },
     }),
     operation('GET', '/me/sessions', {

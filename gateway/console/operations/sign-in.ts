@@ -158,7 +158,7 @@ export const signIn: Area = {
         const { ctx, body, context } = call;
         const present = await visitorIf(ctx, deps);
         const { token, new_password: newPassword } = body;
-        const request = { token, newPassword, client: clientOf(ctx), sessionId: present?.session.id ?? '' };
+        const request = { token, newPassword, client: clientOf(ctx), sessionId: present?.session.id ?? '', language: languageOf(ctx) };
         return beginOrChallenge(call, await asVisitor(ctx, () => deps.peers.users.resetPassword(request, context('patient'))), deps);
       },
     }),

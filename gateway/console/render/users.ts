@@ -24,6 +24,7 @@ export function renderUser(user: UserMessage): User {
   return {
     id: user.id,
     email: user.email,
+    email_verified: user.emailVerified,
     name: user.name,
     is_operator: user.isOperator,
     has_password: user.hasPassword,
@@ -33,7 +34,7 @@ export function renderUser(user: UserMessage): User {
 
 /** Renders a user for operators. */
 export function renderOperatorUser(user: UserMessage): OperatorUser {
-  return { ...renderUser(user), is_disabled: user.isDisabled, email_verified: user.emailVerified, created_at: instant(user.createdAtMs) };
+  return { ...renderUser(user), is_disabled: user.isDisabled, created_at: instant(user.createdAtMs) };
 }
 
 /** Renders the signed-in user and their accounts. */

@@ -12,7 +12,17 @@ export type ProjectRole = Static<typeof ProjectRole>;
 const ProjectRoles = Type.Array(ProjectRole, { maxItems: 50 });
 
 /** A user as shown to themselves and to other members. */
-export const userFields = { id: Text, email: Text, name: Text, is_operator: Flag, has_password: Flag, has_second_factor: Flag };
+export const userFields = {
+  id: Text,
+  email: Text,
+  email_verified: Type.Boolean({
+    description: 'False: nobody has proven that the user reads the mail of this address. It could be anyone’s.',
+  }),
+  name: Text,
+  is_operator: Flag,
+  has_password: Flag,
+  has_second_factor: Flag,
+};
 export const User = view('User', userFields);
 export type User = Static<typeof User>;
 

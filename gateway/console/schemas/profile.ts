@@ -1,8 +1,8 @@
 // The signed-in user and their sessions.
 import { type Static, Type } from 'typebox';
-import { ProjectRole, Role, User } from './members.js';
+import { ProjectRole, Role, User, userFields } from './members.js';
 import { RateLimits } from './rate-limits.js';
-import { allOf, Count, Email, Flag, Name, nullable, optional, Password, Text, Time, view } from './shapes.js';
+import { allOf, Count, Email, Flag, Name, nullable, optional, Password, SealedToken, Text, Time, view } from './shapes.js';
 import { permissions } from './words.js';
 
 export const Me = view('Me', {
@@ -66,6 +66,14 @@ export type GatewaySettings = Static<typeof GatewaySettings>;
 
 export const UpdateMe = Type.Object({ name: optional(Name), email: optional(Email), current_password: optional(Password) });
 export type UpdateMe = Static<typeof UpdateMe>;
+export const UpdatedUser = view('UpdatedUser', {
+  ...userFields,
+  email_link_sent: Type.Boolean({
+    description: 'A link was emailed to the new address. Until it is used, the user has the former address.',
+  }),
+});
+export type UpdatedUser = Static<typeof UpdatedUser>;
+export const ConfirmEmail = Type.Object({ token: SealedToken });
 export const SetPassword = Type.Object({ current_password: optional(Password), new_password: Password });
 export type SetPassword = Static<typeof SetPassword>;
 export const ConnectIdentity = Type.Object({ current_password: optional(Password) });

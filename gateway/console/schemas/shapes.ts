@@ -59,6 +59,8 @@ export const Email = textOf(0, 300);
 export const Password = textOf(0, 1024);
 /** The token of a link. */
 export const Token = textOf(0, 100);
+/** The token of a link that holds what it changes, sealed. */
+export const SealedToken = textOf(1, 4000);
 /** An amount in a body. `nanoUsdOf` reads it, and names the limit for one that is too high or too fine. */
 export const UsdBody = Type.String({
   pattern: '^\\d+(\\.\\d+)?$',

@@ -1,6 +1,6 @@
 // How users sign up and sign in.
 import { type Static, Type } from 'typebox';
-import { Email, Name, nullable, optional, parameter, Password, Text, Token, view } from './shapes.js';
+import { Email, Name, nullable, optional, parameter, Password, SealedToken, Text, Token, view } from './shapes.js';
 
 export const SignInOptions = view('SignInOptions', {
   sign_up: Type.Boolean({ description: 'Whether sign-up is open.' }),
@@ -24,7 +24,7 @@ export const SignIn = Type.Object({ email: Email, password: Password });
 export const SignUp = Type.Object({ email: Email, name: Name, password: Password, account_name: Name });
 export type SignUp = Static<typeof SignUp>;
 export const LinkToken = Type.Object({ token: Token });
-export const FinishSignUp = Type.Object({ token: Type.String({ minLength: 1, maxLength: 4000 }), password: Password });
+export const FinishSignUp = Type.Object({ token: SealedToken, password: Password });
 export const AcceptInvitation = Type.Object({ token: Token, name: optional(Name), password: optional(Password) });
 export type AcceptInvitation = Static<typeof AcceptInvitation>;
 export const RequestPasswordReset = Type.Object({ email: Email });

@@ -259,6 +259,8 @@ export const sentences = {
     factor_refused:
       'The second factor was not accepted: the code is wrong, has already been used or has expired, or the passkey is unknown here.',
     challenge_ended: 'This sign-in took too long, or has already been completed. Start again.',
+    email_link_ended: 'The link was already used, has expired, or was requested before another change of your sign-in. Request a new one.',
+    email_link_other: 'The link was requested by another user. Sign in as that user, then open the link again.',
   },
   sign_in_throttled: {
     sign_in_throttled: 'Too many attempts. Try again later.',

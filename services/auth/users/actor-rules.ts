@@ -44,6 +44,7 @@ export function withActorRules(service: UserService): UserService {
     ...service,
     setPassword: async (request, context) => service.setPassword(ofOwnSession(request, context), context),
     updateProfile: async (request, context) => service.updateProfile(ofOwnSession(request, context), context),
+    confirmEmail: async (request, context) => service.confirmEmail(ofOwnSession(request, context), context),
     confirmPassword: async (request, context) => service.confirmPassword(ofOwnSession(request, context), context),
     connectIdentity: async (request, context) => service.connectIdentity(ofOwnSession(request, context), context),
     listIdentities: async (request, context) => service.listIdentities(ofOneself(request, context), context),

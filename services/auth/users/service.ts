@@ -5,6 +5,7 @@ import type { UserDeps } from './deps.js';
 import { acceptInvitation } from './rpcs/accept-invitation.js';
 import { appendAuditEvents } from './rpcs/append-audit-events.js';
 import { confirmPassword } from './rpcs/confirm-password.js';
+import { confirmEmail } from './rpcs/confirm-email.js';
 import { connectIdentity } from './rpcs/connect-identity.js';
 import { createSignInLink } from './rpcs/create-sign-in-link.js';
 import { createUser } from './rpcs/create-user.js';
@@ -60,6 +61,7 @@ export function userService(deps: UserDeps): UserService {
       updateUser,
       setPassword,
       updateProfile,
+      confirmEmail,
       confirmPassword,
       signUp,
       signInWithIdentity,

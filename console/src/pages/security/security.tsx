@@ -32,6 +32,11 @@ export default function SecurityPage() {
           {factor.requiredByAccounts({ names: closed.map(({ name }) => name).join(', ') })}
         </Notice>
       )}
+      {search.get('reset') !== null && (
+        <Notice tone="warn" live title={t.resetReview}>
+          {t.resetReviewHint}
+        </Notice>
+      )}
       {search.get('connected') !== null && (
         <Notice tone="good" live title={t.connected}>
           {t.connectedHint}

@@ -12,7 +12,7 @@ import { Button } from '../../ui/button.js';
 import { EmailField, TextField } from '../../ui/field.js';
 import { Form } from '../../ui/form.js';
 import { Card, Section } from '../../ui/layout.js';
-import { fieldError } from '../../ui/notice.js';
+import { fieldError, Notice } from '../../ui/notice.js';
 import { toast } from '../../ui/toasts/toast.js';
 import { CurrentPassword, ProfileError } from './profile-errors.js';
 
@@ -23,21 +23,29 @@ export function ProfileSection() {
   const [name, setName] = useState(user.name);
   const [email, setEmail] = useState(user.email);
   const [password, setPassword] = useState('');
+  /** The address to which a link was emailed. */
+  const [mailed, setMailed] = useState<string>();
   const isOtherEmail = email.trim().toLowerCase() !== user.email;
   const asksPassword = isOtherEmail && user.has_password;
   const save = useMutation({
     mutationFn: updateMe,
-    async onSuccess(changed) {
+    async onSuccess(changed, { email: wanted }) {
       setEmail(changed.email);
       setPassword('');
+      setMailed(changed.email_link_sent ? wanted?.trim() : undefined);
       await queryClient.invalidateQueries({ queryKey: meKey });
-      toast(t.saved);
+      if (!changed.email_link_sent) toast(t.saved);
     },
   });
   const isTaken = save.error instanceof ApiError && save.error.code === 'already_exists';
   return (
     <Section title={t.profile}>
       <Card>
+        {mailed !== undefined && (
+          <Notice tone="good" live title={t.emailMailed}>
+            {t.emailMailedHint({ email: mailed })}
+          </Notice>
+        )}
         <ProfileError error={save.error} fields={['name', 'email']} onRepeat={() => save.mutate(save.variables!)} />
         <Form
           onSubmit={() =>
@@ -56,7 +64,7 @@ export function ProfileSection() {
           />
           <EmailField
             label={t.email}
-            hint={t.emailHint}
+            hint={user.email_verified ? t.emailHint : t.emailUnverified}
             autoComplete="email"
             value={email}
             onChange={(event) => setEmail(event.target.value)}

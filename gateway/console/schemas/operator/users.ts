@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { LinkMail, userFields } from '../members.js';
 import { Email, Flag, listOf, Name, nullable, optional, parameter, Password, Time, view } from '../shapes.js';
 
-export const OperatorUser = view('UserForOperators', { ...userFields, is_disabled: Flag, email_verified: Flag, created_at: Time });
+export const OperatorUser = view('UserForOperators', { ...userFields, is_disabled: Flag, created_at: Time });
 export type OperatorUser = Static<typeof OperatorUser>;
 export const UserList = listOf(OperatorUser);
 

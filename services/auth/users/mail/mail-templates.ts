@@ -24,7 +24,7 @@ export function plainName(name: string): string {
 }
 
 /** The form of an address of which mail programs make no link to a page. */
-const plainAddress = /^[\p{L}\p{M}\p{N}._+'-]+@[\p{L}\p{M}\p{N}.-]+$/u;
+export const plainAddress = /^[\p{L}\p{M}\p{N}._+'-]+@[\p{L}\p{M}\p{N}.-]+$/u;
 
 const roles: Readonly<Record<MailLanguage, Partial<Record<Role, string>>>> = {
   en: {
@@ -182,6 +182,31 @@ export function knownAddressMail({ signIn, forgot }: { signIn: string; forgot: s
         forgot,
         '',
         '如果不是您本人的操作，请忽略此邮件，您的账户没有任何更改。',
+      ),
+    },
+  }[mailLanguage(language)];
+}
+
+/** Returns the mail with a link that changes a user's address to the one that it is sent to. It has no name, because any user may have entered it. */
+export function emailChangeMail({ link, expiresAtMs }: { link: string; expiresAtMs: number }, language: string): MailText {
+  const until = instant(expiresAtMs);
+  return {
+    en: {
+      subject: 'Confirm your new email address',
+      text: lines(
+        `To sign in with this address from now on, open this link before ${until}, in a browser in which you are signed in:`,
+        link,
+        '',
+        'The link can be used once. If you did not change your address, ignore this email; nothing is changed.',
+      ),
+    },
+    'zh-CN': {
+      subject: '确认您的新邮箱',
+      text: lines(
+        `如需今后使用此邮箱登录，请在 ${until} 之前，在您已登录的浏览器中打开以下链接：`,
+        link,
+        '',
+        '此链接只能使用一次。如果您没有更改邮箱，请忽略此邮件，不会有任何更改。',
       ),
     },
   }[mailLanguage(language)];

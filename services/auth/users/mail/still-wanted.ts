@@ -5,13 +5,20 @@ import type { UserMail } from './user-mails.js';
 
 /** Returns the check for what a mail depends on: its kind and its subject. */
 export function stillWanted({ members, sessions, resets, clock }: Pick<UserDeps, 'members' | 'sessions' | 'resets' | 'clock'>) {
+  const isInFuture = async (atMs: string): Promise<boolean> => Number(atMs) > clock.nowMs();
+  const always = async (): Promise<boolean> => true;
   const checks: Readonly<Record<UserMail['kind'], (subject: string) => Promise<boolean>>> = {
     invitation: (id) => members.isOpen(idToBytes('inv', id)!, clock.nowMs()),
     link: (hash) => sessions.hasLink(Buffer.from(hash, 'hex'), clock.nowMs()),
     reset: async (hash) => (await resets.find(Buffer.from(hash, 'hex'), clock.nowMs())) !== undefined,
     // The subject is when the link expires.
-    factor: async () => true,
-    'sign-up': async (expiresAtMs) => Number(expiresAtMs) > clock.nowMs(),
+    'sign-up': isInFuture,
+    email: isInFuture,
+    // Reports of changes.
+    factor: always,
+    password: always,
+    address: always,
+    identity: always,
   };
   return (dependsOn: string): Promise<boolean> => {
     const [kind, subject] = dependsOn.split(' ') as [UserMail['kind'], string];

@@ -19,8 +19,8 @@ export interface UserMail {
   readonly to: string;
   readonly content: MailText;
   /** Limits are counted per kind, so that mails of one kind do not use up the room of another. */
-  readonly kind: 'invitation' | 'link' | 'reset' | 'sign-up' | 'factor';
-  /** What must still exist when the mail is sent, by kind: the invitation's id, or the hash of the link's token. For a factor it is only a name. */
+  readonly kind: 'invitation' | 'link' | 'reset' | 'sign-up' | 'email' | 'factor' | 'password' | 'address' | 'identity';
+  /** What must still exist when the mail is sent, by kind: the invitation's id, or the hash of the link's token. For a report of a change it is only a name. */
   readonly subject: string;
   /** The maximum numbers of mails of this kind within an hour; each named as "account acct_…". */
   readonly budgets: ReadonlyMap<string, number>;

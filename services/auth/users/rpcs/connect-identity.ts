@@ -5,6 +5,8 @@ import type { ConnectIdentityRequest, ConnectIdentityResponse, Identity } from '
 import { sessionActor } from '../audit/audit-details.js';
 import { claimsOfResponse, newIdentity } from '../oidc/claims.js';
 import type { UserDeps } from '../deps.js';
+import { mailSecurityEvent } from '../mail/mail-security-event.js';
+import { shownIdentity } from '../mail/security-mail.js';
 import { lockSession, userOfSession } from '../passwords/current-password.js';
 import { assertRecentlyAuthenticated } from '../second-factor/recent.js';
 import { identitiesMax, unlessDuplicate } from '../store/identities.js';
@@ -34,6 +36,8 @@ export async function connectIdentity(
       const { length } = await identities.list(userId, tx);
       if (length >= identitiesMax) throw fault('identities_full', { max: identitiesMax });
       await identities.add(tx, userId, identity);
+      const shown = shownIdentity(claims, deps.identityProvider);
+      await mailSecurityEvent(tx, stored.user, { event: 'connected', identity: shown }, request.language, deps);
       await audit.append(tx, context, {
         action: 'profile.connect',
         targetId: identity.id,

@@ -6,6 +6,8 @@ import { checkedId } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { sessionActor } from '../audit/audit-details.js';
 import type { UserDeps } from '../deps.js';
+import { mailSecurityEvent } from '../mail/mail-security-event.js';
+import { shownIdentity } from '../mail/security-mail.js';
 import { lockSession, userOfSession } from '../passwords/current-password.js';
 import { assertRecentlyAuthenticated } from '../second-factor/recent.js';
 
@@ -31,6 +33,8 @@ export async function disconnectIdentity(
     );
     if (!user.hasPassword && present.length === 1) throw fault('only_sign_in', {});
     found((await identities.remove(tx, userId, id)) ? true : undefined, 'identity');
+    const identity = shownIdentity({ issuer, email }, deps.identityProvider);
+    await mailSecurityEvent(tx, user, { event: 'disconnected', identity }, request.language, deps);
     const detail = { user: user.id, issuer, email };
     await audit.append(tx, context, {
       action: 'profile.disconnect',

@@ -7,6 +7,8 @@ import { sessionOf } from '../passwords/current-password.js';
 import { beginSession, beginSessionOrChallenge, lockProven, signInRefused } from '../begin-session.js';
 import type { UserDeps } from '../deps.js';
 import { checkedClient, checkedPassword } from '../fields.js';
+import { mailSecurityEvent } from '../mail/mail-security-event.js';
+import { shownIdentity } from '../mail/security-mail.js';
 import { hashPassword } from '../passwords/password.js';
 import { clearFailures } from '../passwords/throttle.js';
 import { hashToken } from '../token.js';
@@ -30,12 +32,15 @@ export async function resetPassword(request: ResetPasswordRequest, context: Call
     await lockProven(tx, stored, deps, session);
     // Only one request can use the link.
     if ((await resets.find(hash, clock.nowMs(), tx)) === undefined) throw signInRefused();
-    const { after } = found(await users.update(tx, userId, { password: hashed }), 'user');
+    // The link proves that the user reads the mail of the address, which they have had since.
+    const { before, after } = found(await users.update(tx, userId, { password: hashed, emailVerified: true }), 'user');
     await resets.endAll(tx, userId);
     await sessions.end(tx, userId, { butId: undefined });
     await sessions.endLink(tx, userId);
     // The user who first entered the address may not be its owner, and could otherwise still sign in with an identity that they connected.
-    if (!stored.user.emailVerified) await identities.removeAll(tx, userId);
+    if (!before.emailVerified) await identities.removeAll(tx, userId);
+    const remaining = (await identities.list(userId, tx)).map((each) => shownIdentity(each, deps.identityProvider));
+    await mailSecurityEvent(tx, after, { event: 'password_reset', identities: remaining }, request.language, deps);
     await audit.append(tx, context, { action: 'profile.password_reset', targetId: after.id, actor: provenActor(after, client) });
     return after;
   });

@@ -6,6 +6,7 @@ import type { UserDeps } from '../deps.js';
 import { checkedId } from '../../requests/fields.js';
 import { checkedPassword } from '../fields.js';
 import { hashPassword } from '../passwords/password.js';
+import { mailSecurityEvent } from '../mail/mail-security-event.js';
 import { assertCurrentPassword, lockSession, userOfSession } from '../passwords/current-password.js';
 
 /** How long after a sign-in with a link the password can be set without the current one, in milliseconds. */
@@ -31,6 +32,7 @@ export async function setPassword(request: SetPasswordRequest, context: CallCont
     // The user who first entered the address may not be its owner, and could otherwise still sign in with an identity that they connected. The
     // owner can connect their own identities again.
     if (isTrusted && !who.stored.user.emailVerified) await identities.removeAll(tx, userId);
+    await mailSecurityEvent(tx, who.stored.user, { event: 'password' }, request.language, deps);
     await audit.append(tx, context, { action: 'profile.password', targetId: session.userId, actor: sessionActor(who, context) });
   });
   log.info({ user_id: session.userId }, 'password set');

@@ -10,6 +10,8 @@ import type { UserDeps } from '../deps.js';
 import { checkedClient } from '../fields.js';
 import { newAccountOf } from '../../new-account.js';
 import { newUserOf } from '../new-user.js';
+import { mailSecurityEvent } from '../mail/mail-security-event.js';
+import { shownIdentity } from '../mail/security-mail.js';
 import { unlessDuplicate } from '../store/identities.js';
 import type { StoredUser } from '../store/users.js';
 
@@ -28,7 +30,7 @@ export async function signInWithIdentity(
 ): Promise<SignInWithIdentityResponse> {
   const claims = await claimsOfResponse(request.response, deps.identityProvider);
   const client = checkedClient(request.client);
-  const known = (await deps.identities.findUser(claims)) ?? (await byEmail(claims, client, context, deps));
+  const known = (await deps.identities.findUser(claims)) ?? (await byEmail(claims, client, request.language, context, deps));
   if (known?.user.isDisabled === true) throw refusal('disabled');
   if (known === undefined && !deps.config.signUp && !deps.config.oidcSignUp) throw refusal('unknown_user');
   const proven = known ?? (await added(claims, client, context, deps));
@@ -40,9 +42,11 @@ export async function signInWithIdentity(
 async function byEmail(
   claims: IdentityClaims,
   client: Client,
+  language: string | undefined,
   context: CallContext,
-  { audit, db, identities, users, clock, log }: UserDeps,
+  deps: UserDeps,
 ): Promise<StoredUser | undefined> {
+  const { audit, db, identities, users, clock, log } = deps;
   if (!claims.emailVerified) throw refusal('email_unverified');
   const stored = await users.findByEmail(claims.email);
   if (stored === undefined || stored.user.isDisabled) return stored;
@@ -53,6 +57,8 @@ async function byEmail(
   const isConnected = await unlessDuplicate(() =>
     db.transaction(async (tx) => {
       if (!(await identities.addByEmail(tx, user, identity))) throw refusal('email_taken');
+      const shown = shownIdentity(claims, deps.identityProvider);
+      await mailSecurityEvent(tx, user, { event: 'connected', identity: shown }, language, deps);
       await audit.append(tx, context, {
         action: 'profile.connect',
         targetId: identity.id,

@@ -10,7 +10,7 @@ import type { UserDeps } from '../deps.js';
 import { checkFactor } from '../passwords/throttle.js';
 import type { StoredUser } from '../store/users.js';
 import { type OpenChallenge, passwordMark } from './challenges.js';
-import { mailAboutFactors } from './mail.js';
+import { mailSecurityEvent } from '../mail/mail-security-event.js';
 import { credentialHash } from './passkeys.js';
 import { hashRecoveryCode } from './recovery-codes.js';
 import { stepOfCode } from './totp.js';
@@ -118,5 +118,5 @@ async function takeRecoveryCode(
 
 async function mailAboutCode(user: User, language: string, deps: UserDeps): Promise<void> {
   const left = await deps.factors.codesLeft(idToBytes('user', user.id)!);
-  await deps.db.transaction((tx) => mailAboutFactors(tx, user, { event: 'recovery_code', left }, language, deps));
+  await deps.db.transaction((tx) => mailSecurityEvent(tx, user, { event: 'recovery_code', left }, language, deps));
 }

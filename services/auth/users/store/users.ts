@@ -82,10 +82,9 @@ export class UserStore {
   }
 
   /** Returns the user with this address, which must be in lower case. */
-  async findByEmail(email: string): Promise<StoredUser | undefined> {
+  async findByEmail(email: string, knex: Knex = this.db.knex): Promise<StoredUser | undefined> {
     return toStoredUserIf(
-      await this.db
-        .knex('person')
+      await knex('person')
         .where({ email })
         .first(...columns),
     );

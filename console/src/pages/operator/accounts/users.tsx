@@ -118,7 +118,15 @@ function UserTable({ users, onAct }: { users: readonly OperatorUser[]; onAct: (p
         rows={users}
         rowKey={({ id }) => id}
         columns={[
-          { name: t.email, className: 'wrap-anywhere', cell: ({ email }) => email },
+          {
+            name: t.email,
+            className: 'wrap-anywhere',
+            cell: ({ email, email_verified }) => (
+              <>
+                {email} {!email_verified && <Badge>{t.unverified}</Badge>}
+              </>
+            ),
+          },
           { name: t.name, className: 'wrap-anywhere', cell: ({ name }) => name },
           {
             name: t.state,
@@ -128,7 +136,7 @@ function UserTable({ users, onAct }: { users: readonly OperatorUser[]; onAct: (p
                   <Badge icon="stopped">{t.disabled}</Badge>
                 ) : (
                   <Badge tone="good" icon="ok">
-                    {has_password ? t.active : t.byLinkOnly}
+                    {has_password ? t.active : t.noPassword}
                   </Badge>
                 )}
                 {is_operator && <Badge tone="info">{t.operator}</Badge>}
@@ -184,7 +192,7 @@ function Confirm({
     revokeSessions: [t.endSessionsTitle({ email }), undefined, t.revokeSessions],
     resetFactors: [t.resetFactorsTitle({ email }), t.resetFactorsAbout, t.resetFactors],
     disable: [t.disableTitle({ email }), t.disableAbout, t.disable],
-    promote: [t.promoteTitle({ email }), t.promoteAbout, t.promote],
+    promote: [t.promoteTitle({ email }), user.email_verified ? t.promoteAbout : t.promoteUnverified({ email }), t.promote],
     demote: [t.demoteTitle({ email }), undefined, t.demote],
   } as const;
   if (!(action in words)) return null;

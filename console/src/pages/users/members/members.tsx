@@ -44,7 +44,15 @@ export default function MembersPage() {
         </span>
       ),
     },
-    { name: t.email, className: 'text-soft wrap-anywhere', cell: (member) => member.email },
+    {
+      name: t.email,
+      className: 'text-soft wrap-anywhere',
+      cell: (member) => (
+        <>
+          {member.email} {!member.email_verified && <Badge>{t.unverified}</Badge>}
+        </>
+      ),
+    },
     {
       name: t.role,
       cell: (member) => (

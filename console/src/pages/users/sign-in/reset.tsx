@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import type { SecondFactorChallenge } from '../../../api/second-factor.js';
-import { resetPassword } from '../../../api/users.js';
+import { listIdentities, resetPassword } from '../../../api/users.js';
 import { resetText } from '../../../i18n/reset.js';
 import { useText } from '../../../i18n/text.js';
 import { Button, ButtonLink } from '../../../ui/button.js';
@@ -28,8 +28,9 @@ export default function Reset() {
       if (answer !== undefined) return setChallenge(answer.second_factor);
       await enterConsole();
       toast(t.done);
+      const { data: identities } = await listIdentities();
       // Replaces this page in the history, so that Back does not lead to a used link.
-      return go('/', { replace: true });
+      return go(identities.length > 0 ? '/settings/security?reset=1' : '/', { replace: true });
     },
   });
   if (token === undefined) {

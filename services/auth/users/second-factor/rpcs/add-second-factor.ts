@@ -9,7 +9,7 @@ import { lockSession, userOfSession } from '../../passwords/current-password.js'
 import type { UserDeps } from '../../deps.js';
 import { unlessDuplicate } from '../../store/identities.js';
 import { type Enrolment, openEnrolment } from '../enrolment.js';
-import { mailAboutFactors } from '../mail.js';
+import { mailSecurityEvent } from '../../mail/mail-security-event.js';
 import { credentialHash } from '../passkeys.js';
 import { newRecoveryCodes } from '../recovery-codes.js';
 import { factorPurpose, type StoredFactor } from '../store.js';
@@ -45,7 +45,7 @@ export async function addSecondFactor(
         // They began without a second factor, but would count as sessions of a user who has one.
         await sessions.end(tx, who.userId, { butId: idToBytes('sess', who.session.id) });
       }
-      await mailAboutFactors(tx, user, { event: 'added', what: name }, request.language, deps);
+      await mailSecurityEvent(tx, user, { event: 'factor_added', what: name }, request.language, deps);
       const detail = { user: user.id, kind: kindWord(factor.kind), name };
       await audit.append(tx, context, { action: 'profile.add_factor', targetId: factor.id, detail, actor: sessionActor(who, context) });
     }),

@@ -5,7 +5,7 @@ import type { CreateRecoveryCodesRequest, CreateRecoveryCodesResponse } from '#p
 import { sessionActor } from '../../audit/audit-details.js';
 import { lockSession, userOfSession } from '../../passwords/current-password.js';
 import type { UserDeps } from '../../deps.js';
-import { mailAboutFactors } from '../mail.js';
+import { mailSecurityEvent } from '../../mail/mail-security-event.js';
 import { assertRecentlyAuthenticated } from '../recent.js';
 import { newRecoveryCodes } from '../recovery-codes.js';
 
@@ -24,7 +24,7 @@ export async function createRecoveryCodes(
     await lockSession(tx, who, deps);
     if ((await factors.list(who.userId, tx)).length === 0) throw fault('no_second_factor', {});
     await factors.replaceCodes(tx, who.userId, hashes);
-    await mailAboutFactors(tx, user, { event: 'new_codes' }, language, deps);
+    await mailSecurityEvent(tx, user, { event: 'new_codes' }, language, deps);
     await audit.append(tx, context, { action: 'profile.recovery_codes', targetId: user.id, actor: sessionActor(who, context) });
   });
   return { recoveryCodes: codes };

@@ -6,7 +6,7 @@ import { sessionActor } from '../../audit/audit-details.js';
 import { lockSession, userOfSession } from '../../passwords/current-password.js';
 import type { UserDeps } from '../../deps.js';
 import { checkedId } from '../../../requests/fields.js';
-import { mailAboutFactors } from '../mail.js';
+import { mailSecurityEvent } from '../../mail/mail-security-event.js';
 import { assertRecentlyAuthenticated } from '../recent.js';
 import { kindWord } from './add-second-factor.js';
 
@@ -28,7 +28,7 @@ export async function removeSecondFactor(
   await db.transaction(async (tx) => {
     await lockSession(tx, who, deps);
     found((await factors.remove(tx, who.userId, id)) ? true : undefined, 'second_factor');
-    await mailAboutFactors(tx, user, { event: 'removed', what: factor.name }, request.language, deps);
+    await mailSecurityEvent(tx, user, { event: 'factor_removed', what: factor.name }, request.language, deps);
     const detail = { user: user.id, kind: kindWord(factor.kind), name: factor.name };
     await audit.append(tx, context, { action: 'profile.remove_factor', targetId: factor.id, detail, actor: sessionActor(who, context) });
   });

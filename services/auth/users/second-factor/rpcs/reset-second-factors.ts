@@ -4,7 +4,7 @@ import type { ResetSecondFactorsRequest, ResetSecondFactorsResponse } from '#pro
 import { found } from '../../../requests/found.js';
 import type { UserDeps } from '../../deps.js';
 import { checkedId } from '../../../requests/fields.js';
-import { mailAboutFactors } from '../mail.js';
+import { mailSecurityEvent } from '../../mail/mail-security-event.js';
 
 /** A repeat changes nothing. Raises invalid_request and not_found. */
 export async function resetSecondFactors(
@@ -19,7 +19,7 @@ export async function resetSecondFactors(
   await db.transaction(async (tx) => {
     await users.lock(tx, userId);
     await factors.removeAll(tx, userId);
-    await mailAboutFactors(tx, user, { event: 'reset' }, request.language, deps);
+    await mailSecurityEvent(tx, user, { event: 'factors_reset' }, request.language, deps);
     await audit.append(tx, context, { action: 'user.reset_factors', targetId: user.id, detail: { email: user.email } });
   });
   log.info({ user_id: user.id }, 'second factors removed by the operator');
