@@ -1,6 +1,6 @@
 // tollgate audit: who did what, and whether the log is unchanged.
 import { Command } from 'commander';
-import { type AuditEvent, ListAuditEventsRequest } from '#proto/auth/v1/users.js';
+import { type AuditEvent, type AuditRestore, ListAuditEventsRequest } from '#proto/auth/v1/users.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
 import { CliError } from '../errors.js';
@@ -91,18 +91,20 @@ export function auditCommand(cli: Cli): Command {
           fault: found.fault === '' ? null : found.fault,
           entries_checked: Number(found.eventsChecked),
           last: last === '' ? null : last,
+          restore: restoreJson(found.restore),
         };
         cli.out.show(
           {
             json: () => json,
             columns: [
-              { title: 'log', text: () => (json.ok ? 'unchanged' : 'changed') },
+              { title: 'log', text: () => (json.ok ? 'unchanged' : json.restore === null ? 'changed' : 'restored') },
               { title: 'entries checked', text: () => found.eventsChecked.toString() },
               { title: 'last entry', text: () => last },
             ],
           },
           {},
         );
+        if (!json.ok && found.restore !== undefined) throw restoreFault(found.fault, found.restore);
         if (!json.ok)
           throw new CliError(`The audit log was changed. ${found.fault}`, {
             fix: 'Copy the database of auth before anything else; then compare it with exports and backups.',
@@ -115,6 +117,23 @@ export function auditCommand(cli: Cli): Command {
     );
 
   return audit;
+}
+
+function restoreJson(restore: AuditRestore | undefined): Json {
+  if (restore === undefined) return null;
+  return { at: instantJson(restore.atMs), backup_at: instantJson(restore.backupAtMs), last_number: Number(restore.lastNumber) };
+}
+
+/** Returns the error for a recorded entry that the backup did not contain. The event of a restore can be forged like any other. */
+function restoreFault(fault: string, { atMs, backupAtMs, lastNumber }: AuditRestore): CliError {
+  return new CliError(
+    `${fault} The installation was restored on ${instant(atMs)} from the backup of ${instant(backupAtMs)}, whose last entry was ${lastNumber}; later entries are not in it.`,
+    {
+      fix:
+        'This does not rule out that the log was changed: check that you know of this restore, that the time agrees with manifest.json of the backup, ' +
+        `and with \`tollgate audit verify --seen <number:hash>\` that an entry up to ${lastNumber} is unchanged.`,
+    },
+  );
 }
 
 function parseSeen(text: string): { number: bigint; hash: Buffer } {

@@ -120,6 +120,11 @@ describe('the doctor', () => {
     const { state } = gateway;
     state.backups.oldestAccountAtMs = BigInt(testNowMs - 31 * 3_600_000);
     state.pausedAtMs = BigInt(testNowMs - 60_000);
+    const backupAtMs = BigInt(testNowMs - 7_200_000);
+    state.auditRestore = { atMs: state.pausedAtMs, backupAtMs, lastNumber: 2n };
+    expect((await tollgate(gateway, ['doctor'])).stdout).toMatch(/none changed; restored on \S+ \S+ from the backup of /);
+    state.auditRestore = { atMs: BigInt(testNowMs - 31 * 86_400_000), backupAtMs, lastNumber: 2n };
+    expect((await tollgate(gateway, ['doctor'])).stdout).not.toContain('restored on');
     expect((await examine()).fixes).toEqual({
       backups: expect.stringContaining('tollgate backup'),
       notifications: expect.stringContaining('tollgate notifications resume'),

@@ -22,6 +22,8 @@ const verifyTimeoutMs = 60_000;
 const outboxAgeMsMax = 60_000;
 // A daily backup that is a few hours late.
 const backupHoursMax = 30;
+/** For how long the doctor mentions a restore. */
+const recentRestoreMs = 30 * 86_400_000;
 /** Longer than the attempts for one notification take. */
 const notificationAgeMsMax = 2 * 3_600_000;
 // The ledger expires holds a hundred times a minute or more; a few are always pending.
@@ -279,12 +281,17 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
     },
     {
       title: 'audit log',
-      async run({ users }) {
-        const { fault, eventsChecked: entriesChecked } = await users.verifyAuditLog(
-          { number: 0n, hash: Buffer.alloc(0) },
-          operatorCall(verifyTimeoutMs),
-        );
-        if (fault === '') return `${counted(entriesChecked, 'entry', 'entries')} checked, none changed`;
+      async run({ users }, nowMs) {
+        const {
+          fault,
+          eventsChecked: entriesChecked,
+          restore,
+        } = await users.verifyAuditLog({ number: 0n, hash: Buffer.alloc(0) }, operatorCall(verifyTimeoutMs));
+        if (fault === '') {
+          const isRecent = restore !== undefined && nowMs - Number(restore.atMs) < recentRestoreMs;
+          const restored = isRecent ? `; restored on ${instant(restore.atMs)} from the backup of ${instant(restore.backupAtMs)}` : '';
+          return `${counted(entriesChecked, 'entry', 'entries')} checked, none changed${restored}`;
+        }
         throw new CliError(`The audit log was changed. ${fault}`, {
           fix: 'Copy the database of auth before anything else; then compare it with exports and backups.',
         });

@@ -29,6 +29,7 @@ import {
 import type { Budget } from '#proto/budget/v1/budget.js';
 import { Notification, NotificationChannel, NotificationServiceDefinition, NotificationState } from '#proto/auth/v1/notifications.js';
 import {
+  type AuditRestore,
   CreateSignInLinkResponse,
   type ListUsersRequest,
   type User,
@@ -137,6 +138,7 @@ class FakeState {
   /** The fault in the audit log. */
   auditDrift = '';
   auditLast = { number: 0n, hash: Buffer.alloc(0) };
+  auditRestore: AuditRestore | undefined;
   readonly users: User[] = [];
   lastRecordsRequest: ListUsageRecordsRequest | undefined;
   lastTotalsRequest: GetUsageTotalsRequest | undefined;
@@ -390,6 +392,7 @@ function users(state: FakeState): object {
         fault: state.auditDrift,
         lastNumber: state.auditLast.number,
         lastHash: state.auditLast.hash,
+        restore: state.auditRestore,
       }),
     listUsers: async ({ email }: ListUsersRequest) => ({
       users: state.users.filter((user) => email === '' || user.email === email),

@@ -2,6 +2,7 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { AppError } from '#client/errors/app-error.js';
+import { systemClock } from '#kit/clock.js';
 import type { Environment } from '#kit/config/settings.js';
 import { lockFolder } from '#kit/db/sqlite/folder-lock.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
@@ -10,7 +11,7 @@ import { tollgateVersion } from '#kit/process/version.js';
 import { readSecretKeys, type SecretKey, writeSecretKeys } from '#kit/secrets/secret-key.js';
 import { keyFileNames, singleKeyFileName } from '../../cli/secret-keys.js';
 import { agrees } from '../../cli/views/reconcile.js';
-import { pauseDeliveries } from '../../services/auth/index.js';
+import { pauseDeliveries, recordRestore } from '../../services/auth/index.js';
 import { startMariadb } from '../distributed/mariadb/mariadb.js';
 import { databaseNames, spoolName } from './data-folder.js';
 import { type Manifest, readManifest } from './manifest.js';
@@ -86,7 +87,7 @@ async function restoreFiles(request: RestoreRequest, manifest: Manifest): Promis
     databaseNames.map((name) => [name, openDatabase(`sqlite:${join(dataDir, `${name}.db`)}`)]),
   ) as Record<(typeof databaseNames)[number], Database>;
   const { books, catalog, auth } = databases;
-  return closing(databases, () => reconcileBooks({ catalog, ledger: books, metering: books }, auth, request));
+  return closing(databases, () => reconcileBooks({ catalog, ledger: books, metering: books }, auth, manifest, request));
 }
 
 async function restoreServer(request: RestoreRequest, manifest: Manifest): Promise<Replay> {
@@ -112,14 +113,20 @@ async function restoreServer(request: RestoreRequest, manifest: Manifest): Promi
       ledger: openDatabase(urls.ledger),
       metering: openDatabase(urls.metering),
     };
-    return await closing(databases, () => reconcileBooks(databases, databases.auth, request));
+    return await closing(databases, () => reconcileBooks(databases, databases.auth, manifest, request));
   } finally {
     await server?.stop();
   }
 }
 
-async function reconcileBooks(bill: BillDatabases, auth: Database, { dataDir, deliver, env, log }: RestoreRequest): Promise<Replay> {
+async function reconcileBooks(
+  bill: BillDatabases,
+  auth: Database,
+  { started_at: backupAt }: Manifest,
+  { dataDir, deliver, env, log }: RestoreRequest,
+): Promise<Replay> {
   const result = await replay(bill, join(dataDir, spoolName), env, log);
+  await recordRestore(auth, systemClock, backupAt);
   if (!deliver) await pauseDeliveries(auth, Date.now());
   return result;
 }

@@ -66,6 +66,7 @@ export { SecretKeyFile } from '#kit/secrets/secret-keys.js';
 export { type AuthConfig, authSettings } from './config.js';
 export { signInCheck } from './users/oidc/settings.js';
 export { pauseDeliveries } from './store/installation.js';
+export { recordRestore } from './users/audit/restores.js';
 export { migrations as authMigrations } from './migrations/index.js';
 
 /** Holds what auth needs from its process. */

@@ -6,7 +6,7 @@ import { disconnectSignal } from '../../../http/disconnect-signal.js';
 import { csvLine } from '../../../pages/csv.js';
 import { exportFile, exportPageSize } from '../../exports/export-file.js';
 import { renderAuditEvent } from '../../render/audit.js';
-import { orNull } from '../../render/values.js';
+import { instant, maybe, orNull } from '../../render/values.js';
 import { AuditCheck, AuditEventList, AuditFilter, ExportAudit, VerifyAudit } from '../../schemas/operator/audit.js';
 import { type Area, file, ok, operation } from '../../table/operation.js';
 import { instantOf } from '../../search/usage-filter.js';
@@ -88,6 +88,11 @@ export const audit: Area = {
           fault: orNull(found.fault),
           entries_checked: Number(found.eventsChecked),
           last: found.lastNumber === 0n ? null : { number: Number(found.lastNumber), hash: Buffer.from(found.lastHash).toString('hex') },
+          restore: maybe(found.restore, ({ atMs, backupAtMs, lastNumber }) => ({
+            at: instant(atMs),
+            backup_at: instant(backupAtMs),
+            last_number: Number(lastNumber),
+          })),
         };
       },
     }),

@@ -1,7 +1,7 @@
 // The audit log, for operators.
 import { type Static, Type } from 'typebox';
 import { auditFields } from '../members.js';
-import { brokenAs, choice, Count, Flag, listOf, nullable, optional, parameter, Text, view } from '../shapes.js';
+import { brokenAs, choice, Count, Flag, listOf, nullable, optional, parameter, Text, Time, view } from '../shapes.js';
 
 export const AuditEvent = view('AuditEvent', {
   ...auditFields,
@@ -18,6 +18,12 @@ export const AuditCheck = view('AuditCheck', {
   fault: nullable(Text),
   entries_checked: Count,
   last: nullable(Type.Object({ number: Count, hash: Text })),
+  restore: nullable(
+    Type.Object(
+      { at: Time, backup_at: Time, last_number: Count },
+      { description: 'The last restore whose backup did not contain the event with the given number, which may explain the fault.' },
+    ),
+  ),
 });
 export type AuditCheck = Static<typeof AuditCheck>;
 

@@ -15,6 +15,7 @@ import {
 } from '#proto/auth/v1/users.js';
 import { operator, startTestAuth, type TestAuth } from '../../testing/auth.js';
 import { maskOf } from '../../testing/mask-of.js';
+import { recordRestore } from './restores.js';
 
 describe.each(testEngines)('the audit log on %s', (engine) => {
   let auth: TestAuth;
@@ -184,6 +185,36 @@ describe.each(testEngines)('the audit log on %s', (engine) => {
     await expect(auth.users.verifyAuditLog(VerifyAuditLogRequest.fromPartial({}), { ...operator, signal: caller.signal })).rejects.toThrow(
       /abort/,
     );
+  });
+});
+
+describe.each(testEngines)('the audit log of a restored installation on %s', (engine) => {
+  let auth: TestAuth;
+  beforeAll(async () => {
+    auth = await startTestAuth(engine);
+  });
+  afterAll(() => auth.stop());
+
+  it('names the restore that may explain why a recorded entry is missing or has another hash', async () => {
+    const append = async () => {
+      const event = AuditEvent.fromPartial({ id: newId('aud'), action: 'user.update', detailJson: '{}' });
+      await auth.users.appendAuditEvents({ events: [event] }, operator);
+    };
+    const verify = (number: bigint, hash = Buffer.alloc(32)) => auth.users.verifyAuditLog({ number, hash }, operator);
+    await append();
+    await append();
+    const { lastHash } = await verify(0n);
+    const backupAtMs = Date.parse('2026-11-30T03:00:00.000Z');
+    await recordRestore(auth.db, auth.clock, '2026-11-30T03:00:00.000Z');
+    await append();
+    const restore = { atMs: BigInt(auth.clock.nowMs()), backupAtMs: BigInt(backupAtMs), lastNumber: 2n };
+    expect(await verify(0n)).toMatchObject({ fault: '', lastNumber: 4n, restore });
+    for (const number of [3n, 4n]) expect(await verify(number)).toMatchObject({ fault: expect.stringContaining('differs'), restore });
+    expect(await verify(8n)).toMatchObject({ fault: 'Entry 8, whose hash you recorded, is missing.', restore });
+    expect(await verify(2n, Buffer.from(lastHash))).toMatchObject({ fault: '', restore: undefined });
+    expect(await verify(2n)).toMatchObject({ fault: expect.stringContaining('differs'), restore: undefined });
+    await auth.db.knex('audit_entry').where({ number: 1 }).update({ detail: '{"a":1}' });
+    expect(await verify(8n)).toMatchObject({ fault: expect.stringContaining('Entry 1 '), restore: undefined });
   });
 });
 
