@@ -92,7 +92,7 @@ describe('the gateway’s certificate', () => {
       notifications: localClient(NotificationServiceDefinition, notifications, { caller: 'ledger' }),
       publicUrl: undefined,
     });
-    const payments = createPayments(parseSettings(paymentSettings, {}), { ledger, clock, log });
+    const payments = createPayments(parseSettings(paymentSettings, {}), { ledger, accounts: auth.service, clock, log });
     const metering = createMetering(parseSettings(meteringSettings, {}), {
       db: db('metering'),
       clock,

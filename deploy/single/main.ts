@@ -139,7 +139,8 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     publicUrl: config.gateway.publicUrl,
   });
   const alertService = decorateService(AlertServiceDefinition, alerts.service, chain);
-  const payments = createPayments(config.payments, { ledger, clock, log });
+  const accounts = localClient(AuthServiceDefinition, authService, { caller: 'ledger', crossing });
+  const payments = createPayments(config.payments, { ledger, accounts, clock, log });
   const metering = createMetering(config.metering, {
     db: databases.books,
     clock,

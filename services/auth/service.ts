@@ -9,6 +9,7 @@ import { createProject } from './rpcs/create-project.js';
 import { createKey } from './rpcs/create-key.js';
 import { deleteProject } from './rpcs/delete-project.js';
 import { getAccount } from './rpcs/get-account.js';
+import { getAccountState } from './rpcs/get-account-state.js';
 import { getHealth } from './rpcs/get-health.js';
 import { getKey } from './rpcs/get-key.js';
 import { getProject } from './rpcs/get-project.js';
@@ -32,6 +33,7 @@ export function authService(deps: RpcDeps): AuthService {
     {
       createAccount,
       getAccount,
+      getAccountState,
       listAccounts,
       updateAccount,
       updateAccountBudgets,

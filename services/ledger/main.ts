@@ -1,4 +1,5 @@
 // The ledger's process when it runs separately.
+import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { NotificationServiceDefinition } from '#proto/auth/v1/notifications.js';
 import { UserServiceDefinition } from '#proto/auth/v1/users.js';
@@ -31,7 +32,7 @@ await runService({
       notifications: toAuth.client(NotificationServiceDefinition),
       publicUrl: config.publicUrl,
     });
-    const payments = createPayments(config, { ledger, clock, log });
+    const payments = createPayments(config, { ledger, accounts: toAuth.client(AuthServiceDefinition), clock, log });
     return {
       parts: [database, ledger, alerts, payments],
       offers: [offer(LedgerServiceDefinition, ledger), offer(AlertServiceDefinition, alerts), offer(PaymentServiceDefinition, payments)],

@@ -254,6 +254,34 @@ describe.each(modes)('payments, %s', (mode) => {
     expect((await system.json<{ drifts?: unknown[] }>('balance', 'verify')).drifts ?? []).toEqual([]);
   });
 
+  it('cannot be started for a suspended account, and neither can its codes be redeemed, but money under way is credited', async () => {
+    const session = await begin('2');
+    await system.cli('account', 'suspend', accountId, '--reason', 'invoice 7 is unpaid');
+    try {
+      for (const [path, body] of [
+        ['payments', { amount_usd: '5' }],
+        ['redemptions', { code: 'TGC-00000-00000-00000-00000' }],
+      ] as const) {
+        const response = await owner.ask('POST', `${account}/${path}`, body);
+        const { error } = (await response.json()) as { error: object };
+        expect([response.status, error]).toMatchObject([
+          403,
+          { code: 'account_suspended', message: 'The operator has suspended this account: invoice 7 is unpaid' },
+        ]);
+      }
+      expect(await send(stripe.event('checkout.session.completed', stripe.pay(session.id)))).toBe(200);
+      const [deposit] = await depositsOf(session);
+      await eventually(() =>
+        mode === 'distributed' || (system.output().includes('"account_suspended"') && system.output().includes(deposit!.id))
+          ? true
+          : undefined,
+      );
+    } finally {
+      await system.cli('account', 'resume', accountId);
+    }
+    expect(await owner.must('POST', `${account}/payments`, { amount_usd: '5' }, 201)).toMatchObject({ provider: 'stripe' });
+  });
+
   it('report that the provider is unavailable, and stay pending', async () => {
     stripe.isBroken = true;
     expect(await owner.refusal('POST', `${account}/payments`, { amount_usd: '5' })).toEqual([503, 'upstream_unavailable']);

@@ -221,6 +221,8 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
   management_key_expired: '以 {last_four} 结尾的管理密钥已于 {expired_at} 过期，请换用其他密钥。',
   account_suspended: '该平台密钥的账户已被暂停。请联系运维人员。',
   suspended_because: '该平台密钥的账户已被暂停：{why}',
+  suspended_here: '该账户已被暂停。请联系运维人员。',
+  suspended_here_because: '该账户已被暂停：{why}',
   model_not_permitted: '该平台密钥不能使用此模型。请换用其他模型，或更改密钥可用的模型。',
   model_not_in_key: '以 {last_four} 结尾的平台密钥不能使用模型“{model}”。GET /v1/models 列出它可以使用的模型。',
   model_not_in_project: '此平台密钥的项目“{project}”不能使用模型“{model}”。GET /v1/models 列出可以使用的模型。',

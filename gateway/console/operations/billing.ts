@@ -26,6 +26,7 @@ import {
 } from '../schemas/billing.js';
 import { entryKinds } from '../schemas/words.js';
 import { statementCsvEnd, statementCsvLine, statementCsvStart, statementProjectsCsv } from '../exports/statement-csv.js';
+import { assertActive } from '../session/access.js';
 import { type Area, type Call, created, ok, operation } from '../table/operation.js';
 
 export const billing: Area = {
@@ -148,9 +149,11 @@ export const billing: Area = {
       answers: [created(Posted, 'Credited.'), ok(Posted, 'This account had already redeemed it.')],
       errors: {
         code_refused: 'There is no such code, or it is used, void or expired.',
+        account_suspended: 'The account is suspended.',
         code_throttled: 'Ten codes were rejected; wait for `retry-after`.',
       },
       handle: async ({ ctx, accountId, body, context }, deps) => {
+        assertActive((await deps.peers.auth.getAccount({ accountId }, context())).account!);
         const { entry, balance, replayed } = await deps.peers.ledger.redeemCode({ accountId, secret: body.code }, context());
         const shown = renderEntry(entry!);
         if (replayed) ctx.status = 200;

@@ -7,6 +7,7 @@ import { publicAddress } from '../../http/public-address.js';
 import { renderEntry } from '../render/billing.js';
 import { nanoUsdOf, orNull } from '../render/values.js';
 import { BeginPayment, Payment, PaymentBegun, PaymentOptions } from '../schemas/payments.js';
+import { assertActive } from '../session/access.js';
 import { type Area, created, ok, operation } from '../table/operation.js';
 
 export const payments: Area = {
@@ -28,10 +29,11 @@ export const payments: Area = {
       idempotency: 'A repeat with the same amount leads to the same page of the provider.',
       body: BeginPayment,
       answers: [created(PaymentBegun)],
-      errors: { failed_precondition: 'No payment provider is configured.' },
+      errors: { failed_precondition: 'No payment provider is configured.', account_suspended: 'The account is suspended.' },
       handle: async ({ ctx, accountId, body, idempotencyKey, context }, deps) => {
         const options = await deps.peers.payments.getPaymentOptions({}, context());
         if (options.provider === '') throw fault('no_payments', {});
+        assertActive((await deps.peers.auth.getAccount({ accountId }, context())).account!);
         const amountNanoUsd = checkedAmount(body.amount_usd, options);
         const billingPage = `${publicAddress(ctx, deps.config)}/console/accounts/${accountId}/billing`;
         const { paymentId, url, provider } = await deps.peers.payments.beginPayment(

@@ -1,5 +1,6 @@
 // What a role may do in an account. Pure.
 import { fault } from '#client/errors/fault.js';
+import { type Account, AccountState } from '#proto/auth/v1/auth.js';
 import { type Membership, type ProjectRole, Role } from '#proto/auth/v1/users.js';
 import type { Role as RoleName } from '../schemas/members.js';
 import type { Permission } from '../schemas/profile.js';
@@ -69,6 +70,13 @@ export function assertMayChangeKeysOf(
   if (rolesOf['change keys'].includes(role)) return;
   const { projectRoles } = memberships.find(({ account }) => account?.id === accountId)!;
   if (!projectRoles.some((each) => each.projectId === projectId && each.role === developer)) throw fault('role_not_permitted', {});
+}
+
+/** Checks that an account may receive money from its members. Raises account_suspended. */
+export function assertActive({ state, stateReason }: Account): void {
+  if (state !== AccountState.ACCOUNT_STATE_SUSPENDED) return;
+  if (stateReason === '') throw fault('suspended_here', {});
+  throw fault('suspended_here_because', { why: stateReason });
 }
 
 /** Checks that only owners make, change or remove owners. Raises role_not_permitted. */

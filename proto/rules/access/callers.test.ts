@@ -23,12 +23,16 @@ describe('the built-in callers', () => {
     expect(rpcsOf('operator')).toContain('CatalogService/PublishPrice');
   });
 
-  it('give the other services only the audit log and the callers, and the ledger also the notifier', () => {
+  it('give the other services only the audit log and the callers, and the ledger also the notifier and the states of accounts', () => {
     // The streams admit every caller, and none of its operations.
     const streams = ['LedgerService/Batch', 'MeteringService/Batch'];
     const every = ['CallerService/WatchCallers', 'CallerService/ReportCallersSeen', 'UserService/AppendAuditEvents'];
     for (const caller of ['catalog', 'inference'] as const) expect(rpcsOf(caller).filter((rpc) => !streams.includes(rpc))).toEqual(every);
     const ofLedger = rpcsOf('ledger').filter((rpc) => ![...streams, ...every].includes(rpc) && !rpc.endsWith('/GetHealth'));
-    expect(ofLedger).toEqual(['NotificationService/AppendNotifications', 'NotificationService/GetDeliveryStatus']);
+    expect(ofLedger).toEqual([
+      'AuthService/GetAccountState',
+      'NotificationService/AppendNotifications',
+      'NotificationService/GetDeliveryStatus',
+    ]);
   });
 });

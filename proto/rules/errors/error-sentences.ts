@@ -238,6 +238,8 @@ export const sentences = {
   account_suspended: {
     account_suspended: 'The operator has suspended the account of this platform key. Contact the operator.',
     suspended_because: 'The operator has suspended the account of this platform key: {why}',
+    suspended_here: 'The operator has suspended this account. Contact the operator.',
+    suspended_here_because: 'The operator has suspended this account: {why}',
   },
   model_not_permitted: {
     model_not_permitted: 'This platform key may not use the model. Use another model, or change the models of the key.',

@@ -49,7 +49,11 @@ describe.each(testEngines)('accounts on %s', (engine) => {
   it('are renamed, suspended and resumed, with a new version each time', async () => {
     const { id } = await newAccount(auth.service);
     await update({ accountId: id, name: 'Countess' });
+    const stateOf = async (accountId: string) => (await auth.service.getAccountState({ accountId }, operator)).state;
+    expect(await stateOf(id)).toBe(AccountState.ACCOUNT_STATE_ACTIVE);
     await update({ accountId: id, state: AccountState.ACCOUNT_STATE_SUSPENDED });
+    expect(await stateOf(id)).toBe(AccountState.ACCOUNT_STATE_SUSPENDED);
+    await expect(stateOf(newId('acct'))).rejects.toMatchObject({ reason: 'not_found' });
     expect(await get(id)).toMatchObject({ name: 'Countess', state: AccountState.ACCOUNT_STATE_SUSPENDED, version: 3n });
     await update({ accountId: id, state: AccountState.ACCOUNT_STATE_ACTIVE });
     expect(await get(id)).toMatchObject({ name: 'Countess', state: AccountState.ACCOUNT_STATE_ACTIVE, version: 4n });

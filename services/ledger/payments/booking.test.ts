@@ -9,6 +9,7 @@ import { newId } from '#kit/id.js';
 import { collectMetrics } from '#kit/telemetry/metrics.js';
 import { testEngines } from '#kit/testing/database.js';
 import { close, listen } from '#kit/testing/local-server.js';
+import { AccountState } from '#proto/auth/v1/auth.js';
 import { startTestLedger, type TestLedger } from '../testing/ledger.js';
 import { depositRequest } from '../testing/requests.js';
 import { book, type BookingDeps } from './booking.js';
@@ -36,6 +37,7 @@ function reviewsOf({ logLines }: TestLedger): Record<string, unknown>[] {
 }
 
 const context = callContext({ caller: 'gateway' });
+const accounts: BookingDeps['accounts'] = { getAccountState: async () => ({ state: AccountState.ACCOUNT_STATE_ACTIVE }) };
 
 describe.each(testEngines)('a refund that failed and was made again on %s', (engine) => {
   let ledger: TestLedger;
@@ -49,7 +51,8 @@ describe.each(testEngines)('a refund that failed and was made again on %s', (eng
 
   afterEach(() => ledger.stop());
 
-  const send = (event: PaymentEvent): Promise<void> => book('stripe', event, context, { log: ledger.log, ledger: ledger.service });
+  const send = (event: PaymentEvent): Promise<void> =>
+    book('stripe', event, context, { log: ledger.log, ledger: ledger.service, accounts });
   const available = async () => (await ledger.service.getBalance({ accountId: payment.accountId })).balance!.availableNanoUsd;
   const depositId = async () =>
     (await ledger.service.getEntryByIdempotencyKey({ accountId: payment.accountId, idempotencyKey: 'stripe:cs_1' })).entry!.id;
@@ -169,7 +172,7 @@ describe.each(testEngines)('an event that an operator must review on %s', (engin
   it('is logged with the account, the payment, its deposit and what was deducted, and counted', async () => {
     const { service, log, clock } = ledger;
     const accountId = newId('acct');
-    const send = (event: PaymentEvent): Promise<void> => book('stripe', event, context, { log, ledger: service });
+    const send = (event: PaymentEvent): Promise<void> => book('stripe', event, context, { log, ledger: service, accounts });
     const payment = { paymentId: 'cs_1', accountId, amountNanoUsd: 50_000_000_000n };
     const refunds = [{ refundId: 're_1', amountNanoUsd: 5_000_000_000n, createdAtMs: clock.nowMs() }];
     await send({ kind: 'paid', ...payment });
@@ -217,6 +220,27 @@ describe.each(testEngines)('an event that an operator must review on %s', (engin
       refund_repeated: 0,
       refund_short: 0,
     });
+  });
+
+  it('is a payment credited to a suspended account, which is credited even if its state is unknown', async () => {
+    const { service, log } = ledger;
+    const accountId = newId('acct');
+    const states = [
+      async () => ({ state: AccountState.ACCOUNT_STATE_SUSPENDED }),
+      async (): Promise<never> => {
+        throw new AppError('service_unavailable', 'Unavailable.');
+      },
+    ];
+    for (const [index, getAccountState] of states.entries()) {
+      const payment = { paymentId: `cs_${index}`, accountId, amountNanoUsd: 5_000_000_000n };
+      for (let times = 0; times < 2; times += 1)
+        await book('stripe', { kind: 'paid', ...payment }, context, { log, ledger: service, accounts: { getAccountState } });
+    }
+    const { entry } = await service.getEntryByIdempotencyKey({ accountId, idempotencyKey: 'stripe:cs_0' });
+    expect(reviewsOf(ledger)).toMatchObject([
+      { review: 'account_suspended', account_id: accountId, payment_id: 'cs_0', amount_usd: '5', entry_id: entry!.id },
+    ]);
+    expect((await service.getBalance({ accountId })).balance).toMatchObject({ availableNanoUsd: 10_000_000_000n });
   });
 
   /** Returns how many cases of each kind have been counted. */
@@ -269,10 +293,10 @@ describe.each(testEngines)('a refund after both secrets have been replaced on %s
         const body = JSON.stringify({ id: 'evt_1', object: 'event', type: 'charge.refunded', created: seconds, data });
         const signature = createHmac('sha256', 'whsec_new').update(`${seconds}.${body}`).digest('hex');
         const event = await provider.readEvent(Buffer.from(body), `t=${seconds},v1=${signature}`);
-        await book('stripe', event, context, { log, ledger: service });
+        await book('stripe', event, context, { log, ledger: service, accounts });
       };
       const payment = { paymentId: 'cs_1', accountId, amountNanoUsd: 50_000_000_000n };
-      await book('stripe', { kind: 'paid', ...payment }, context, { log, ledger: service });
+      await book('stripe', { kind: 'paid', ...payment }, context, { log, ledger: service, accounts });
       await refund('pi_2');
       expect((await service.getBalance({ accountId })).balance).toMatchObject({ creditedNanoUsd: 50_000_000_000n, seq: 1n });
       await refund('pi_1');
@@ -306,6 +330,7 @@ describe.each(testEngines)('a refund of a payment on %s', (engine) => {
     let losesResponses = true;
     const deps: BookingDeps = {
       log,
+      accounts,
       ledger: {
         ...service,
         async adjust(request, context) {
@@ -334,6 +359,7 @@ describe.each(testEngines)('a refund of a payment on %s', (engine) => {
     const callers: string[] = [];
     const deps: BookingDeps = {
       log,
+      accounts,
       ledger: {
         ...service,
         async deposit(request, by) {
@@ -352,7 +378,7 @@ describe.each(testEngines)('a refund of a payment on %s', (engine) => {
   });
 
   it('is deducted once if the provider creates two events for it', async () => {
-    const deps = { ledger: ledger.service, log: ledger.log };
+    const deps = { ledger: ledger.service, log: ledger.log, accounts };
     await ledger.service.deposit(depositRequest({ accountId, keyId: '' }, 100_000_000_000n));
     await book('stripe', refund(20_000_000_000n), context, deps);
     await book('stripe', refunded(payment(), 'evt_2', ledger.clock.nowMs() + 60_000, 20_000_000_000n), context, deps);
@@ -366,24 +392,25 @@ describe.each(testEngines)('a refund of a payment on %s', (engine) => {
     };
     // Without a stamp, only the deposit shows that the payment is ours.
     const event: PaymentEvent = { ...refunded(payment(), 'evt_1', ledger.clock.nowMs(), 20_000_000_000n), isStamped: false };
-    await book('stripe', { kind: 'paid', ...payment() }, context, { ledger: service, log });
-    const failed = book('stripe', event, context, { ledger: { ...service, [rpc]: away }, log });
+    await book('stripe', { kind: 'paid', ...payment() }, context, { ledger: service, log, accounts });
+    const failed = book('stripe', event, context, { ledger: { ...service, [rpc]: away }, log, accounts });
     await expect(failed).rejects.toMatchObject({ reason: 'service_unavailable' });
-    await book('stripe', event, context, { ledger: service, log });
+    await book('stripe', event, context, { ledger: service, log, accounts });
     expect([await available(), missing()]).toEqual([30_000_000_000n, []]);
   });
 
   it('is deducted once if its event arrives twice at once and the balance grows in between', async () => {
     const { service, log } = ledger;
-    await book('stripe', { kind: 'paid', ...payment() }, context, { ledger: service, log });
+    await book('stripe', { kind: 'paid', ...payment() }, context, { ledger: service, log, accounts });
     await service.adjust({ idempotencyKey: 'spent', accountId, amountNanoUsd: -42_000_000_000n, reason: 'spent', linkedEntryId: '' });
     const deps: BookingDeps = {
       log,
+      accounts,
       ledger: {
         ...service,
         async getBalance(request) {
           // The other delivery takes the 8 USD that are left, and a user pays 5.
-          await book('stripe', refund(50_000_000_000n), context, { ledger: service, log });
+          await book('stripe', refund(50_000_000_000n), context, { ledger: service, log, accounts });
           await service.deposit(depositRequest({ accountId, keyId: '' }, 5_000_000_000n));
           return service.getBalance(request);
         },
@@ -395,9 +422,9 @@ describe.each(testEngines)('a refund of a payment on %s', (engine) => {
 
   it('is logged as missing where nothing is left', async () => {
     const { service, log } = ledger;
-    await book('stripe', { kind: 'paid', ...payment() }, context, { ledger: service, log });
+    await book('stripe', { kind: 'paid', ...payment() }, context, { ledger: service, log, accounts });
     await service.adjust({ idempotencyKey: 'spent', accountId, amountNanoUsd: -50_000_000_000n, reason: 'spent', linkedEntryId: '' });
-    await book('stripe', refund(20_000_000_000n), context, { ledger: service, log });
+    await book('stripe', refund(20_000_000_000n), context, { ledger: service, log, accounts });
     expect([await available(), missing()]).toEqual([0n, ['20']]);
   });
 
@@ -406,6 +433,7 @@ describe.each(testEngines)('a refund of a payment on %s', (engine) => {
     let hasFailed = false;
     const deps: BookingDeps = {
       log,
+      accounts,
       ledger: {
         ...service,
         async adjust(request, by) {

@@ -3,7 +3,8 @@ import { hasReason } from '#client/errors/app-error.js';
 import { dayMs } from '#kit/clock.js';
 import { formatUsd } from '#rules/money/money.js';
 import type { Logger } from '#kit/log.js';
-import type { CallContext } from '#client/call-context.js';
+import { type CallContext, callContext } from '#client/call-context.js';
+import { AccountState, type AuthService } from '#proto/auth/v1/auth.js';
 import { BookAccount, DepositSource, type Entry, EntryKind, type LedgerService, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
 import { withReference } from '#rules/money/reference.js';
 import type { Paid, PaymentEvent } from './provider.js';
@@ -19,12 +20,14 @@ type Review = Extract<PaymentEvent, { kind: 'review' }>;
 const sameRefundMs = dayMs;
 /** How far our clock may be behind that of the provider. */
 const clockSkewMs = 300_000;
+const stateTimeoutMs = 2000;
 /** How many of the latest adjustments of an account are searched for one of the operator. */
 const adjustmentsMax = 1000;
 
 /** Holds the dependencies of booking. */
 export interface BookingDeps {
   readonly ledger: Pick<LedgerService, 'deposit' | 'adjust' | 'getBalance' | 'getEntryByIdempotencyKey' | 'listEntries'>;
+  readonly accounts: Pick<AuthService, 'getAccountState'>;
   readonly log: Logger;
 }
 
@@ -57,8 +60,9 @@ export async function bookPaid(
   provider: string,
   { paymentId, accountId, amountNanoUsd }: Paid,
   context: CallContext,
-  { ledger, log }: BookingDeps,
+  deps: BookingDeps,
 ): Promise<Entry> {
+  const { ledger, log } = deps;
   const idempotencyKey = paymentKey(provider, paymentId);
   // The same in every repeat, or the ledger would reject the repeat as a different deposit.
   const reason = `${provider} ${paymentId}`;
@@ -66,9 +70,24 @@ export async function bookPaid(
     { idempotencyKey, accountId, amountNanoUsd, source: DepositSource.DEPOSIT_SOURCE_CASH, reason },
     inNameOf(provider, context),
   );
-  if (!replayed)
-    log.info({ provider, payment_id: paymentId, account_id: accountId, amount_usd: formatUsd(amountNanoUsd) }, 'a payment was credited');
+  if (!replayed) {
+    const facts = { provider, payment_id: paymentId, account_id: accountId, amount_usd: formatUsd(amountNanoUsd) };
+    log.info(facts, 'a payment was credited');
+    // The payment had begun before, as suspended accounts cannot begin any.
+    if (await isSuspended(accountId, deps)) report(log, 'account_suspended', { ...facts, entry_id: entry!.id });
+  }
   return entry!;
+}
+
+/** Reports whether an account is suspended, as far as auth responds. A payment is credited in any case. */
+async function isSuspended(accountId: string, { accounts, log }: BookingDeps): Promise<boolean> {
+  try {
+    const { state } = await accounts.getAccountState({ accountId }, callContext({ caller: 'ledger', timeoutMs: stateTimeoutMs }));
+    return state === AccountState.ACCOUNT_STATE_SUSPENDED;
+  } catch (error) {
+    log.warn({ err: error, account_id: accountId }, 'a payment was credited without knowing whether the account is suspended');
+    return false;
+  }
 }
 
 /** Reports an event to the operator, with what the journal contains about it. */

@@ -14,6 +14,7 @@ import { StripeProvider } from './stripe.js';
 export interface PaymentModuleDeps {
   /** The ledger's module. */
   readonly ledger: ServiceModule<PaymentDeps['ledger']>;
+  readonly accounts: PaymentDeps['accounts'];
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -21,12 +22,12 @@ export interface PaymentModuleDeps {
 /** Creates the payments module over the ledger. Raises ConfigError for settings that contradict each other. */
 export function createPayments(
   config: Values<typeof paymentSettings>,
-  { ledger, clock, log }: PaymentModuleDeps,
+  { ledger, accounts, clock, log }: PaymentModuleDeps,
 ): ServiceModule<PaymentService> {
   const provider = createProvider(config, { clock, log });
   return {
     name: 'payments',
-    service: paymentService({ provider, ledger: ledger.service, limits: config, clock, log }),
+    service: paymentService({ provider, ledger: ledger.service, accounts, limits: config, clock, log }),
     start: async () => undefined,
     stop: async () => undefined,
     ready: () => ledger.ready(),

@@ -13,6 +13,7 @@ export interface PaymentDeps {
   readonly provider: PaymentProvider | undefined;
   /** The ledger itself, which does not check the caller again. */
   readonly ledger: BookingDeps['ledger'];
+  readonly accounts: BookingDeps['accounts'];
   readonly limits: Pick<Values<typeof paymentSettings>, 'paymentMinNanoUsd' | 'paymentMaxNanoUsd'>;
   readonly clock: Clock;
   readonly log: Logger;

@@ -7,6 +7,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { ManualClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { newId } from '#kit/id.js';
+import { AccountState } from '#proto/auth/v1/auth.js';
 import { Entry } from '#proto/ledger/v1/ledger.js';
 import { createLogger } from '#kit/log.js';
 import { silentLog } from '#kit/testing/log.js';
@@ -20,7 +21,8 @@ import { accountOfStamp, stampOf } from './stamp.js';
 import { StripeProvider } from './stripe.js';
 import { centsOf, nanoUsdOfCents, paidOf, refundOf } from './stripe-events.js';
 
-const deps = { clock: new ManualClock(), log: silentLog };
+const accounts: BookingDeps['accounts'] = { getAccountState: async () => ({ state: AccountState.ACCOUNT_STATE_ACTIVE }) };
+const deps = { clock: new ManualClock(), log: silentLog, accounts };
 const notFound = (): never => {
   throw new AppError('not_found', 'There is no such entry.');
 };
