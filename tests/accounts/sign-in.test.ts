@@ -30,7 +30,7 @@ describe.each(modes)('signing up and in, %s', (mode) => {
   });
 
   beforeEach(() => {
-    Object.assign(idp, { fault: undefined, tellsByUserinfo: false });
+    Object.assign(idp, { fault: undefined, tellsByUserinfo: false, sessionAgeS: 0 });
   });
 
   afterAll(async () => {
@@ -357,6 +357,55 @@ describe.each(modes)('signing up and in, %s', (mode) => {
       comeAs('private2@elsewhere.example');
       expect(await browser.visit(location)).toBe(page('settings/security?problem=expired'));
       expect(await browser.get('/me/identities')).toEqual({ data: [] });
+    });
+
+    it('accepts a verified address whose claim is text, as Amazon Cognito and Apple send it, or is only in the userinfo response', async () => {
+      idp.person = { sub: 'text', email: 'text@example.com', email_verified: 'true' };
+      const browser = new Browser(system);
+      expect(await browser.visit(start())).toBe(page(''));
+      comeAs('userinfo@example.com');
+      idp.tellsByUserinfo = true;
+      expect(await browser.visit(start())).toBe(page(''));
+      idp.person = { sub: 'silent', email: 'silent@example.com' };
+      expect(await browser.visit(start())).toBe(page('sign-in?problem=email_unverified'));
+    });
+
+    it('authenticates a user without a password again, but not by the session that the browser has there', async () => {
+      const sub = comeAs('passwordless@example.com');
+      idp.sessionAgeS = 3600;
+      const browser = new Browser(system);
+      expect(await browser.visit(start())).toBe(page(''));
+      const begin = () => browser.ask('POST', '/me/second-factors/begin', { kind: 'totp' });
+      const status = async (): Promise<number> => (await begin()).status;
+      const confirm = async (change: (location: string) => string = (location) => location): Promise<string> => {
+        const { location } = await browser.must<{ location: string }>(
+          'POST',
+          '/me/reauthentication/oidc',
+          { to: 'settings/security' },
+          200,
+        );
+        return browser.visit(change(location));
+      };
+      const problem = (why: string) => page(`settings/security?unconfirmed=${why}`);
+      expect(await status()).toBe(409);
+      // The user at the screen can change the address of the provider.
+      const unasked = (location: string): string => location.replace('&prompt=login&max_age=0', '&max_age=99999');
+      expect(await confirm(unasked)).toBe(problem('not_reauthenticated'));
+      idp.fault = 'no reauthentication';
+      expect(await confirm()).toBe(problem('not_reauthenticated'));
+      idp.fault = 'no auth_time';
+      expect(await confirm()).toBe(problem('auth_time_missing'));
+      expect(await status()).toBe(409);
+      // Nor does another sign-in there count, if the provider does not say when it was.
+      expect(await browser.visit(start())).toBe(page(''));
+      expect(await status()).toBe(409);
+      idp.fault = undefined;
+      comeAs('someone.else@example.com');
+      expect(await confirm()).toBe(problem('identity_other'));
+      expect(await status()).toBe(409);
+      idp.person = { sub };
+      expect(await confirm()).toBe(page('settings/security'));
+      expect(await status()).toBe(200);
     });
 
     it('leaves no code, token or secret in any log', () => {

@@ -32,4 +32,6 @@ export const renameSecondFactor = (id: string, name: string): Promise<SecondFact
 export const removeSecondFactor = (id: string): Promise<void> => api.delete(`/me/second-factors/${id}`);
 export const createRecoveryCodes = (): Promise<RecoveryCodes> => api.post('/me/recovery-codes');
 export const beginReauthentication = (): Promise<SecondFactorChallenge> => api.post('/me/reauthentication/begin');
+export const beginReauthenticationByProvider = (page: string): Promise<{ location: string }> =>
+  api.post('/me/reauthentication/oidc', { body: { to: page.replace(/^\/+/, '') } });
 export const reauthenticate = (body: Reauthenticate): Promise<void> => api.post('/me/reauthentication', { body });

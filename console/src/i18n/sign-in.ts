@@ -21,11 +21,16 @@ export const signInText = dictionary(
     problem_declined: 'You declined the sign-in, or the provider refused it.',
     problem_provider:
       'The provider’s response could not be verified. Try again. If it keeps happening, contact the operator of this gateway.',
-    problem_email_unverified: 'The provider has not verified your email address. Verify it there, then try again.',
+    problem_email_unverified:
+      'The provider did not confirm that your email address is verified. If you cannot verify it there, contact the operator of this gateway.',
     problem_email_taken: 'A user with your email address already exists. Sign in as before, then connect the provider in the settings.',
-    problem_unknown_user: 'No user has your email address. Ask for an invitation.',
+    problem_unknown_user: 'No user has your email address. Open the link of your invitation, or ask for one.',
     problem_disabled: 'This user is disabled. Contact the operator of this gateway.',
     problem_identity_taken: 'This identity is connected to another user.',
+    problem_identity_other: 'You signed in there as another user. Sign in with the identity that is connected to your user here.',
+    problem_auth_time_missing:
+      'The provider does not say when you signed in there, so it cannot confirm that it is you. Reset your password, or ask the operator of this gateway for a sign-in link.',
+    problem_not_reauthenticated: 'The provider did not ask you to sign in again. Sign out there, then try again.',
     problem_service_unavailable: 'The provider cannot be reached at the moment. Try again later.',
     problem_other: 'That did not work. Try again.',
 
@@ -88,11 +93,14 @@ export const signInText = dictionary(
     problem_expired: '登录用时过长，或是在另一个浏览器中开始的。请重试。',
     problem_declined: '您取消了登录，或身份提供方拒绝了登录。',
     problem_provider: '无法验证身份提供方的响应。请重试；如果问题仍然存在，请联系网关的运维人员。',
-    problem_email_unverified: '身份提供方尚未验证您的邮箱。请先在其网站完成验证，然后重试。',
+    problem_email_unverified: '身份提供方未确认您的邮箱已经过验证。如果无法在其网站完成验证，请联系网关的运维人员。',
     problem_email_taken: '已有用户使用您的邮箱。请用原来的方式登录，然后在设置中关联身份提供方。',
-    problem_unknown_user: '没有用户使用您的邮箱。请索取邀请。',
+    problem_unknown_user: '没有用户使用您的邮箱。请打开邀请链接，或索取邀请。',
     problem_disabled: '您的用户已被停用。请联系网关的运维人员。',
     problem_identity_taken: '此身份已关联到另一位用户。',
+    problem_identity_other: '您在身份提供方登录的是另一位用户。请使用与您的用户关联的身份登录。',
+    problem_auth_time_missing: '身份提供方未说明您的登录时间，因此无法确认是您本人。请重置密码，或向网关的运维人员索取登录链接。',
+    problem_not_reauthenticated: '身份提供方没有要求您重新登录。请先在其网站退出登录，然后重试。',
     problem_service_unavailable: '暂时无法连接身份提供方，请稍后重试。',
     problem_other: '操作未成功，请重试。',
 

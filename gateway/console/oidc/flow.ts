@@ -11,8 +11,9 @@ const Flow = Type.Object({
   verifier: Type.String(),
   /** The page of the console to go to afterwards. */
   to: Type.String(),
-  /** The session whose user connects the identity; absent for a sign-in. */
+  /** The session whose user connects the identity or authenticates again; absent for a sign-in. */
   session: Type.Optional(Type.String()),
+  reauthenticates: Type.Optional(Type.Boolean()),
 });
 const check = Compile(Flow);
 

@@ -17,28 +17,29 @@ export async function startOidc(ctx: Context, deps: OperationDeps, to: string): 
     redirect(ctx, await beginOidc(ctx, deps, { to: pagePath(to) }));
   } catch (error) {
     // This is a navigation in a browser, so errors are shown on a page.
-    redirect(ctx, problemPath('../../sign-in', problemOf(ctx, deps, error)));
+    redirect(ctx, `../../sign-in?problem=${encodeURIComponent(problemOf(ctx, deps, error))}`);
   }
 }
 
 /** Stores the state of the sign-in in the browser and returns the address of the provider. Raises not_found, and the errors of `begin`. */
-export async function beginOidc(ctx: Context, { config, peers }: OperationDeps, flow: Pick<Flow, 'to' | 'session'>): Promise<string> {
-  const { location, challenge } = await peers.users.beginIdentitySignIn(
-    { redirectUri: redirectUri(ctx, config) },
-    contextOf({ config }, 'patient'),
-  );
+export async function beginOidc(
+  ctx: Context,
+  { config, peers }: OperationDeps,
+  flow: Omit<Flow, 'state' | 'nonce' | 'verifier'>,
+): Promise<string> {
+  const request = { redirectUri: redirectUri(ctx, config), reauthenticate: flow.reauthenticates === true };
+  const { location, challenge } = await peers.users.beginIdentitySignIn(request, contextOf({ config }, 'patient'));
   keepFlow(ctx, { ...challenge!, ...flow });
   return location;
 }
 
-/** Signs in the user whom the provider has sent back, or connects the identity with the user who is signed in. */
+/** Signs in the user whom the provider has sent back, connects the identity with the user who is signed in, or authenticates that user again. */
 export async function finishOidc(
   call: Pick<Call<never, { state?: string | undefined }>, 'ctx' | 'query' | 'context'>,
   deps: OperationDeps,
 ): Promise<void> {
   const { ctx, query, context } = call;
   const flow = takeFlow(ctx, query.state ?? '');
-  const page = flow?.session === undefined ? '../../sign-in' : '../../settings/security';
   try {
     if (flow === undefined)
       throw new AppError('sign_in_refused', 'The sign-in at the identity provider took too long, or was started in another browser.', {
@@ -46,7 +47,10 @@ export async function finishOidc(
       });
     const { state, nonce, verifier } = flow;
     const response = { redirectUri: redirectUri(ctx, deps.config), query: ctx.search, challenge: { state, nonce, verifier } };
-    if (flow.session !== undefined) return await connect(ctx, deps, flow.session, response);
+    if (flow.session !== undefined) {
+      await (flow.reauthenticates === true ? reauthenticate : connect)(flow.session, response);
+      return redirect(ctx, flow.reauthenticates === true ? `../../${pagePath(flow.to)}` : '../../settings/security?connected=1');
+    }
     const { signedIn } = await deps.peers.users.signInWithIdentity(
       { response, client: clientOf(ctx), language: languageOf(ctx) },
       context('patient'),
@@ -55,16 +59,24 @@ export async function finishOidc(
     // Relative, so that it works behind a proxy with any path; and always a page of the console.
     redirect(ctx, `../../${pagePath(flow.to)}`);
   } catch (error) {
-    redirect(ctx, problemPath(page, problemOf(ctx, deps, error)));
+    redirect(ctx, `${problemPage(flow)}=${encodeURIComponent(problemOf(ctx, deps, error))}`);
   }
 
-  /** Connects the identity, if the user who started is still signed in. */
-  async function connect(ctx: Context, deps: OperationDeps, sessionId: string, response: IdentityResponse): Promise<void> {
+  async function connect(sessionId: string, response: IdentityResponse): Promise<void> {
+    await assertStillSignedIn(sessionId);
+    await asVisitor(ctx, () => deps.peers.users.connectIdentity({ sessionId, response, language: languageOf(ctx) }, context('patient')));
+  }
+
+  async function reauthenticate(sessionId: string, response: IdentityResponse): Promise<void> {
+    await assertStillSignedIn(sessionId);
+    const by = { $case: 'identity', value: response } as const;
+    await asVisitor(ctx, () => deps.peers.users.reauthenticate({ sessionId, by }, context('patient')));
+  }
+
+  async function assertStillSignedIn(sessionId: string): Promise<void> {
     const visitor = await visitorIf(ctx, deps);
     if (visitor?.session.id !== sessionId)
       throw new AppError('sign_in_refused', 'Another user is signed in now.', { details: { why: 'expired' } });
-    await asVisitor(ctx, () => deps.peers.users.connectIdentity({ sessionId, response, language: languageOf(ctx) }, context('patient')));
-    redirect(ctx, '../../settings/security?connected=1');
   }
 }
 
@@ -79,8 +91,10 @@ function redirect(ctx: Context, location: string): void {
   ctx.body = '';
 }
 
-function problemPath(page: string, problem: string): string {
-  return `${page}?problem=${encodeURIComponent(problem)}`;
+/** Returns the page that shows why a flow failed, and the parameter for the code. */
+function problemPage(flow: Flow | undefined): string {
+  if (flow?.session === undefined) return '../../sign-in?problem';
+  return flow.reauthenticates === true ? '../../settings/security?unconfirmed' : '../../settings/security?problem';
 }
 
 /** Returns the code from which the page chooses its message. */

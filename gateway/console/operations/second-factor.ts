@@ -1,12 +1,15 @@
 // The second factors of the signed-in user.
 import { fieldFault } from '#client/errors/fault.js';
 import { type AddSecondFactorRequest, type ReauthenticateRequest, SecondFactorKind } from '#proto/auth/v1/users.js';
+import { pagePath } from '../oidc/page-path.js';
+import { beginOidc } from '../oidc/sign-in.js';
 import { proofOf, renderChallenge, renderEnrolment, renderSecondFactor } from '../render/second-factor.js';
 import {
   type AddSecondFactor as AddBody,
   AddSecondFactor,
   BeginSecondFactor,
   Reauthenticate,
+  ReauthenticateByProvider,
   type Reauthenticate as ReauthenticateBody,
   RecoveryCodes,
   RenameSecondFactor,
@@ -16,6 +19,7 @@ import {
   SecondFactorChallenge,
   SecondFactors,
 } from '../schemas/second-factor.js';
+import { IdentityBegun } from '../schemas/profile.js';
 import { languageOf } from '../session/session.js';
 import { type Area, created, done, ok, operation } from '../table/operation.js';
 
@@ -102,7 +106,7 @@ export const secondFactor: Area = {
       },
     }),
     operation('POST', '/me/reauthentication', {
-      summary: 'Authenticate again, with the password or a second factor.',
+      summary: 'Authenticate again, with the password or a second factor; at the identity provider, by /me/reauthentication/oidc.',
       who: 'signed in',
       body: Reauthenticate,
       answers: [done('Second factors can be changed for 15 minutes.')],
@@ -114,6 +118,16 @@ export const secondFactor: Area = {
         const by = reauthenticationOf(body, languageOf(ctx));
         await peers.users.reauthenticate({ sessionId: session.id, by }, context('patient'));
       },
+    }),
+    operation('POST', '/me/reauthentication/oidc', {
+      summary: 'Start authenticating again at the identity provider, which asks the user to sign in even if they are signed in there.',
+      who: 'signed in',
+      body: ReauthenticateByProvider,
+      answers: [ok(IdentityBegun, 'The address of the provider; the browser returns to /oidc/callback.')],
+      errors: { not_found: 'No identity provider is configured.' },
+      handle: async ({ ctx, body, visitor: { session } }, deps) => ({
+        location: await beginOidc(ctx, deps, { to: pagePath(body.to ?? ''), session: session.id, reauthenticates: true }),
+      }),
     }),
   ],
 };

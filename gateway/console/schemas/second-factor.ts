@@ -52,6 +52,10 @@ export type ProveSecondFactor = Static<typeof ProveSecondFactor>;
 export const Reauthenticate = Type.Object({ password: optional(Password), token: optional(ChallengeToken), ...proofFields });
 export type Reauthenticate = Static<typeof Reauthenticate>;
 
+export const ReauthenticateByProvider = Type.Object({
+  to: optional(Type.String({ maxLength: 500, description: 'The page of the console to show afterwards, such as settings/security.' })),
+});
+
 export const BeginSecondFactor = Type.Object({ kind: Type.Enum([...kinds]) });
 export const SecondFactorBegun = view('SecondFactorBegun', {
   enrolment: Type.String({ description: 'Must be sent back to add the factor, within 15 minutes.' }),

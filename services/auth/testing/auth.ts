@@ -76,12 +76,15 @@ export interface TestAuth {
 export const identityProvider: OidcProvider = {
   name: 'Test ID',
   issuer: 'https://id.example.com',
-  begin: async (redirectUri) => ({ location: redirectUri, challenge: { state: '', nonce: '', verifier: '' } }),
+  begin: async (redirectUri, reauthenticate) => ({
+    location: reauthenticate ? `${redirectUri}?prompt=login` : redirectUri,
+    challenge: { state: '', nonce: '', verifier: '' },
+  }),
   finish: async (_redirectUri, query) => JSON.parse(query) as IdentityClaims,
 };
 
 /** Returns a response of that provider with these claims. */
-export function identityResponse(claims: IdentityClaims): IdentityResponse {
+export function identityResponse(claims: Omit<IdentityClaims, 'authenticatedAtMs'> & Partial<IdentityClaims>): IdentityResponse {
   const challenge = { state: '', nonce: '', verifier: '' };
   return { redirectUri: 'https://ai.example.com/callback', query: JSON.stringify(claims), challenge };
 }

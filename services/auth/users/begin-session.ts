@@ -33,7 +33,7 @@ export async function beginSessionOrChallenge(
 
 /**
  * Creates a session and its tokens for a user as they were when they proved their identity. If it continues the `present` session of the user, it ends
- * no later, and the user has not authenticated again. Raises sign_in_refused if the user is disabled, if the present session has ended since, or if all
+ * no later, and the user has not authenticated again. `authenticatedAtMs`: when another party authenticated the user; otherwise it is now. Raises sign_in_refused if the user is disabled, if the present session has ended since, or if all
  * sessions have ended because the user has a new password or a second factor.
  */
 export async function beginSession(
@@ -42,11 +42,11 @@ export async function beginSession(
   method: SignInMethod,
   { caller }: CallContext,
   deps: UserDeps,
-  present?: Session,
+  { present, authenticatedAtMs }: { present?: Session | undefined; authenticatedAtMs?: number } = {},
 ): Promise<SignedIn> {
   const { db, sessions, members, actorTokens, lifetimes, config, clock, log } = deps;
   const nowMs = clock.nowMs();
-  const { createdAtMs = BigInt(nowMs), authenticatedAtMs = BigInt(nowMs) } = present ?? {};
+  const { createdAtMs = BigInt(nowMs) } = present ?? {};
   const { token, hash } = mintToken();
   const session = {
     id: newId('sess', nowMs),
@@ -56,7 +56,7 @@ export async function beginSession(
     expiresAtMs: BigInt(Math.min(nowMs + lifetimes.sessionIdleMs, Number(createdAtMs) + lifetimes.sessionMs)),
     client,
     method,
-    authenticatedAtMs,
+    authenticatedAtMs: present?.authenticatedAtMs ?? BigInt(authenticatedAtMs ?? nowMs),
   };
   const user = await db.transaction(async (tx) => {
     const locked = await lockProven(tx, proven, deps, present);

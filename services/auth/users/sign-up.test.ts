@@ -47,6 +47,7 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
     email,
     emailVerified: true,
     name: 'Grace',
+    authenticatedAtMs: auth.clock.nowMs(),
     ...fields,
   });
   const byIdentity = async (given: IdentityClaims, maySignUp = false) => {
@@ -341,13 +342,45 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
     await auth.users.confirmPassword({ sessionId: session!.id, currentPassword: password }, operator);
     const connected = await connect(session!.id);
     await expect(connect(without!.session!.id)).rejects.toMatchObject(tooLate);
-    const { signedIn: again } = await byIdentity(identity);
+    const { signedIn: again } = await byIdentity({ ...identity, authenticatedAtMs: auth.clock.nowMs() });
     await connect(again!.session!.id);
     const disconnect = () => auth.users.disconnectIdentity({ sessionId: session!.id, identityId: connected.identity!.id }, operator);
     auth.clock.advance(recentMs + 1);
     await expect(disconnect()).rejects.toMatchObject(tooLate);
     await auth.users.confirmPassword({ sessionId: session!.id, currentPassword: password }, operator);
     await disconnect();
+  });
+
+  it('are authenticated again by their identity only, and when the provider says that it authenticated them', async () => {
+    const identity = claims('again@example.com');
+    const { session } = (await byIdentity(identity, true)).signedIn!;
+    const connect = () =>
+      auth.users.connectIdentity({ sessionId: session!.id, response: identityResponse(claims('again.more@example.com')) }, operator);
+    const prove = (given: IdentityClaims) => {
+      const by = { $case: 'identity', value: identityResponse(given) } as const;
+      return auth.users.reauthenticate({ sessionId: session!.id, by }, operator);
+    };
+    auth.clock.advance(recentMs + 1);
+    const nowMs = auth.clock.nowMs();
+    await expect(prove(identity)).rejects.toEqual(refused('not_reauthenticated'));
+    await expect(prove({ ...identity, authenticatedAtMs: undefined })).rejects.toEqual(refused('auth_time_missing'));
+    await expect(prove(claims('again@example.com'))).rejects.toEqual(refused('identity_other'));
+    await expect(connect()).rejects.toMatchObject({ details: { rule: 'reauthenticate' } });
+    // The clock of the provider is ahead by an hour.
+    await prove({ ...identity, authenticatedAtMs: nowMs + 3_600_000 });
+    await connect();
+    auth.clock.advance(recentMs + 1);
+    await expect(connect()).rejects.toMatchObject({ details: { rule: 'reauthenticate' } });
+  });
+
+  it('count as authenticated when the provider authenticated them, or not if it does not say', async () => {
+    const identity = claims('earlier@example.com');
+    const at = async (authenticatedAtMs: number | undefined) =>
+      (await byIdentity({ ...identity, authenticatedAtMs }, true)).signedIn!.session!.authenticatedAtMs;
+    const nowMs = auth.clock.nowMs();
+    expect(await at(nowMs - 1_000_000)).toBe(BigInt(nowMs - 1_000_000));
+    expect(await at(nowMs + 1_000_000)).toBe(BigInt(nowMs));
+    expect(await at(undefined)).toBe(0n);
   });
 
   it('change their name freely, but their address only with the current password', async () => {

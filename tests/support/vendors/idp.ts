@@ -10,7 +10,7 @@ import { close, listen } from '#kit/testing/local-server.js';
 export interface IdpUser {
   readonly sub: string;
   readonly email?: string;
-  readonly email_verified?: boolean;
+  readonly email_verified?: boolean | 'true';
   readonly name?: string;
 }
 
@@ -25,6 +25,8 @@ export type IdpFault =
   | 'unsigned'
   | 'declined'
   | 'no token'
+  | 'no auth_time'
+  | 'no reauthentication'
   | 'other subject at userinfo';
 
 /** A running provider. */
@@ -37,6 +39,8 @@ export interface Idp {
   fault: IdpFault | undefined;
   /** Whether user claims are returned by the userinfo endpoint only. */
   tellsByUserinfo: boolean;
+  /** How long ago the user signed in there, in seconds. */
+  sessionAgeS: number;
   /** The registered redirect URIes. */
   readonly redirectUris: Set<string>;
   /** The requests that its token endpoint received. */
@@ -47,6 +51,7 @@ export interface Idp {
 interface Grant {
   readonly query: URLSearchParams;
   readonly person: IdpUser;
+  readonly authTimeS: number;
 }
 
 /** Starts a provider. */
@@ -63,6 +68,7 @@ export async function startIdp(): Promise<Idp> {
     person: { sub: 'nobody' } as IdpUser,
     fault: undefined as IdpFault | undefined,
     tellsByUserinfo: false,
+    sessionAgeS: 0,
     redirectUris: new Set<string>(),
     tokenRequests: [] as URLSearchParams[],
   };
@@ -93,7 +99,9 @@ export async function startIdp(): Promise<Idp> {
       query.get('scope')?.split(' ').includes('openid') === true;
     const error = isRight ? (idp.fault === 'declined' ? 'access_denied' : undefined) : 'invalid_request';
     const code = randomUUID();
-    if (error === undefined) grants.set(code, { query, person: idp.person });
+    const isAsked = query.get('prompt') === 'login' && query.get('max_age') === '0' && idp.fault !== 'no reauthentication';
+    const authTimeS = Math.floor(Date.now() / 1000) - (isAsked ? 0 : idp.sessionAgeS);
+    if (error === undefined) grants.set(code, { query, person: idp.person, authTimeS });
     for (const [name, value] of Object.entries(error === undefined ? { code } : { error })) back.searchParams.set(name, value);
     back.searchParams.set('state', idp.fault === 'state' ? 'of another browser' : (query.get('state') ?? ''));
     back.searchParams.set('iss', issuer);
@@ -125,11 +133,13 @@ export async function startIdp(): Promise<Idp> {
     });
   }
 
-  async function idToken({ query, person }: Grant): Promise<string> {
+  async function idToken({ query, person, authTimeS }: Grant): Promise<string> {
     const nowS = Math.floor(Date.now() / 1000) - (idp.fault === 'expired' ? 3600 : 0);
     const { sub, ...rest } = person;
     const nonce = idp.fault === 'nonce' ? 'of another browser' : (query.get('nonce') ?? '');
-    const jwt = new SignJWT({ nonce, ...(idp.tellsByUserinfo ? {} : rest) })
+    // Required only if a maximum age is requested (OpenID Connect Core 1.0, section 2).
+    const hasTime = query.has('max_age') && idp.fault !== 'no auth_time';
+    const jwt = new SignJWT({ nonce, ...(hasTime ? { auth_time: authTimeS } : {}), ...(idp.tellsByUserinfo ? {} : rest) })
       .setProtectedHeader({ alg: 'RS256', kid: 'one' })
       .setIssuer(idp.fault === 'issuer' ? 'https://evil.example' : issuer)
       .setAudience(idp.fault === 'audience' ? 'another client' : idp.clientId)

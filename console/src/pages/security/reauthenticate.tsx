@@ -3,8 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { ApiError } from '../../api/client.js';
-import { beginReauthentication, reauthenticate } from '../../api/second-factor.js';
-import { oidcUrl } from '../../api/users.js';
+import { beginReauthentication, beginReauthenticationByProvider, reauthenticate } from '../../api/second-factor.js';
 import { secondFactorText } from '../../i18n/second-factor.js';
 import { signInText } from '../../i18n/sign-in.js';
 import { useText } from '../../i18n/text.js';
@@ -29,6 +28,10 @@ export function Reauthenticate({ onDone, onClose }: { onDone: () => void; onClos
   const [path] = useLocation();
   const [password, setPassword] = useState('');
   const prove = useMutation({ mutationFn: reauthenticate, onSuccess: onDone, onError: () => setPassword('') });
+  const toProvider = useMutation({
+    mutationFn: beginReauthenticationByProvider,
+    onSuccess: ({ location: provider }) => location.assign(provider),
+  });
   const challenge = useQuery({
     queryKey: ['reauthentication'],
     queryFn: beginReauthentication,
@@ -68,18 +71,20 @@ export function Reauthenticate({ onDone, onClose }: { onDone: () => void; onClos
           </Button>
         </Form>
       )}
-      {!user.has_password && !user.has_second_factor && (
+      {!user.has_password && oidc != null && (
         <>
-          <p>{t.confirmBySignIn}</p>
-          {oidc != null && (
-            <p className="mt-4">
-              <a href={oidcUrl(path)} className="link">
-                {signIn.by({ name: oidc.name })}
-              </a>
-            </p>
-          )}
+          {user.has_second_factor && <p className="my-4 text-center text-sm text-soft">{t.or}</p>}
+          <SignInFault error={toProvider.error} />
+          <Button
+            look={user.has_second_factor ? 'secondary' : 'primary'}
+            busy={toProvider.isPending || toProvider.isSuccess}
+            onClick={() => toProvider.mutate(path)}
+          >
+            {signIn.by({ name: oidc.name })}
+          </Button>
         </>
       )}
+      {!user.has_password && !user.has_second_factor && oidc == null && <p>{t.confirmBySignIn}</p>}
     </Dialog>
   );
 }

@@ -19,6 +19,7 @@ export default function SecurityPage() {
   const { second_factor_missing: isMissing, second_factor_accounts: closed } = useMe();
   const search = new URLSearchParams(useSearch());
   const problem = search.get('problem');
+  const unconfirmed = search.get('unconfirmed');
   return (
     <>
       <PageHeader title={t.security} description={t.securityDescription} back={isMissing ? undefined : ['/settings', t.title]} />
@@ -45,6 +46,11 @@ export default function SecurityPage() {
       {problem !== null && (
         <Notice tone="bad" live title={t.notConnected}>
           {problemText(signIn, problem)}
+        </Notice>
+      )}
+      {unconfirmed !== null && (
+        <Notice tone="bad" live title={factor.notConfirmed}>
+          {problemText(signIn, unconfirmed)}
         </Notice>
       )}
       <div className="grid gap-x-6 lg:grid-cols-2">

@@ -35,14 +35,19 @@ export function providerOf<P>(provider: P | undefined): P {
 
 /** Returns normalised claims: a malformed address is dropped and counts as unverified, and control characters are removed from the name. Raises invalid_request. */
 function checkedClaims(claims: IdentityClaims | undefined): IdentityClaims {
-  const { issuer = '', subject = '', email = '', emailVerified = false, name = '' } = claims ?? {};
+  const { issuer = '', subject = '', email = '', emailVerified = false, name = '', authenticatedAtMs } = claims ?? {};
   if (issuer === '' || issuer.length > issuerCharsMax)
     throw invalidField('claims.issuer', `claims.issuer must have 1 to ${issuerCharsMax} characters.`);
   if (subject === '' || subject.length > subjectCharsMax)
     throw invalidField('claims.subject', `claims.subject must have 1 to ${subjectCharsMax} characters.`);
   const address = addressOf(email);
   const shown = [...name.replace(/\p{Cc}/gu, ' ').trim()].slice(0, nameCharsMax).join('');
-  return { issuer, subject, email: address, emailVerified: emailVerified && address !== '', name: shown };
+  return { issuer, subject, email: address, emailVerified: emailVerified && address !== '', name: shown, authenticatedAtMs };
+}
+
+/** Returns when the user counts as authenticated: not later than now, since clocks differ; 0 if the provider does not say when it was. */
+export function authenticatedAtOf({ authenticatedAtMs = 0 }: IdentityClaims, nowMs: number): number {
+  return Math.max(0, Math.min(Math.trunc(authenticatedAtMs), nowMs));
 }
 
 /** Returns an identity to connect. */

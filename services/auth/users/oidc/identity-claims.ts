@@ -9,4 +9,6 @@ export interface IdentityClaims {
   /** The provider has verified the address. */
   readonly emailVerified: boolean;
   readonly name: string;
+  /** When the provider authenticated the user; undefined if it does not say. */
+  readonly authenticatedAtMs: number | undefined;
 }

@@ -19,10 +19,11 @@ it('a provider that hangs gets a limited number of requests, and others once it 
       oidcClientSecret: undefined,
       oidcName: 'Test ID',
       oidcScopes: 'openid',
+      oidcTrustEmail: false,
     },
     { clock: new ManualClock(), log: createLogger({ name: 'auth', level: 'fatal' }) },
   )!;
-  const begin = () => provider.begin('https://ai.example.com/callback');
+  const begin = () => provider.begin('https://ai.example.com/callback', false);
   const waiting = Array.from({ length: 20 }, begin);
   await expect(begin()).rejects.toMatchObject({ reason: 'overloaded' });
   await eventually(() => (hanging.length > 0 ? true : undefined));

@@ -15,6 +15,7 @@ export interface OidcSettings {
   readonly oidcClientSecret: string | undefined;
   readonly oidcName: string;
   readonly oidcScopes: string;
+  readonly oidcTrustEmail: boolean;
 }
 
 /** Holds what the browser keeps between the redirect to the provider and the callback. */
@@ -29,15 +30,23 @@ export interface OidcProvider {
   /** The name by which users know it. */
   readonly name: string;
   readonly issuer: string;
-  /** Returns the address to which the browser is sent, and the challenge to keep. Raises service_unavailable. */
-  begin(redirectUri: string): Promise<{ location: string; challenge: Challenge }>;
+  /**
+   * Returns the address to which the browser is sent, and the challenge to keep. `reauthenticate`: the provider must authenticate the user even if the
+   * browser is signed in there; the browser could remove this from the address, so the time in the claims must be checked. Raises service_unavailable.
+   */
+  begin(redirectUri: string, reauthenticate: boolean): Promise<{ location: string; challenge: Challenge }>;
   /** Returns the claims about the user who returned to `redirectUri` with these parameters. Raises sign_in_refused with details.why, service_unavailable and overloaded. */
   finish(redirectUri: string, search: string, challenge: Challenge): Promise<IdentityClaims>;
 }
 
 const timeoutS = 10;
-/** The metadata of a provider rarely changes; its keys are read again when a signature needs an unknown one. */
+/** The metadata of a provider rarely changes. openid-client reads its keys again when a signature needs an unknown one, at most once per minute. */
 const metadataMs = 3_600_000;
+/**
+ * A provider that receives a maximum age must say when it authenticated the user (OpenID Connect Core 1.0, section 2). A year, so that an ordinary
+ * sign-in does not end the user's session at the provider.
+ */
+const maxAgeS = 31_536_000;
 /** Any client can cause such a request to the provider, so that their number is limited. */
 const underWayMax = 20;
 
@@ -78,7 +87,7 @@ export function createOidc(settings: OidcSettings, { clock, log }: { clock: Cloc
   return {
     name,
     issuer,
-    begin: (redirectUri) =>
+    begin: (redirectUri, reauthenticate) =>
       limited(async () => {
         const challenge = { state: oidc.randomState(), nonce: oidc.randomNonce(), verifier: oidc.randomPKCECodeVerifier() };
         const url = oidc.buildAuthorizationUrl(await configuration(), {
@@ -88,6 +97,8 @@ export function createOidc(settings: OidcSettings, { clock, log }: { clock: Cloc
           nonce: challenge.nonce,
           code_challenge: await oidc.calculatePKCECodeChallenge(challenge.verifier),
           code_challenge_method: 'S256',
+          // Some providers support only one of the two.
+          ...(reauthenticate ? { prompt: 'login', max_age: '0' } : { max_age: `${maxAgeS}` }),
         });
         return { location: url.href, challenge };
       }),
@@ -100,7 +111,14 @@ export function createOidc(settings: OidcSettings, { clock, log }: { clock: Cloc
           pkceCodeVerifier: verifier,
           idTokenExpected: true,
         });
-        return claimsOf(config, tokens);
+        const claims = await claimsOf(config, tokens);
+        if (claims.isVerified === undefined && claims.email !== '' && !settings.oidcTrustEmail)
+          log.info(
+            { issuer },
+            'the identity provider does not say whether email addresses are verified; see TOLLGATE_AUTH_OIDC_TRUST_EMAIL',
+          );
+        const { isVerified = settings.oidcTrustEmail, ...rest } = claims;
+        return { ...rest, emailVerified: isVerified };
       }),
   };
 }
@@ -122,22 +140,26 @@ function secretAuth(secret: string): oidc.ClientAuth {
   };
 }
 
+/** Returns the claims; `isVerified` is undefined if the provider does not say whether the address is verified. */
 async function claimsOf(
   config: oidc.Configuration,
   tokens: Awaited<ReturnType<typeof oidc.authorizationCodeGrant>>,
-): Promise<IdentityClaims> {
-  const claims = tokens.claims()!;
-  const { iss, sub } = claims;
-  // Some providers return the address only here; openid-client checks that the subject is the same.
-  const isShort = claims['email'] === undefined && config.serverMetadata().userinfo_endpoint !== undefined;
-  const more: Record<string, unknown> = isShort ? await oidc.fetchUserInfo(config, tokens.access_token, sub) : claims;
+): Promise<Omit<IdentityClaims, 'emailVerified'> & { readonly isVerified: boolean | undefined }> {
+  const { iss, sub, auth_time: authTime, ...inToken } = tokens.claims()!;
+  // Some providers return the address, or whether it is verified, only here; openid-client checks that the subject is the same.
+  const isShort = inToken['email'] === undefined || inToken['email_verified'] === undefined;
+  const hasMore = isShort && config.serverMetadata().userinfo_endpoint !== undefined;
+  const claims = { ...inToken, ...(hasMore ? await oidc.fetchUserInfo(config, tokens.access_token, sub) : {}) };
   const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+  // Amazon Cognito and Apple also send the boolean as text.
+  const verified: unknown = claims['email_verified'];
   return {
     issuer: iss,
     subject: sub,
-    email: text(more['email']),
-    emailVerified: more['email_verified'] === true,
-    name: text(more['name']),
+    email: text(claims['email']),
+    isVerified: verified === undefined ? undefined : verified === true || verified === 'true',
+    name: text(claims['name']),
+    authenticatedAtMs: authTime === undefined ? undefined : authTime * 1000,
   };
 }
 

@@ -1,12 +1,23 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseSettings } from '#kit/config/settings.js';
-import { signInSettings } from './settings.js';
+import { assertSignIn, signInSettings } from './settings.js';
 
 describe('the settings of the identity provider', () => {
   it.each(['http://id.example.com', 'http://10.0.0.7'])(
     'reject a provider without TLS, which would receive secrets in plain text: %s',
     (issuer) => {
       expect(() => parseSettings(signInSettings, { TOLLGATE_AUTH_OIDC_ISSUER: issuer })).toThrow('must begin with https://');
+    },
+  );
+
+  it.each(['common', 'organizations', 'consumers'])(
+    'do not trust the addresses of all tenants of Microsoft Entra ID, who choose them: %s',
+    (tenant) => {
+      const oidcIssuer = `https://login.microsoftonline.com/${tenant}/v2.0`;
+      const settings = { oidcIssuer, oidcClientId: 'tollgate', oidcTrustEmail: true };
+      expect(() => assertSignIn(settings)).toThrow('TOLLGATE_AUTH_OIDC_TRUST_EMAIL');
+      assertSignIn({ ...settings, oidcIssuer: 'https://login.microsoftonline.com/8eaef023-2b34-4da1-9baa-8bc8c9d6a490/v2.0' });
+      assertSignIn({ ...settings, oidcTrustEmail: false });
     },
   );
 

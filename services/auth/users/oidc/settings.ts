@@ -24,6 +24,11 @@ export const signInSettings = {
     'every user of that provider with a verified email address may sign up, with an account of their own',
     { default: false },
   ),
+  oidcTrustEmail: flag(
+    'TOLLGATE_AUTH_OIDC_TRUST_EMAIL',
+    'email addresses count as verified if that provider does not say whether they are; set it only if users cannot choose their address there',
+    { default: false },
+  ),
 } satisfies Settings;
 
 function issuerOf(value: string): string {
@@ -37,10 +42,21 @@ function issuerOf(value: string): string {
   return value;
 }
 
-/** Raises ConfigError when the identity provider is only partly configured. */
-export function assertSignIn({ oidcIssuer, oidcClientId }: Pick<Values<typeof signInSettings>, 'oidcIssuer' | 'oidcClientId'>): void {
+/** The issuers of Microsoft Entra ID at which users of every tenant sign in. */
+const everyTenant = /^https:\/\/login\.microsoftonline\.com\/(common|organizations|consumers)\b/;
+
+/** Raises ConfigError when the identity provider is only partly configured, or when its users could choose the addresses that are trusted. */
+export function assertSignIn({
+  oidcIssuer,
+  oidcClientId,
+  oidcTrustEmail,
+}: Pick<Values<typeof signInSettings>, 'oidcIssuer' | 'oidcClientId' | 'oidcTrustEmail'>): void {
   if ((oidcIssuer === undefined) !== (oidcClientId === undefined))
     throw new ConfigError(['TOLLGATE_AUTH_OIDC_ISSUER and TOLLGATE_AUTH_OIDC_CLIENT_ID must be set together']);
+  if (oidcTrustEmail && everyTenant.test(oidcIssuer ?? ''))
+    throw new ConfigError([
+      'TOLLGATE_AUTH_OIDC_TRUST_EMAIL must not be set for an issuer of all tenants, which choose the addresses of their users; set TOLLGATE_AUTH_OIDC_ISSUER to the issuer of one tenant',
+    ]);
 }
 
 /** Checks that the settings fit together. */

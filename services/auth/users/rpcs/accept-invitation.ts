@@ -64,7 +64,7 @@ export async function acceptInvitation(
     });
   });
   if (isNew) log.info({ user_id: user.id }, 'user added by invitation');
-  return { signedIn: await beginSession(proven, client, method, context, deps, session), challenge: undefined };
+  return { signedIn: await beginSession(proven, client, method, context, deps, { present: session }), challenge: undefined };
 }
 
 /** Returns what `invited` returns. Limits attempts to add a new user: inviters see the links, and could find out which addresses are known. */

@@ -7,10 +7,10 @@ import type { UserDeps } from '../deps.js';
 
 /** Raises invalid_request, not_found, service_unavailable and overloaded. */
 export async function beginIdentitySignIn(
-  { redirectUri }: BeginIdentitySignInRequest,
+  { redirectUri, reauthenticate }: BeginIdentitySignInRequest,
   _context: CallContext,
   { identityProvider }: UserDeps,
 ): Promise<BeginIdentitySignInResponse> {
   if (!URL.canParse(redirectUri)) throw invalidField('redirect_uri', 'redirect_uri must be an address.');
-  return providerOf(identityProvider).begin(redirectUri);
+  return providerOf(identityProvider).begin(redirectUri, reauthenticate);
 }

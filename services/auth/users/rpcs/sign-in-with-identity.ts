@@ -1,11 +1,11 @@
 // SignInWithIdentity: begins a session for the user whom an identity provider has authenticated.
-import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import { type Client, SignInMethod, type SignInWithIdentityRequest, type SignInWithIdentityResponse } from '#proto/auth/v1/users.js';
 import { provenActor } from '../audit/audit-details.js';
 import { beginSession } from '../begin-session.js';
-import { claimsOfResponse, newIdentity } from '../oidc/claims.js';
+import { authenticatedAtOf, claimsOfResponse, newIdentity } from '../oidc/claims.js';
 import type { IdentityClaims } from '../oidc/identity-claims.js';
+import { identityRefusal } from '../oidc/refusals.js';
 import type { UserDeps } from '../deps.js';
 import { checkedClient } from '../fields.js';
 import { newAccountOf } from '../../new-account.js';
@@ -14,13 +14,6 @@ import { mailSecurityEvent } from '../mail/mail-security-event.js';
 import { shownIdentity } from '../mail/security-mail.js';
 import { unlessDuplicate } from '../store/identities.js';
 import type { StoredUser } from '../store/users.js';
-
-const messages = {
-  disabled: 'This user is disabled; contact the operator.',
-  email_unverified: 'The identity provider has not verified the email address; verify it there first.',
-  email_taken: 'A user with this email address already exists. Sign in the way you did before, then connect the identity in the settings.',
-  unknown_user: 'There is no user with this email address; ask for an invitation.',
-} as const;
 
 /** Raises invalid_request, not_found, service_unavailable, overloaded, and sign_in_refused with details.why. */
 export async function signInWithIdentity(
@@ -31,11 +24,13 @@ export async function signInWithIdentity(
   const claims = await claimsOfResponse(request.response, deps.identityProvider);
   const client = checkedClient(request.client);
   const known = (await deps.identities.findUser(claims)) ?? (await byEmail(claims, client, request.language, context, deps));
-  if (known?.user.isDisabled === true) throw refusal('disabled');
-  if (known === undefined && !deps.config.signUp && !deps.config.oidcSignUp) throw refusal('unknown_user');
+  if (known?.user.isDisabled === true) throw identityRefusal('disabled');
+  if (known === undefined && !deps.config.signUp && !deps.config.oidcSignUp) throw identityRefusal('unknown_user');
   const proven = known ?? (await added(claims, client, context, deps));
   // Without a second factor of ours: the provider is responsible for how it authenticates its users.
-  return { signedIn: await beginSession(proven, client, SignInMethod.SIGN_IN_METHOD_IDENTITY, context, deps), isNew: known === undefined };
+  const authenticatedAtMs = authenticatedAtOf(claims, deps.clock.nowMs());
+  const signedIn = await beginSession(proven, client, SignInMethod.SIGN_IN_METHOD_IDENTITY, context, deps, { authenticatedAtMs });
+  return { signedIn, isNew: known === undefined };
 }
 
 /** Finds the user with the verified address and connects the identity with them; undefined when there is none. */
@@ -47,16 +42,16 @@ async function byEmail(
   deps: UserDeps,
 ): Promise<StoredUser | undefined> {
   const { audit, db, identities, users, clock, log } = deps;
-  if (!claims.emailVerified) throw refusal('email_unverified');
+  if (!claims.emailVerified) throw identityRefusal('email_unverified');
   const stored = await users.findByEmail(claims.email);
   if (stored === undefined || stored.user.isDisabled) return stored;
   // Otherwise an attacker could sign up with the address of another user, who would later be signed in to the attacker's user.
-  if (!stored.user.emailVerified) throw refusal('email_taken');
+  if (!stored.user.emailVerified) throw identityRefusal('email_taken');
   const { user } = stored;
   const identity = newIdentity(claims, clock.nowMs());
   const isConnected = await unlessDuplicate(() =>
     db.transaction(async (tx) => {
-      if (!(await identities.addByEmail(tx, user, identity))) throw refusal('email_taken');
+      if (!(await identities.addByEmail(tx, user, identity))) throw identityRefusal('email_taken');
       const shown = shownIdentity(claims, deps.identityProvider);
       await mailSecurityEvent(tx, user, { event: 'connected', identity: shown }, language, deps);
       await audit.append(tx, context, {
@@ -67,7 +62,7 @@ async function byEmail(
       });
     }),
   );
-  if (!isConnected) throw refusal('email_taken');
+  if (!isConnected) throw identityRefusal('email_taken');
   log.info({ user_id: stored.user.id, issuer: claims.issuer }, 'identity connected by email address');
   return stored;
 }
@@ -95,11 +90,7 @@ async function added(
       });
     }),
   );
-  if (!isAdded) throw refusal('email_taken');
+  if (!isAdded) throw identityRefusal('email_taken');
   log.info({ user_id: user.id, account_id: account.id, issuer: claims.issuer }, 'signed up with an identity');
   return stored;
-}
-
-function refusal(why: keyof typeof messages): AppError {
-  return new AppError('sign_in_refused', messages[why], { details: { why } });
 }
