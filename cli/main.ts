@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The process `tollgate`.
-import { createRequire } from 'node:module';
 import { text } from 'node:stream/consumers';
+import { tollgateVersion as version } from '#kit/process/version.js';
 import { askSecret } from './ask-secret.js';
 import { explain } from './errors.js';
 import { run } from './program.js';
@@ -16,9 +16,6 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.stderr.write(`${lines.join('\n')}\n`);
   process.exit(failed);
 });
-
-// In the build this file is dist/cli/main.js.
-const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
 const exitCode = await run(process.argv.slice(2), {
   env: process.env,

@@ -1,5 +1,6 @@
 // Builds the programs, the console and the Grafana dashboards into dist.next, and swaps it with dist when it is complete, so that a running instance never sees half
 // a build. Run by `npm run build`.
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -23,8 +24,21 @@ const programs = [
   'services/inference/tokens/count-worker',
 ];
 
+const commitChars = 10;
+
 /** Packages that read files in their own folders, and packages for databases that Tollgate does not use. */
 const external = [/^(better-sqlite3|pino)(\/|$)/, /^(cardinal|mariadb|mysql|oracledb|pg|pg-native|pg-query-stream|sqlite3|tedious)(\/|$)/];
+
+/** Returns the commit that is built, shortened; empty if it is not known. */
+function commitOf() {
+  // Where there is no checkout, for example in the build of an image.
+  const given = process.env['BUILD_COMMIT'] ?? '';
+  if (!/^[0-9A-Za-z]*$/.test(given)) throw new Error('BUILD_COMMIT must be the hash of a commit.');
+  if (given !== '') return given.slice(0, commitChars);
+  // Packed sources may be in the checkout of another project.
+  if (!existsSync('.git')) return '';
+  return (spawnSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' }).stdout ?? '').trim().slice(0, commitChars);
+}
 
 for (const folder of ['dist.next', 'dist.old']) rmSync(folder, { recursive: true, force: true });
 mkdirSync('dist.next');
@@ -35,6 +49,7 @@ const bundle = await rolldown({
   external,
   resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
   tsconfig: 'tsconfig.json',
+  transform: { define: { BUILD_COMMIT: JSON.stringify(commitOf()) } },
   onLog(level, log) {
     if (level === 'warn' && log.id?.includes('node_modules')) return;
     throw new Error(`The bundler reports: ${log.message}`);

@@ -15,6 +15,6 @@ if [ ! -f "$folder/dist/.built" ]; then
   # If it has the same packages, they need not be installed again.
   if cmp -s "$root/package-lock.json" "$folder/package-lock.json"; then ln -s "$root/node_modules" "$folder/node_modules"
   else (cd "$folder" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >&2); fi
-  (cd "$folder" && npm run -s generate && npm run -s build) >&2
+  (cd "$folder" && npm run -s generate && BUILD_COMMIT="$commit" npm run -s build) >&2
 fi
 echo "$folder"

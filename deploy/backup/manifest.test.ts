@@ -128,6 +128,16 @@ it.each([
   ['1.2.0', '1.2.0-rc.1'],
   ['1.2.0-rc.10', '1.2.0-rc.9'],
   ['1.2.1-rc.1', '1.2.0'],
+  ['0.2.0+28d783be1f', '0.1.0+8990c78e52'],
 ])('compares versions by their numbers: %s is newer than %s', (newer, older) => {
   expect([isNewer(newer, older), isNewer(older, newer), isNewer(older, older), isNewer(newer, newer)]).toEqual([true, false, false, false]);
+});
+
+it('ignores build metadata when it compares versions', () => {
+  for (const [one, other] of [
+    ['0.1.0+8990c78e52', '0.1.0+28d783be1f'],
+    ['0.1.0+8990c78e52', '0.1.0'],
+    ['0.1.0-rc.1+8990c78e52', '0.1.0-rc.1+28d783be1f'],
+  ] as const)
+    expect([isNewer(one, other), isNewer(other, one)]).toEqual([false, false]);
 });

@@ -116,7 +116,10 @@ function parseManifest(folder: string): Manifest {
   return manifest as Manifest;
 }
 
-/** Reports whether a version such as "1.10.0" or "1.10.0-rc.1" is newer than another one. As in semantic versioning, a release is newer than its candidates. */
+/**
+ * Reports whether a version such as "1.10.0" or "1.10.0-rc.1" is newer than another one. As in semantic versioning, a release is newer than its candidates,
+ * and build metadata ("+28d783be1f") is ignored.
+ */
 export function isNewer(one: string, other: string): boolean {
   const [[release, candidate], [otherRelease, otherCandidate]] = [partsOf(one), partsOf(other)];
   const byRelease = release.localeCompare(otherRelease, 'en', { numeric: true });
@@ -125,6 +128,6 @@ export function isNewer(one: string, other: string): boolean {
 }
 
 function partsOf(version: string): readonly [release: string, candidate: string] {
-  const [release = '', ...candidate] = version.split('-');
+  const [release = '', ...candidate] = version.replace(/\+.*/, '').split('-');
   return [release, candidate.join('-')];
 }

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { closeSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -33,7 +33,14 @@ it('fails when its output cannot be written because the disk is full', () => {
 it('is found through a link to it', () => {
   symlinkSync(join(root, 'tollgate'), join(folder, 'tollgate'));
   const { status, stdout, stderr } = spawnSync(join(folder, 'tollgate'), ['--version'], { env: cleanEnv({}), encoding: 'utf8' });
-  expect([status, stdout, stderr]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/), '']);
+  expect([status, stdout, stderr]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+(\+\w+)?\n$/), '']);
+});
+
+// The build may be older than the present commit if nothing that it contains has changed since.
+it('shows the commit that was built from a checkout', () => {
+  const { stdout } = spawnSync(join(root, 'tollgate'), ['--version'], { env: cleanEnv({}), encoding: 'utf8' });
+  const built = spawnSync('git', ['cat-file', '-t', stdout.trim().split('+')[1] ?? 'none'], { cwd: root, encoding: 'utf8' });
+  if (existsSync(join(root, '.git'))) expect(built.stdout.trim()).toBe('commit');
 });
 
 it('says why it does not start when Node is too old and npm cannot install another one', () => {
