@@ -213,7 +213,7 @@ export const gatewaySettings = {
     default: 100_000_000_000n,
     parse(value: string) {
       const amount = parseUsd(value);
-      if (amount === undefined) throw new Error('must be an amount in USD such as 100');
+      if (amount === undefined || amount < 0n) throw new Error('must be an amount in USD such as 100');
       return amount;
     },
     show: formatUsd,
@@ -238,12 +238,20 @@ function baseUrl(value: string): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
-/** What is checked of them together: a hold that expires while its call runs lets other calls spend the same money. */
-export const holdCheck = checkTogether(gatewaySettings, ({ checkpointIntervalMs, holdTtlMs }) => {
-  if (checkpointIntervalMs < holdTtlMs) return;
-  throw new ConfigError([
-    'TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL must be shorter than TOLLGATE_GATEWAY_HOLD_TTL, so that holds outlive their calls',
-  ]);
+/** What is checked of them together. */
+export const gatewayCheck = checkTogether(gatewaySettings, (config) => {
+  const { checkpointIntervalMs, holdTtlMs, bodyBytesMax } = config;
+  const faults: string[] = [];
+  // A hold that expires while its call runs lets other calls spend the same money.
+  if (checkpointIntervalMs >= holdTtlMs)
+    faults.push('TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL must be shorter than TOLLGATE_GATEWAY_HOLD_TTL, so that holds outlive their calls');
+  // A larger body would be refused with advice to try again, however idle the gateway is.
+  for (const name of ['bodiesBytesMax', 'bodiesBytesPerAccountMax'] as const)
+    if (config[name] < bodyBytesMax)
+      faults.push(
+        `${gatewaySettings[name].env} must be at least TOLLGATE_GATEWAY_BODY_BYTES_MAX (${bodyBytesMax}), so that the largest body is accepted (it is "${config[name]}")`,
+      );
+  if (faults.length > 0) throw new ConfigError(faults);
 });
 
 /** The parsed settings of the gateway. */

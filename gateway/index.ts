@@ -39,7 +39,7 @@ import { createRecorder } from './call/recording/recorder.js';
 import { createSpool } from './call/recording/spool/spool.js';
 import { createUnknownHolds } from './call/admission/unknown-holds.js';
 
-export { gatewaySettings, holdCheck, type GatewayConfig } from './config.js';
+export { gatewaySettings, gatewayCheck, type GatewayConfig } from './config.js';
 export { clearOccupancy, occupancyMemory, sharedOccupancy } from './http/occupancy.js';
 export { clearWindows, type WindowMemory, windowMemory, WindowTable } from '#kit/limits/window-table.js';
 export { adoptSpools } from './call/recording/spool/adopt.js';

@@ -15,13 +15,13 @@ import { createFolder } from '#kit/config/folder.js';
 import { runProcess } from '#kit/process/process.js';
 import { timed } from '#kit/rpc/chain/rpc-metrics.js';
 import { batchClient } from '#client/batch/batch-client.js';
-import { gatewaySettings, holdCheck, peerSettings } from './config.js';
+import { gatewaySettings, gatewayCheck, peerSettings } from './config.js';
 import { createGateway } from './index.js';
 
 await runProcess({
   name: 'gateway',
   settings: { gateway: gatewaySettings, peers: peerSettings },
-  checks: [holdCheck],
+  checks: [gatewayCheck],
   ownPrefixes: ['TOLLGATE_GATEWAY_'],
   build(config, host) {
     const { log, clock, common } = host;

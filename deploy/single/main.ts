@@ -29,7 +29,7 @@ import { localClient } from '#kit/rpc/local/local-client.js';
 import { decorateService } from '#kit/rpc/chain/standard-chain.js';
 import { observeDisks } from '#kit/telemetry/runtime-metrics.js';
 import { grpcPart, offer } from '#kit/process/service-process.js';
-import { adoptSpools, createGateway, type Gateway, gatewaySettings, holdCheck } from '../../gateway/index.js';
+import { adoptSpools, createGateway, type Gateway, gatewaySettings, gatewayCheck } from '../../gateway/index.js';
 import { authSettings, createAuth, signInCheck } from '../../services/auth/index.js';
 import { catalogSettings, createCatalog } from '../../services/catalog/index.js';
 import { createInference, SecretKeyFile, inferenceSettings } from '../../services/inference/index.js';
@@ -72,7 +72,7 @@ const checkpointCheck = checkTogether(checkpointSettings, ({ intervalMs, holdTtl
   ]);
 });
 
-const checks = [mailCheck, signInCheck, paymentCheck, holdCheck, checkpointCheck];
+const checks = [mailCheck, signInCheck, paymentCheck, gatewayCheck, checkpointCheck];
 
 await runProcess({ name: 'single', settings, checks, ownPrefixes: ['TOLLGATE_'], build }, singleEnvironment(isTerminal));
 

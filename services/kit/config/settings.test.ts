@@ -54,6 +54,11 @@ describe('settings', () => {
     expect(parse({ PORT: '1001', TOLLGATE_HOLD_TTL: 'x' })).toThrow('has a fault:');
   });
 
+  it('are reported once when several parts of a process have them', () => {
+    const groups = { one: settings, two: { port: settings.port } };
+    expect(() => parseGroups(groups, { PORT: 'http' })).toThrow('has a fault:');
+  });
+
   it('do not include the variable that clients read their key from', () => {
     expect(faultsOf({ TOLLGATE_API_KEY: 'sk-tg-1' })).toEqual([]);
   });

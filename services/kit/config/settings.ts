@@ -168,7 +168,8 @@ export function parseGroups<G extends SettingGroups>(
   const known = Object.values(groups).flatMap((settings) => Object.values(settings).map((setting) => setting.env));
   for (const check of checks) faults.push(...check(env));
   faults.push(...unknownNames(known, env, ownPrefixes));
-  if (faults.length > 0) throw new ConfigError(faults);
+  // Several groups may have the same setting.
+  if (faults.length > 0) throw new ConfigError([...new Set(faults)]);
   return values as GroupValues<G>;
 }
 
