@@ -112,3 +112,13 @@ export function isUnwritable(error: unknown): boolean {
 export function isDatabaseUnavailable(error: unknown): boolean {
   return isConnectionLost(error) || isPoolExhausted(error) || isUnwritable(error);
 }
+
+/** Reports whether a SQLite file is damaged, or is no database. */
+export function isDamagedFile(error: unknown): boolean {
+  return /^SQLITE_(CORRUPT|NOTADB)/.test(driverError(error).code ?? '');
+}
+
+/** Reports whether a SQLite file cannot be opened, or only be read. */
+export function isInaccessibleFile(error: unknown): boolean {
+  return /^SQLITE_(CANTOPEN|READONLY|PERM)/.test(driverError(error).code ?? '');
+}

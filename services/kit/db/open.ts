@@ -43,6 +43,8 @@ export interface DatabaseOptions extends MysqlOptions {
 /** A service's own database. */
 export interface Database {
   readonly engine: Engine;
+  /** The path of the SQLite file; undefined on MySQL and in memory. */
+  readonly file?: string | undefined;
   /** The url with which migrations connect; undefined: the url of this database. */
   readonly migrationUrl?: string | undefined;
   /**
@@ -167,6 +169,7 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
   const probe = new WriteProbe(() => runUnsynced(unsynced, writeRow));
   return {
     ...database('sqlite', knex, (work) => readOnSqlite(unsynced, work), probe),
+    file: filename === ':memory:' ? undefined : filename,
     plainTransaction: (work, { onApplied, ...options } = {}) =>
       retried(
         (trackCommit) =>

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { chownSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { chownSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newSecretKey, readSecretKeys, writeSecretKeys } from './secret-key.js';
@@ -24,4 +24,9 @@ it('leaves the file to the user of the processes that read it', () => {
   chownSync(path, owner.uid, owner.gid);
   writeSecretKeys(path, [newSecretKey()]);
   expect(statSync(path)).toMatchObject(owner);
+});
+
+it('names a file that cannot be read', () => {
+  mkdirSync(path);
+  expect(() => readSecretKeys(path)).toThrow(`${path} cannot be read (EISDIR). It must be a file that the user of this process can read`);
 });

@@ -43,14 +43,19 @@ export function newSecretKey(): SecretKey {
   return secretKey(randomBytes(secretKeyBytes));
 }
 
-/** Returns the keys in a file, or undefined when there is no file. Raises failed_precondition when a line is not a key. */
+/** Returns the keys in a file, or undefined when there is no file. Raises failed_precondition when it cannot be read or a line is not a key. */
 export function readSecretKeys(path: string): readonly SecretKey[] | undefined {
   let content: string;
   try {
     content = readFileSync(path, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    throw new AppError(
+      'failed_precondition',
+      `${path} cannot be read (${code ?? message}). It must be a file that the user of this process can read; restore it from your copy if it is lost.`,
+      { cause: error },
+    );
   }
   const lines = content.split('\n').filter((line) => line.trim() !== '');
   const keys = lines.map((line) => Buffer.from(line.trim(), 'base64'));

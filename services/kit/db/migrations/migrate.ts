@@ -3,7 +3,15 @@ import type { Knex } from 'knex';
 import { type Dialect, dialects } from './dialect.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '../../log.js';
-import { isAlreadyDone, isConnectionLost, isLoginRefused, isNotPermitted, isTableMissing } from '../errors.js';
+import {
+  isAlreadyDone,
+  isConnectionLost,
+  isDamagedFile,
+  isInaccessibleFile,
+  isLoginRefused,
+  isNotPermitted,
+  isTableMissing,
+} from '../errors.js';
 import { holdingLease } from './migration-lease.js';
 import { type Database, openDatabase } from '../open.js';
 import { whenReachable } from '../when-reachable.js';
@@ -21,13 +29,14 @@ export interface Migration {
 
 /**
  * Applies pending migrations in order. Replicas that start together wait for each other. Returns the names that it applied. Waits for a
- * server that cannot be reached (when-reachable.ts). Raises failed_precondition when it stays unreachable or refuses the login, or when the user of the
- * database may not change the schema.
+ * server that cannot be reached (when-reachable.ts). Raises failed_precondition when it stays unreachable or refuses the login, when the user of the
+ * database may not change the schema, or when a SQLite file is damaged or inaccessible.
  */
 export async function migrate(db: Database, migrations: readonly Migration[], log?: Pick<Logger, 'warn'>): Promise<string[]> {
   try {
     return await whenReachable(log, () => migrateOnce(db, migrations));
   } catch (error) {
+    if (db.file !== undefined) throw fileFault(db.file, error);
     if (!isConnectionLost(error) && !isLoginRefused(error)) throw error;
     throw new AppError(
       'failed_precondition',
@@ -35,6 +44,24 @@ export async function migrate(db: Database, migrations: readonly Migration[], lo
       { cause: error },
     );
   }
+}
+
+/** Returns the error to raise for that of a SQLite file, with the fix; any other error is returned unchanged. */
+function fileFault(file: string, error: unknown): unknown {
+  const why = (error as Error).message;
+  if (isDamagedFile(error))
+    return new AppError(
+      'failed_precondition',
+      `${file} is damaged (${why}). Move the data folder away, but keep it, and restore a backup into a new one (docs/backup.md).`,
+      { cause: error },
+    );
+  if (isInaccessibleFile(error))
+    return new AppError(
+      'failed_precondition',
+      `${file} cannot be opened for reading and writing (${why}). Give the user of this process read and write permission for the folder and all files in it.`,
+      { cause: error },
+    );
+  return error;
 }
 
 async function migrateOnce(db: Database, migrations: readonly Migration[]): Promise<string[]> {
