@@ -57,7 +57,6 @@ export async function startServices(): Promise<TestServices> {
       mails.push(mail);
       return '250 taken';
     },
-    close: () => undefined,
   };
   const publicUrl = 'https://console.example.com';
   const auth = createAuth(

@@ -256,6 +256,22 @@ describe.each(testEngines)('notifications on %s', (engine) => {
     expect(await store.claim(await read(), nowMs, nowMs + 60_000)).toBeUndefined();
   });
 
+  it('are not sent again while the mail server takes minutes to accept the content', async () => {
+    const accepted = Promise.withResolvers<void>();
+    mailer.accept = () => accepted.promise;
+    await append([mail()]);
+    await eventually(() => mailer.mails[0]);
+    for (let minute = 0; minute < 10; minute += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      auth.clock.advance(60_000);
+    }
+    accepted.resolve();
+    mailer.accept = async () => {};
+    await eventually(async () => ((await status()).pending === 0n ? true : undefined));
+    expect(mailer.mails).toHaveLength(1);
+    expect(await only()).toMatchObject({ state: delivered, attempts: 1 });
+  });
+
   it('keep their state when an earlier attempt ends after a later one has begun, or after they were withdrawn', async () => {
     mailer.failures = [new MailFailure('451 later', false)];
     const [{ id }] = (await deliver(mail())) as [Notification];

@@ -52,7 +52,6 @@ export class Notifier {
     await this.stopRepeating();
     await this.stopRemoving();
     await Promise.race([this.idle(), pause(patienceMs, undefined, { ref: false })]);
-    this.deps.mailer?.close();
   }
 
   /** Waits for the attempts in progress. */

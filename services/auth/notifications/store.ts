@@ -67,6 +67,14 @@ export class NotificationStore {
     return claimed === 1 ? { ...notification, dueAtMs: untilMs, attempts: attempts + 1 } : undefined;
   }
 
+  /** Extends the claim of an attempt until `untilMs`, unless another attempt was started meanwhile. */
+  async extendClaim({ id, attempts }: StoredNotification, untilMs: number): Promise<void> {
+    await this.db
+      .knex('notification')
+      .where({ id: bytesOf(id), state: pending, attempts })
+      .update({ due_at_ms: untilMs });
+  }
+
   /** Records the outcome of an attempt, unless another attempt was started meanwhile. The content of a completed notification is deleted. */
   async note({ id, attempts }: StoredNotification, { state, outcome, dueAtMs }: Outcome): Promise<void> {
     await this.db

@@ -40,6 +40,7 @@ async function attempt(fields: Partial<StoredNotification>, changes: Partial<Del
     clock,
     log: silentLog,
     isWanted: async () => true,
+    notifications: { extendClaim: async () => {} },
     endpoints: { signingSecrets: async () => [] },
     config: { notificationRetryMs: 10_000, notificationIntervalMs: 1000, privateWebhooks: false },
     ...changes,

@@ -1,7 +1,7 @@
 // One attempt to deliver one notification.
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
-import { type Mailer, MailFailure, mailTimeoutMs } from '#kit/mail/mailer.js';
+import { type Mailer, mailAcceptMs, MailFailure, mailTimeoutMs } from '#kit/mail/mailer.js';
 import type { SecretBox } from '#kit/secrets/secret-box.js';
 import { type MailContent, NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
 import { finding } from '#rules/errors/finding-sentences.js';
@@ -46,7 +46,7 @@ export interface Attempted extends Outcome {
   readonly isGone: boolean;
 }
 
-/** Returns how long a claim lasts: longer than an attempt can take. */
+/** Returns how long a claim lasts: longer than an attempt can take, up to the content of a mail, with which the claim is extended. */
 export function claimMs(channel: NotificationChannel): number {
   return 2 * (channel === NotificationChannel.NOTIFICATION_CHANNEL_MAIL ? mailTimeoutMs : webhookTimeoutMs);
 }
@@ -97,13 +97,29 @@ async function send(notification: StoredNotification, deps: DeliveryDeps): Promi
   if (opened === undefined) return final(finding('content_unreadable', {}));
   const content = JSON.parse(opened) as MailContent;
   if (mailer === undefined) return final(finding('no_mail_server', {}));
+  let extension: Promise<void> | undefined;
   try {
-    return { isDelivered: true, isFinal: true, words: await mailer.send({ to: destination, ...content, id }) };
+    const words = await mailer.send({ to: destination, ...content, id }, () => {
+      extension = extendClaim(notification, deps);
+    });
+    return { isDelivered: true, isFinal: true, words };
   } catch (error) {
     if (!(error instanceof MailFailure)) throw error;
     // The address of the mail server and its full response are for the operator only.
     log.warn({ err: error.cause ?? error, notification_id: id, attempts }, 'the mail server rejected an email');
     return { isDelivered: false, isFinal: error.isFinal, words: error.message };
+  } finally {
+    // Otherwise it could replace the time of the next attempt.
+    await extension;
+  }
+}
+
+/** Lets no other attempt begin while the server may still accept the mail. */
+async function extendClaim(notification: StoredNotification, { notifications, clock, log }: DeliveryDeps): Promise<void> {
+  try {
+    await notifications.extendClaim(notification, clock.nowMs() + mailAcceptMs + mailTimeoutMs);
+  } catch (error) {
+    log.warn({ err: error, notification_id: notification.id }, 'the claim of an email could not be extended; it may be sent twice');
   }
 }
 

@@ -6,12 +6,15 @@ export class TestMailer implements Mailer {
   /** The failures that it returns next, instead of accepting a mail. */
   failures: (MailFailure | Promise<never>)[] = [];
 
-  async send(mail: Mail): Promise<string> {
+  /** Delays the response to the content of each mail. */
+  accept: () => Promise<void> = async () => {};
+
+  async send(mail: Mail, onContent?: () => void): Promise<string> {
     const failure = this.failures.shift();
     if (failure !== undefined) throw await failure;
     this.mails.push(mail);
+    onContent?.();
+    await this.accept();
     return '250 taken';
   }
-
-  close(): void {}
 }

@@ -9,7 +9,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { listen } from '../testing/local-server.js';
 import { type ConfigError, parseSettings } from '../config/settings.js';
 import { createTestAuthority, type TestAuthority } from '../testing/certificates.js';
-import { createMailer, MailFailure, type Mailer } from './mailer.js';
+import { createMailer, MailFailure, type Mailer, mailTimeoutMs } from './mailer.js';
 import { type MailConfig, mailServerOf, mailSettings } from './settings.js';
 
 const noMail = parseSettings(mailSettings, {});
@@ -137,6 +137,35 @@ describe('mail', () => {
     expect(isFinal).toBe(false);
     await new Promise((resolve) => rude.close(resolve));
   });
+
+  it('waits for a server that accepts the content late, and reports when it has the content', async () => {
+    const events: string[] = [];
+    const port = await smtp({
+      async onData(stream, _session, done) {
+        await text(stream);
+        events.push('received');
+        // Longer than the commands before may take.
+        setTimeout(() => done(null, 'queued as 1'), 11_000);
+      },
+    });
+    const sent = mailer({ host: '127.0.0.1', port }).send(mail, () => events.push('content'));
+    expect(await sent).toContain('queued as 1');
+    expect(events).toEqual(['content', 'received']);
+  }, 30_000);
+
+  it('is not sent once it has timed out, since it is sent again', async () => {
+    const parts: string[] = [];
+    const port = await smtp({
+      onRcptTo: (_address, _session, done) => setTimeout(done, mailTimeoutMs + 1000),
+      onData: (stream, _session, done) => {
+        stream.on('data', (part: Buffer) => parts.push(part.toString())).on('end', () => done());
+      },
+    });
+    const { message } = await failure({ host: '127.0.0.1', port });
+    expect(message).toContain('did not accept the email within 25 s');
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    expect(parts).toEqual([]);
+  }, 60_000);
 
   it('is encrypted from the start when the address is smtps, and verifies the certificate', async () => {
     const { cert, key } = authority.issue('localhost');

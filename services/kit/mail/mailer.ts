@@ -1,5 +1,6 @@
 // Sends plain text mail to one recipient at a time, and returns the mail server's response.
 import { readFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
 import { ConfigError } from '../config/settings.js';
 import { type MailConfig, type MailServer, mailServerOf } from './settings.js';
 import { finding } from '#rules/errors/finding-sentences.js';
@@ -33,13 +34,20 @@ export class MailFailure extends Error {
 
 /** Sends mail. */
 export interface Mailer {
-  /** Returns the server's response when it accepted the mail. Raises MailFailure. */
-  send(mail: Mail): Promise<string>;
-  close(): void;
+  /**
+   * Returns the server's response when it accepted the mail. Raises MailFailure. `onContent` runs when the content is being sent: from then on, the
+   * server may deliver the mail, and its response can take `mailAcceptMs`.
+   */
+  send(mail: Mail, onContent?: () => void): Promise<string>;
 }
 
-/** The maximum time for one mail, all steps together. */
+/** The maximum time until the content of a mail is sent, all steps together. */
 export const mailTimeoutMs = 25_000;
+/**
+ * The maximum time from then on until the server accepts the mail. It may check the mail, or deliver it, before it responds; a client that gives up earlier
+ * sends the mail again (RFC 5321, section 4.5.3.2.6).
+ */
+export const mailAcceptMs = 10 * 60_000;
 const stepTimeoutMs = 10_000;
 const wordsCharsMax = 300;
 
@@ -81,31 +89,47 @@ async function transportTo(server: MailServer, ca: string | undefined) {
     ...(ca === undefined ? {} : { tls: { ca } }),
     connectionTimeout: stepTimeoutMs,
     greetingTimeout: stepTimeoutMs,
-    socketTimeout: stepTimeoutMs,
+    // Also applies after the content is sent. Before it, `mailTimeoutMs` is the limit.
+    socketTimeout: mailAcceptMs,
     dnsTimeout: stepTimeoutMs,
     disableFileAccess: true,
     disableUrlAccess: true,
   });
 }
 
+/** Its first part is read only once the server has accepted the envelope. */
+async function* contentOf(content: AsyncIterable<unknown>, onContent: () => void) {
+  onContent();
+  yield* content;
+}
+
 function mailerOf(server: MailServer, readCa: () => string | undefined): Mailer {
-  let ca = readCa();
-  let transport: ReturnType<typeof transportTo> | undefined;
   return {
-    async send({ to, subject, text, id }) {
-      const renewed = readCa();
-      if (renewed !== ca) transport = undefined;
-      ca = renewed;
+    async send({ to, subject, text, id }, onContent) {
       let timer: NodeJS.Timeout | undefined;
-      const tooLate = new Promise<never>((_resolve, reject) => {
-        timer = setTimeout(
-          () => reject(new MailFailure(finding('email_timeout', { seconds: mailTimeoutMs / 1000 }), false)),
-          mailTimeoutMs,
-        );
-      });
+      let isTooLate = false;
+      const tooLate = Promise.withResolvers<never>();
+      const rejectAfter = (ms: number): void => {
+        clearTimeout(timer);
+        timer = setTimeout(() => {
+          isTooLate = true;
+          tooLate.reject(new MailFailure(finding('email_timeout', { seconds: ms / 1000 }), false));
+        }, ms);
+      };
+      rejectAfter(mailTimeoutMs);
       try {
-        transport ??= transportTo(server, ca);
-        const sending = (await transport).sendMail({
+        const transport = await transportTo(server, readCa());
+        transport.use('stream', ({ message }, done) => {
+          const started = (): void => {
+            // The mail is sent again later, so the server must not get it from this attempt as well.
+            if (isTooLate) throw new Error('The mail server accepted the recipient too late.');
+            rejectAfter(mailAcceptMs);
+            onContent?.();
+          };
+          message.processFunc((content) => Readable.from(contentOf(content, started)));
+          done();
+        });
+        const sending = transport.sendMail({
           from: server.from,
           to: { name: '', address: to },
           subject,
@@ -115,18 +139,13 @@ function mailerOf(server: MailServer, readCa: () => string | undefined): Mailer 
         });
         // After the timeout its outcome is ignored.
         sending.catch(() => {});
-        return wordsOf((await Promise.race([sending, tooLate])).response);
+        return wordsOf((await Promise.race([sending, tooLate.promise])).response);
       } catch (error) {
         throw error instanceof MailFailure ? error : failureOf(error, server);
       } finally {
         clearTimeout(timer);
       }
     },
-    close: () =>
-      void transport?.then(
-        (each) => each.close(),
-        () => undefined,
-      ),
   };
 }
 
