@@ -20,7 +20,7 @@ import { consoleApi } from './console/api.js';
 import { renderConsoleError } from './console/table/error.js';
 import { consoleOpenapi } from './console/table/document.js';
 import type { GatewayConfig } from './config.js';
-import { publicAddress } from './http/public-address.js';
+import { publicAddress, publicProtocol } from './http/public-address.js';
 import type { KeyReplica } from './replicas/keys.js';
 import type { ModelPerformanceReplica } from './replicas/model-performance.js';
 import type { BodyGuard } from './http/body-guard.js';
@@ -146,6 +146,7 @@ export function createApp(deps: AppDeps): RequestListener {
   const outer = [first({ clock: deps.clock, log: deps.log, bodies: deps.bodies, dialectOf }), errors(deps.log, deps.refusals), oneHost];
   if (deps.config.trustProxy) outer.push(withoutForwardedHost, withoutPort);
   for (const each of outer) app.use(each);
+  app.use(publicProtocol(deps.config));
   app.use(noteRoute(routerOf));
   app.use((ctx: Context, next: Next) => routed.get(routerOf(ctx))!(ctx, next));
   app.use(notFound(routerOf, missingHtml(deps)));

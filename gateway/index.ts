@@ -31,6 +31,7 @@ import { createKeyReplica } from './replicas/keys.js';
 import { ModelPerformanceReplica } from './replicas/model-performance.js';
 import { createModelReplica } from './replicas/models.js';
 import { createReadiness } from './readiness.js';
+import { isUntrustedProxy } from './http/public-address.js';
 import { findWarnings } from './warnings.js';
 import { createPromptLogs } from './prompt-log/prompt-logs.js';
 import { createRefusals } from './refusals/refusals.js';
@@ -208,6 +209,10 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       await models.start();
       await checkpoints.start();
       bodies = new BodyGuard(config, occupancy);
+      if (isUntrustedProxy(config))
+        log.warn(
+          'TOLLGATE_GATEWAY_PUBLIC_URL begins with https, but TOLLGATE_GATEWAY_TRUST_PROXY is not set: all users have the network address of the proxy, and share its limits',
+        );
       const app = createApp({
         performance: new ModelPerformanceReplica({ metering: peers.metering, isEnabled: config.modelPerformance, clock, log }),
         ...callDeps,
@@ -217,7 +222,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
         storedResponses,
         readiness,
         spoolState: () => spool.state(),
-        warnings: () => findWarnings({ spoolDir, limits: limitStore, nowMs: clock.nowMs() }),
+        warnings: () => findWarnings({ spoolDir, limits: limitStore, config, nowMs: clock.nowMs() }),
         isDraining: () => isDraining,
         occupancy,
         refusals,
