@@ -72,7 +72,8 @@ export const secondFactorText = dictionary(
     startAgain: 'Start again',
     lost: 'Lost your second factor and your recovery codes? The operator of this gateway can remove the second factor.',
     byPasskey: 'Sign in with a passkey',
-    passkeyRefused: 'This passkey is not registered here, or your identity could not be verified. Sign in with your password.',
+    passkeyRefused:
+      'This passkey is not registered here, your identity could not be verified, or a copy of the passkey was used. Sign in with your password.',
 
     confirmTitle: 'Confirm that it is you',
     confirmHint: 'This changes how you sign in, and your last sign-in was some time ago.',
@@ -150,7 +151,7 @@ export const secondFactorText = dictionary(
     startAgain: '重新开始',
     lost: '两步验证方式和恢复码都丢失了？网关的运维人员可以为您移除两步验证。',
     byPasskey: '使用通行密钥登录',
-    passkeyRefused: '该通行密钥未在本系统注册，或未能验证您的身份。请使用密码登录。',
+    passkeyRefused: '该通行密钥未在本系统注册、未能验证您的身份，或有人使用了其副本。请使用密码登录。',
 
     confirmTitle: '请确认是您本人',
     confirmHint: '此操作会更改您的登录方式，而距您上次登录已有一段时间。',

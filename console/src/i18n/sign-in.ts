@@ -15,6 +15,8 @@ export const signInText = dictionary(
     refused: 'The email address or the password is wrong. Check both, or ask for a sign-in link.',
     throttled: ({ minutes }: { minutes: number }) =>
       `Too many attempts. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`} and try again, or use a sign-in link.`,
+    attemptsThrottled: ({ minutes }: { minutes: number }) =>
+      `Too many attempts. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`} and try again.`,
     overloaded: 'Many users are signing in at the moment. Try again in a few seconds.',
     problem: 'You are not signed in',
     problem_expired: 'The sign-in took too long, or was started in another browser. Try again.',
@@ -88,6 +90,7 @@ export const signInText = dictionary(
     forgotLink: '忘记密码？',
     refused: '邮箱或密码不正确。请检查后重试，或索取登录链接。',
     throttled: ({ minutes }) => `尝试次数过多。请在 ${minutes} 分钟后重试，或使用登录链接。`,
+    attemptsThrottled: ({ minutes }) => `尝试次数过多，请在 ${minutes} 分钟后重试。`,
     overloaded: '当前登录的用户较多，请几秒后重试。',
     problem: '登录未成功',
     problem_expired: '登录用时过长，或是在另一个浏览器中开始的。请重试。',

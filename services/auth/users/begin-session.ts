@@ -63,7 +63,7 @@ export async function beginSession(
     await sessions.add(tx, session, hash);
     return locked;
   });
-  log.info({ session_id: session.id, user_id: user.id, method: SignInMethod[method] }, 'signed in');
+  log.info({ session_id: session.id, user_id: user.id, method: SignInMethod[method], client_address: client.address }, 'signed in');
   const memberships = await members.ofUser(idToBytes('user', user.id)!);
   const rights = rightsIn(session, user, memberships, config);
   const actorToken = await actorTokens.sign({ ...rights, sessionId: session.id, accountId: '', clientAddress: client.address, caller });

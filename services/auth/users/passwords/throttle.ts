@@ -1,4 +1,5 @@
 // Checks passwords and second factors, and limits attempts: per email address or user from one network, per network, and per email address or user.
+import { hasReason } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import { idToBytes } from '#kit/id.js';
 import type { UserDeps } from '../deps.js';
@@ -51,7 +52,7 @@ export async function checkPassword(
   who: Attempted,
   password: string,
   stored: string | undefined,
-  deps: Pick<UserDeps, 'failures' | 'sessions' | 'clock'>,
+  deps: Pick<UserDeps, 'failures' | 'sessions' | 'clock' | 'log'>,
 ): Promise<boolean> {
   const scopes: Scope[] = [
     // First, so that a network that must wait cannot fill the table with email addresses.
@@ -59,7 +60,9 @@ export async function checkPassword(
     [pairScope(who.email, who.address), failuresMax.email],
   ];
   if (!(await isKnownNetwork(who, deps))) scopes.push([`unknown ${who.email}`, failuresMax.emailFromUnknown]);
-  const isRight = await limited(scopes, 'failures_throttled', () => isPassword(password, stored, networkOf(who.address)), deps);
+  const isRight = await logged({ ...who, proof: 'password' }, deps, () =>
+    limited(scopes, 'failures_throttled', () => isPassword(password, stored, networkOf(who.address)), deps),
+  );
   if (isRight) await clearFailures(who, deps);
   return isRight;
 }
@@ -68,7 +71,7 @@ export async function checkPassword(
 export async function checkFactor(
   { userId, address }: { readonly userId: string; readonly address: string },
   check: () => Promise<boolean>,
-  deps: Pick<UserDeps, 'failures' | 'clock'>,
+  deps: Pick<UserDeps, 'failures' | 'clock' | 'log'>,
 ): Promise<boolean> {
   const pair = addressScope(`factor ${userId}`, address);
   const scopes: Scope[] = [
@@ -76,9 +79,37 @@ export async function checkFactor(
     [addressScope('address', address), failuresMax.address],
     [`factor ${userId}`, failuresMax.factorAnywhere],
   ];
-  const isRight = await limited(scopes, 'attempts_throttled', check, deps);
+  const isRight = await logged({ userId, address, proof: 'second factor' }, deps, () => limited(scopes, 'attempts_throttled', check, deps));
   if (isRight) await deps.failures.clear(scopeHash(pair));
   return isRight;
+}
+
+/**
+ * Logs an attempt that failed or was throttled, with the network address of the client, so that tools such as fail2ban can block it. The email address
+ * is not logged, since users enter passwords in its place by mistake.
+ */
+async function logged(
+  { userId, address, proof }: Pick<Attempted, 'userId' | 'address'> & { readonly proof: 'password' | 'second factor' },
+  { log }: Pick<UserDeps, 'log'>,
+  attempt: () => Promise<boolean>,
+): Promise<boolean> {
+  const facts = { client_address: address, user_id: userId, proof };
+  try {
+    const isRight = await attempt();
+    if (!isRight) log.warn(facts, 'authentication failed');
+    return isRight;
+  } catch (error) {
+    if (hasReason(error, 'sign_in_throttled')) log.warn(facts, 'authentication throttled');
+    throw error;
+  }
+}
+
+/** Forgets the failed proofs of second factors that the user no longer has, from this network and in total. */
+export async function clearFactorFailures(
+  { userId, address }: { readonly userId: string; readonly address: string },
+  { failures }: Pick<UserDeps, 'failures'>,
+): Promise<void> {
+  for (const scope of [addressScope(`factor ${userId}`, address), `factor ${userId}`]) await failures.clear(scopeHash(scope));
 }
 
 /** Forgets the failures for an email address from this network. */

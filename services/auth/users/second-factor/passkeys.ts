@@ -103,16 +103,24 @@ export class Passkeys {
   }
 
   /**
-   * Returns the new counter of a passkey; undefined for a response that is not valid for the challenge, or whose counter has not increased, as that of a
-   * copied authenticator. `alone`: there was no password, so the authenticator must have verified the user.
+   * Returns the new counter of a passkey; undefined for a response that is not valid for the challenge. `isCopied`: the counter has not increased, so the
+   * authenticator may have been copied (https://www.w3.org/TR/webauthn-3/#sctn-sign-counter). `alone`: there was no password, so the authenticator must have
+   * verified the user.
    */
-  async used(responseJson: string, challenge: string, passkey: PasskeyData, counter: number, alone: boolean): Promise<number | undefined> {
+  async used(
+    responseJson: string,
+    challenge: string,
+    passkey: PasskeyData,
+    counter: number,
+    alone: boolean,
+  ): Promise<{ counter: number; isCopied: boolean } | undefined> {
     const { id: expectedRPID, origin: expectedOrigin } = this.usable();
     const { verifyAuthenticationResponse } = await library();
     const credential: WebAuthnCredential = {
       id: passkey.credentialId,
       publicKey: new Uint8Array(Buffer.from(passkey.publicKey, 'base64url')),
-      counter,
+      // The library would compare the counter before it verifies the signature.
+      counter: 0,
     };
     const use = await this.unlessInvalid(responseJson, (response: Parameters<typeof verifyAuthenticationResponse>[0]['response']) =>
       verifyAuthenticationResponse({
@@ -124,7 +132,9 @@ export class Passkeys {
         requireUserVerification: alone,
       }),
     );
-    return use?.verified === true ? use.authenticationInfo.newCounter : undefined;
+    if (use?.verified !== true) return undefined;
+    const { newCounter } = use.authenticationInfo;
+    return { counter: newCounter, isCopied: (newCounter > 0 || counter > 0) && newCounter <= counter };
   }
 
   /** Returns the id of the credential in a response; undefined if there is none. */

@@ -13,6 +13,7 @@ import { type OpenChallenge, passwordMark } from './challenges.js';
 import { mailSecurityEvent } from '../mail/mail-security-event.js';
 import { credentialHash } from './passkeys.js';
 import { hashRecoveryCode } from './recovery-codes.js';
+import type { StoredFactor } from './store.js';
 import { stepOfCode } from './totp.js';
 
 /**
@@ -38,7 +39,7 @@ export async function proveSecondFactor(
   const isProven = await checkFactor(
     { userId: user.id, address },
     async () => {
-      const use = await useOf(proof, challenge, user, address, context, deps);
+      const use = await useOf({ proof, challenge, challengeToken: challengeToken!, user, address, context }, deps);
       if (use === undefined) return false;
       // In one transaction, so that a refused sign-in does not use up a code.
       return deps.db.transaction(async (tx) => {
@@ -63,16 +64,21 @@ async function userOfPasskey(proof: SecondFactorProof['proof'], { factors, passk
 /** The function that uses up a proof. It returns false if the proof was used before. */
 type Use = (tx: Knex.Transaction) => Promise<boolean>;
 
-/** Returns the function that uses up this proof; undefined if the proof is wrong. */
-async function useOf(
-  proof: SecondFactorProof['proof'],
-  challenge: OpenChallenge,
-  user: User,
-  address: string,
-  context: CallContext,
-  deps: UserDeps,
-): Promise<Use | undefined> {
-  if (proof?.$case === 'passkeyResponseJson') return useOfPasskey(proof.value, challenge, user.id, deps);
+/** An attempt to answer a challenge. */
+interface Attempt {
+  readonly proof: SecondFactorProof['proof'];
+  readonly challenge: OpenChallenge;
+  readonly challengeToken: string;
+  readonly user: User;
+  /** The network address of the client. */
+  readonly address: string;
+  readonly context: CallContext;
+}
+
+/** Returns the function that uses up the proof; undefined if it is wrong. */
+async function useOf(attempt: Attempt, deps: UserDeps): Promise<Use | undefined> {
+  const { proof, challenge, user, address, context } = attempt;
+  if (proof?.$case === 'passkeyResponseJson') return useOfPasskey(proof.value, attempt, deps);
   // A challenge without a user is for a passkey alone.
   if (challenge.userId === undefined || proof === undefined) return undefined;
   return proof.$case === 'totpCode'
@@ -92,14 +98,34 @@ async function useOfCode(code: string, userId: string, { factors, challenges, cl
   return undefined;
 }
 
-async function useOfPasskey(responseJson: string, challenge: OpenChallenge, userId: string, deps: UserDeps): Promise<Use | undefined> {
+async function useOfPasskey(responseJson: string, attempt: Attempt, deps: UserDeps): Promise<Use | undefined> {
+  const { challenge, user } = attempt;
   const { factors, challenges, passkeys, clock } = deps;
   const credentialId = passkeys.credentialIdOf(responseJson);
   const stored = credentialId === undefined ? undefined : await factors.findByCredential(credentialHash(credentialId));
-  const data = stored?.userId === userId ? challenges.passkeyOf(stored) : undefined;
+  const data = stored?.userId === user.id ? challenges.passkeyOf(stored) : undefined;
   if (stored === undefined || data === undefined || challenge.passkeyChallenge === '') return undefined;
-  const counter = await passkeys.used(responseJson, challenge.passkeyChallenge, data, stored.counter, challenge.userId === undefined);
-  return counter === undefined ? undefined : (tx) => factors.noteUse(tx, stored, counter, clock.nowMs());
+  const used = await passkeys.used(responseJson, challenge.passkeyChallenge, data, stored.counter, challenge.userId === undefined);
+  if (used === undefined) return undefined;
+  if (!used.isCopied) return (tx) => factors.noteUse(tx, stored, used.counter, clock.nowMs());
+  await reportCopy(stored, used.counter, attempt, deps);
+  return undefined;
+}
+
+/** Records that a copy of a passkey may have been used. Uses up the challenge, and raises sign_in_refused for one that the passkey itself has answered. */
+async function reportCopy(
+  { factor, counter: formerCounter }: StoredFactor,
+  counter: number,
+  { challenge, challengeToken, user, address, context }: Attempt,
+  { audit, challenges, db, log }: UserDeps,
+): Promise<void> {
+  const detail = { email: user.email, name: factor.name, counter, former_counter: formerCounter };
+  const actor = provenActor(user, { address, userAgent: '' });
+  await db.transaction(async (tx) => {
+    await challenges.use(tx, challengeToken, challenge);
+    await audit.append(tx, context, { action: 'profile.copied_passkey', targetId: factor.id, detail, actor });
+  });
+  log.warn({ user_id: user.id, factor_id: factor.id, client_address: address }, 'a passkey was rejected: its counter has not increased');
 }
 
 async function takeRecoveryCode(

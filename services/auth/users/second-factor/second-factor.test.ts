@@ -191,8 +191,23 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     for (let tries = failuresMax.factor; tries < failuresMax.factorAnywhere; tries += 1)
       await expect(guess({ address: `198.51.100.${tries}`, userAgent: '' })).rejects.toMatchObject(refused);
     await expect(finish(challenge, code(codeAt(secret)), { address: '198.51.100.99', userAgent: '' })).rejects.toMatchObject(throttled);
+    const line = auth.logLines.findLast((each) => each.includes('authentication throttled'));
+    expect(JSON.parse(line!)).toMatchObject({ client_address: '198.51.100.99', user_id: user.userId, proof: 'second factor' });
+    expect(auth.logLines.some((each) => each.includes('authentication failed') && each.includes(user.client.address))).toBe(true);
     auth.clock.advance(failureWindowMs);
     await finish(await challengeOf(user), code(codeAt(secret)), user.client);
+  });
+
+  it('are not limited by wrong codes for those that an operator has removed', async () => {
+    const user = await newUser();
+    await addApp(user);
+    const challenge = await challengeOf(user);
+    for (let tries = 0; tries < failuresMax.factor; tries += 1)
+      await expect(finish(challenge, code('000000'), user.client)).rejects.toMatchObject(refused);
+    await auth.users.resetSecondFactors({ userId: user.userId, language: '' }, operator);
+    const { signedIn } = await byLink(user);
+    const { codes } = await addApp({ ...user, sessionId: signedIn!.session!.id });
+    await finish(await challengeOf(user), recovery(codes[0]!), user.client);
   });
 
   it('have no failures from a network after a success there', async () => {
@@ -283,8 +298,14 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     const open = await alone();
     // A copied authenticator has signed with this counter before.
     await expect(finish(open, byPasskey(authenticator.get(open.passkeyOptionsJson)), user.client)).rejects.toMatchObject(refused);
+    const copied = { actor: user.userId, action: 'profile.copied_passkey' };
+    const { events } = await auth.users.listAuditEvents(ListAuditEventsRequest.fromPartial(copied), operator);
+    expect(events.map(({ detailJson }) => JSON.parse(detailJson) as object)).toEqual([
+      { email: user.email, name: expect.any(String), counter: 7, former_counter: 7 },
+    ]);
     authenticator.counter = 8;
-    expect(await finish(open, byPasskey(authenticator.get(open.passkeyOptionsJson)), user.client)).toMatchObject({
+    const again = await alone();
+    expect(await finish(again, byPasskey(authenticator.get(again.passkeyOptionsJson)), user.client)).toMatchObject({
       user: { id: user.userId },
       session: { method: SignInMethod.SIGN_IN_METHOD_PASSKEY },
     });

@@ -22,7 +22,8 @@ export function SignInFault({ error, refused, fields = [] }: { error: unknown; r
   if (error.code === 'sign_in_throttled') {
     return (
       <Notice tone="warn" live>
-        {t.throttled({ minutes: waitMinutes(error) })}
+        {/* The other rules also limit sign-ins with a link. */}
+        {(error.rule === 'failures_throttled' ? t.throttled : t.attemptsThrottled)({ minutes: waitMinutes(error) })}
       </Notice>
     );
   }

@@ -17,6 +17,7 @@ import { fieldError, Notice } from '../../../ui/notice.js';
 import { canUsePasskeys, isPasskeyError, usePasskey } from '../../security/passkey.js';
 import { enterConsole, pageOf } from './enter-console.js';
 import { SignInFault } from './fault.js';
+import { isFactorRefused } from '../../security/proof-form.js';
 import { SecondStep } from '../../security/second-step.js';
 import { useSignInOptions } from './sign-in-options.js';
 
@@ -74,6 +75,10 @@ export default function SignIn() {
       {isPasskeyError(enterByPasskey.error) ? (
         <Notice tone="bad" live>
           {factorText.passkeyDeclined}
+        </Notice>
+      ) : isFactorRefused(enterByPasskey.error) ? (
+        <Notice tone="bad" live>
+          {factorText.passkeyRefused}
         </Notice>
       ) : (
         <SignInFault error={enterByPasskey.error} refused={factorText.passkeyRefused} />

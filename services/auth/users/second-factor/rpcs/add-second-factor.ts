@@ -5,6 +5,7 @@ import type { CallContext } from '#client/call-context.js';
 import { type AddSecondFactorRequest, type AddSecondFactorResponse, SecondFactorKind } from '#proto/auth/v1/users.js';
 import { checkedName } from '../../../requests/fields.js';
 import { sessionActor } from '../../audit/audit-details.js';
+import { clearFactorFailures } from '../../passwords/throttle.js';
 import { lockSession, userOfSession } from '../../passwords/current-password.js';
 import type { UserDeps } from '../../deps.js';
 import { unlessDuplicate } from '../../store/identities.js';
@@ -51,6 +52,8 @@ export async function addSecondFactor(
     }),
   );
   if (!isAdded) throw fault('passkey_exists', {});
+  // Of factors that an operator has removed.
+  if (isFirst) await clearFactorFailures({ userId: user.id, address: who.session.client!.address }, deps);
   log.info({ user_id: user.id, factor_id: factor.id, kind: kindWord(factor.kind) }, 'second factor added');
   return { factor, recoveryCodes: isFirst ? codes : [] };
 }
