@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Account } from '#proto/auth/v1/auth.js';
 import { User } from '#proto/auth/v1/users.js';
 import { type FakeGateway, startFakeGateway } from '../testing/fake-gateway.js';
 import { tollgate, tollgateJson } from '../testing/tollgate.js';
@@ -39,5 +40,16 @@ describe('a sign-in link', () => {
     expect((await tollgate(gateway, [noun, 'link', 'nobody@example.com'])).stderr).toBe(
       'error: There is no user with the email address nobody@example.com.\nAdd them: tollgate user add nobody@example.com\n',
     );
+  });
+
+  it.each([
+    ['member', 'put', 'eve@example.com', '--account', 'acct_1', '--role', 'admin'],
+    ['user', 'promote', 'eve@example.com'],
+  ])('grant no rights to a user with an unverified address unless told to: %s %s', async (...args) => {
+    gateway.state.accounts.push(Account.fromPartial({ id: 'acct_1' }));
+    gateway.state.users.push(User.fromPartial({ id: 'user_eve', email: 'eve@example.com' }));
+    expect(await tollgate(gateway, args)).toMatchObject({ code: 1, stderr: expect.stringContaining('then add --unverified.') });
+    // The fake has neither RPC, so the command got past the check.
+    expect((await tollgate(gateway, [...args, '--unverified'])).stderr).not.toContain('--unverified');
   });
 });

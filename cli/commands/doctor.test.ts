@@ -179,6 +179,19 @@ describe('the doctor', () => {
     });
   });
 
+  it('reports an untrusted proxy, and why emails wait', async () => {
+    gateway.state.readiness = { status: 'ok', warnings: ['proxy'] };
+    gateway.state.mailError = 'the mail server rejected the sign-in';
+    expect(await examine()).toMatchObject({
+      code: 1,
+      fixes: {
+        'gateway proxy': expect.stringContaining('TOLLGATE_GATEWAY_TRUST_PROXY'),
+        notifications: expect.stringContaining('TOLLGATE_SMTP_'),
+      },
+    });
+    gateway.state.mailError = '';
+  });
+
   it('reports that a gateway counts calls without Redis', async () => {
     gateway.state.readiness = { status: 'ok', warnings: ['redis'] };
     expect(await examine()).toMatchObject({ code: 1, fixes: { redis: expect.stringContaining('TOLLGATE_GATEWAY_REDIS_URL') } });

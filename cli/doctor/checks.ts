@@ -148,6 +148,12 @@ const gatewayWarnings = {
     fault: 'Redis does not answer the gateway, which counts calls against rate limits on its own or refuses calls that have limits.',
     fix: 'Start Redis again, or correct TOLLGATE_GATEWAY_REDIS_URL; docs/runbooks/redis-unavailable.md has the steps.',
   },
+  proxy: {
+    title: 'gateway proxy',
+    fault:
+      'TOLLGATE_GATEWAY_PUBLIC_URL begins with https, but no proxy is trusted: all users have the network address of the proxy, and share its limits.',
+    fix: 'Let the proxy set X-Forwarded-For and X-Forwarded-Proto, then set TOLLGATE_GATEWAY_TRUST_PROXY=true (docs/operations.md, "Behind a reverse proxy").',
+  },
 } as const;
 
 /** Raises a CliError when the spool contains something that an operator must handle. */
@@ -300,13 +306,18 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
     {
       title: 'notifications',
       async run({ notifications }, nowMs) {
-        const { pending, oldestPendingAtMs, pausedAtMs } = await notifications.getDeliveryStatus({}, operatorCall());
+        const { pending, oldestPendingAtMs, pausedAtMs, mailError } = await notifications.getDeliveryStatus({}, operatorCall());
         if (pausedAtMs > 0n) {
           throw new CliError(`Emails and webhooks have been paused since the restore of ${instant(pausedAtMs)}; ${pending} are pending.`, {
             fix: 'Run `tollgate notifications resume` once you are sure that the original installation will not run again.',
           });
         }
         const ageMs = oldestPendingAtMs === 0n ? 0 : nowMs - Number(oldestPendingAtMs);
+        if (mailError !== '') {
+          throw new CliError(`Emails wait because sending has failed repeatedly: ${mailError}.`, {
+            fix: 'Check the mail server and the settings TOLLGATE_SMTP_…; the log of auth has its full response.',
+          });
+        }
         if (ageMs <= notificationAgeMsMax)
           return `${counted(pending, 'email or webhook request', 'emails and webhook requests')} waiting for delivery`;
         throw new CliError(

@@ -155,6 +155,7 @@ class FakeState {
   readonly notifications: Notification[] = [];
   /** When the oldest pending notification was created; 0: none is pending. */
   oldestNotificationAtMs = 0n;
+  mailError = '';
   /** Webhook requests that their endpoints rejected. */
   rejectedNotifications = 0n;
   /** Since when deliveries are paused; 0: they are not. */
@@ -683,6 +684,7 @@ function notifications(state: FakeState): object {
       pending: state.rejectedNotifications + (state.oldestNotificationAtMs === 0n ? 0n : 1n),
       oldestPendingAtMs: state.oldestNotificationAtMs,
       pausedAtMs: state.pausedAtMs,
+      mailError: state.mailError,
     }),
   };
 }

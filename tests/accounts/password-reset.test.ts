@@ -57,12 +57,25 @@ describe.each(modes)('a forgotten password, %s', (mode) => {
   });
 
   it('gets the same response for known and unknown addresses, and is limited per network', async () => {
+    await eventually(() => mail.mails.find(({ raw }) => raw.includes('Subject: Your password was reset')));
     const before = mail.mails.length;
     expect(await ask('nobody@example.com')).toEqual([204, '']);
     const answers: number[] = [];
     for (let number = 0; number < 10; number += 1) answers.push((await ask(`nobody${number}@example.com`))[0]);
     expect(new Set(answers)).toEqual(new Set([204, 429]));
     expect(mail.mails).toHaveLength(before);
+  });
+
+  it('changes the address of a user with the link that is mailed to the new one', async () => {
+    await addUser(system, 'zoe@example.com', password);
+    const zoe = await signedIn(system, 'zoe@example.com');
+    const change = { email: 'zoe.king@example.com', current_password: password };
+    expect(await zoe.must('PATCH', '/me', change, 200)).toMatchObject({ email: 'zoe@example.com', email_link_sent: true });
+    const [, token] = /https:\/\/models\.example\.com\/tollgate\/console\/email#(\S+)/.exec(await mailTo('zoe.king@example.com'))!;
+    expect(await new Browser(system).refusal('POST', '/me/email', { token })).toEqual([401, 'session_unknown']);
+    expect(await zoe.must('POST', '/me/email', { token }, 200)).toMatchObject({ email: 'zoe.king@example.com', email_verified: true });
+    expect(await zoe.refusal('POST', '/me/email', { token })).toEqual([401, 'sign_in_refused']);
+    expect(await mailTo('zoe@example.com')).toContain('Subject: Your email address was changed');
   });
 
   it('is in the audit log, and an operator’s sign-in link for a user is mailed too', async () => {

@@ -52,6 +52,8 @@ export const membersText = dictionary(
     mailFailed: ({ words }: { words: string }) => `The email could not be sent (${words}). Share this link instead.`,
     mail: 'Email',
     mailNone: 'Not sent',
+    mailRetried: ({ words }: { words: string }) =>
+      `The email could not be sent yet (${words}), and is tried again. You can share this link instead.`,
     mailIsPending: 'Sending',
     mailIsSent: 'Sent',
     mailHasFailed: 'Failed',
@@ -147,6 +149,7 @@ export const membersText = dictionary(
     mailFailed: ({ words }) => `邮件发送失败（${words}），请改为分享此链接。`,
     mail: '邮件',
     mailNone: '未发送邮件',
+    mailRetried: ({ words }) => `邮件尚未发送成功（${words}），将会重试。您也可以分享此链接。`,
     mailIsPending: '发送中',
     mailIsSent: '已发送',
     mailHasFailed: '发送失败',

@@ -45,7 +45,7 @@ const invitationFields = {
 /** The state of the mail with a link. */
 export const LinkMail = view('LinkMail', {
   state: Type.Enum(['none', 'pending', 'sent', 'failed'], { description: 'None if no mail can be sent.' }),
-  words: nullable(Text, 'Why it failed, in words for users.'),
+  words: nullable(Text, 'Why it failed, or the latest attempt if it is pending, in words for users.'),
 });
 export type LinkMail = Static<typeof LinkMail>;
 

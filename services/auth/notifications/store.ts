@@ -4,7 +4,7 @@ import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain/plain-transaction.js';
 import { asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
-import { type NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
+import { NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
 import { happenedAtMs } from '../store/installation.js';
 import { type Busy, noEvent, type Outcome, type StoredNotification } from './model.js';
 
@@ -175,6 +175,18 @@ export class NotificationStore {
     const [row] = await this.db.query(`${counted} FROM notification WHERE state = ?`, [pending]);
     const oldest = optional(row?.['oldest'] ?? null, asBytes);
     return { pending: asNumber(row?.['pending'] ?? 0), oldestAtMs: oldest === undefined ? 0 : createdAtMs(oldest) };
+  }
+
+  /** Returns why the newest pending mail that was attempted at least twice failed; empty if there is none. */
+  async mailError(): Promise<string> {
+    const row: Row | undefined = await this.db
+      .knex('notification')
+      .where({ state: pending, channel: NotificationChannel.NOTIFICATION_CHANNEL_MAIL })
+      .where('attempts', '>=', 2)
+      .whereNot('outcome', '')
+      .orderBy('id', 'desc')
+      .first('outcome');
+    return row === undefined ? '' : asText(row['outcome']);
   }
 
   /** Removes at most `limit` notifications that were completed before this instant; returns how many were removed. */

@@ -15,5 +15,6 @@ export async function getDeliveryStatus(
     pending: BigInt(pending),
     oldestPendingAtMs: BigInt(oldestAtMs),
     pausedAtMs: BigInt(await notifications.pausedAtMs()),
+    mailError: await notifications.mailError(),
   };
 }

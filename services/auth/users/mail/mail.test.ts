@@ -90,7 +90,7 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
     const account = await newAccount(auth.service, 'Patient');
     mailer.failures = [new MailFailure('the mail server cannot be used: …', false), new MailFailure('454 not now', false)];
     const { invitation, token } = await invite(account, 'later@example.com');
-    expect(invitation).toMatchObject({ mailState: pending });
+    expect(invitation).toMatchObject({ mailState: pending, mailError: 'the mail server cannot be used: …' });
     await auth.users.getInvitation({ token }, operator);
     await until(account, 'later@example.com', sent);
     expect(mailer.mails).toMatchObject([{ to: 'later@example.com', id: invitation!.id.replace('inv_', 'ntf_') }]);

@@ -47,11 +47,10 @@ export interface UserMailsDeps {
 /** The fields of a response that describe a mail. */
 export type MailState = Pick<Invitation, 'mailState' | 'mailError'>;
 
-/** Returns the state of a mail by that of its notification; unspecified if there is none. */
+/** Returns the state of a mail by that of its notification, with the result of a failed attempt; unspecified if there is none. */
 export function mailStateOf(notification: Pick<StoredNotification, 'state' | 'outcome'> | undefined): MailState {
   const { state: mailState, outcome } = notification ?? { state: NotificationState.NOTIFICATION_STATE_UNSPECIFIED, outcome: '' };
-  const { NOTIFICATION_STATE_FAILED: failed, NOTIFICATION_STATE_WITHDRAWN: withdrawn } = NotificationState;
-  return { mailState, mailError: mailState === failed || mailState === withdrawn ? outcome : '' };
+  return { mailState, mailError: mailState === NotificationState.NOTIFICATION_STATE_DELIVERED ? '' : outcome };
 }
 
 /** Composes mails to users. */

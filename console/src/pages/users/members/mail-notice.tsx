@@ -10,6 +10,7 @@ export function MailNotice({ email, mail: { state, words } }: { email: string; m
   const t = useText(membersText);
   const found = useFindingText();
   if (state === 'sent') return <Notice tone="good">{t.mailedTo({ email })}</Notice>;
+  if (state === 'pending' && words !== null) return <Notice tone="warn">{t.mailRetried({ words: found(words) })}</Notice>;
   if (state === 'pending') return <Notice>{t.mailPending({ email })}</Notice>;
   if (state === 'failed') return <Notice tone="warn">{t.mailFailed({ words: found(words ?? '') })}</Notice>;
   return null;

@@ -22,7 +22,12 @@ function MailStanding({ mail: { state, words } }: Pick<OpenInvitation, 'mail'>) 
   const t = useText(membersText);
   const found = useFindingText();
   if (state === 'none') return t.mailNone;
-  if (state === 'pending') return <Badge icon="waiting">{t.mailIsPending}</Badge>;
+  if (state === 'pending')
+    return (
+      <>
+        <Badge icon="waiting">{t.mailIsPending}</Badge> {words !== null && <span className="text-sm text-soft">{found(words)}</span>}
+      </>
+    );
   if (state === 'sent')
     return (
       <Badge tone="good" icon="ok">
