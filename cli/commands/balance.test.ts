@@ -61,7 +61,7 @@ describe('a balance', () => {
     await tollgate(gateway, ['balance', 'deposit', '5']);
     const [entry] = await tollgateJson(gateway, ['balance', 'entries']);
     const reverse = ['balance', 'reverse', String(entry!['id']), '--reason', 'mistake'];
-    expect((await tollgate(gateway, reverse)).stdout).toMatch(/Booked as ent_\w+\.\n$/);
+    expect((await tollgate(gateway, reverse)).stdout).toMatch(/Booked \$5 as ent_\w+\.\n$/);
     expect((await tollgate(gateway, reverse)).stdout).toMatch(/nothing was changed\.\n$/);
   });
 
@@ -80,7 +80,7 @@ describe('a balance', () => {
   it('gets a refund for a call, whose account is found by its usage record', async () => {
     gateway.state.records = [UsageRecord.fromPartial({ call: { id: 'req_1', accountId: 'acct_7' } })];
     const whole = await tollgate(gateway, ['balance', 'refund', 'req_1', '--reason', 'cut off']);
-    expect(whole.stdout).toMatch(/Booked as ent_\w+\.\nTo retry safely, add: --idempotency-key \S+/);
+    expect(whole.stdout).toMatch(/Booked \$\S+ as ent_\w+\.\nTo retry safely, add: --idempotency-key \S+/);
     expect(gateway.state.lastRefundRequest).toMatchObject({
       accountId: 'acct_7',
       holdId: 'req_1',

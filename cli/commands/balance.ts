@@ -1,15 +1,16 @@
 // tollgate balance: the balance of an account, and the journal behind it.
 import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
-import { type Balance, DepositSource, type Entry, EntryKind, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
+import { type Balance, DepositSource, type Entry, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
 import { withReference } from '#rules/money/reference.js';
+import { usd } from '../output.js';
 import { chooseAccount, withAccount } from '../options/accounts.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
 import { CliError, isOutcomeUnknown } from '../errors.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { parseAmount, parsePositiveAmount } from '../options/parse.js';
-import { balanceView, depositSources, driftView, entryView, holdView, isRight, signedAmount, verificationView } from '../views/balance.js';
+import { balanceView, depositSources, driftView, entryView, holdView, isRight, verificationView } from '../views/balance.js';
 
 // Rebuilding all balances reads the whole journal.
 const verifyTimeoutMs = 10 * 60_000;
@@ -94,23 +95,15 @@ export function balanceCommand(cli: Cli): Command {
     );
 
   withAccount(balance.command('reverse <entry>'))
-    .description('Reverse an entry with the opposite entry, linked to it; for a charge, refund the remaining amount. Applied only once.')
+    .description('Reverse what is left of an entry with the opposite entry, linked to it; a charge is refunded. Applied only once.')
     .requiredOption('--reason <text>', 'the reason, shown with the entry')
     .action((entryId: string, options: AccountOption & { reason: string }) =>
       cli.withServices(async ({ auth, ledger }) => {
         const accountId = await chooseAccount(auth, options.account);
-        const { entry } = await ledger.getEntry({ accountId, entryId }, operatorCall());
-        const { reason } = options;
-        const effect = signedAmount(entry!);
-        if (effect === 0n) throw new CliError('This entry did not change the balance of the account, so there is nothing to reverse.');
         // The entry is part of the idempotency key, as in the console, so that the command can be repeated as it is.
-        const idempotencyKey = `reverse ${entry!.id}`;
-        const request = { idempotencyKey, accountId, reason };
-        await post(cli, idempotencyKey, 'repeat the command', async () => {
-          if (entry!.kind !== EntryKind.ENTRY_KIND_CHARGE)
-            return ledger.adjust({ ...request, amountNanoUsd: -effect, linkedEntryId: entry!.id }, operatorCall());
-          return ledger.refund({ ...request, holdId: entry!.reference, chargeEntryId: entry!.id }, operatorCall());
-        });
+        const idempotencyKey = `reverse ${entryId}`;
+        const request = { idempotencyKey, accountId, entryId, reason: options.reason };
+        await post(cli, idempotencyKey, 'repeat the command', () => ledger.reverse(request, operatorCall()));
       }),
     );
 
@@ -172,7 +165,8 @@ async function post(cli: Cli, idempotencyKey: string, retry: string, send: () =>
   try {
     const { entry, balance, replayed } = await send();
     cli.out.show(balanceView, balance!, { entry: entryView.json(entry!), replayed, idempotency_key: idempotencyKey });
-    cli.out.note(replayed ? '\nThis had already been booked; nothing was changed.' : `\nBooked as ${entry!.id}.`);
+    const amount = usd(entry!.amountNanoUsd);
+    cli.out.note(replayed ? '\nThis had already been booked; nothing was changed.' : `\nBooked ${amount} as ${entry!.id}.`);
   } catch (error) {
     if (!isOutcomeUnknown(error)) throw error;
     throw new CliError(`${error instanceof Error ? error.message : String(error)} ${unknown}`, { fix, cause: error });

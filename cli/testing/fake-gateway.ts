@@ -65,6 +65,7 @@ import {
   RedemptionCode,
   RedemptionCodeState,
   type RefundRequest,
+  type ReverseRequest,
   type Statement,
   VerifyResponse,
 } from '#proto/ledger/v1/ledger.js';
@@ -475,6 +476,10 @@ function ledger(state: FakeState): object {
     redeemCode: async ({ accountId, secret }: { accountId: string; secret: string }) =>
       book({ idempotencyKey: secret, accountId, amountNanoUsd: 5n, source: 0, reason: '' }, EntryKind.ENTRY_KIND_DEPOSIT),
     adjust: async (request: AdjustRequest) => book(request, EntryKind.ENTRY_KIND_ADJUSTMENT),
+    reverse: async ({ entryId, ...request }: ReverseRequest) => {
+      const amountNanoUsd = -find(state.entries, entryId, 'entry').amountNanoUsd;
+      return book({ ...request, amountNanoUsd, linkedEntryId: entryId }, EntryKind.ENTRY_KIND_ADJUSTMENT);
+    },
     refund: async (request: RefundRequest) => {
       state.lastRefundRequest = request;
       return book({ ...request, amountNanoUsd: request.amountNanoUsd ?? 100n, linkedEntryId: '' }, EntryKind.ENTRY_KIND_REFUND);

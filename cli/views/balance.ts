@@ -45,7 +45,7 @@ export function entryWords(entry: Entry): { kind: string; debit: string; credit:
 }
 
 /** Returns the effect of an entry on the customer's balance. */
-export function signedAmount(entry: Entry): bigint {
+function signedAmount(entry: Entry): bigint {
   if (entry.credit === BookAccount.BOOK_ACCOUNT_CUSTOMER) return entry.amountNanoUsd;
   return entry.debit === BookAccount.BOOK_ACCOUNT_CUSTOMER ? -entry.amountNanoUsd : 0n;
 }

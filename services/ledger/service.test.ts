@@ -156,6 +156,69 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     expect((await verify(customer.accountId)).drifts).toEqual([]);
   });
 
+  it('reverses a refund against the key and the call, so that the call can be refunded again', async () => {
+    const customer = await fundedCustomer(ledger.service, 1_000n);
+    const { accountId, keyId } = customer;
+    const { hold } = await ledger.service.hold(holdRequest(customer, 100n));
+    await ledger.service.settle(settleRequest(customer, hold!.id, 70n));
+    const { entry: refund } = await ledger.service.refund(refundRequest(customer, hold!.id, 30n));
+    const request = { idempotencyKey: 'undo', accountId, entryId: refund!.id, reason: 'the wrong call' };
+    const reversed = await ledger.service.reverse(request);
+    expect(reversed).toMatchObject({
+      replayed: false,
+      entry: { kind: EntryKind.ENTRY_KIND_REFUND_REVERSAL, amountNanoUsd: 30n, linkedEntryId: refund!.id, reference: hold!.id, keyId },
+      balance: { spentNanoUsd: 70n },
+    });
+    expect(await ledger.service.reverse(request)).toEqual({ ...reversed, replayed: true });
+    expect(await refusalOf(ledger.service.reverse({ ...request, reason: 'another' }))).toMatchObject({
+      reason: 'idempotency_mismatch',
+      message: 'Entry no. 3 was already reversed by entry no. 4. Nothing was changed.',
+    });
+    expect((await refusalOf(ledger.service.reverse({ ...request, idempotencyKey: 'twice' }))).message).toBe(
+      'Nothing of entry no. 3 is left to reverse. It is corrected by no. 4.',
+    );
+    expect((await ledger.service.listKeySpend({ accountId, keyIds: [] })).keys).toMatchObject([{ spentNanoUsd: 70n }]);
+    expect((await ledger.service.getHold({ accountId, holdId: hold!.id })).hold).toMatchObject({ refundedNanoUsd: 0n });
+    expect(await ledger.service.getEntry({ accountId, entryId: refund!.id })).toMatchObject({
+      corrections: [{ seq: 4n }],
+      reversibleNanoUsd: 0n,
+    });
+    expect((await verify(accountId)).drifts).toEqual([]);
+    await ledger.service.refund(refundRequest(customer, hold!.id, 70n));
+    expect((await verify(accountId)).drifts).toEqual([]);
+    expect((await refusalOf(ledger.service.reverse({ ...request, idempotencyKey: 'back', entryId: reversed.entry!.id }))).message).toBe(
+      `The reversal of a refund cannot be reversed. Refund the call ${hold!.id} again instead.`,
+    );
+  });
+
+  it('reverses what linked entries have left of a deposit, once, however many callers request it at once', async () => {
+    const customer = await fundedCustomer(ledger.service, 100n);
+    const { accountId } = customer;
+    await ledger.service.deposit(depositRequest(customer, 500n));
+    const [, deposit] = await entriesOf(accountId);
+    const entryId = deposit!.id;
+    const correction = { idempotencyKey: 'refunded', accountId, amountNanoUsd: -40n, reason: 'refunded', linkedEntryId: entryId };
+    await ledger.service.adjust(correction);
+    expect(await ledger.service.getEntry({ accountId, entryId })).toMatchObject({
+      corrections: [{ amountNanoUsd: 40n }],
+      reversibleNanoUsd: 60n,
+    });
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 5 }, (_, index) => ledger.service.reverse({ idempotencyKey: `r${index}`, accountId, entryId, reason: 'wrong' })),
+    );
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(await balanceOf(accountId)).toMatchObject({ availableNanoUsd: 500n });
+    const [reversal] = await entriesOf(accountId);
+    expect(reversal).toMatchObject({ kind: EntryKind.ENTRY_KIND_ADJUSTMENT, amountNanoUsd: 60n, linkedEntryId: entryId });
+    // The reversal was a mistake: reversed itself, it leaves of the deposit what was left before.
+    await ledger.service.reverse({ idempotencyKey: 'undo', accountId, entryId: reversal!.id, reason: 'not wrong' });
+    expect(await ledger.service.getEntry({ accountId, entryId })).toMatchObject({
+      corrections: [{ seq: 3n }, { seq: 4n }, { seq: 5n }],
+      reversibleNanoUsd: 60n,
+    });
+    expect((await verify(accountId)).drifts).toEqual([]);
+  });
+
   it('returns a zero balance for an account without deposits, and stores no rows for it', async () => {
     const customer = newCustomer();
     expect(await balanceOf(customer.accountId)).toMatchObject({ creditedNanoUsd: 0n, availableNanoUsd: 0n, seq: 0n });
@@ -233,6 +296,10 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     });
     const { keys } = await ledger.service.listKeySpend({ accountId: customer.accountId, keyIds: [customer.keyId] });
     expect(keys[0]!.spentNanoUsd).toBe(90n);
+    const reversal = { idempotencyKey: 'undo', accountId: customer.accountId, entryId: refund!.id, reason: 'why' };
+    expect((await refusalOf(ledger.service.reverse(reversal))).message).toBe(
+      'A charge correction cannot be reversed: the call cost less than was charged. Debit the account instead.',
+    );
     expect((await verify(customer.accountId)).drifts).toEqual([]);
   });
 

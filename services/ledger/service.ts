@@ -30,6 +30,7 @@ import { voidRedemptionCodes } from './rpcs/void-redemption-codes.js';
 import { redeemCode } from './rpcs/redeem-code.js';
 import { refund } from './rpcs/refund.js';
 import { release } from './rpcs/release.js';
+import { reverse } from './rpcs/reverse.js';
 import { settle } from './rpcs/settle.js';
 import { verify } from './rpcs/verify.js';
 
@@ -65,6 +66,7 @@ export function ledgerService(deps: RpcDeps): LedgerService {
       getEntryByIdempotencyKey,
       verify: afterWriting(verify),
       refund,
+      reverse,
       batchGetHolds: afterWriting(batchGetHolds),
       listHolds: afterWriting(listHolds),
       listStatements,

@@ -231,7 +231,7 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
     expect(await refused('/debits', { amount_usd: '20.000000001', reason: 'too much' }, 'debit 2')).toMatchObject({
       status: 409,
       code: 'balance_empty',
-      message: expect.stringMatching(/20/),
+      message: 'This would remove $20.000000001 from the balance, but only $20 is available.',
     });
     expect(await available()).toBe('20');
   });
@@ -244,7 +244,15 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
     expect(new Set(reversals.map((each) => each.entry.id)).size).toBe(1);
     expect(reversals[0]).toMatchObject({ entry: { kind: 'adjustment', effect_usd: '-3', corrects_entry_id: entry.id } });
     expect(await available()).toBe('20');
-    expect(await refused(`/entries/${entry.id}/reverse`, { reason: 'for another reason' }, '')).toMatchObject({ status: 409 });
+    expect(await refused(`/entries/${entry.id}/reverse`, { reason: 'for another reason' }, '')).toMatchObject({
+      code: 'idempotency_mismatch',
+      message: expect.stringMatching(/^Entry no\. \d+ was already reversed by entry no\. \d+\. Nothing was changed\.$/),
+    });
+    expect(await operator.get(`${account}/entries/${entry.id}`)).toMatchObject({
+      entry: { id: entry.id },
+      corrections: [{ id: reversals[0]!.entry.id }],
+      reversible_usd: '0',
+    });
     expect(await refused('/entries/ent_00000000000000000000000000000000/reverse', { reason: 'x' }, '')).toMatchObject({ status: 404 });
     expect(await audited('action=account.reverse', 2)).toMatchObject([
       { detail: { reversed_entry_id: entry.id, reason: 'entered for the wrong account' } },

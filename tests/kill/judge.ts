@@ -174,7 +174,7 @@ function judgeBooks({ records, balances, entries, verification }: Books): string
 function takenByCall(entries: readonly EntryRow[]): Map<string, bigint> {
   const taken = new Map<string, bigint>();
   for (const { kind, reference, amount_nano_usd: amount } of entries) {
-    const sign = kind === 'charge' ? 1n : kind === 'charge_correction' || kind === 'refund' ? -1n : 0n;
+    const sign = kind === 'charge' || kind === 'refund_reversal' ? 1n : kind === 'charge_correction' || kind === 'refund' ? -1n : 0n;
     if (sign !== 0n) taken.set(reference, (taken.get(reference) ?? 0n) + sign * BigInt(amount));
   }
   return taken;

@@ -15,6 +15,7 @@ export const lineKinds = [
   'charge',
   'charge_correction',
   'refund',
+  'refund_reversal',
   'adjustment',
   'shortfall',
 ] as const satisfies readonly LineKind[];

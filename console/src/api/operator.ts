@@ -1,5 +1,5 @@
 // Operators' calls: accounts, money, users, the audit log and the health of the system.
-import type { Entry, Posted } from '../../../gateway/console/schemas/billing.js';
+import type { Entry, EntryDetail, Posted } from '../../../gateway/console/schemas/billing.js';
 import type {
   Account,
   AccountDetail,
@@ -36,6 +36,7 @@ export const operatorKeys = {
   accounts: ['operator', 'accounts'],
   account: (id: string) => ['operator', 'account', id] as const,
   entries: (id: string) => ['operator', 'entries', id] as const,
+  entry: (id: string, entry: string) => ['operator', 'entries', id, entry] as const,
   settings: ['operator', 'settings'],
   users: ['operator', 'users'],
   callers: ['operator', 'callers'],
@@ -60,6 +61,8 @@ export const listEntries = (id: string, cursor: string | null, signal?: AbortSig
   api.get<Page<Entry>>(`/accounts/${id}/entries`, { query: { cursor }, signal });
 export const postMoney = (id: string, action: 'credits' | 'debits', body: Credit | Debit, idempotencyKey: string) =>
   api.post<Posted>(`${account(id)}/${action}`, { body, idempotencyKey });
+export const getEntry = (id: string, entry: string, signal?: AbortSignal) =>
+  api.get<EntryDetail>(`${account(id)}/entries/${entry}`, { signal });
 export const reverseEntry = (id: string, entry: string, body: Reverse) =>
   api.post<Posted>(`${account(id)}/entries/${entry}/reverse`, { body });
 

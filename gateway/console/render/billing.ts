@@ -37,7 +37,7 @@ export function renderHold(hold: HoldMessage): Hold {
 }
 
 /** Returns the effect of an entry on the account's balance, negative for a debit. A shortfall is paid by the operator and has no effect. */
-export function effectNanoUsd({ credit, debit, amountNanoUsd }: EntryMessage): bigint {
+function effectNanoUsd({ credit, debit, amountNanoUsd }: EntryMessage): bigint {
   if (credit === BookAccount.BOOK_ACCOUNT_CUSTOMER) return amountNanoUsd;
   return debit === BookAccount.BOOK_ACCOUNT_CUSTOMER ? -amountNanoUsd : 0n;
 }
@@ -65,6 +65,7 @@ const callKinds: readonly EntryKind[] = [
   EntryKind.ENTRY_KIND_CHARGE_CORRECTION,
   EntryKind.ENTRY_KIND_SHORTFALL,
   EntryKind.ENTRY_KIND_REFUND,
+  EntryKind.ENTRY_KIND_REFUND_REVERSAL,
 ];
 
 /** Renders an entry with its effect on the balance and the balance after it. */

@@ -39,12 +39,18 @@ export const Entry = view('Entry', {
   source: nullable(Type.Enum(['cash', 'promotion']), 'Null except for a deposit.'),
   reference: nullable(Text, 'The reference of an invoice or a payment that the operator entered; `reason` ends with it.'),
   reason: nullable(Text),
-  corrects_entry_id: nullable(Text),
+  corrects_entry_id: nullable(Text, 'The entry that this one corrects or reverses.'),
   created_at: Time,
 });
 export type Entry = Static<typeof Entry>;
 export type EntryKind = Entry['kind'];
 export const EntryList = listOf(Entry);
+export const EntryDetail = view('EntryDetail', {
+  entry: Entry,
+  corrections: Type.Array(Entry, { description: 'Later entries that correct the entry or one of its corrections, oldest first.' }),
+  reversible_usd: usd('What a reversal would reverse: zero if nothing is left of the entry or it cannot be reversed.'),
+});
+export type EntryDetail = Static<typeof EntryDetail>;
 
 /** The answer to an operation that moves money. */
 export const Posted = view('Posted', {

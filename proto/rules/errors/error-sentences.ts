@@ -122,6 +122,7 @@ export const sentences = {
     idempotency_mismatch: 'This idempotency key was already used with different parameters. Nothing was changed.',
     idempotency_key_used: 'The idempotency key "{key}" was already used with different parameters. Nothing was changed.',
     id_mismatch: '"{id}" was already used with different parameters. Nothing was changed.',
+    already_reversed: 'Entry no. {seq} was already reversed by entry no. {reversal}. Nothing was changed.',
     batch_mismatch: 'This batch id was already used for other codes. Use a new one.',
   },
   idempotency_in_progress: { idempotency_in_progress: 'The same operation is still in progress. Try again shortly.' },
@@ -183,6 +184,11 @@ export const sentences = {
     not_yourself: 'You cannot disable yourself. Ask another operator.',
     no_payments: 'No payment provider is configured here. Ask the operator to add funds.',
     nothing_to_reverse: 'This entry did not change the balance of the account, so there is nothing to reverse.',
+    nothing_left: 'Nothing of entry no. {seq} is left to reverse. It is corrected by no. {corrections}.',
+    reversal_too_large: 'Only {left_nano_usd} of entry no. {seq} is left to reverse.',
+    refund_archived: 'The call {id} is archived, so its refund cannot be reversed. Debit the account instead.',
+    correction_irreversible: 'A charge correction cannot be reversed: the call cost less than was charged. Debit the account instead.',
+    reversal_irreversible: 'The reversal of a refund cannot be reversed. Refund the call {id} again instead.',
     charge_not_final: 'The charge for the call {id} is not final yet. Try again when the call is settled.',
     refund_too_large:
       'At most {refundable_nano_usd} of the call {id} can be refunded: {captured_nano_usd} was charged, and {refunded_nano_usd} has already been refunded.',
@@ -299,6 +305,9 @@ export const sentences = {
     balance_empty: 'The account balance is too low for the highest possible cost of this call. Add funds, or lower the output cap.',
     balance_needed:
       'The account balance is too low: {needed_nano_usd} is needed, but only {available_nano_usd} is available. Add funds to the account.',
+    debit_too_large: 'This would remove {needed_nano_usd} from the balance, but only {available_nano_usd} is available.',
+    debit_too_large_held:
+      'This would remove {needed_nano_usd} from the balance, but only {available_nano_usd} is available, and {held_nano_usd} is held by calls in flight.',
   },
   balance_held: {
     balance_held: 'The account balance is held by calls in flight. Try again when they have ended.',

@@ -27,6 +27,7 @@ export const postings = {
   },
   chargeCorrection: { kind: EntryKind.ENTRY_KIND_CHARGE_CORRECTION, debit: BookAccount.BOOK_ACCOUNT_REVENUE, credit: customer },
   refund: { kind: EntryKind.ENTRY_KIND_REFUND, debit: BookAccount.BOOK_ACCOUNT_REFUND, credit: customer },
+  refundReversal: { kind: EntryKind.ENTRY_KIND_REFUND_REVERSAL, debit: customer, credit: BookAccount.BOOK_ACCOUNT_REFUND },
   adjustmentUp: { kind: EntryKind.ENTRY_KIND_ADJUSTMENT, debit: BookAccount.BOOK_ACCOUNT_ADJUSTMENT, credit: customer },
   adjustmentDown: { kind: EntryKind.ENTRY_KIND_ADJUSTMENT, debit: customer, credit: BookAccount.BOOK_ACCOUNT_ADJUSTMENT },
 } as const satisfies Record<string, Posting>;
@@ -42,7 +43,8 @@ export function isOfHold(kind: EntryKind): boolean {
     kind === EntryKind.ENTRY_KIND_CHARGE ||
     kind === EntryKind.ENTRY_KIND_CHARGE_CORRECTION ||
     kind === EntryKind.ENTRY_KIND_SHORTFALL ||
-    kind === EntryKind.ENTRY_KIND_REFUND
+    kind === EntryKind.ENTRY_KIND_REFUND ||
+    kind === EntryKind.ENTRY_KIND_REFUND_REVERSAL
   );
 }
 
@@ -55,6 +57,7 @@ export function effectOf(entry: Pick<Entry, 'kind' | 'credit' | 'amountNanoUsd'>
     case EntryKind.ENTRY_KIND_ADJUSTMENT:
       return { creditedNanoUsd: credit === customer ? amountNanoUsd : -amountNanoUsd, spentNanoUsd: 0n };
     case EntryKind.ENTRY_KIND_CHARGE:
+    case EntryKind.ENTRY_KIND_REFUND_REVERSAL:
       return { creditedNanoUsd: 0n, spentNanoUsd: amountNanoUsd };
     case EntryKind.ENTRY_KIND_CHARGE_CORRECTION:
     case EntryKind.ENTRY_KIND_REFUND:
@@ -64,6 +67,12 @@ export function effectOf(entry: Pick<Entry, 'kind' | 'credit' | 'amountNanoUsd'>
     default:
       throw new assert.AssertionError({ message: `The journal has no entry kind ${kind}.` });
   }
+}
+
+/** Returns what an entry adds to (or, negative, takes from) the balance of its account. */
+export function balanceEffectNanoUsd(entry: Pick<Entry, 'kind' | 'credit' | 'amountNanoUsd'>): bigint {
+  const { creditedNanoUsd, spentNanoUsd } = effectOf(entry);
+  return creditedNanoUsd - spentNanoUsd;
 }
 
 /** Holds what an entry records besides its posting. */

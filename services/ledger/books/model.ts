@@ -130,7 +130,7 @@ export interface HoldRecord {
   readonly budgets: readonly string[];
 }
 
-/** Holds a deposit, adjustment or refund that was executed, found by its idempotency key. */
+/** Holds a deposit, adjustment, refund or reversal that was executed, found by its idempotency key. */
 export interface OperationRecord {
   readonly accountId: string;
   readonly idempotencyKey: string;
@@ -252,9 +252,43 @@ export interface RefundOperation extends OfHold {
   /** Undefined to refund all that is left of the charge. */
   readonly amountNanoUsd: bigint | undefined;
   /** The charge that is refunded, if the caller named one of the call's charges. */
-  readonly charge?: Pick<Entry, 'id' | 'amountNanoUsd'> | undefined;
+  readonly charge?: CorrectedEntry | undefined;
   readonly reason: string;
   readonly audit?: OperationAudit;
+}
+
+/** The entry that an operation corrects. */
+export type CorrectedEntry = Pick<Entry, 'id' | 'seq' | 'kind' | 'credit' | 'amountNanoUsd'>;
+
+/** Holds what an entry's corrections add up to: the later entries that are linked to it or to another of its corrections. */
+export interface Corrections {
+  /** Their numbers, ascending. */
+  readonly seqs: readonly bigint[];
+  /** What they add to (or, negative, take from) the balance. */
+  readonly effectNanoUsd: bigint;
+}
+
+interface Reversal {
+  readonly accountId: string;
+  readonly idempotencyKey: string;
+  /** Fingerprint of all parameters. */
+  readonly fingerprint: string;
+  /** The entry that is reversed. */
+  readonly entry: CorrectedEntry;
+  /** Undefined to reverse all that is left of the entry. */
+  readonly amountNanoUsd: bigint | undefined;
+  readonly reason: string;
+  readonly audit?: OperationAudit;
+}
+
+/** Reverses a deposit or an adjustment. */
+export interface ReverseOperation extends Reversal {
+  readonly kind: 'reverse';
+}
+
+/** Reverses a refund of the hold. */
+export interface ReverseRefundOperation extends OfHold, Reversal {
+  readonly kind: 'reverse_refund';
 }
 
 /** Any operation that changes the books. */
@@ -266,7 +300,9 @@ export type Operation =
   | ExpireOperation
   | DepositOperation
   | AdjustOperation
-  | RefundOperation;
+  | RefundOperation
+  | ReverseOperation
+  | ReverseRefundOperation;
 
 /** Holds the current hold, and whether this id had been executed before. */
 export interface HoldReply {
@@ -301,6 +337,8 @@ interface Replies {
   deposit: CreditReply;
   adjust: CreditReply;
   refund: CreditReply;
+  reverse: CreditReply;
+  reverse_refund: CreditReply;
 }
 
 /** The reply to an operation. */
@@ -316,6 +354,8 @@ export interface Touched {
   readonly hold: HoldRecord | undefined;
   /** What was executed before under the operation's idempotency key. */
   readonly record: OperationRecord | undefined;
+  /** The corrections of the entry that the operation corrects; undefined if it names none. */
+  readonly corrections?: Corrections | undefined;
   /** Holds created before this may be archived, and are then unknown; undefined when none can be, or the operation's hold is known. */
   readonly archivedUntilMs?: number | undefined;
 }

@@ -4,7 +4,8 @@ import { fault } from '#client/errors/fault.js';
 import { isoIn, periodBounds } from '../budgets/calendar.js';
 import { periodNames, scopeNames } from '../budgets/names.js';
 import { accountAvailableNanoUsd, limitAvailableNanoUsd } from './buckets.js';
-import type { AccountBucket, BudgetBucket, KeyBucket, PathBudget } from './model.js';
+import type { Entry } from '#proto/ledger/v1/ledger.js';
+import type { AccountBucket, BudgetBucket, CorrectedEntry, Corrections, KeyBucket, PathBudget } from './model.js';
 
 /** When to retry if calls in flight hold the money: most calls end within a few seconds. */
 const heldRetryAfterMs = 2000;
@@ -29,6 +30,24 @@ export function balanceEmpty(account: AccountBucket, neededNanoUsd: bigint): App
 export function balanceHeld(account: AccountBucket, neededNanoUsd: bigint): AppError {
   const details = accountDetails(account, neededNanoUsd);
   return fault('balance_needed_held', details, { details, retryAfterMs: heldRetryAfterMs });
+}
+
+/** Returns the refusal when less is available than is to be removed from the account. */
+export function debitTooLarge(account: AccountBucket, neededNanoUsd: bigint): AppError {
+  const details = accountDetails(account, neededNanoUsd);
+  return fault(account.heldNanoUsd > 0n ? 'debit_too_large_held' : 'debit_too_large', details, { details });
+}
+
+/** Returns the refusal when more of an entry is to be reversed than is left of it. */
+export function notLeftOfEntry({ seq }: CorrectedEntry, leftNanoUsd: bigint, corrections: Corrections | undefined): AppError {
+  const details = { left_nano_usd: String(leftNanoUsd) };
+  if (leftNanoUsd > 0n) return fault('reversal_too_large', { seq, ...details }, { details });
+  return fault('nothing_left', { seq, corrections: corrections?.seqs.join(', ') ?? '' }, { details });
+}
+
+/** Returns the refusal when an entry was reversed before, with other parameters. */
+export function alreadyReversed({ seq }: CorrectedEntry, reversal: Entry): AppError {
+  return fault('already_reversed', { seq, reversal: reversal.seq });
 }
 
 /** Returns the refusal when the key's lifetime limit is reached. Retryable only when calls in flight hold what is missing. */

@@ -6,6 +6,7 @@ import { applyAdjust, applyDeposit } from './credit.js';
 import { applyHold } from './hold.js';
 import { applyRefund } from './refund.js';
 import { applyExpire, applyRelease } from './release.js';
+import { applyReverse, applyReverseRefund } from './reverse.js';
 import { applySettle } from './settle.js';
 
 /**
@@ -31,6 +32,10 @@ export function apply(touched: Touched, operation: Operation, nowMs: number): Ap
       return applyAdjust(touched, operation, nowMs);
     case 'refund':
       return applyRefund(touched, operation, nowMs);
+    case 'reverse':
+      return applyReverse(touched, operation, nowMs);
+    case 'reverse_refund':
+      return applyReverseRefund(touched, operation, nowMs);
     default:
       throw new assert.AssertionError({ message: `There is no operation ${String(operation satisfies never)}.` });
   }

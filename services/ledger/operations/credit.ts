@@ -9,11 +9,12 @@ import {
   type CreditReply,
   type DepositOperation,
   done,
-  type RefundOperation,
+  type Operation,
   refused,
   type Touched,
 } from '../books/model.js';
-import { balanceEmpty, keyUsed } from '../books/refusals.js';
+import { limitingEntry } from '../books/corrections.js';
+import { alreadyReversed, debitTooLarge, keyUsed } from '../books/refusals.js';
 
 /** Adds money to an account. */
 export function applyDeposit(touched: Touched, operation: DepositOperation, nowMs: number): Applied<CreditReply> {
@@ -34,7 +35,7 @@ export function applyAdjust(touched: Touched, operation: AdjustOperation, nowMs:
   if (linkedEntryId !== undefined && seqOfEntry(account, linkedEntryId) === undefined) {
     return refused(fault('no_entry', {}, { details: { what: 'entry' } }));
   }
-  if (amountNanoUsd < 0n && accountAvailableNanoUsd(account) < -amountNanoUsd) return refused(balanceEmpty(account, -amountNanoUsd));
+  if (amountNanoUsd < 0n && accountAvailableNanoUsd(account) < -amountNanoUsd) return refused(debitTooLarge(account, -amountNanoUsd));
   const posting = amountNanoUsd > 0n ? postings.adjustmentUp : postings.adjustmentDown;
   return (
     overfull(account, amountNanoUsd) ?? credit(account, operation, posting, linkedEntryId === undefined ? {} : { linkedEntryId }, nowMs)
@@ -44,11 +45,15 @@ export function applyAdjust(touched: Touched, operation: AdjustOperation, nowMs:
 /** Returns the first outcome if this idempotency key was used before, or the refusal of different parameters under it. */
 export function repeat(
   touched: Touched,
-  operation: DepositOperation | AdjustOperation | RefundOperation,
+  operation: Extract<Operation, { readonly idempotencyKey: string }>,
 ): Applied<CreditReply> | undefined {
   if (touched.record === undefined) return undefined;
   const { entry, fingerprint } = touched.record;
-  if (fingerprint !== operation.fingerprint) return refused(keyUsed(operation.idempotencyKey));
+  if (fingerprint !== operation.fingerprint) {
+    const corrected = limitingEntry(operation);
+    const isOfSameEntry = corrected !== undefined && corrected.id === entry.linkedEntryId;
+    return refused(isOfSameEntry ? alreadyReversed(corrected, entry) : keyUsed(operation.idempotencyKey));
+  }
   return done({ entry, balance: balanceAfter(entry), replayed: true });
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect } from '@jest/globals';
-import { EntryKind, HoldState } from '#proto/ledger/v1/ledger.js';
+import { BookAccount, EntryKind, HoldState } from '#proto/ledger/v1/ledger.js';
 import { apply } from './apply.js';
 import { entryId } from '../books/journal.js';
 import type { Touched } from '../books/model.js';
@@ -117,7 +117,13 @@ describe('Refund', () => {
   });
 
   row('F10', 'refunds what is left of one charge, linked to it', () => {
-    const charge = { id: entryId(accountId, 5n), amountNanoUsd: 50n };
+    const charge = {
+      id: entryId(accountId, 5n),
+      seq: 5n,
+      kind: EntryKind.ENTRY_KIND_CHARGE,
+      credit: BookAccount.BOOK_ACCOUNT_REVENUE,
+      amountNanoUsd: 50n,
+    };
     const back = apply(touched(settled), refundOperation(undefined, { charge }), nowMs);
     expect(back.changes.entries).toMatchObject([{ amountNanoUsd: 50n, linkedEntryId: charge.id }]);
     const partly = touched({ ...settled, refundedNanoUsd: 30n }, { account: account({ spentNanoUsd: 40n, seq: 9n }) });

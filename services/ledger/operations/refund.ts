@@ -4,9 +4,20 @@ import type { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
 import { emptyKey, least } from '../books/buckets.js';
+import { leftOfEntry } from '../books/corrections.js';
 import { bucketsOfHold, budgetChanges, moved } from '../budgets/buckets.js';
 import { balanceAfter, entryId, post, postings } from '../books/journal.js';
-import { type Applied, type CreditReply, done, type HoldRecord, refused, type RefundOperation, type Touched } from '../books/model.js';
+import {
+  type Applied,
+  type CorrectedEntry,
+  type Corrections,
+  type CreditReply,
+  done,
+  type HoldRecord,
+  refused,
+  type RefundOperation,
+  type Touched,
+} from '../books/model.js';
 import { repeat } from './credit.js';
 
 /**
@@ -20,11 +31,9 @@ export function applyRefund(touched: Touched, operation: RefundOperation, nowMs:
   if (hold?.keyId === undefined) {
     return refused(fault('no_charge', { id: operation.holdId }, { details: { what: 'hold' } }));
   }
-  // A call that expired may yet be settled at its true cost, which is calculated from what was captured.
-  if (hold.state === HoldState.HOLD_STATE_OPEN || hold.state === HoldState.HOLD_STATE_EXPIRED) return refused(notFinal(hold));
+  if (!isFinal(hold)) return refused(notFinal(hold));
   const { charge } = operation;
-  const leftOfCallNanoUsd = hold.capturedNanoUsd - hold.refundedNanoUsd;
-  const leftNanoUsd = charge === undefined ? leftOfCallNanoUsd : least(leftOfCallNanoUsd, charge.amountNanoUsd);
+  const leftNanoUsd = refundableNanoUsd(hold, charge, touched.corrections);
   const amountNanoUsd = operation.amountNanoUsd ?? leftNanoUsd;
   if (leftNanoUsd === 0n || amountNanoUsd > leftNanoUsd) return refused(notLeft(hold, leftNanoUsd));
   assert(before !== undefined, 'An account that was charged has a balance.');
@@ -57,6 +66,18 @@ export function applyRefund(touched: Touched, operation: RefundOperation, nowMs:
       entries: [entry],
     },
   );
+}
+
+/** Returns what is left to refund of a final call, or of one of its charges. */
+export function refundableNanoUsd(hold: HoldRecord, charge: CorrectedEntry | undefined, corrections: Corrections | undefined): bigint {
+  const leftOfCallNanoUsd = hold.capturedNanoUsd - hold.refundedNanoUsd;
+  return charge === undefined ? leftOfCallNanoUsd : least(leftOfCallNanoUsd, leftOfEntry(charge, corrections));
+}
+
+/** Reports whether what a call is charged can no longer change by its settlement. */
+export function isFinal({ state }: HoldRecord): boolean {
+  // A call that expired may yet be settled at its true cost, which is calculated from what was captured.
+  return state !== HoldState.HOLD_STATE_OPEN && state !== HoldState.HOLD_STATE_EXPIRED;
 }
 
 function notFinal(hold: HoldRecord): AppError {

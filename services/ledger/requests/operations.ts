@@ -1,13 +1,16 @@
 // Converts requests to operations: checks every field and computes every fingerprint. Raises invalid_request.
-import { fieldFault } from '#client/errors/fault.js';
+import { fault, fieldFault } from '#client/errors/fault.js';
 import {
   type AdjustRequest,
   type CheckpointRequest_Item,
   type DepositRequest,
   DepositSource,
+  type Entry,
+  EntryKind,
   type HoldRequest,
   type RefundRequest,
   type ReleaseRequest,
+  type ReverseRequest,
   type SettleRequest,
 } from '#proto/ledger/v1/ledger.js';
 import { amountNanoUsdMax } from '#rules/money/money.js';
@@ -20,6 +23,8 @@ import type {
   HoldOperation,
   RefundOperation,
   ReleaseOperation,
+  ReverseOperation,
+  ReverseRefundOperation,
   SettleOperation,
 } from '../books/model.js';
 import {
@@ -122,6 +127,24 @@ export function adjustOperation(request: AdjustRequest): AdjustOperation {
   const linkedEntryId = request.linkedEntryId === '' ? undefined : request.linkedEntryId;
   const fingerprint = fingerprintOf(['adjust', amountNanoUsd, reason, request.linkedEntryId]);
   return { kind: 'adjust', idempotencyKey, accountId, amountNanoUsd, reason, linkedEntryId, fingerprint };
+}
+
+/** Returns the operation of a Reverse. `entry` is the entry that it names. */
+export function reverseOperation(request: ReverseRequest, entry: Entry): RefundOperation | ReverseOperation | ReverseRefundOperation {
+  const { entryId, ...fields } = request;
+  const holdId = entry.reference;
+  if (entry.kind === EntryKind.ENTRY_KIND_CHARGE)
+    return { ...refundOperation({ ...fields, holdId, chargeEntryId: entryId }), charge: entry };
+  if (entry.kind === EntryKind.ENTRY_KIND_SHORTFALL) throw fault('nothing_to_reverse', {});
+  if (entry.kind === EntryKind.ENTRY_KIND_CHARGE_CORRECTION) throw fault('correction_irreversible', {});
+  if (entry.kind === EntryKind.ENTRY_KIND_REFUND_REVERSAL) throw fault('reversal_irreversible', { id: holdId });
+  const idempotencyKey = checkedIdempotencyKey(request.idempotencyKey);
+  const { accountId } = entry;
+  const amountNanoUsd = request.amountNanoUsd === undefined ? undefined : checkedAmount('amount_nano_usd', request.amountNanoUsd, 1n);
+  const reason = checkedReason(request.reason, { required: true });
+  const fingerprint = fingerprintOf(['reverse', entry.id, amountNanoUsd ?? 'all', reason]);
+  const reversal = { idempotencyKey, accountId, entry, amountNanoUsd, reason, fingerprint };
+  return entry.kind === EntryKind.ENTRY_KIND_REFUND ? { kind: 'reverse_refund', holdId, ...reversal } : { kind: 'reverse', ...reversal };
 }
 
 /** Returns the operation of a Refund. */

@@ -8,11 +8,11 @@ import type { RpcDeps } from '../deps.js';
 import type { CreditReply } from '../books/model.js';
 import { perform } from '../lane/perform.js';
 import { refundOperation } from '../requests/operations.js';
-import { getEntry } from './get-entry.js';
+import { existingEntry } from './get-entry.js';
 
 /** Raises not_found (the hold or the charge), failed_precondition, idempotency_mismatch and invalid_request. */
 export async function refund(request: RefundRequest, context: CallContext, deps: RpcDeps): Promise<RefundResponse> {
-  const operation = { ...refundOperation(request), charge: await namedCharge(request, context, deps) };
+  const operation = { ...refundOperation(request), charge: await namedCharge(request, deps) };
   const audit = (reply: CreditReply): AuditRecord => {
     const detail = { request_id: operation.holdId, reversed_entry_id: reply.entry.linkedEntryId };
     return deps.auditLog.record(context, entryEvent('account.reverse', reply, detail));
@@ -21,16 +21,12 @@ export async function refund(request: RefundRequest, context: CallContext, deps:
 }
 
 /** Returns the charge that a new request names. Raises not_found unless it is a charge of the call. Entries never change, so it is read without locks. */
-async function namedCharge(
-  { accountId, holdId, chargeEntryId, idempotencyKey }: RefundRequest,
-  context: CallContext,
-  deps: RpcDeps,
-): Promise<Entry | undefined> {
+async function namedCharge({ accountId, holdId, chargeEntryId, idempotencyKey }: RefundRequest, deps: RpcDeps): Promise<Entry | undefined> {
   if (chargeEntryId === undefined) return undefined;
   // A repeat returns the first refund, even if the charge has been archived since.
   if ((await deps.reads.entryOf(accountId, idempotencyKey)) !== undefined) return undefined;
-  const { entry } = await getEntry({ accountId, entryId: chargeEntryId }, context, deps);
-  if (entry?.kind !== EntryKind.ENTRY_KIND_CHARGE || entry.reference !== holdId)
+  const entry = await existingEntry({ accountId, entryId: chargeEntryId }, deps);
+  if (entry.kind !== EntryKind.ENTRY_KIND_CHARGE || entry.reference !== holdId)
     throw fault('no_charge', { id: holdId }, { details: { what: 'entry' } });
   return entry;
 }

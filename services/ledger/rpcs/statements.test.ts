@@ -38,6 +38,7 @@ const {
   ENTRY_KIND_CHARGE: charge,
   ENTRY_KIND_CHARGE_CORRECTION: correction,
   ENTRY_KIND_REFUND: refund,
+  ENTRY_KIND_REFUND_REVERSAL: reversal,
   ENTRY_KIND_SHORTFALL: shortfall,
 } = EntryKind;
 
@@ -99,7 +100,7 @@ describe.each(testEngines)('statements on %s', (engine) => {
       expect({
         deposits: amounts(lines, deposit),
         charges: amounts(lines, charge) - amounts(lines, correction),
-        refunds: amounts(lines, refund),
+        refunds: amounts(lines, refund) - amounts(lines, reversal),
       }).toEqual({
         deposits: month.depositsNanoUsd,
         charges: month.chargesNanoUsd,
@@ -126,20 +127,25 @@ describe.each(testEngines)('statements on %s', (engine) => {
     const step = fc.record({
       // Includes months in which nothing happens, and clocks that are behind.
       pauseMs: fc.oneof(fc.constant(0), fc.integer({ min: -2_000, max: 3 * dayMs }), fc.integer({ min: 0, max: 70 * dayMs })),
-      kind: fc.constantFrom('deposit', 'charge', 'shortfall', 'refund', 'adjust', 'expire', 'late'),
+      kind: fc.constantFrom('deposit', 'charge', 'shortfall', 'refund', 'reverse', 'adjust', 'expire', 'late'),
       amount: fc.bigInt({ min: 1n, max: 300n }),
     });
     const property = fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 14 }), async (steps) => {
       const customer = newCustomer();
       const ended: string[] = [];
+      const refunds: string[] = [];
       for (const { pauseMs, kind, amount } of steps) {
         ledger.clock.advance(pauseMs);
         const free = (await ledger.service.getBalance({ accountId: customer.accountId })).balance!.availableNanoUsd;
         if (kind === 'deposit' || free === 0n) await ledger.service.deposit(depositRequest(customer, amount));
         else if (kind === 'charge') ended.push(await settle(customer, free < amount ? free : amount, 1n));
         else if (kind === 'shortfall') await settle(customer, free, free + amount);
-        else if (kind === 'refund' && ended.length > 0) await ledger.service.refund(refundRequest(customer, ended.pop()!));
-        else if (kind === 'adjust') {
+        else if (kind === 'refund' && ended.length > 0)
+          refunds.push((await ledger.service.refund(refundRequest(customer, ended.pop()!))).entry!.id);
+        else if (kind === 'reverse' && refunds.length > 0) {
+          const entryId = refunds.pop()!;
+          await ledger.service.reverse({ idempotencyKey: entryId, accountId: customer.accountId, entryId, reason: 'a test' });
+        } else if (kind === 'adjust') {
           const amountNanoUsd = amount % 2n === 0n ? amount : -1n;
           await ledger.service.adjust({
             idempotencyKey: `${steps.length} ${free} ${ledger.clock.nowMs()} ${amount}`,
@@ -301,7 +307,11 @@ describe.each(testEngines)('statements on %s', (engine) => {
     const customer = await fundedCustomer(ledger.service, 5n);
     const stranger = await fundedCustomer(ledger.service, 5n);
     const [entry] = await linesOf(customer.accountId);
-    expect(await ledger.service.getEntry({ accountId: customer.accountId, entryId: entry!.id })).toEqual({ entry });
+    expect(await ledger.service.getEntry({ accountId: customer.accountId, entryId: entry!.id })).toEqual({
+      entry,
+      corrections: [],
+      reversibleNanoUsd: 5n,
+    });
     for (const entryId of ['', 'ent_1', `${entry!.id.slice(0, -1)}2`]) {
       expect((await failureOf(ledger.service.getEntry({ accountId: customer.accountId, entryId }))).reason).toBe('not_found');
     }

@@ -68,9 +68,14 @@ export function sumEntry(
   const after = {
     month,
     depositedNanoUsd: wrapped(depositedNanoUsd + (entry.kind === EntryKind.ENTRY_KIND_DEPOSIT ? entry.amountNanoUsd : 0n)),
-    refundedNanoUsd: wrapped(refundedNanoUsd + (entry.kind === EntryKind.ENTRY_KIND_REFUND ? entry.amountNanoUsd : 0n)),
+    refundedNanoUsd: wrapped(refundedNanoUsd + refundedBy(entry)),
   };
   return { sums: after, opening };
+}
+
+function refundedBy({ kind, amountNanoUsd }: Pick<Entry, 'kind' | 'amountNanoUsd'>): bigint {
+  if (kind === EntryKind.ENTRY_KIND_REFUND) return amountNanoUsd;
+  return kind === EntryKind.ENTRY_KIND_REFUND_REVERSAL ? -amountNanoUsd : 0n;
 }
 
 /** Reports whether an entry's kind is indexed next to the journal: all kinds but charges, which are most of the entries. */
@@ -79,8 +84,8 @@ export function isNoted(entry: Pick<Entry, 'kind'>): boolean {
 }
 
 /**
- * Holds the figures of one month of an account. All but the adjustments and the charges are zero or more: charges are net of corrections,
- * which may belong to charges of the previous month.
+ * Holds the figures of one month of an account. Adjustments, charges and refunds may be negative: charges are net of corrections and refunds of
+ * reversals, which may belong to an earlier month.
  */
 export interface MonthFigures {
   readonly month: number;
@@ -122,7 +127,7 @@ export function figuresOf(account: AccountBucket, openings: readonly MonthOpenin
 
 function between(opening: MonthOpening, next: MonthOpening): MonthFigures {
   const depositsNanoUsd = since(next.depositedNanoUsd, opening.depositedNanoUsd);
-  const refundsNanoUsd = since(next.refundedNanoUsd, opening.refundedNanoUsd);
+  const refundsNanoUsd = wrapped(next.refundedNanoUsd - opening.refundedNanoUsd);
   return {
     month: opening.month,
     openingNanoUsd: opening.creditedNanoUsd - opening.spentNanoUsd,

@@ -3,6 +3,7 @@ import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
 import { textOfRows, keyedText } from '#kit/db/plain/sql-text.js';
 import type { Values } from '#kit/db/plain/table.js';
 import { asBytes, asNumber } from '#kit/db/values.js';
+import { correctionsAmong, limitingEntry } from '../books/corrections.js';
 import type { Operation } from '../books/model.js';
 import { noBudgets } from '../budgets/buckets.js';
 import { WorkingSet } from '../lane/working-set.js';
@@ -20,6 +21,7 @@ import {
   toHold,
 } from './rows.js';
 import { AccountColumnsOf } from './account-columns.js';
+import { correctingEntries } from './corrections.js';
 import type { PathHints } from './path-hints.js';
 
 type Key = readonly [slot: number, first: Buffer, second: Buffer];
@@ -101,6 +103,13 @@ export async function loadWorkingSet(
     set.archivedUntilMs = row === undefined ? undefined : asNumber(row[3]);
   }
   if (credits.length > 0) await loadOperations(tx, set, credits, columns);
+  for (const operation of operations) {
+    const corrected = limitingEntry(operation);
+    if (corrected === undefined) continue;
+    const { accountId } = operation;
+    const entries = await correctingEntries(tx, columns.of(accountId), corrected.seq);
+    set.of(accountId).corrections.set(corrected.seq, correctionsAmong(corrected.seq, entries));
+  }
   return set;
 }
 

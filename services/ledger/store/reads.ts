@@ -9,6 +9,7 @@ import { idFromBytes } from '#kit/id.js';
 import { type ProcessInfo, processInfo } from '#kit/process/process-info.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
 import type { AccountBucket, AccountSnapshot, BudgetBucket, HoldRecord, KeyBucket, RebuildSums } from '../books/model.js';
+import { correctingEntries } from './corrections.js';
 import { isOpen } from './hold-conditions.js';
 import {
   type AccountColumns,
@@ -186,6 +187,11 @@ export class Reads {
     const { slot, account_id: account } = accountColumns(accountId, this.db.engine);
     const rows = await this.db.query(selectEntries, [slot, account, asNumber(afterSeq), asNumber(lastSeq), limit]);
     return rows.map((row) => toEntry(journalTable.valuesOf(row)));
+  }
+
+  /** Returns the corrections of the entry with this number, oldest first. */
+  corrections(accountId: string, seq: bigint): Promise<Entry[]> {
+    return correctingEntries(this.db, accountColumns(accountId, this.db.engine), seq);
   }
 
   /** Returns an account with its keys and open holds, all as of one instant. */

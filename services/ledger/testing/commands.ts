@@ -2,12 +2,13 @@
 import fc from 'fast-check';
 import { newId } from '#kit/id.js';
 import { type Budget, BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
-import { DepositSource } from '#proto/ledger/v1/ledger.js';
+import { BookAccount, DepositSource, EntryKind } from '#proto/ledger/v1/ledger.js';
 import { fingerprintOf } from '../books/fingerprint.js';
 import { entryId } from '../books/journal.js';
 import type { Operation } from '../books/model.js';
 import { pathOf } from '../budgets/path.js';
 import type { Crash } from './books.js';
+import type { Line } from './reference-model.js';
 
 /** Holds the values that a history's numbers map to, so that it can be shrunk and run again with new ids. */
 export interface Names {
@@ -20,8 +21,11 @@ export interface Names {
   readonly unit: bigint;
 }
 
-/** An operation that lacks only its names and its instant. */
-type Command = (names: Names, nowMs: number) => Operation;
+/** The journal of an account so far. */
+type JournalOf = (accountId: string) => readonly Line[];
+
+/** An operation that lacks only its names and its instant; undefined if it reverses an entry that does not exist. */
+type Command = (names: Names, nowMs: number, journalOf: JournalOf) => Operation | undefined;
 
 /** Holds operations that arrive together, after a pause. */
 interface Step {
@@ -231,6 +235,48 @@ const refund = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
       reason: 'random',
     }));
 
+/** The kind and the credited book of the entries that can be reversed. */
+const reversible = new Map<Line['kind'], readonly [EntryKind, BookAccount]>([
+  ['deposit', [EntryKind.ENTRY_KIND_DEPOSIT, BookAccount.BOOK_ACCOUNT_CUSTOMER]],
+  ['promotion', [EntryKind.ENTRY_KIND_DEPOSIT, BookAccount.BOOK_ACCOUNT_CUSTOMER]],
+  ['adjustment', [EntryKind.ENTRY_KIND_ADJUSTMENT, BookAccount.BOOK_ACCOUNT_CUSTOMER]],
+  ['charge', [EntryKind.ENTRY_KIND_CHARGE, BookAccount.BOOK_ACCOUNT_REVENUE]],
+  ['refund', [EntryKind.ENTRY_KIND_REFUND, BookAccount.BOOK_ACCOUNT_CUSTOMER]],
+]);
+
+const reverse = fc
+  .record({
+    account: accountNumber,
+    back: fc.nat(5),
+    key: fc.nat(1),
+    amount: fc.option(units(40, 1), { nil: undefined, freq: 2 }),
+  })
+  .map(({ account, back, key, amount }): Command => (names, _nowMs, journalOf) => {
+    const accountId = names.accounts[account]!;
+    const lines = journalOf(accountId);
+    const seq = lines.length - back;
+    const line = lines[seq - 1];
+    const [kind, credit] = (line && reversible.get(line.kind)) ?? [];
+    if (line === undefined || kind === undefined || credit === undefined) return undefined;
+    const entry = {
+      id: entryId(accountId, BigInt(seq)),
+      seq: BigInt(seq),
+      kind,
+      credit: line.amount < 0n ? BookAccount.BOOK_ACCOUNT_ADJUSTMENT : credit,
+      amountNanoUsd: line.amount < 0n ? -line.amount : line.amount,
+    };
+    const fields = {
+      accountId,
+      idempotencyKey: `reverse-${seq}-${key}`,
+      fingerprint: fingerprintOf(['reverse', seq, amount ?? 'all']),
+      amountNanoUsd: amount === undefined ? undefined : amountOf(names, amount),
+      reason: 'random',
+    };
+    if (kind === EntryKind.ENTRY_KIND_CHARGE) return { kind: 'refund', holdId: line.about, charge: entry, ...fields };
+    if (kind === EntryKind.ENTRY_KIND_REFUND) return { kind: 'reverse_refund', holdId: line.about, entry, ...fields };
+    return { kind: 'reverse', entry, ...fields };
+  });
+
 const command = fc.oneof(
   { weight: 12, arbitrary: hold(holdName) },
   { weight: 6, arbitrary: checkpoint(holdName) },
@@ -240,6 +286,7 @@ const command = fc.oneof(
   { weight: 3, arbitrary: deposit },
   { weight: 1, arbitrary: adjust },
   { weight: 4, arbitrary: refund(holdName) },
+  { weight: 4, arbitrary: reverse },
 );
 
 const surroundings = {
@@ -297,7 +344,7 @@ function textOf({ unit: one, startMs, steps }: History): string {
   return steps
     .map(
       ({ commands, ...around }) =>
-        `\n  ${fc.stringify(around)}${commands.map((build) => `\n    ${fc.stringify(build(names, startMs))}`).join('')}`,
+        `\n  ${fc.stringify(around)}${commands.map((build) => `\n    ${fc.stringify(build(names, startMs, () => []))}`).join('')}`,
     )
     .join('');
 }

@@ -58,17 +58,17 @@ export class Facts {
     }
     const { reply } = outcome;
     if ('entry' in reply) {
-      assert(operation.kind === 'deposit' || operation.kind === 'adjust' || operation.kind === 'refund');
-      const isNew = this.noteCredit(
-        operation.accountId,
-        operation.idempotencyKey,
-        operation.kind === 'refund' ? 0n : operation.amountNanoUsd,
-        reply,
-      );
-      if (operation.kind !== 'refund' || !isNew) return;
+      assert('idempotencyKey' in operation);
+      const isOfHold = operation.kind === 'refund' || operation.kind === 'reverse_refund';
+      const { amountNanoUsd: amount, credit } = reply.entry;
+      const credited = credit === BOOK_ACCOUNT_CUSTOMER ? amount : -amount;
+      const isNew = this.noteCredit(operation.accountId, operation.idempotencyKey, isOfHold ? 0n : credited, reply);
+      const wanted = operation.amountNanoUsd ?? amount;
+      if (isNew) assert(amount === (wanted < 0n ? -wanted : wanted), 'another amount was booked');
+      if (!isOfHold || !isNew) return;
       const refunded = this.knownOf(operation.accountId, operation.holdId);
-      assert(reply.entry.amountNanoUsd === (operation.amountNanoUsd ?? reply.entry.amountNanoUsd), 'another amount was refunded');
-      refunded.refunded += reply.entry.amountNanoUsd;
+      refunded.refunded += credited;
+      assert(refunded.refunded >= 0n, 'more was taken back than was refunded');
       assert(refunded.last !== undefined && refunded.refunded <= refunded.last.capturedNanoUsd, 'more was refunded than was captured');
       return;
     }
@@ -213,7 +213,8 @@ function checkHold(hold: StoredHold, known: Known, entries: readonly Entry[]): v
     spentOn(hold),
     of(BOOK_ACCOUNT_CUSTOMER, BOOK_ACCOUNT_REVENUE) -
       of(BOOK_ACCOUNT_REVENUE, BOOK_ACCOUNT_CUSTOMER) -
-      of(BOOK_ACCOUNT_REFUND, BOOK_ACCOUNT_CUSTOMER),
+      of(BOOK_ACCOUNT_REFUND, BOOK_ACCOUNT_CUSTOMER) +
+      of(BOOK_ACCOUNT_CUSTOMER, BOOK_ACCOUNT_REFUND),
     'the entries of a hold',
   );
   assert.equal(hold.refundedNanoUsd, known.refunded, 'the refunded amount of a hold');

@@ -29,7 +29,9 @@ export async function runHistory(books: Books, { unit, startMs, steps }: History
 
   for (const step of steps) {
     nowMs += step.pauseMs;
-    const operations = step.commands.map((build) => build(names, nowMs));
+    const operations = step.commands
+      .map((build) => build(names, nowMs, (accountId) => reference.journal(accountId)))
+      .filter((operation) => operation !== undefined);
     if (step.restarted) await books.restart();
     if (step.crash !== undefined) await send(operations, step.crash);
     await send(operations.slice(0, step.cut));
@@ -85,6 +87,7 @@ const kindNames = new Map<EntryKind, Line['kind']>([
   [EntryKind.ENTRY_KIND_CHARGE, 'charge'],
   [EntryKind.ENTRY_KIND_CHARGE_CORRECTION, 'correction'],
   [EntryKind.ENTRY_KIND_REFUND, 'refund'],
+  [EntryKind.ENTRY_KIND_REFUND_REVERSAL, 'reversal'],
   [EntryKind.ENTRY_KIND_SHORTFALL, 'shortfall'],
 ]);
 

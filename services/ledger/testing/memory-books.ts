@@ -1,7 +1,8 @@
 // Books in memory, for running many histories through the pure rules.
 import assert from 'node:assert/strict';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
-import type { AccountBucket, BudgetBucket, HoldRecord, KeyBucket, OperationRecord } from '../books/model.js';
+import { correctionsAmong, limitingEntry } from '../books/corrections.js';
+import type { AccountBucket, BudgetBucket, HoldRecord, KeyBucket, Operation, OperationRecord } from '../books/model.js';
 import { type Rows, WorkingSet } from '../lane/working-set.js';
 import type { Books } from './books.js';
 
@@ -47,10 +48,22 @@ export function memoryBooks(): Books {
     current = begin();
   }
 
+  function loadCorrections(operation: Operation): void {
+    const { accountId } = operation;
+    const seq = limitingEntry(operation)?.seq;
+    const { corrections } = current.of(accountId);
+    if (seq === undefined || corrections.has(seq)) return;
+    const written = [...entries, ...current.entries].filter((entry) => entry.accountId === accountId && entry.seq > seq);
+    corrections.set(seq, correctionsAmong(seq, written));
+  }
+
   return {
     async execute(batch, nowMs, crash) {
       if (crash !== undefined) commit();
-      const outcomes = batch.map((operation) => current.apply(operation, nowMs));
+      const outcomes = batch.map((operation) => {
+        loadCorrections(operation);
+        return current.apply(operation, nowMs);
+      });
       if (crash === 'before') current = begin();
       return crash === 'before' ? undefined : outcomes;
     },

@@ -12,6 +12,8 @@ import type {
   PathBudget,
   RefundOperation,
   ReleaseOperation,
+  ReverseOperation,
+  ReverseRefundOperation,
   SettleOperation,
 } from '../books/model.js';
 
@@ -40,7 +42,7 @@ interface ModelHold {
 
 /** Holds a line that the journal must have. */
 export interface Line {
-  readonly kind: 'deposit' | 'promotion' | 'adjustment' | 'charge' | 'correction' | 'refund' | 'shortfall';
+  readonly kind: 'deposit' | 'promotion' | 'adjustment' | 'charge' | 'correction' | 'refund' | 'reversal' | 'shortfall';
   /** How much the account's money goes up or down; for a shortfall, which costs the account nothing, what we pay. */
   readonly amount: bigint;
   readonly about: string;
@@ -82,6 +84,9 @@ export class ReferenceLedger {
         return this.expire(operation);
       case 'refund':
         return this.refund(operation);
+      case 'reverse':
+      case 'reverse_refund':
+        return this.reverse(operation);
       default:
         return this.credit(operation);
     }
@@ -312,14 +317,70 @@ export class ReferenceLedger {
     }
     const hold = this.holds.get(`${accountId} ${holdId}`);
     if (hold?.keyId === undefined) return { refused: 'not_found' };
-    const left = hold.captured - hold.refunded;
+    const { charge } = operation;
+    const leftOfCall = hold.captured - hold.refunded;
+    const left = charge === undefined ? leftOfCall : smallest(leftOfCall, this.leftOf(accountId, Number(charge.seq)));
     const amount = operation.amountNanoUsd ?? left;
     if (hold.state === 'open' || hold.state === 'expired' || left === 0n || amount > left) return { refused: 'failed_precondition' };
     hold.refunded += amount;
-    hold.lastLine = this.write(accountId, { kind: 'refund', amount, about: holdId, keyId: hold.keyId, corrects: hold.chargeLine });
+    hold.lastLine = this.write(accountId, {
+      kind: 'refund',
+      amount,
+      about: holdId,
+      keyId: hold.keyId,
+      corrects: Number(charge?.seq ?? hold.chargeLine),
+    });
     const creditedAfter = this.credited(accountId);
     this.credits.set(name, { accountId, amount: 0n, requested, creditedAfter });
     return { creditedAfter, replayed: false };
+  }
+
+  private reverse(operation: ReverseOperation | ReverseRefundOperation): Answer {
+    const { accountId, idempotencyKey, fingerprint: requested } = operation;
+    const name = `${accountId} ${idempotencyKey}`;
+    const existing = this.credits.get(name);
+    if (existing !== undefined) {
+      return existing.requested === requested
+        ? { creditedAfter: existing.creditedAfter, replayed: true }
+        : { refused: 'idempotency_mismatch' };
+    }
+    const corrects = Number(operation.entry.seq);
+    const holdId = 'holdId' in operation ? operation.holdId : '';
+    const hold = this.holds.get(`${accountId} ${holdId}`);
+    const leftOfEntry = this.leftOf(accountId, corrects);
+    const left = hold === undefined ? leftOfEntry : smallest(leftOfEntry, hold.refunded);
+    const amount = operation.amountNanoUsd ?? left;
+    if (left === 0n || amount > left) return { refused: 'failed_precondition' };
+    const change = effect(this.journal(accountId)[corrects - 1]!) > 0n ? -amount : amount;
+    if (this.available(accountId) + change < 0n) return { refused: 'balance_empty' };
+    if (hold !== undefined) {
+      hold.refunded -= amount;
+      hold.lastLine = this.write(accountId, { kind: 'reversal', amount, about: holdId, keyId: hold.keyId!, corrects });
+    } else {
+      if (this.credited(accountId) + change > creditedMax) return { refused: 'failed_precondition' };
+      this.write(accountId, { kind: 'adjustment', amount: change, about: idempotencyKey, keyId: '', corrects });
+    }
+    const credited = hold === undefined ? change : 0n;
+    const creditedAfter = this.credited(accountId) + credited;
+    this.credits.set(name, { accountId, amount: credited, requested, creditedAfter });
+    return { creditedAfter, replayed: false };
+  }
+
+  /** Returns how much of a line the lines that correct it have not taken back. */
+  private leftOf(accountId: string, number: number): bigint {
+    const line = this.journal(accountId)[number - 1]!;
+    const net = this.netOf(accountId, number);
+    const left = effect(line) < 0n ? -net : net;
+    return left < 0n ? 0n : smallest(left, line.amount < 0n ? -line.amount : line.amount);
+  }
+
+  /** Returns what a line and those that correct it changed together. */
+  private netOf(accountId: string, number: number): bigint {
+    const lines = this.journal(accountId);
+    return lines.reduce(
+      (net, { corrects }, index) => (corrects === number ? net + this.netOf(accountId, index + 1) : net),
+      effect(lines[number - 1]!),
+    );
   }
 
   private endAtCheckpoint(name: string, hold: ModelHold, state: State): void {
@@ -356,6 +417,12 @@ export class ReferenceLedger {
     );
     return index < 0 ? undefined : index + 1;
   }
+}
+
+/** Returns how a line changes the account's money. */
+function effect({ kind, amount }: Line): bigint {
+  if (kind === 'shortfall') return 0n;
+  return kind === 'charge' || kind === 'reversal' ? -amount : amount;
 }
 
 function kindOf(operation: DepositOperation | AdjustOperation): Line['kind'] {

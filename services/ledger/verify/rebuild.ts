@@ -17,6 +17,13 @@ import { monthAt, monthText, wrapped } from '../statements/months.js';
 /** Maximum number of drifts listed: enough to see what is wrong, however many there are. */
 export const driftsMax = 100;
 
+/** Entries of these kinds are linked to an earlier entry of their hold. */
+const linkedToHold: readonly EntryKind[] = [
+  EntryKind.ENTRY_KIND_REFUND,
+  EntryKind.ENTRY_KIND_CHARGE_CORRECTION,
+  EntryKind.ENTRY_KIND_REFUND_REVERSAL,
+];
+
 interface HoldSums {
   capturedNanoUsd: bigint;
   shortfallNanoUsd: bigint;
@@ -208,14 +215,16 @@ export class Rebuild {
       refundedNanoUsd: 0n,
       seqs: new Set(),
     };
-    if (entry.kind === EntryKind.ENTRY_KIND_REFUND || entry.kind === EntryKind.ENTRY_KIND_CHARGE_CORRECTION) {
+    if (linkedToHold.includes(entry.kind)) {
       const linkedSeq = seqOfLink(entry);
       if (!sums.seqs.has(linkedSeq)) this.expectEqual(`link of entry ${entry.seq}`, linkedSeq, [...sums.seqs].at(-1) ?? 0n);
     }
     sums.seqs.add(entry.seq);
-    // A correction lowers what was captured; a refund leaves it unchanged and is summed separately.
-    if (entry.kind === EntryKind.ENTRY_KIND_REFUND) sums.refundedNanoUsd += entry.amountNanoUsd;
+    // A correction lowers what was captured; a refund and its reversal leave it unchanged and are summed separately.
+    if (entry.kind === EntryKind.ENTRY_KIND_REFUND || entry.kind === EntryKind.ENTRY_KIND_REFUND_REVERSAL)
+      sums.refundedNanoUsd -= spentNanoUsd;
     else sums.capturedNanoUsd += spentNanoUsd;
+    if (sums.refundedNanoUsd < 0n) this.expectEqual(`refunded up to entry ${entry.seq}`, sums.refundedNanoUsd, 0n);
     if (sums.refundedNanoUsd > sums.capturedNanoUsd)
       this.expectEqual(`refunded up to entry ${entry.seq}`, sums.refundedNanoUsd, sums.capturedNanoUsd);
     if (entry.kind === EntryKind.ENTRY_KIND_SHORTFALL) sums.shortfallNanoUsd += entry.amountNanoUsd;

@@ -178,6 +178,7 @@ const tones = {
   charge: 'plain',
   charge_correction: 'plain',
   refund: 'info',
+  refund_reversal: 'plain',
   adjustment: 'warn',
   shortfall: 'plain',
 } as const;

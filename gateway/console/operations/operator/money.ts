@@ -1,12 +1,12 @@
 // Money into and out of accounts, for operators: always as new entries of the journal, each posted once per Idempotency-Key.
-import { fault, fieldFault } from '#client/errors/fault.js';
-import { DepositSource, EntryKind, type RefundResponse } from '#proto/ledger/v1/ledger.js';
+import { fieldFault } from '#client/errors/fault.js';
+import { DepositSource, type ReverseResponse } from '#proto/ledger/v1/ledger.js';
 import { amountNanoUsdMax, formatUsd } from '#rules/money/money.js';
 import { withReference } from '#rules/money/reference.js';
 import type { OperationDeps } from '../../deps.js';
-import { effectNanoUsd, renderBalance, renderEntry } from '../../render/billing.js';
+import { renderBalance, renderEntry } from '../../render/billing.js';
 import { nanoUsdOf } from '../../render/values.js';
-import { Posted } from '../../schemas/billing.js';
+import { EntryDetail, Posted } from '../../schemas/billing.js';
 import { Credit, Debit, OperatorSettings, Reverse } from '../../schemas/operator/accounts.js';
 import { type Area, type Call, created, ok, operation } from '../../table/operation.js';
 import { accountInPath } from './accounts.js';
@@ -65,27 +65,39 @@ export const money: Area = {
         return answer(call, posted);
       },
     }),
+    operation('GET', '/operator/accounts/{account}/entries/{entry}', {
+      summary: 'Show an entry, the entries that correct it, and what is left to reverse.',
+      who: 'operator',
+      answers: [ok(EntryDetail)],
+      handle: async (call, deps) => {
+        const { params, context } = call;
+        const { id: accountId } = await accountInPath(call, deps);
+        const { entry, corrections, reversibleNanoUsd } = await deps.peers.ledger.getEntry({ accountId, entryId: params.entry }, context());
+        return { entry: renderEntry(entry!), corrections: corrections.map(renderEntry), reversible_usd: formatUsd(reversibleNanoUsd) };
+      },
+    }),
     operation('POST', '/operator/accounts/{account}/entries/{entry}/reverse', {
-      summary: 'Reverse an entry, which is possible once. For a charge, this refunds the amount not yet refunded.',
+      summary: 'Reverse what is left of an entry, which is possible once. A charge is refunded; a refund is charged to its call again.',
       who: 'operator',
       body: Reverse,
       answers,
-      errors: { ...errors, failed_precondition: 'The entry did not change the balance, or nothing of it remains.' },
+      errors: {
+        ...errors,
+        failed_precondition: 'Nothing is left of the entry, or entries of its kind cannot be reversed.',
+        balance_empty: 'The available balance is lower than the amount.',
+        idempotency_mismatch: 'The entry was already reversed for another reason.',
+      },
       handle: async (call, deps) => {
         const { body, params, context } = call;
         const { id: accountId } = await accountInPath(call, deps);
         const { ledger } = deps.peers;
-        const { entry } = await ledger.getEntry({ accountId, entryId: params.entry }, context());
-        const effect = effectNanoUsd(entry!);
-        if (effect === 0n) throw fault('nothing_to_reverse', {});
-        assertConfirmed(entry!.amountNanoUsd, body, deps);
-        const { reason } = body;
+        const { entry, reversibleNanoUsd } = await ledger.getEntry({ accountId, entryId: params.entry }, context());
+        // Nothing is left if this is a repeat, to which the ledger returns the first outcome.
+        if (reversibleNanoUsd > 0n) assertConfirmed(reversibleNanoUsd, body, deps);
+        const entryId = entry!.id;
         // The id of the reversed entry is the idempotency key, so that no entry can be reversed twice.
-        const idempotencyKey = `reverse ${entry!.id}`;
-        const request = { idempotencyKey, accountId, reason };
-        if (entry!.kind !== EntryKind.ENTRY_KIND_CHARGE)
-          return answer(call, await ledger.adjust({ ...request, amountNanoUsd: -effect, linkedEntryId: entry!.id }, context()));
-        return answer(call, await ledger.refund({ ...request, holdId: entry!.reference, chargeEntryId: entry!.id }, context()));
+        const request = { idempotencyKey: `reverse ${entryId}`, accountId, entryId, reason: body.reason };
+        return answer(call, await ledger.reverse(request, context()));
       },
     }),
     operation('GET', '/operator/settings', {
@@ -97,7 +109,7 @@ export const money: Area = {
   ],
 };
 
-function answer({ ctx }: Pick<Call, 'ctx'>, { entry, balance, replayed }: Pick<RefundResponse, 'entry' | 'balance' | 'replayed'>): Posted {
+function answer({ ctx }: Pick<Call, 'ctx'>, { entry, balance, replayed }: Pick<ReverseResponse, 'entry' | 'balance' | 'replayed'>): Posted {
   if (replayed) ctx.status = 200;
   return { entry: renderEntry(entry!), balance: renderBalance(balance!), replayed };
 }

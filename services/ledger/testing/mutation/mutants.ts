@@ -72,10 +72,11 @@ export const mutants: readonly Mutant[] = [
       'depositedNanoUsd: wrapped(depositedNanoUsd + (entry.kind === EntryKind.ENTRY_KIND_DEPOSIT ? entry.amountNanoUsd : 0n)),',
       'depositedNanoUsd,',
     ],
+    ['refunds are not summed', 'refundedNanoUsd: wrapped(refundedNanoUsd + refundedBy(entry)),', 'refundedNanoUsd,'],
     [
-      'refunds are not summed',
-      'refundedNanoUsd: wrapped(refundedNanoUsd + (entry.kind === EntryKind.ENTRY_KIND_REFUND ? entry.amountNanoUsd : 0n)),',
-      'refundedNanoUsd,',
+      'reversals of refunds are not summed',
+      'EntryKind.ENTRY_KIND_REFUND_REVERSAL ? -amountNanoUsd : 0n',
+      'EntryKind.ENTRY_KIND_REFUND_REVERSAL ? 0n : 0n',
     ],
   ]),
   ...of('operations/checkpoint.ts', 'model', [
@@ -190,11 +191,7 @@ export const mutants: readonly Mutant[] = [
       'const leftOfCallNanoUsd = hold.capturedNanoUsd - hold.refundedNanoUsd;',
       'const leftOfCallNanoUsd = hold.capturedNanoUsd;',
     ],
-    [
-      'a charge that is not final is refunded',
-      'if (hold.state === HoldState.HOLD_STATE_OPEN || hold.state === HoldState.HOLD_STATE_EXPIRED) return refused(notFinal(hold));',
-      '',
-    ],
+    ['a charge that is not final is refunded', 'if (!isFinal(hold)) return refused(notFinal(hold));', ''],
     ['a refund is done again', 'if (repeated !== undefined) return repeated;', ''],
     ['a refund does not free the limit of the key', 'spentNanoUsd: key.spentNanoUsd - amountNanoUsd', 'spentNanoUsd: key.spentNanoUsd'],
     [
@@ -202,7 +199,64 @@ export const mutants: readonly Mutant[] = [
       'bucketsOfHold(hold, touched.budgets).map((bucket) => moved(bucket, { spentNanoUsd: -amountNanoUsd })),',
       'bucketsOfHold(hold, touched.budgets),',
     ],
+    ['a charge is refunded although it was corrected', 'leftOfEntry(charge, corrections)', 'charge.amountNanoUsd'],
     ['a hold forgets its refunds', 'refundedNanoUsd: hold.refundedNanoUsd + amountNanoUsd', 'refundedNanoUsd: hold.refundedNanoUsd'],
+  ]),
+  ...of('operations/reverse.ts', 'model', [
+    [
+      'a reversal is done again',
+      'if (repeated !== undefined) return repeated;\n  const { entry } = operation;',
+      'const { entry } = operation;',
+    ],
+    [
+      'what is left of an entry is exceeded',
+      ' || amountNanoUsd > leftNanoUsd) return refused(notLeftOfEntry(entry',
+      ') return refused(notLeftOfEntry(entry',
+    ],
+    [
+      'what is left of a refund is exceeded',
+      ' || amountNanoUsd > leftNanoUsd) return refused(notLeftOfEntry(refund',
+      ') return refused(notLeftOfEntry(refund',
+    ],
+    ['a reversal has the direction of its entry', 'isCredit ? -amountNanoUsd : amountNanoUsd', 'isCredit ? amountNanoUsd : -amountNanoUsd'],
+    [
+      'the reversal of a refund takes what calls hold',
+      'accountAvailableNanoUsd(before) < amountNanoUsd',
+      'before.creditedNanoUsd - before.spentNanoUsd < amountNanoUsd',
+    ],
+    [
+      'the reversal of a refund does not charge the key',
+      'spentNanoUsd: key.spentNanoUsd + amountNanoUsd',
+      'spentNanoUsd: key.spentNanoUsd',
+    ],
+    [
+      'the reversal of a refund does not charge the budgets',
+      'bucketsOfHold(hold, touched.budgets).map((bucket) => moved(bucket, { spentNanoUsd: amountNanoUsd })),',
+      'bucketsOfHold(hold, touched.budgets),',
+    ],
+    [
+      'a hold keeps a refund that was reversed',
+      'refundedNanoUsd: hold.refundedNanoUsd - amountNanoUsd',
+      'refundedNanoUsd: hold.refundedNanoUsd',
+    ],
+    [
+      'a reversal takes more than the hold has refunded',
+      'return least(hold.refundedNanoUsd, leftOfEntry(refund, corrections));',
+      'return leftOfEntry(refund, corrections);',
+    ],
+  ]),
+  ...of('books/corrections.ts', 'model', [
+    ['corrections of corrections do not count', 'seqs.add(entry.seq);', ''],
+    ['corrections do not count', 'effectNanoUsd += balanceEffectNanoUsd(entry);', ''],
+    ['a correction enlarges an entry', 'least(leftNanoUsd, entry.amountNanoUsd)', 'leftNanoUsd'],
+    ['less than nothing is left of an entry', 'leftNanoUsd < 0n ? 0n : ', ''],
+  ]),
+  ...of('lane/working-set.ts', 'model', [
+    [
+      'a correction in the same transaction does not count',
+      'for (const [seq, corrections] of this.corrections) this.corrections.set(seq, correctionsAmong(seq, entries, corrections));',
+      'this.corrections.size;',
+    ],
   ]),
   ...of('books/buckets.ts', 'model', [
     [
@@ -304,6 +358,9 @@ export const mutants: readonly Mutant[] = [
       "['refund', holdId, amountNanoUsd ?? 'all', reason, ...charge]",
       "['refund', holdId, amountNanoUsd ?? 'all', reason]",
     ],
+  ]),
+  ...of('store/corrections.ts', 'store', [
+    ['corrections of corrections are not found', 'linkedTo = entries.map((entry) => entry.seq);', 'linkedTo = [];'],
   ]),
   ...of('store/write.ts', 'store', [
     ['changed buckets are not written', 'await tx.overwrite(bucketTable, buckets);', ''],

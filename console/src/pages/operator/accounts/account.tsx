@@ -12,6 +12,7 @@ import {
   setAccountState,
 } from '../../../api/operator.js';
 import { getAccountBudgets, listProjects } from '../../../api/projects.js';
+import { nanoUsdOf } from '../../../format/money.js';
 import { budgetsText } from '../../../i18n/budgets.js';
 import { commonText } from '../../../i18n/common.js';
 import { accountsText } from '../../../i18n/operator.js';
@@ -190,7 +191,10 @@ function Journal({ id, onReverse }: { id: string; onReverse: (entry: JournalEntr
         const entries = pages.flatMap(({ data }) => data);
         if (entries.length === 0) return <Empty title={t.noEntries}>{t.noEntriesHint}</Empty>;
         const numbers = new Map(entries.map((entry) => [entry.id, entry.number]));
-        const corrected = new Set(entries.map(({ corrects_entry_id }) => corrects_entry_id));
+        const isReversed = ({ id: entryId, effect_usd: effect }: JournalEntry): boolean =>
+          entries
+            .filter(({ corrects_entry_id }) => corrects_entry_id === entryId)
+            .reduce((left, correction) => left + nanoUsdOf(correction.effect_usd), nanoUsdOf(effect)) === 0n;
         return (
           <Card flush>
             <DataTable
@@ -211,8 +215,8 @@ function Journal({ id, onReverse }: { id: string; onReverse: (entry: JournalEntr
                   hideName: true,
                   className: 'num line-1',
                   cell: (entry) =>
-                    entry.effect_usd !== '0' &&
-                    !corrected.has(entry.id) && (
+                    reversibleKinds.includes(entry.kind) &&
+                    !isReversed(entry) && (
                       <ActionMenu
                         label={t.actionsOf({ number: entry.number })}
                         actions={[{ label: t.reverse, onSelect: () => onReverse(entry) }]}
@@ -227,6 +231,9 @@ function Journal({ id, onReverse }: { id: string; onReverse: (entry: JournalEntr
     </Listed>
   );
 }
+
+/** The kinds of entries that can be reversed. */
+const reversibleKinds: readonly JournalEntry['kind'][] = ['deposit', 'adjustment', 'charge', 'refund'];
 
 function About({
   id,

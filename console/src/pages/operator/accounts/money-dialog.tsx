@@ -2,13 +2,16 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { newIdempotencyKey } from '../../../api/client.js';
-import { getOperatorSettings, type JournalEntry, operatorKeys, postMoney, reverseEntry } from '../../../api/operator.js';
+import { getEntry, getOperatorSettings, type JournalEntry, operatorKeys, postMoney, reverseEntry } from '../../../api/operator.js';
 import { nanoUsdOf, typedUsd } from '../../../format/money.js';
 import { accountsText } from '../../../i18n/operator.js';
 import { useText } from '../../../i18n/text.js';
 import { FormDialog } from '../../../ui/dialog.js';
 import { SelectField, TextField } from '../../../ui/field.js';
 import { fieldError, FormError } from '../../../ui/notice.js';
+import { Facts } from '../../../ui/layout.js';
+import { Fetched } from '../../../ui/query.js';
+import { Usd } from '../../../ui/values.js';
 import { toast } from '../../../ui/toasts/toast.js';
 
 export type MoneyAction = 'credit' | 'debit' | 'reverse';
@@ -40,11 +43,17 @@ export function MoneyDialog({
   const t = useText(accountsText);
   const client = useQueryClient();
   const settings = useQuery({ queryKey: operatorKeys.settings, queryFn: ({ signal }) => getOperatorSettings(signal), staleTime: Infinity });
+  // What is left of the entry, which is less than its amount if other entries correct it.
+  const detail = useQuery({
+    queryKey: operatorKeys.entry(accountId, entry?.id ?? ''),
+    queryFn: ({ signal }) => getEntry(accountId, entry!.id, signal),
+    enabled: action === 'reverse',
+  });
   const [fields, setFields] = useState(noFields);
   // One key for as long as the dialog is open: after a lost response, a form with another amount must not create a second entry.
   const [idempotencyKey] = useState(newIdempotencyKey);
   const set = (change: Partial<Fields>): void => setFields({ ...fields, ...change });
-  const amount = action === 'reverse' ? entry!.amount_usd : typedUsd(fields.amount);
+  const amount = action === 'reverse' ? (detail.data?.reversible_usd ?? '') : typedUsd(fields.amount);
   const above = settings.data?.confirm_above_usd;
   const isLarge = above !== undefined && amountForm.test(amount) && nanoUsdOf(amount) > nanoUsdOf(above);
   const post = useMutation({
@@ -86,6 +95,19 @@ export function MoneyDialog({
       onSubmit={() => post.mutate()}
     >
       <FormError error={post.error} fields={['amount_usd', ...(isLarge ? ['confirm_amount_usd'] : []), 'reason', 'reference']} />
+      {action === 'reverse' && (
+        <Fetched query={detail}>
+          {({ corrections, reversible_usd: reversible }) => (
+            <Facts
+              facts={[
+                [t.amount, <Usd exact key="amount" value={entry!.amount_usd} />],
+                corrections.length > 0 && [t.correctedBy, corrections.map(({ number }) => number).join(', ')],
+                [t.reversible, <Usd exact key="reversible" value={reversible} />],
+              ]}
+            />
+          )}
+        </Fetched>
+      )}
       {action !== 'reverse' && (
         <TextField
           label={t.amount}
