@@ -354,6 +354,25 @@ describe.each(testEngines)('a refund of a payment on %s', (engine) => {
   const refund = (amountNanoUsd: bigint): PaymentEvent => refunded(payment(), 'evt_1', ledger.clock.nowMs(), amountNanoUsd);
   const available = async () => (await ledger.service.getBalance({ accountId })).balance!.availableNanoUsd;
 
+  it('is deducted as far as an operator has not reversed the deposit, and the rest is reported each time', async () => {
+    const { service, log } = ledger;
+    const deps = { log, ledger: service, accounts };
+    await service.deposit(depositRequest({ accountId, keyId: '' }, 40_000_000_000n));
+    await book('stripe', { kind: 'paid', ...payment() }, context, deps);
+    const { entry } = await service.getEntryByIdempotencyKey({ accountId, idempotencyKey: 'stripe:cs_1' });
+    const reverse = (idempotencyKey: string, entryId: string, amountNanoUsd?: bigint) =>
+      service.reverse({ idempotencyKey, accountId, entryId, amountNanoUsd, reason: 'wrong' });
+    await reverse('part', entry!.id, 20_000_000_000n);
+    const event = refund(50_000_000_000n);
+    await book('stripe', event, context, deps);
+    expect(await available()).toBe(40_000_000_000n);
+    await book('stripe', event, context, deps);
+    expect(await available()).toBe(40_000_000_000n);
+    const short = { review: 'refund_short', missing_usd: '20', reversed_usd: '20' };
+    expect(reviewsOf(ledger)).toMatchObject([short, short]);
+    await expect(reverse('rest', entry!.id)).rejects.toMatchObject({ details: { rule: 'nothing_left' } });
+  });
+
   it('is deducted from its payment in the name of the provider, even if its event arrives first', async () => {
     const { service, log } = ledger;
     const callers: string[] = [];

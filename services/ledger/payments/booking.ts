@@ -8,6 +8,8 @@ import { AccountState, type AuthService } from '#proto/auth/v1/auth.js';
 import { BookAccount, DepositSource, type Entry, EntryKind, type LedgerService, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
 import { withReference } from '#rules/money/reference.js';
 import type { Paid, PaymentEvent } from './provider.js';
+import { least } from '../books/buckets.js';
+import { reversalOf } from './reversed-deposits.js';
 import { report } from './review.js';
 
 type Refunded = Extract<PaymentEvent, { kind: 'refunded' }>;
@@ -26,7 +28,7 @@ const adjustmentsMax = 1000;
 
 /** Holds the dependencies of booking. */
 export interface BookingDeps {
-  readonly ledger: Pick<LedgerService, 'deposit' | 'adjust' | 'getBalance' | 'getEntryByIdempotencyKey' | 'listEntries'>;
+  readonly ledger: Pick<LedgerService, 'deposit' | 'adjust' | 'getBalance' | 'getEntry' | 'getEntryByIdempotencyKey' | 'listEntries'>;
   readonly accounts: Pick<AuthService, 'getAccountState'>;
   readonly log: Logger;
 }
@@ -164,7 +166,9 @@ interface Deduction {
   readonly deposit: Entry;
 }
 
-/** Takes an amount from the balance as far as it is available: no balance goes below zero. */
+/**
+ * Takes an amount from the balance as far as it is available, because no balance goes below zero, and as far as operators have not reversed the deposit.
+ */
 async function deduct(provider: string, deduction: Deduction, context: CallContext, deps: BookingDeps): Promise<void> {
   const { key: idempotencyKey, amountNanoUsd, reason, eventId, deposit } = deduction;
   const { ledger, log } = deps;
@@ -172,20 +176,30 @@ async function deduct(provider: string, deduction: Deduction, context: CallConte
   const take = (takenNanoUsd: bigint) =>
     ledger.adjust({ idempotencyKey, accountId, amountNanoUsd: -takenNanoUsd, reason, linkedEntryId }, inNameOf(provider, context));
   const facts = { provider, ...factsOf(deposit), refund: reason, refunded_usd: formatUsd(amountNanoUsd), event: eventId };
+  // A repeat of a refund that was deducted is recognized by its idempotency key.
+  const isNew = (await entryOf(accountId, idempotencyKey, context, deps)) === undefined;
+  const { reversedNanoUsd, leftNanoUsd } = await reversalOf(provider, deposit, context, ledger);
+  const wantedNanoUsd = isNew && reversedNanoUsd > 0n ? least(amountNanoUsd, leftNanoUsd) : amountNanoUsd;
   try {
-    const { replayed } = await take(amountNanoUsd);
-    log.info(facts, replayed ? 'a refund was reported again, and had been deducted' : 'a refund was deducted from the balance');
+    if (wantedNanoUsd > 0n) {
+      const { replayed } = await take(wantedNanoUsd);
+      log.info(facts, replayed ? 'a refund was reported again, and had been deducted' : 'a refund was deducted from the balance');
+    }
+    if (wantedNanoUsd === amountNanoUsd) return;
   } catch (error) {
     if (hasReason(error, 'balance_empty')) {
       const { balance } = await ledger.getBalance({ accountId }, context);
-      const leftNanoUsd = balance!.availableNanoUsd < amountNanoUsd ? balance!.availableNanoUsd : amountNanoUsd;
-      if (leftNanoUsd > 0n) await take(leftNanoUsd).catch(mismatchIsDone);
+      const availableNanoUsd = least(balance!.availableNanoUsd, wantedNanoUsd);
+      if (availableNanoUsd > 0n) await take(availableNanoUsd).catch(mismatchIsDone);
     } else mismatchIsDone(error);
-    // An earlier attempt may have deducted another amount, and ended before it could report the rest.
-    const taken = await entryOf(accountId, idempotencyKey, context, deps);
-    const missingNanoUsd = amountNanoUsd - (taken?.amountNanoUsd ?? 0n);
-    if (taken !== undefined && taken.reason !== reason) repeated(provider, deduction, taken, deps);
-    else if (missingNanoUsd > 0n) report(log, 'refund_short', { ...facts, missing_usd: formatUsd(missingNanoUsd) });
+  }
+  // An earlier attempt may have deducted another amount, and ended before it could report the rest.
+  const taken = await entryOf(accountId, idempotencyKey, context, deps);
+  const missingNanoUsd = amountNanoUsd - (taken?.amountNanoUsd ?? 0n);
+  if (taken !== undefined && taken.reason !== reason) repeated(provider, deduction, taken, deps);
+  else if (missingNanoUsd > 0n) {
+    const reversed = reversedNanoUsd > 0n ? { reversed_usd: formatUsd(reversedNanoUsd) } : {};
+    report(log, 'refund_short', { ...facts, missing_usd: formatUsd(missingNanoUsd), ...reversed });
   }
 }
 

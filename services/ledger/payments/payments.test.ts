@@ -31,6 +31,7 @@ const noLedger: BookingDeps['ledger'] = {
   deposit: notFound,
   adjust: notFound,
   getBalance: notFound,
+  getEntry: notFound,
   getEntryByIdempotencyKey: async () => notFound(),
   listEntries: notFound,
 };

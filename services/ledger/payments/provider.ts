@@ -36,7 +36,7 @@ export const reviewKinds = {
   refund_failed: 'a refund failed or was canceled, and may have been deducted',
   refund_not_deducted: 'a refund is not in US dollars, or of a payment that was not credited, or its amount is unknown',
   refund_repeated: 'two events may report the same refund or two refunds, and one was deducted',
-  refund_short: 'a refund was larger than the available balance',
+  refund_short: 'a refund was larger than the available balance, or than what operators have left of its deposit',
 } as const;
 export type ReviewKind = keyof typeof reviewKinds;
 

@@ -199,7 +199,6 @@ export const mutants: readonly Mutant[] = [
       'bucketsOfHold(hold, touched.budgets).map((bucket) => moved(bucket, { spentNanoUsd: -amountNanoUsd })),',
       'bucketsOfHold(hold, touched.budgets),',
     ],
-    ['a charge is refunded although it was corrected', 'leftOfEntry(charge, corrections)', 'charge.amountNanoUsd'],
     ['a hold forgets its refunds', 'refundedNanoUsd: hold.refundedNanoUsd + amountNanoUsd', 'refundedNanoUsd: hold.refundedNanoUsd'],
   ]),
   ...of('operations/reverse.ts', 'model', [
@@ -239,24 +238,11 @@ export const mutants: readonly Mutant[] = [
       'refundedNanoUsd: hold.refundedNanoUsd - amountNanoUsd',
       'refundedNanoUsd: hold.refundedNanoUsd',
     ],
-    [
-      'a reversal takes more than the hold has refunded',
-      'return least(hold.refundedNanoUsd, leftOfEntry(refund, corrections));',
-      'return leftOfEntry(refund, corrections);',
-    ],
   ]),
   ...of('books/corrections.ts', 'model', [
     ['corrections of corrections do not count', 'seqs.add(entry.seq);', ''],
     ['corrections do not count', 'effectNanoUsd += balanceEffectNanoUsd(entry);', ''],
     ['a correction enlarges an entry', 'least(leftNanoUsd, entry.amountNanoUsd)', 'leftNanoUsd'],
-    ['less than nothing is left of an entry', 'leftNanoUsd < 0n ? 0n : ', ''],
-  ]),
-  ...of('lane/working-set.ts', 'model', [
-    [
-      'a correction in the same transaction does not count',
-      'for (const [seq, corrections] of this.corrections) this.corrections.set(seq, correctionsAmong(seq, entries, corrections));',
-      'this.corrections.size;',
-    ],
   ]),
   ...of('books/buckets.ts', 'model', [
     [
@@ -358,9 +344,6 @@ export const mutants: readonly Mutant[] = [
       "['refund', holdId, amountNanoUsd ?? 'all', reason, ...charge]",
       "['refund', holdId, amountNanoUsd ?? 'all', reason]",
     ],
-  ]),
-  ...of('store/corrections.ts', 'store', [
-    ['corrections of corrections are not found', 'linkedTo = entries.map((entry) => entry.seq);', 'linkedTo = [];'],
   ]),
   ...of('store/write.ts', 'store', [
     ['changed buckets are not written', 'await tx.overwrite(bucketTable, buckets);', ''],
