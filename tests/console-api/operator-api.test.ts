@@ -253,6 +253,15 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
       corrections: [{ id: reversals[0]!.entry.id }],
       reversible_usd: '0',
     });
+    expect(await operator.get(`/accounts/${accountId}/receipts/${entry.id}`)).toMatchObject({
+      amount_usd: '3',
+      corrections: [{ id: reversals[0]!.entry.id, effect_usd: '-3' }],
+    });
+    const month = new Date().toISOString().slice(0, 7);
+    const csv = await (await operator.ask('GET', `/accounts/${accountId}/statements/${month}?format=csv`)).text();
+    const lines = csv.trimEnd().split('\r\n');
+    expect(lines[0]).toMatch(/,entry_id,corrects_entry_id$/);
+    expect(lines).toContainEqual(expect.stringMatching(new RegExp(`,${reversals[0]!.entry.id},${entry.id}$`)));
     expect(await refused('/entries/ent_00000000000000000000000000000000/reverse', { reason: 'x' }, '')).toMatchObject({ status: 404 });
     expect(await audited('action=account.reverse', 2)).toMatchObject([
       { detail: { reversed_entry_id: entry.id, reason: 'entered for the wrong account' } },

@@ -74,6 +74,8 @@ export const billingText = dictionary(
     shortfall: 'Shortfall',
     shortfallHint: ({ usd }: { usd: string }) => `The call cost ${usd} more than the available balance. You do not pay this amount.`,
     receipt: 'Receipt',
+    corrects: ({ entry }: { entry: number }) => `corrects no. ${entry}`,
+    correctedOn: ({ entry, day }: { entry: number; day: string }) => `Entry no. ${entry} on ${day}`,
     receiptOf: ({ usd, day }: { usd: string; day: string }) => `Receipt for ${usd} on ${day}`,
 
     depositsTitle: 'Deposits and receipts',
@@ -161,6 +163,8 @@ export const billingText = dictionary(
     shortfall: '差额',
     shortfallHint: ({ usd }) => `该调用的费用超出可用余额 ${usd}，这部分无需您支付。`,
     receipt: '收据',
+    corrects: ({ entry }) => `更正分录 ${entry}`,
+    correctedOn: ({ entry, day }) => `${day} 的分录 ${entry}`,
     receiptOf: ({ usd, day }) => `${day} 充值 ${usd} 的收据`,
 
     depositsTitle: '充值与收据',

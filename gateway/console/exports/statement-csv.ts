@@ -18,6 +18,7 @@ const columns = [
   'reference',
   'reason',
   'entry_id',
+  'corrects_entry_id',
 ] as const;
 
 type Cells = Partial<Record<(typeof columns)[number], string | number | null>>;

@@ -136,10 +136,10 @@ export const billing: Area = {
       scope: 'billing:read',
       answers: [ok(Receipt)],
       handle: async ({ accountId, params, context }, { peers }) => {
-        const { entry } = await peers.ledger.getEntry({ accountId, entryId: params.entry }, context());
+        const { entry, corrections } = await peers.ledger.getEntry({ accountId, entryId: params.entry }, context());
         if (entry!.kind !== EntryKind.ENTRY_KIND_DEPOSIT) throw fault('receipts_of_deposits', {}, { details: { what: 'receipt' } });
         const { account } = await peers.auth.getAccount({ accountId }, context());
-        return renderReceipt(entry!, account!);
+        return renderReceipt(entry!, corrections, account!);
       },
     }),
     operation('POST', '/accounts/{account}/redemptions', {

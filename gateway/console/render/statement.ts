@@ -32,7 +32,7 @@ function receiptNumber(entry: Entry): string {
 }
 
 /** Renders the receipt of a deposit. */
-export function renderReceipt(entry: Entry, account: Pick<Account, 'id' | 'name'>): Receipt {
+export function renderReceipt(entry: Entry, corrections: readonly Entry[], account: Pick<Account, 'id' | 'name'>): Receipt {
   const { id, created_at, amount_usd, balance_after_usd, source, reference, reason } = renderEntry(entry);
   return {
     number: receiptNumber(entry),
@@ -44,6 +44,7 @@ export function renderReceipt(entry: Entry, account: Pick<Account, 'id' | 'name'
     reference,
     reason,
     balance_after_usd,
+    corrections: corrections.map(renderEntry),
   };
 }
 

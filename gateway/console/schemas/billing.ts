@@ -98,6 +98,9 @@ export const Receipt = view('Receipt', {
   reference: nullable(Text, 'The reference of an invoice or a payment that the operator entered; `reason` ends with it.'),
   reason: nullable(Text),
   balance_after_usd: Usd,
+  corrections: Type.Array(Entry, {
+    description: 'Later entries that correct the deposit, such as its refund, or one another; oldest first.',
+  }),
 });
 export type Receipt = Static<typeof Receipt>;
 

@@ -21,7 +21,6 @@ export default function ReceiptPage() {
   const query = useQuery({
     queryKey: billingKey(account.id, 'receipt', entry),
     queryFn: ({ signal }) => getReceipt(account.id, entry, signal),
-    staleTime: Number.POSITIVE_INFINITY,
   });
   return (
     <>
@@ -47,6 +46,10 @@ export default function ReceiptPage() {
                 [t.source, t[receipt.source]],
                 receipt.reference !== null && [t.reference, receipt.reference],
                 receipt.reason !== null && [t.note, receipt.reason],
+                ...receipt.corrections.map(
+                  ({ id, number, created_at, effect_usd }) =>
+                    [t.correctedOn({ entry: number, day: time.full(created_at) }), <Usd exact key={id} value={effect_usd} />] as const,
+                ),
                 [t.balanceAfter, <Usd exact key="balance" value={receipt.balance_after_usd} />],
                 [t.issuedBy, `Tollgate, ${location.host}`],
               ]}

@@ -212,11 +212,16 @@ function Lines({ lines }: { lines: readonly Line[] }) {
   );
 }
 
+/** Returns the number of an entry, with which its id ends in hexadecimal. The corrected entry may be of an earlier month. */
+const entryNumber = (id: string): number => Number.parseInt(id.slice(-16), 16);
+
 function About({ line }: { line: Line }) {
   const t = useText(billingText);
   const account = useAccount();
+  const corrects = line.corrects_entry_id === null ? null : t.corrects({ entry: entryNumber(line.corrects_entry_id) });
+  const words = [line.reason, corrects].filter((each) => each !== null).join(' · ');
   return (
-    <span className="inline-flex max-w-full items-center gap-x-2" title={line.reason ?? undefined}>
+    <span className="inline-flex max-w-full items-center gap-x-2" title={words === '' ? undefined : words}>
       {line.request_id !== null && <RequestLink requestId={line.request_id} />}
       {line.kind === 'shortfall' && <span className="text-soft">{t.shortfallHint({ usd: usdText(line.amount_usd) })}</span>}
       {line.kind === 'deposit' && (
@@ -225,7 +230,7 @@ function About({ line }: { line: Line }) {
         </Link>
       )}
       {line.source !== null && <span>{t[line.source]}</span>}
-      {line.reason !== null && <span className="min-w-0 overflow-hidden text-soft text-ellipsis">{line.reason}</span>}
+      {words !== '' && <span className="min-w-0 overflow-hidden text-soft text-ellipsis">{words}</span>}
     </span>
   );
 }
