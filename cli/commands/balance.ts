@@ -102,7 +102,7 @@ export function balanceCommand(cli: Cli): Command {
         const accountId = await chooseAccount(auth, options.account);
         // The entry is part of the idempotency key, as in the console, so that the command can be repeated as it is.
         const idempotencyKey = `reverse ${entryId}`;
-        const request = { idempotencyKey, accountId, entryId, reason: options.reason };
+        const request = { idempotencyKey, accountId, entryId, reason: withReference(options.reason, '') };
         await post(cli, idempotencyKey, 'repeat the command', () => ledger.reverse(request, operatorCall()));
       }),
     );

@@ -96,7 +96,7 @@ export const money: Area = {
         if (reversibleNanoUsd > 0n) assertConfirmed(reversibleNanoUsd, body, deps);
         const entryId = entry!.id;
         // The id of the reversed entry is the idempotency key, so that no entry can be reversed twice.
-        const request = { idempotencyKey: `reverse ${entryId}`, accountId, entryId, reason: body.reason };
+        const request = { idempotencyKey: `reverse ${entryId}`, accountId, entryId, reason: withReference(body.reason, '') };
         return answer(call, await ledger.reverse(request, context()));
       },
     }),
