@@ -103,6 +103,33 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     await person.close();
   });
 
+  it('changes the address of a user with the link that is emailed to the new one', async () => {
+    const [before, email] = ['moves@example.com', 'moved@example.com'];
+    await addUser(system, before, password);
+    const person = await newMember(chromium, system, { email: before, password });
+    const page = await person.show('/settings');
+    await page.getByLabel('Email address').fill(email);
+    await page.getByLabel('Current password').fill(password);
+    await page.getByRole('button', { name: 'Save' }).first().click();
+    await page.getByText(`A link was sent to ${email}.`).waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    const raw = await eventually(() => mail.mails.find((each) => each.to.includes(email))?.raw);
+    const link = /\/console\/email#[^\s]+/.exec(raw.replaceAll('=\r\n', '').replaceAll('=3D', '='))![0];
+    // From another page, as from a mail program.
+    await page.goto('about:blank');
+    await page.goto(system.baseUrl + link);
+    await page.getByText(`You are signed in as ${before}.`).waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Change address' }).click();
+    await page.getByText(`You sign in with ${email} from now on.`).waitFor();
+    expect(await page.getByLabel('Email address').inputValue()).toBe(email);
+    await page.goto('about:blank');
+    await page.goto(system.baseUrl + link);
+    await page.getByRole('button', { name: 'Change address' }).click();
+    await page.getByText('The link was already used').waitFor();
+    await person.close();
+  });
+
   it('explains why a mail failed and what to do, and updates the state when a retry succeeds', async () => {
     mail.refused.set('nobody@example.com', { code: 550, words: '5.1.1 no such mailbox' });
     mail.refused.set('busy@example.com', { code: 451, words: '4.7.1 come back later' });
