@@ -331,7 +331,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await settings.getByLabel('Email address').fill('zoe@elsewhere.example');
     await refuseOnce(settings, '**/console/api/me');
     await settings.getByRole('button', { name: 'Save' }).click();
-    await settings.getByRole('dialog').getByRole('link', { name: 'Sign in with Acme ID' }).click();
+    await settings.getByRole('dialog').getByRole('button', { name: 'Sign in with Acme ID' }).click();
     await heading(settings, 'Settings');
     expect(new URL(settings.url()).pathname).toBe('/console/settings');
     expect([...person.faults, ...other.faults]).toEqual([]);
@@ -364,7 +364,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await heading(page, 'Sign in');
     const enter = () => page.getByRole('link', { name: 'Sign in with Acme ID' }).click();
     await enter();
-    await page.getByText('The provider has not verified your email address.').waitFor();
+    await page.getByText('The provider did not confirm that your email address is verified.').waitFor();
     idp.person = { ...idp.person, email_verified: true };
     idp.fault = 'nonce';
     await enter();

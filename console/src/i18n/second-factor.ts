@@ -38,7 +38,7 @@ export const secondFactorText = dictionary(
     turnOn: 'Turn on',
 
     addPasskey: 'Add a passkey',
-    addPasskeyHint: 'Your device or password manager creates it. You can also sign in with it alone, without a password.',
+    addPasskeyHint: 'Your device or password manager creates it. If it checks your fingerprint, face or PIN, you can usually also sign in with it alone, without a password.',
     passkeyName: 'My passkey',
     createPasskey: 'Create passkey',
     passkeyDeclined: 'No passkey was used: it was declined, took too long, or is not on this device. Try again.',
@@ -120,7 +120,7 @@ export const secondFactorText = dictionary(
     turnOn: '启用',
 
     addPasskey: '添加通行密钥',
-    addPasskeyHint: '由您的设备或密码管理器创建。也可以只用它登录，无需密码。',
+    addPasskeyHint: '由您的设备或密码管理器创建。如果它会验证您的指纹、面容或 PIN，通常也可以只用它登录，无需密码。',
     passkeyName: '我的通行密钥',
     createPasskey: '创建通行密钥',
     passkeyDeclined: '未使用通行密钥：操作被取消、超时，或此设备上没有通行密钥。请重试。',
