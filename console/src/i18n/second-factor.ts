@@ -38,7 +38,8 @@ export const secondFactorText = dictionary(
     turnOn: 'Turn on',
 
     addPasskey: 'Add a passkey',
-    addPasskeyHint: 'Your device or password manager creates it. If it checks your fingerprint, face or PIN, you can usually also sign in with it alone, without a password.',
+    addPasskeyHint:
+      'Your device or password manager creates it. If it checks your fingerprint, face or PIN, you can usually also sign in with it alone, without a password.',
     passkeyName: 'My passkey',
     createPasskey: 'Create passkey',
     passkeyDeclined: 'No passkey was used: it was declined, took too long, or is not on this device. Try again.',

@@ -73,7 +73,8 @@ export const signInText = dictionary(
     invitationSession: ({ email }: { email: string }) => `You are signed in as ${email}.`,
     invitationOther: ({ email }: { email: string }) =>
       `You are signed in as ${email}, but the invitation is for another address. Accepting it signs you in with that address.`,
-    invitationByProvider: ({ name }: { name: string }) => `No password? Sign in with ${name} first, then open the invitation again.`,
+    invitationByProvider: ({ name }: { name: string }) =>
+      `If you have signed in here with ${name} before, sign in with it first, then open the invitation again. Otherwise select “I am new” and choose a password.`,
     accept: 'Accept invitation',
     invitationEnded: 'This invitation is no longer valid',
     invitationEndedHint: 'It was accepted or revoked, or has expired. Ask for a new one.',
@@ -140,7 +141,7 @@ export const signInText = dictionary(
     invitationNew: '请设置姓名和密码。',
     invitationSession: ({ email }) => `您已以 ${email} 登录。`,
     invitationOther: ({ email }) => `您当前以 ${email} 登录，但邀请是发给另一个邮箱的。接受后将以该邮箱登录。`,
-    invitationByProvider: ({ name }) => `没有密码？请先使用 ${name} 登录，然后重新打开邀请。`,
+    invitationByProvider: ({ name }) => `如果您曾使用 ${name} 登录此处，请先用它登录，然后重新打开邀请。否则请选择“我是新用户”并设置密码。`,
     accept: '接受邀请',
     invitationEnded: '邀请已失效',
     invitationEndedHint: '邀请已被接受、撤回或已过期，请索取新的邀请。',
