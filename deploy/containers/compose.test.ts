@@ -17,6 +17,7 @@ interface Service {
   readonly init?: boolean;
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  readonly logging?: { readonly options: Readonly<Record<string, string>> };
   readonly healthcheck?: { readonly test: readonly string[] };
   readonly depends_on?: Readonly<Record<string, { condition: string }>>;
   readonly networks?: readonly string[];
@@ -55,6 +56,10 @@ describe('compose.yaml', () => {
       // The command ignores what all processes have in common.
       name === 'operator' ? ['TOLLGATE_LOG_LEVEL', 'OTEL_EXPORTER_OTLP_ENDPOINT'] : [],
     );
+  });
+
+  it('limits the size of every log', () => {
+    for (const [, { logging }] of containers) expect(logging?.options).toMatchObject({ 'max-size': '50m', 'max-file': '5' });
   });
 
   it('passes the public address to every process that uses it, and trust in proxies to the gateway', () => {
