@@ -45,3 +45,19 @@ it('makes no long pause after the process did other work', async () => {
   await pacer.step();
   expect(performance.now() - startedMs).toBeLessThan(1000);
 });
+
+it('continues at every turn of a thread that is busy with other work', async () => {
+  let turns = 0;
+  let isOver = false;
+  const occupy = (): void => {
+    if (isOver) return;
+    turns += 1;
+    work(2);
+    setImmediate(occupy);
+  };
+  setImmediate(occupy);
+  const pacer = new Pacer();
+  for (let steps = 0; steps < 40; steps += 1) await pacer.step();
+  isOver = true;
+  expect(turns).toBeLessThanOrEqual(50);
+});

@@ -6,15 +6,22 @@ import { nextTurn } from './turn.js';
 
 /** How long steps may take together before a pause. */
 const busyMsMax = 5;
-/** The longest pause: the work may have waited meanwhile, such as for a slow client, while the thread did other work. */
+/** The longest pause: within a step the work may have waited, such as for a slow client, while the thread did other work. */
 const pauseMsMax = 100;
 
 /** Returns for how long the event loop has run since it began. Time in which it waits, such as for a database server, does not count. */
 const activeMs = (): number => performance.eventLoopUtilization().active;
 
-/** Paces long work of short steps: it takes at most half of a thread's time, a few milliseconds at a time. */
+/**
+ * Paces long work of short steps: it takes at most half of a thread's time, a few milliseconds at a time. Other work waits for one step at most. What the
+ * thread does between the steps does not count: however busy it is, the work continues after each turn of the event loop, and its pauses together
+ * are no longer than its steps were.
+ */
 export class Pacer {
-  private startedMs = activeMs();
+  /** For how long the event loop had run when the current step began. */
+  private beganMs = activeMs();
+  /** How long the steps since the last pause took. */
+  private busyMs = 0;
 
   /** With a signal, the work ends at its next step once the signal is aborted. */
   constructor(private readonly signal?: AbortSignal) {}
@@ -25,10 +32,13 @@ export class Pacer {
    */
   async step(): Promise<void> {
     this.signal?.throwIfAborted();
-    const busyMs = activeMs() - this.startedMs;
-    if (busyMs < busyMsMax) return nextTurn();
-    await pause(Math.min(busyMs, pauseMsMax), undefined, { ref: false });
-    this.signal?.throwIfAborted();
-    this.startedMs = activeMs();
+    this.busyMs += activeMs() - this.beganMs;
+    if (this.busyMs < busyMsMax) await nextTurn();
+    else {
+      await pause(Math.min(this.busyMs, pauseMsMax), undefined, { ref: false });
+      this.signal?.throwIfAborted();
+      this.busyMs = 0;
+    }
+    this.beganMs = activeMs();
   }
 }
