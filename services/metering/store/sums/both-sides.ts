@@ -31,34 +31,60 @@ interface Limits {
   readonly recordsMax: number;
   /** The parts in which a quarter with more records is read. */
   readonly partMs: number;
+  /** Values of the statements on sums that are read together: nearly each is a series whose rows are looked up. */
+  readonly valuesMax: number;
 }
 
-/** SQLite takes about 2 µs for a record. */
-const limitsDefault: Limits = { recordsMax: 2000, partMs: 5000 };
+/** SQLite takes about 2 µs for a record or a series. */
+const limitsDefault: Limits = { recordsMax: 2000, partMs: 5000, valuesMax: 2000 };
 
 /**
- * Reads both sides. The records of a quarter with many of them are read a part at a time, with a step of the pacer after each. Returns no rows if
- * the sums changed meanwhile, because calls were recorded.
+ * Reads both sides. Many records or sums are read a part at a time, with a step of the pacer after each. Returns no rows if the sums changed meanwhile,
+ * because calls were recorded.
  */
 export async function readPaced(
   db: Database,
   quarter: Quarter,
   sides: BothSides,
   pacer: Pick<Pacer, 'step'>,
-  { recordsMax, partMs } = limitsDefault,
+  { recordsMax, partMs, valuesMax } = limitsDefault,
 ): Promise<readonly Row[]> {
   const { accountId, startMs } = quarter;
   const endMs = startMs + quarterMs;
   const some = 'SELECT 1 FROM usage_record WHERE account_id = ? AND started_at_ms >= ? AND started_at_ms < ? LIMIT ?';
   const count = await db.query(`SELECT COUNT(*) AS calls FROM (${some}) r`, [bytesOf('acct', accountId), startMs, endMs, recordsMax + 1]);
-  if (asNumber(count[0]!['calls']) <= recordsMax) return readAtOnce(db, quarter, sides);
-  const sums = await readTogether(db, sides.sums);
+  const groups = groupsOf(sides.sums, valuesMax);
+  if (asNumber(count[0]!['calls']) <= recordsMax && groups.length <= 1) return readAtOnce(db, quarter, sides);
+  const readSums = async (): Promise<Row[]> => {
+    const rows: Row[] = [];
+    for (const [index, group] of groups.entries()) {
+      if (index > 0) await pacer.step();
+      rows.push(...(await readTogether(db, group)));
+    }
+    return rows;
+  };
+  const sums = await readSums();
   const rows = [...sums];
   for (let fromMs = startMs; fromMs < endMs; fromMs += partMs) {
     rows.push(...(await readTogether(db, [sides.recorded(fromMs, fromMs + partMs)])));
     await pacer.step();
   }
-  return isDeepStrictEqual(await readTogether(db, sides.sums), sums) ? rows : [];
+  return isDeepStrictEqual(await readSums(), sums) ? rows : [];
+}
+
+/** Divides statements into groups with about this many values. */
+function groupsOf(statements: readonly Statement[], valuesMax: number): Statement[][] {
+  const groups: Statement[][] = [];
+  let values = 0;
+  for (const statement of statements) {
+    if (groups.length === 0 || values + statement.values.length > valuesMax) {
+      groups.push([]);
+      values = 0;
+    }
+    groups.at(-1)!.push(statement);
+    values += statement.values.length;
+  }
+  return groups;
 }
 
 /** Reads both sides with one statement, at one instant. */

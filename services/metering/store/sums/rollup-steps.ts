@@ -14,6 +14,8 @@ import { addToRollups, type SeriesNumbers, type SeriesOfCalls } from './rollups.
 const rowName = 'sums';
 const rowsPerStatement = 200;
 const lowestId = Buffer.alloc(16);
+/** With more records waiting, reads do not add them up one by one. */
+const backlogMin = 2000;
 /** Series whose rows are removed in one transaction when all sums are rebuilt. */
 const seriesPerClearing = 20;
 
@@ -63,6 +65,17 @@ export async function readRollupState(db: Database): Promise<{ phase: Phase; isW
   const [row] = await db.knex('usage_summing').select('phase').where({ name: rowName });
   const waiting = await db.knex('usage_unfolded').select('id').limit(1);
   return { phase: asNumber(row.phase), isWaiting: waiting.length > 0 };
+}
+
+/** Returns how many records are waiting to be added to the sums; counts up to `max`. */
+export async function countWaiting(db: Database, max: number): Promise<number> {
+  const [row] = await db.query('SELECT COUNT(*) AS waiting FROM (SELECT 1 FROM usage_unfolded LIMIT ?) u', [max]);
+  return asNumber(row!['waiting']);
+}
+
+/** Reports whether so many records are waiting to be added to the sums that a query cannot add them up itself within milliseconds. */
+export async function hasBacklog(db: Database): Promise<boolean> {
+  return (await countWaiting(db, backlogMin)) >= backlogMin;
 }
 
 /** Reports whether every record is in the sums, or in usage_unfolded. */

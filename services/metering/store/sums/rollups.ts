@@ -1,4 +1,5 @@
 // Adds records to the sums kept of them, and removes them again.
+import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
 import { addText, insertText, keyedText, textOfRows } from '#kit/db/plain/sql-text.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
@@ -197,6 +198,27 @@ async function numbersOf(tx: PlainTransaction, wanted: readonly (readonly [strin
     if (!numbers.has(name)) numbers.set(name, await make(tx, series, last));
   }
   return numbers;
+}
+
+/** Returns the numbers of those of an account's series that exist. Reads them a few hundred at a time. */
+export async function findSeries(
+  db: Database,
+  accountId: Buffer,
+  wanted: readonly Dimensions[],
+): Promise<{ readonly shape: Shape; readonly series: number }[]> {
+  const shapeOf = new Map(wanted.map((series) => [hashOf(series).toString('hex'), series.shape]));
+  const hashes = [...shapeOf.keys()];
+  const found: { shape: Shape; series: number }[] = [];
+  for (let start = 0; start < hashes.length; start += rowsPerStatement) {
+    const part = hashes.slice(start, start + rowsPerStatement);
+    const rows = await db.query(
+      selectSeries(part.length),
+      part.flatMap((hash) => [accountId, Buffer.from(hash, 'hex')]),
+    );
+    for (const row of rows)
+      found.push({ shape: shapeOf.get(asBytes(row['dimensions_hash']).toString('hex'))!, series: asNumber(row['series']) });
+  }
+  return found;
 }
 
 /** Creates a series; they are numbered from 1 per account and shape. */
