@@ -7,7 +7,10 @@ import { counter, gauge, histogram, observe, type Reading } from '#kit/telemetry
 import { DriftCheck, Outcome, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { currentDrifts, type Results } from './reconcile/results.js';
 import { readOutboxState } from './store/settlement/outbox.js';
+import { countWaiting } from './store/sums/rollup-steps.js';
 
+/** Bounds how long SQLite counts. */
+const waitingMax = 100_000;
 const by = 'metering';
 const model = 'The id of the model in the catalog.';
 const upstream = 'The id of the upstream that was called last.';
@@ -75,6 +78,15 @@ const outboxFailed = gauge(
   },
   'max',
 );
+const rollupWaiting = gauge(
+  {
+    name: 'tollgate.rollup.waiting',
+    unit: '{record}',
+    description: 'Usage records that wait to be added to the sums from which totals are read; counted up to 100,000.',
+    by,
+  },
+  'max',
+);
 const drift = gauge(
   {
     name: 'tollgate.reconcile.drift',
@@ -134,6 +146,7 @@ async function outboxReadings(db: Database, nowMs: number): Promise<Reading[]> {
     outboxPending.at(Number(pending)),
     outboxAge.at(pending === 0n ? 0 : Math.max(0, nowMs - Number(oldestPendingAtMs)) / 1000),
     outboxFailed.at(Number(failed)),
+    rollupWaiting.at(await countWaiting(db, waitingMax)),
   ];
 }
 

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
+import { notingTexts } from '#kit/testing/statements.js';
 import {
   GetUsageTotalsRequest,
   GroupBy,
@@ -16,6 +17,7 @@ import { call, report, startedAtMs } from '../../testing/calls.js';
 import { Harness, record } from '../../testing/harness.js';
 import { backfill, clearRollups, rollUpPending, removeRecords, rebuildRollups, pendingAfter } from '../sums/rollup-steps.js';
 import { quartersWithCalls } from '../totals/quarters-with-calls.js';
+import { findRecords } from './queries.js';
 import { bytesOf } from './record-rows.js';
 import { SeriesNumbers } from '../sums/rollups.js';
 
@@ -160,6 +162,33 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
     expect(await pages({ ...rare, fromMs: startedAtMs + 1n }, 5)).toEqual([last]);
     expect(await pages({ ...rare, untilMs: startedAtMs + 1_200_000n }, 5)).toEqual([first]);
     expect(await pages(UsageFilter.fromPartial({ modelId: 'none' }), 5)).toEqual([]);
+  }, 60_000);
+
+  it('are searched in stretches while very many records wait to be added to the sums', async () => {
+    const make = async (modelId: string, minutes: number): Promise<string> =>
+      (await record(service, report({ call: call({ accountId, modelId, startedAtMs: startedAtMs + BigInt(minutes * 60_000) }) }))).call!.id;
+    const first = await make('rare', 0);
+    const other = await make('frequent', 10);
+    const last = await make('rare', 20);
+    const [row] = await harness.db.knex('usage_record').where({ id: bytesOf('req', other) });
+    const others = Array.from({ length: 6000 }, (_, index) => ({
+      ...row,
+      id: randomBytes(16),
+      started_at_ms: Number(startedAtMs) + index,
+    }));
+    for (let start = 0; start < others.length; start += 400) {
+      const some = others.slice(start, start + 400);
+      await harness.db.knex('usage_record').insert(some);
+      await harness.db.knex('usage_unfolded').insert(some.map(({ id, account_id }) => ({ id, account_id })));
+    }
+    const rare = UsageFilter.fromPartial({ accountId, modelId: 'rare' });
+    expect(await quartersWithCalls(harness.db, rare, Infinity, 50)).toBeUndefined();
+    expect(await pages(rare, 1)).toEqual([last, first]);
+    const { db, texts } = notingTexts(harness.db);
+    expect((await findRecords(db, rare, undefined, 50)).map(({ call: found }) => found!.id)).toEqual([last, first]);
+    const searches = texts.filter((text) => text.includes('usage_record') && text.includes('model_id = ?'));
+    // The last stretch has no beginning.
+    expect([searches.length, searches.filter((text) => !text.includes('started_at_ms >= ?')).length]).toEqual([2, 1]);
   }, 60_000);
 
   it('are searched only in periods with such calls', async () => {

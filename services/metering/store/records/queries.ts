@@ -1,13 +1,14 @@
 // Queries for usage records: pages, newest first or in another order.
 import type { Database } from '#kit/db/open.js';
 import type { Bindings } from '#kit/db/plain/plain-transaction.js';
-import { asBigInt, asNumber } from '#kit/db/values.js';
+import { asBigInt } from '#kit/db/values.js';
 import { Pacer } from '#kit/scheduling/pacer.js';
 import { Outcome, RecordOrder, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
 import type { Stretch } from '../../rollups/plan.js';
-import { quartersWithCalls } from '../totals/quarters-with-calls.js';
+import { isIndexed, quartersWithCalls } from '../totals/quarters-with-calls.js';
 import { keysCondition, projectsCondition } from '../totals/summed-totals.js';
 import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from './record-rows.js';
+import { stretchesOf } from './stretches.js';
 
 /** Holds the end of a page: the last record on it. */
 export interface Position {
@@ -22,8 +23,6 @@ interface Condition {
 
 /** Searched at a time: bounds how long SQLite occupies the process. */
 const recordsPerStretch = 5000;
-const selectStretchStart =
-  'SELECT started_at_ms FROM usage_record WHERE started_at_ms < ? ORDER BY started_at_ms DESC, id DESC LIMIT 1 OFFSET ?';
 /** Per statement; SQLite accepts 500 parts. */
 const stretchesPerStatementMax = 100;
 /** Per statement; SQLite accepts 32,766. */
@@ -35,7 +34,7 @@ const newestFirst = 'ORDER BY started_at_ms DESC, id DESC LIMIT ?';
 export async function findRecords(db: Database, filter: UsageFilter, after: Position | undefined, limit: number): Promise<UsageRecord[]> {
   const period = periodOf(filter, after);
   const conditions = conditionsOf(filter, after);
-  if (filter.accountId === '' && isNarrowed(filter)) return searchAll(db, conditions, period, limit);
+  if (filter.accountId === '' && isNarrowed(filter)) return search(db, filter, conditions, period, limit);
   // There are indexes only by account and by key, but sums show when there were other calls.
   const quarters = await quartersWithCalls(db, filter, period.untilMs, limit);
   if (quarters !== undefined) {
@@ -47,6 +46,7 @@ export async function findRecords(db: Database, filter: UsageFilter, after: Posi
     // Some of them may have been archived since, and there may be older ones.
     if (found.length === limit || quarters.areAll) return found;
   }
+  if (filter.accountId !== '' && !isIndexed(filter)) return search(db, filter, conditions, period, limit);
   const all = [...conditions, ...boundsOf(period)];
   return read(db, { text: `SELECT id FROM usage_record${whereOf(all)} ${newestFirst}`, values: [...valuesOf(all), limit] }, limit);
 }
@@ -108,20 +108,19 @@ function isNarrowed({ projectIds, keyId, keyIds, modelId, outcome }: UsageFilter
   return projectIds.length + keyIds.length > 0 || keyId !== '' || modelId !== '' || outcome !== Outcome.OUTCOME_UNSPECIFIED;
 }
 
-/** Searches the records of all accounts, for which there is no index, a bounded number at a time. */
-async function searchAll(
+/** Searches records for which there is no index, a bounded number at a time. */
+async function search(
   db: Database,
+  filter: UsageFilter,
   conditions: readonly Condition[],
-  { fromMs, untilMs: endMs }: Stretch,
+  period: Stretch,
   limit: number,
 ): Promise<UsageRecord[]> {
   const found: UsageRecord[] = [];
   const pacer = new Pacer();
-  for (let untilMs = Math.min(endMs, Number.MAX_SAFE_INTEGER); found.length < limit && untilMs > fromMs;) {
-    const [start] = await db.query(selectStretchStart, [untilMs, recordsPerStretch]);
-    const stretch = { fromMs: start === undefined ? fromMs : Math.max(fromMs, asNumber(start['started_at_ms'])), untilMs };
+  for await (const stretch of stretchesOf(db, filter, period, recordsPerStretch)) {
     found.push(...(await inStretches(db, conditions, [stretch], limit - found.length)));
-    untilMs = stretch.fromMs;
+    if (found.length === limit) break;
     await pacer.step();
   }
   return found;

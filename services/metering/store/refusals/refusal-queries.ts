@@ -9,7 +9,8 @@ import { endOf, type Position } from '../records/queries.js';
 import { bytesOf } from '../records/record-rows.js';
 import { refusalColumns, refusalFromRow } from './refusals.js';
 import { projectsCondition } from '../totals/summed-totals.js';
-import { bucketOf, groupsMax, localText, tooManyGroups, zoneText } from '../totals/totals.js';
+import { groupsMax, tooManyGroups } from '../totals/summed-totals.js';
+import { bucketOf, localText, zoneText } from '../totals/totals.js';
 
 /** Holds what counts are grouped by. */
 export interface RefusalGrouping {

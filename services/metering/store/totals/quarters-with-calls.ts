@@ -5,7 +5,7 @@ import { asNumber } from '#kit/db/values.js';
 import type { UsageFilter } from '#proto/metering/v1/metering.js';
 import type { Stretch } from '../../rollups/plan.js';
 import { allQuartersOf, anyId, hashOf, quarterMs } from '../../rollups/shapes.js';
-import { Phase } from '../sums/rollup-steps.js';
+import { hasBacklog, Phase } from '../sums/rollup-steps.js';
 import { bytesOf } from '../records/record-rows.js';
 import { filterOf, shapeOf, type Statement } from './summed-totals.js';
 
@@ -20,14 +20,19 @@ export interface Quarters {
   readonly areAll: boolean;
 }
 
+/** Reports whether an index of an account's records finds the calls of this filter. */
+export function isIndexed({ projectIds, keyId, keyIds, modelId, outcome }: UsageFilter): boolean {
+  const hasList = projectIds.length > 0 || keyIds.length > 0;
+  return modelId === '' && outcome === 0 && (!hasList || keyId !== '');
+}
+
 /**
  * Returns the quarters that hold at least `limit` calls of the filter that started before `untilMs`, or all that there are. Returns undefined if an
- * index finds the calls, if there are very many, or if the sums do not cover all of them: for all accounts, and during the initial backfill.
+ * index finds the calls, if there are very many, or if the sums do not cover all of them: for all accounts, during the initial backfill, and while very many records wait to be
+ * added to them.
  */
 export async function quartersWithCalls(db: Database, filter: UsageFilter, untilMs: number, limit: number): Promise<Quarters | undefined> {
-  const hasList = filter.projectIds.length > 0 || filter.keyIds.length > 0;
-  const isIndexed = filter.modelId === '' && filter.outcome === 0 && (!hasList || filter.keyId !== '');
-  if (filter.accountId === '' || isIndexed) return undefined;
+  if (filter.accountId === '' || isIndexed(filter) || (await hasBacklog(db))) return undefined;
   // The quarters at both ends may contain no matching calls.
   const { text, values } = statementOf(filter, untilMs, limit + 2);
   const rows = (await db.plainTransaction((tx) => tx.query(text, values))).map((row) => ({

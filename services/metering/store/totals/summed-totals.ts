@@ -1,5 +1,7 @@
 // Sums over a filter from the kept sums, from records that are not in them yet, and from records at the edges of the requested
 // period, all read by one statement, so that they are of one instant.
+import type { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import { dayMs } from '#kit/clock.js';
 import type { PlainTransaction, Row } from '#kit/db/plain/plain-transaction.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
@@ -10,6 +12,14 @@ import { type Sums, sumColumns, sumsFromRow, sumsOfRecords, sumsOfRollups } from
 import { Phase } from '../sums/rollup-steps.js';
 import { bytesOf } from '../records/record-rows.js';
 
+/** Maximum number of groups of a response. */
+export const groupsMax = 10_000;
+
+/** Returns the error of a response that would have more than `groupsMax` groups. */
+export function tooManyGroups(): AppError {
+  return fault('too_many_groups', { max: groupsMax });
+}
+
 /** With more series than this, records are read instead; a statement names each of them. */
 const seriesMax = 5000;
 /** Per part of a statement: MariaDB's plan for lists above a thousand changes. */
@@ -18,6 +28,9 @@ const seriesPerPart = 500;
 const groupMembersMax = 150;
 /** Retries when new series appear during a read; afterwards records are read. */
 const triesMax = 5;
+
+/** With fewer groups of series, the sums are read without looking for too many groups first: there are seldom more than a few hundred days. */
+const probedGroupsMin = 20;
 
 const noSums = sumColumns.map((column) => `0 AS ${column}`).join(', ');
 
@@ -76,7 +89,7 @@ export interface Statement {
 
 /**
  * Returns at most `rowsMax + 1` rows; that many mean that there are too many. Returns undefined when records must be read one by one: without an account,
- * during the initial backfill, and for very many series.
+ * during the initial backfill, and for very many series. Raises too_many_groups if few rows show that there are too many groups.
  */
 export async function readSummed(tx: PlainTransaction, query: TotalsQuery, rowsMax: number): Promise<GroupRow[] | undefined> {
   if (query.filter.accountId === '') return undefined;
@@ -89,6 +102,7 @@ export async function readSummed(tx: PlainTransaction, query: TotalsQuery, rowsM
     if (state === undefined || asNumber(state['phase']) !== Phase.complete) return undefined;
     const series = await seriesOf(tx, account, shape, query.filter);
     if (series.length > seriesMax) return undefined;
+    if (await hasTooManyGroups(tx, plan, account, series, query)) throw tooManyGroups();
     const rows = await rowsOf(tx, statementOf(plan, account, shape, series, query, rowsMax));
     const check = rows.find((row) => asNumber(row['kind']) === 0);
     // Tries again if calls of a new series were added meanwhile, or if all sums are being rebuilt.
@@ -152,6 +166,28 @@ function statementOf(plan: Plan, account: Buffer, shape: Shape, series: readonly
     text: `${members.map(({ text }) => text).join(' UNION ALL ')} LIMIT ${rowsMax + 2}`,
     values: members.flatMap(({ values }) => values),
   };
+}
+
+/** Reports whether the first sums of the longest piece already have more groups of series and time than one response may have. */
+async function hasTooManyGroups(
+  tx: PlainTransaction,
+  { pieces }: Plan,
+  account: Buffer,
+  series: readonly Series[],
+  { grain, columns, bucketOf }: TotalsQuery,
+): Promise<boolean> {
+  const groups = grain === 'none' ? [] : groupsOf(series, columns);
+  const [piece] = pieces.toSorted((a, b) => b.untilMs - b.fromMs - (a.untilMs - a.fromMs));
+  if (groups.length < probedGroupsMin || piece === undefined) return false;
+  const list = series.slice(0, seriesPerPart).map(({ number }) => number);
+  const rows = await rowsOf(tx, {
+    text:
+      `SELECT series, ${bucketOf('bucket_ms')} AS bucket FROM usage_sum WHERE account_id = ? AND part IN (${marks(piece.parts)}) AND series IN (${marks(list)})` +
+      ` AND bucket_ms >= ? AND bucket_ms < ? LIMIT ${2 * groupsMax}`,
+    values: [account, ...piece.parts, ...list, piece.fromMs, piece.untilMs],
+  });
+  const groupOfSeries = new Map(groups.flatMap((members, index) => members.map(({ number }) => [number, index] as const)));
+  return new Set(rows.map((row) => `${groupOfSeries.get(asNumber(row['series']))} ${String(row['bucket'])}`)).size > groupsMax;
 }
 
 /** Returns a part of the statement per piece and per group of series; if those would be too many, grouping is left to the caller. */

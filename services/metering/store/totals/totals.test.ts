@@ -1,13 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
+import { dayMs } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
+import { notingTexts } from '#kit/testing/statements.js';
 import { Outcome, GetUsageTotalsRequest, GroupBy, type MeteringService, UsageFilter } from '#proto/metering/v1/metering.js';
 import { call, price, report, startedAtMs, tokens } from '../../testing/calls.js';
 import { Harness, record, until } from '../../testing/harness.js';
 import { byName, groupings, scan, zones } from '../../testing/scan.js';
+import { blocksOf, Shape } from '../../rollups/shapes.js';
+import { bytesOf } from '../records/record-rows.js';
 import { readRollupState } from '../sums/rollup-steps.js';
-import { sumIn } from './totals.js';
+import { sumIn, sumRecords } from './totals.js';
 
 const keys = [newId('key'), newId('key'), newId('key')];
 const models = ['sandbox/echo', 'vendor/größer', 'vendor/Größer'];
@@ -172,6 +177,61 @@ describe.each(testEngines)('sums of usage on %s', (engine) => {
     expect(await keysWithin(3)).toHaveLength(3);
     await expect(keysWithin(2)).rejects.toMatchObject({ details: { rule: 'too_many_groups' } });
   });
+
+  it('add up the records of an account with very many series in stretches, and end once there are too many groups', async () => {
+    const accountId = newId('acct');
+    const first = await record(service, report({ call: call({ accountId }) }));
+    await until(async () => !(await readRollupState(harness.db)).isWaiting);
+    const id = bytesOf('req', first.call!.id);
+    const [row] = await harness.db.knex('usage_record').where({ id });
+    const start = Number(startedAtMs);
+    const others = Array.from({ length: 13_000 }, (_, index) => ({
+      ...row,
+      id: randomBytes(16),
+      key_id: randomBytes(16),
+      started_at_ms: start + index + 1,
+    }));
+    const [series] = await harness.db.knex('usage_series').where({ shape: Shape.key, account_id: bytesOf('acct', accountId) });
+    const manySeries = Array.from({ length: 5100 }, (_, index) => ({ ...series, dimensions_hash: randomBytes(16), series: index + 2 }));
+    for (let from = 0; from < others.length; from += 400) {
+      await harness.db.knex('usage_record').insert(others.slice(from, from + 400));
+      if (from < manySeries.length) await harness.db.knex('usage_series').insert(manySeries.slice(from, from + 400));
+    }
+    const grouping = { groupBy: GroupBy.GROUP_BY_KEY, thenBy: GroupBy.GROUP_BY_UNSPECIFIED, offsetMinutes: 0 };
+    const { db, texts } = notingTexts(harness.db);
+    const some = UsageFilter.fromPartial({ accountId, untilMs: startedAtMs + 3000n });
+    const groups = await sumRecords(db, some, grouping);
+    expect([groups.length, groups.reduce((sum, { calls }) => sum + calls, 0n)]).toEqual([3000, 3000n]);
+    const before = texts.length;
+    await expect(sumRecords(db, UsageFilter.fromPartial({ accountId }), grouping)).rejects.toMatchObject({
+      details: { rule: 'too_many_groups' },
+    });
+    const sums = texts.slice(before).filter((text) => text.includes('FROM usage_record r') && text.includes('SUM(r.charge_nano_usd)'));
+    // The first ones have ten thousand groups.
+    expect([sums.length >= 10, sums.length <= 11]).toEqual([true, true]);
+    expect(sums.filter((text) => !/r\.started_at_ms >= \?/.test(text))).toEqual([]);
+  }, 60_000);
+
+  it('find out from a few sums that there are too many groups of days or hours', async () => {
+    const accountId = newId('acct');
+    for (const keyId of Array.from({ length: 25 }, () => newId('key'))) await record(service, report({ call: call({ accountId, keyId }) }));
+    await until(async () => !(await readRollupState(harness.db)).isWaiting);
+    const ofAccount = { account_id: bytesOf('acct', accountId), part: blocksOf(Shape.key) };
+    const rows = (await harness.db.knex('usage_sum').where(ofAccount)) as { bucket_ms: unknown }[];
+    expect(rows).toHaveLength(25);
+    const more = rows.flatMap((row) =>
+      Array.from({ length: 450 }, (_, day) => ({ ...row, bucket_ms: Number(row.bucket_ms) - (day + 1) * dayMs })),
+    );
+    for (let from = 0; from < more.length; from += 400) await harness.db.knex('usage_sum').insert(more.slice(from, from + 400));
+    const { db, texts } = notingTexts(harness.db);
+    const grouping = { groupBy: GroupBy.GROUP_BY_DAY, thenBy: GroupBy.GROUP_BY_KEY, offsetMinutes: 0 };
+    await expect(sumRecords(db, UsageFilter.fromPartial({ accountId }), grouping)).rejects.toMatchObject({
+      details: { rule: 'too_many_groups' },
+    });
+    expect(texts.filter((text) => text.includes('SUM('))).toEqual([]);
+    const recent = UsageFilter.fromPartial({ accountId, fromMs: startedAtMs - BigInt(300 * dayMs) });
+    expect((await sumRecords(db, recent, grouping)).length).toBeLessThan(25 * 302);
+  }, 60_000);
 
   it.each([
     ['group_by', { groupBy: 7 as GroupBy }],

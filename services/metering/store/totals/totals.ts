@@ -1,6 +1,4 @@
 // Sums over usage, in groups and nested groups.
-import { AppError } from '#client/errors/app-error.js';
-import { fault } from '#client/errors/fault.js';
 import { dayMs, hourMs, minuteMs } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction, Row } from '#kit/db/plain/plain-transaction.js';
@@ -11,21 +9,26 @@ import { Outcome, GroupBy, type UnitTotal, type UsageFilter } from '#proto/meter
 import type { TimeGrain } from '../../rollups/plan.js';
 import { addSums, chargeOf, type NamedSums, namedSums, noSums, type Sums } from '../../rollups/sums.js';
 import { bytesOf } from '../records/record-rows.js';
+import { stretchesOf } from '../records/stretches.js';
 import { isComplete } from '../sums/rollup-steps.js';
 import { readUnits, totalUnits, type UnitGroup } from './unit-totals.js';
 import {
   type DimensionColumn,
   filterOf,
   groupOf,
+  groupsMax,
   type GroupRow,
   type TotalsQuery,
   readSummed,
   recordGroups,
   recordSelect,
+  tooManyGroups,
 } from './summed-totals.js';
 
-export const groupsMax = 10_000;
+const rowsMaxDefault = 100_000;
 
+/** How many records one transaction adds up: SQLite takes a few milliseconds. */
+const recordsAtATime = 1000;
 /** How many accounts one transaction reads: it occupies SQLite for a few milliseconds. */
 const accountsAtATime = 10;
 const nextAccount = 'SELECT account_id FROM usage_series WHERE account_id > ? ORDER BY account_id LIMIT 1';
@@ -112,31 +115,46 @@ export function zoneText(offsetMinutes: number): string {
 }
 
 /**
- * Returns sums over the filter: those of one account as of one instant, those of all accounts one account after another. Raises too_many_groups when
- * there are more groups than one response may have.
+ * Returns sums over the filter: those of one account as of one instant, unless they are added up from its records; those of all accounts one account after
+ * another. Raises too_many_groups as soon as there are more groups than one response may have.
  */
 export async function sumRecords(db: Database, filter: UsageFilter, grouping: Grouping): Promise<Totals[]> {
-  const isByAccount = filter.accountId === '' && (await db.plainTransaction(isComplete));
-  if (!isByAccount) return db.plainTransaction((tx) => sumIn(tx, filter, grouping));
   const groups = new Groups(grouping);
   const pacer = new Pacer();
-  for await (const accountIds of fewAtATime(accountsWithCalls(db))) {
-    const read = await db.plainTransaction(async (tx) => {
-      const ofAccounts: ReadRows[] = [];
-      for (const accountId of accountIds) ofAccounts.push(await readIn(tx, { ...filter, accountId }, grouping));
-      return ofAccounts;
-    });
-    for (const ofAccount of read) groups.add(ofAccount);
-    await pacer.step();
+  if (filter.accountId === '' && !(await db.plainTransaction(isComplete))) await addRecords(db, filter, groups, pacer);
+  else {
+    for await (const accountIds of filter.accountId === '' ? fewAtATime(accountsWithCalls(db)) : [[filter.accountId]]) {
+      const filters = accountIds.map((accountId) => ({ ...filter, accountId }));
+      const read = await db.plainTransaction(async (tx) => {
+        const ofAccounts: (ReadRows | undefined)[] = [];
+        for (const ofAccount of filters) ofAccounts.push(await readSums(tx, ofAccount, grouping));
+        return ofAccounts;
+      });
+      for (const [index, ofAccount] of read.entries()) {
+        if (ofAccount === undefined) await addRecords(db, filters[index]!, groups, pacer);
+        else groups.add(ofAccount);
+      }
+      if (filter.accountId === '') await pacer.step();
+    }
   }
   return groups.totals();
 }
 
-/** Returns the sums over the filter as `sumRecords` does, in an open transaction. Raises too_many_groups. */
+/** Returns the sums over the filter as `sumRecords` does, but always as of one instant, in an open transaction. Raises too_many_groups. */
 export async function sumIn(tx: PlainTransaction, filter: UsageFilter, grouping: Grouping, rowsMax?: number): Promise<Totals[]> {
   const groups = new Groups(grouping);
-  groups.add(await readIn(tx, filter, grouping, rowsMax));
+  groups.add((await readSums(tx, filter, grouping, rowsMax)) ?? (await readRecords(tx, filter, grouping, rowsMax)));
   return groups.totals();
+}
+
+/** Adds up the records themselves, a bounded number at a time. */
+async function addRecords(db: Database, filter: UsageFilter, groups: Groups, pacer: Pacer): Promise<void> {
+  const period = { fromMs: Number(filter.fromMs), untilMs: filter.untilMs === 0n ? Infinity : Number(filter.untilMs) };
+  for await (const { fromMs, untilMs } of stretchesOf(db, filter, period, recordsAtATime)) {
+    const stretch = { ...filter, fromMs: BigInt(fromMs), untilMs: BigInt(untilMs) };
+    groups.add(await db.plainTransaction((tx) => readRecords(tx, stretch, groups.grouping)));
+    await pacer.step();
+  }
 }
 
 async function* fewAtATime(accounts: AsyncIterable<string>): AsyncGenerator<string[]> {
@@ -182,15 +200,20 @@ interface ReadRows {
 }
 
 /**
- * Reads the sums over a filter. All sums but those of units other than tokens are of one instant, even if the statements of the transaction are not.
- * Raises too_many_groups when there are more than `rowsMax` rows to read.
+ * Reads the kept sums over a filter; undefined if the records must be read. All sums but those of units other than tokens are of one instant, even if the
+ * statements of the transaction are not. Raises too_many_groups when there are more than `rowsMax` rows to read.
  */
-async function readIn(tx: PlainTransaction, filter: UsageFilter, grouping: Grouping, rowsMax = 100_000): Promise<ReadRows> {
+async function readSums(
+  tx: PlainTransaction,
+  filter: UsageFilter,
+  grouping: Grouping,
+  rowsMax = rowsMaxDefault,
+): Promise<ReadRows | undefined> {
   const { query } = dimensionsOf(filter, grouping);
-  const rows = (await readSummed(tx, query, rowsMax)) ?? (await readRecords(tx, query, rowsMax));
+  const rows = await readSummed(tx, query, rowsMax);
+  if (rows === undefined) return undefined;
   if (rows.length > rowsMax) throw tooManyGroups();
-  const isSummed = filter.accountId !== '' && (await isComplete(tx));
-  return { rows, units: await readUnits(tx, query, isSummed) };
+  return { rows, units: await readUnits(tx, query, await isComplete(tx)) };
 }
 
 /** Adds up rows by group and subgroup. */
@@ -201,7 +224,7 @@ class Groups {
   private readonly units = new Map<string, UnitTotal[]>();
   private count = 0;
 
-  constructor(private readonly grouping: Grouping) {
+  constructor(readonly grouping: Grouping) {
     const { groupBy, thenBy, offsetMinutes } = grouping;
     this.dimensions = { first: dimensionOf(groupBy, offsetMinutes), second: dimensionOf(thenBy, offsetMinutes) };
   }
@@ -243,8 +266,9 @@ class Groups {
   }
 }
 
-/** Reads sums from the records alone. Returns at most `rowsMax + 1` rows; that many mean that there are too many. */
-async function readRecords(tx: PlainTransaction, query: TotalsQuery, rowsMax: number): Promise<GroupRow[]> {
+/** Reads sums from the records alone. Raises too_many_groups when there are more than `rowsMax` rows. */
+async function readRecords(tx: PlainTransaction, filter: UsageFilter, grouping: Grouping, rowsMax = rowsMaxDefault): Promise<ReadRows> {
+  const { query } = dimensionsOf(filter, grouping);
   const { accountId, fromMs, untilMs } = query.filter;
   const { text, values } = filterOf(query.filter, 'r');
   const conditions: [string, unknown][] = [];
@@ -254,12 +278,8 @@ async function readRecords(tx: PlainTransaction, query: TotalsQuery, rowsMax: nu
   const where = `1 = 1${conditions.map(([condition]) => ` AND ${condition}`).join('')}${text}`;
   const select = `${recordSelect(query)} FROM usage_record r WHERE ${where}${recordGroups(query)} LIMIT ${rowsMax + 1}`;
   const rows = await tx.query(select, [...conditions.map(([, value]) => value), ...values]);
-  return rows.map((row) => groupOf(row, new Map(), query.columns));
-}
-
-/** Returns the error of a response that would have more than `groupsMax` groups. */
-export function tooManyGroups(): AppError {
-  return fault('too_many_groups', { max: groupsMax });
+  if (rows.length > rowsMax) throw tooManyGroups();
+  return { rows: rows.map((row) => groupOf(row, new Map(), query.columns)), units: await readUnits(tx, query, false) };
 }
 
 function isTime(groupBy: GroupBy): boolean {
