@@ -3,7 +3,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { Model, ModelState, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { Upstream, ApiFormat } from '#proto/inference/v1/inference.js';
 import { VerifyResponse } from '#proto/ledger/v1/ledger.js';
-import { GetOutboxResponse, GetReconciliationResponse } from '#proto/metering/v1/metering.js';
+import { DriftCheck, GetOutboxResponse, GetReconciliationResponse } from '#proto/metering/v1/metering.js';
 import { type FakeGateway, startFakeGateway, testNowMs } from '../testing/fake-gateway.js';
 import { jsonLines, tollgate } from '../testing/tollgate.js';
 
@@ -233,6 +233,28 @@ describe('the doctor', () => {
       },
     });
     expect((await examine()).fixes).toEqual({ books: expect.stringMatching(/^This check needs a service/) });
+  });
+
+  it('shows the last result and its age when the journal takes too long to verify', async () => {
+    Object.defineProperty(gateway.state, 'verification', {
+      get() {
+        throw new AppError('deadline_exceeded', 'The ledger did not answer in time.');
+      },
+    });
+    const books = async () => jsonLines((await tollgate(gateway, ['doctor', '--json'])).stdout).find(({ check }) => check === 'books');
+    expect(await books()).toMatchObject({
+      ok: true,
+      detail: expect.stringMatching(/^not checked yet; a new check takes longer than 20 s/),
+    });
+    const full = { finishedAtMs: BigInt(testNowMs - 300 * 60_000), accountsChecked: 2n, entriesChecked: 300_000n };
+    gateway.state.reconciliation = GetReconciliationResponse.fromPartial({ full });
+    const matched =
+      /^balances matched the journal when it was checked 300 minutes ago: 300[,.]?000 entries in 2 accounts; a new check takes/;
+    expect(await books()).toMatchObject({ ok: true, detail: expect.stringMatching(matched) });
+    gateway.state.reconciliation = GetReconciliationResponse.fromPartial({
+      full: { ...full, drifts: [{ check: DriftCheck.DRIFT_CHECK_BOOKS }, { check: DriftCheck.DRIFT_CHECK_TOTALS }] },
+    });
+    expect(await books()).toMatchObject({ ok: false, detail: 'The journal differed in 1 figure when it was checked 300 minutes ago.' });
   });
 
   it('accepts a slash at the end of the address of the gateway', async () => {
