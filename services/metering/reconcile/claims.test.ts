@@ -97,6 +97,23 @@ describe.each(testEngines)('a reconcile run on %s', (engine) => {
     expect(Reconciliation.decode((await fullRun()).result)).toMatchObject({ accountsChecked: 7n });
   });
 
+  it('of recent calls is on time while a full one is in progress', async () => {
+    const [begun, books] = [Promise.withResolvers<void>(), Promise.withResolvers<VerifyResponse>()];
+    const verify = (): Promise<VerifyResponse> => {
+      begun.resolve();
+      return books.promise;
+    };
+    const job = replica(5, verify, { changes: { reconcileIntervalMs: 20 } });
+    job.start();
+    await begun.promise;
+    clock.advance(minuteMs);
+    const recentRun = async () => (await readRuns(database.db)).find(({ name }) => name === 'recent')!;
+    await until(async () => Reconciliation.decode((await recentRun()).result).finishedAtMs >= BigInt(clock.nowMs()));
+    expect((await fullRun()).result).toHaveLength(0);
+    books.resolve(verified(7n));
+    await job.stop();
+  });
+
   it('that another replica took over does not change when its first replica comes back', async () => {
     const [begun, lost] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const stalled = replica(60 * minuteMs, async () => {

@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
+import { Pacer } from '#kit/scheduling/pacer.js';
 import { callContext } from '#client/call-context.js';
 import type { Hold, LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { Drift } from '#proto/metering/v1/metering.js';
@@ -37,7 +38,9 @@ export interface Findings {
 /** Judges these calls. Raises what the databases and the services raise. */
 export async function examine(calls: readonly CallName[], deps: ReconcileDeps): Promise<Findings> {
   const findings: Findings = { drifts: [], unfinished: [] };
+  const pacer = new Pacer();
   for (let start = 0; start < calls.length; start += callsPerQuery) {
+    if (start > 0) await pacer.step();
     for (const { call, judgement } of await judgePage(calls.slice(start, start + callsPerQuery), deps)) {
       findings.drifts.push(...judgement.drifts);
       if (!judgement.isFinished) findings.unfinished.push(call);

@@ -7,7 +7,7 @@ import { BatchGetHoldsRequest } from '#proto/ledger/v1/ledger.js';
 import { type Drift, DriftCheck, Reconciliation } from '#proto/metering/v1/metering.js';
 import { Pacer } from '#kit/scheduling/pacer.js';
 import { repeat } from '#kit/scheduling/repeat.js';
-import { ensureRuns, readRuns, type RunState } from '../store/reconcile-state.js';
+import { ensureRuns, readRuns, type RunName, type RunState } from '../store/reconcile-state.js';
 import { rebuildRollups } from '../store/sums/rollup-steps.js';
 import type { Extent } from '../store/reconcile.js';
 import { type ClaimTimes, type RunClaim, takeRun } from './claim.js';
@@ -36,38 +36,43 @@ export class ReconcileJob {
   /** The latest results of the runs, whichever replica made them. */
   results: Results = noResults;
   private readonly outcome = new AbortController();
-  private stopRepeating: () => Promise<void> = async () => {};
+  private stopRepeating: (() => Promise<void>)[] = [];
 
   constructor(
     private readonly deps: ReconcileDeps & { readonly log: Logger },
     private readonly claimTimes = claimTimesDefault,
   ) {}
 
+  /** Repeats each kind of run by itself, so that the recent one is on time while a full one is in progress. */
   start(): void {
     const { config, log } = this.deps;
-    this.stopRepeating = repeat(
-      Math.min(config.reconcileIntervalMs, config.reconcileFullIntervalMs),
-      () => this.tick(),
-      (error) => {
-        if (!this.outcome.signal.aborted) log.warn({ err: error }, 'the reconcile run could not be finished; this will be retried');
-      },
+    this.stopRepeating = (['recent', 'full'] as const).map((name) =>
+      repeat(
+        Math.min(config.reconcileIntervalMs, config.reconcileFullIntervalMs),
+        () => this.tick([name]),
+        (error) => {
+          if (!this.outcome.signal.aborted)
+            log.warn({ err: error, run: name }, 'the reconcile run could not be finished; this will be retried');
+        },
+      ),
     );
   }
 
   /** Stops between two pages. */
   async stop(): Promise<void> {
     this.outcome.abort();
-    await this.stopRepeating();
+    await Promise.all(this.stopRepeating.map((stop) => stop()));
   }
 
-  /** Executes the runs that are due. */
-  async tick(): Promise<void> {
+  /** Executes those of these runs that are due, one after another. */
+  async tick(names: readonly RunName[] = ['recent', 'full']): Promise<void> {
     const { clock, db } = this.deps;
     await ensureRuns(db, clock.nowMs());
     const runs = await readRuns(db);
     this.results = resultsOf(runs);
-    for (const run of runs.toSorted((a, b) => (a.name > b.name ? -1 : 1))) {
-      if (!this.isDue(run)) continue;
+    for (const name of names) {
+      const run = runs.find((each) => each.name === name);
+      if (run === undefined || !this.isDue(run)) continue;
       const claim = await takeRun(run, this.deps, this.claimTimes);
       if (claim === undefined) continue;
       try {
@@ -191,7 +196,8 @@ export class ReconcileJob {
   private finish({ sums }: Tally, found: readonly Drift[], before: readonly Drift[]): Reconciliation {
     const { clock, log } = this.deps;
     const drifts = distinct(found).slice(0, driftsMax);
-    const known = new Set(before.map(identityOf));
+    // A run of the other kind may have ended meanwhile.
+    const known = new Set([...before, ...currentDrifts(this.results)].map(identityOf));
     for (const drift of drifts) {
       // Each drift is logged once; the metric shows that it persists.
       if (known.has(identityOf(drift))) continue;
@@ -201,7 +207,7 @@ export class ReconcileJob {
         'the books disagree',
       );
     }
-    if (known.size > 0 && drifts.length === 0) log.info('the books agree again');
+    if (before.length > 0 && drifts.length === 0) log.info('the books agree again');
     return { ...sums, finishedAtMs: BigInt(clock.nowMs()), drifts };
   }
 }

@@ -30,10 +30,10 @@ export function wrongBooks({ full }: Results): string[] {
   return [...new Set((full?.drifts ?? []).filter(({ check }) => check === DriftCheck.DRIFT_CHECK_BOOKS).map(({ accountId }) => accountId))];
 }
 
-/** Returns all known drifts. A recent run has rechecked what previous runs found. */
+/** Returns all known drifts. A recent run has rechecked what runs that ended before it began had found. */
 export function currentDrifts(results: Results): Drift[] {
   const { recent, full } = results;
-  if (recent === undefined || full === undefined || recent.finishedAtMs <= full.finishedAtMs)
+  if (recent === undefined || full === undefined || recent.startedAtMs <= full.finishedAtMs)
     return distinct([...(full?.drifts ?? []), ...(recent?.drifts ?? [])]);
   const books = wrongBooks(results).length > wrongBooksMax ? full.drifts.filter(({ check }) => check === DriftCheck.DRIFT_CHECK_BOOKS) : [];
   return distinct([...recent.drifts, ...books]);

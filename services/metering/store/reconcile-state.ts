@@ -4,7 +4,7 @@ import type { Database } from '#kit/db/open.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
 
 /** The two kinds of runs. */
-type RunName = 'recent' | 'full';
+export type RunName = 'recent' | 'full';
 
 /** Holds the state of one kind of run. */
 export interface RunState {
