@@ -27,7 +27,14 @@ import { defaultProjectId } from '#rules/default-project.js';
 import { ModelState } from '#proto/catalog/v1/catalog.js';
 import { ApiFormat, OverrideMode, Upstream } from '#proto/inference/v1/inference.js';
 import { PutAlertRequest } from '#proto/ledger/v1/alerts.js';
-import { CreateRedemptionCodesRequest, DepositSource, HoldRequest, RefundRequest, SettleRequest } from '#proto/ledger/v1/ledger.js';
+import {
+  CreateRedemptionCodesRequest,
+  DepositSource,
+  HoldRequest,
+  RefundRequest,
+  ReverseRequest,
+  SettleRequest,
+} from '#proto/ledger/v1/ledger.js';
 import { StorePromptLogsRequest } from '#proto/metering/v1/metering.js';
 import { pauseDeliveries } from '../../services/auth/index.js';
 import { identityResponse } from '../../services/auth/testing/auth.js';
@@ -69,6 +76,8 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
     draft: 0n,
     version: 0n,
     holdId: newId('req'),
+    // Set by Refund.
+    refundEntryId: '',
     code: '',
     endpoint: '',
     delivery: '',
@@ -541,7 +550,20 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
         const hold = { holdId, accountId, keyId, amountNanoUsd: 100n, minAmountNanoUsd: 100n, ttlMs: 60_000, keyLimit: { version: 1n } };
         await ledger.hold(HoldRequest.fromPartial(hold), operator);
         await ledger.settle(SettleRequest.fromPartial({ holdId, accountId, keyId, costNanoUsd: 60n }), operator);
-        await ledger.refund(RefundRequest.fromPartial({ idempotencyKey: 'r', accountId, holdId, reason: 'kindness' }), operator);
+        const { entry } = await ledger.refund(
+          RefundRequest.fromPartial({ idempotencyKey: 'r', accountId, holdId, reason: 'kindness' }),
+          operator,
+        );
+        made.refundEntryId = entry!.id;
+      },
+      once,
+    ),
+    ofLedger(
+      'Reverse',
+      'account.reverse',
+      () => {
+        const { accountId, refundEntryId: entryId } = made;
+        return ledger.reverse(ReverseRequest.fromPartial({ idempotencyKey: 'v', accountId, entryId, reason: 'wrong call' }), operator);
       },
       once,
     ),
