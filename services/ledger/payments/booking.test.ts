@@ -4,7 +4,6 @@ import { createServer } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { AppError } from '#client/errors/app-error.js';
 import { callContext } from '#client/call-context.js';
-import { dayMs } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import { collectMetrics } from '#kit/telemetry/metrics.js';
 import { testEngines } from '#kit/testing/database.js';
@@ -13,22 +12,19 @@ import { AccountState } from '#proto/auth/v1/auth.js';
 import { startTestLedger, type TestLedger } from '../testing/ledger.js';
 import { depositRequest } from '../testing/requests.js';
 import { book, type BookingDeps } from './booking.js';
-import type { Paid, PaymentEvent } from './provider.js';
+import type { Paid, PaymentEvent, Refund } from './provider.js';
 import { stampOf } from './stamp.js';
 import { StripeProvider } from './stripe.js';
 
 // Each test creates a database.
 jest.setTimeout(60_000);
 
-/** Returns the event of a refund that the provider does not identify, by default of the whole payment. */
+/** Returns the event of a payment with these refunds, by default one of the whole payment. */
 function refunded(
   payment: Paid,
-  eventId: string,
-  createdAtMs: number,
-  amountNanoUsd = payment.amountNanoUsd,
+  refunds: readonly Refund[] = [{ refundId: 're_1', amountNanoUsd: payment.amountNanoUsd, hasFailed: false }],
 ): Extract<PaymentEvent, { kind: 'refunded' }> {
-  const total = { addedNanoUsd: amountNanoUsd, totalCents: 5000 };
-  return { kind: 'refunded', chargeId: 'ch_1', eventId, createdAtMs, payment, isStamped: true, refunds: undefined, total };
+  return { kind: 'refunded', eventId: 'evt_1', payment, isStamped: true, refunds };
 }
 
 /** Returns the cases that an operator must review, in order. */
@@ -61,102 +57,57 @@ describe.each(testEngines)('a refund that failed and was made again on %s', (eng
     const { accountId } = payment;
     await ledger.service.adjust({ idempotencyKey, accountId, amountNanoUsd, reason: 'failed', linkedEntryId: await depositId() });
   };
-  /** Sends the event of refunds that the provider identifies. */
-  const sendRefunds = (eventId: string, totalCents: number, refunds: Record<string, bigint>): Promise<void> => {
-    const createdAtMs = ledger.clock.nowMs();
-    const made = Object.entries(refunds).map(([refundId, amountNanoUsd]) => ({ refundId, amountNanoUsd, createdAtMs }));
-    const total = { addedNanoUsd: made[0]?.amountNanoUsd ?? 1n, totalCents };
-    return send({ ...refunded(payment, eventId, createdAtMs), refunds: made, total });
-  };
+  const usd = (amount: number): bigint => BigInt(amount) * 1_000_000_000n;
+  /** Sends the event of the payment with these refunds, in USD; those that failed are negative. */
+  const sendRefunds = (refunds: Record<string, number>): Promise<void> =>
+    send(
+      refunded(
+        payment,
+        Object.entries(refunds).map(([refundId, amount]) => ({ refundId, amountNanoUsd: usd(Math.abs(amount)), hasFailed: amount < 0 })),
+      ),
+    );
 
   it('is deducted again within a day, each refund once by its own id', async () => {
-    const { clock, service } = ledger;
-    await sendRefunds('evt_1', 500, { re_1: 5_000_000_000n });
-    await sendRefunds('evt_2', 500, { re_1: 5_000_000_000n });
-    expect(await available()).toBe(45_000_000_000n);
-    clock.advance(60_000);
-    await creditBack(5_000_000_000n);
-    await sendRefunds('evt_3', 500, { re_2: 5_000_000_000n });
-    await sendRefunds('evt_3', 500, { re_2: 5_000_000_000n });
-    expect(await available()).toBe(45_000_000_000n);
-    // One refund of 5 USD is canceled, and two of 3 and 2 are made: the total is 5 USD again.
-    await sendRefunds('evt_4', 300, { re_3: 3_000_000_000n });
-    await sendRefunds('evt_5', 500, { re_4: 2_000_000_000n });
-    expect([await available(), reviewsOf(ledger)]).toEqual([40_000_000_000n, []]);
-    expect(ledger.logLines.filter((line) => line.includes('had been deducted') && line.includes('evt_2'))).toHaveLength(1);
+    const { service } = ledger;
+    await sendRefunds({ re_1: 5 });
+    await sendRefunds({ re_1: 5 });
+    expect(await available()).toBe(usd(45));
+    await creditBack(usd(5));
+    await sendRefunds({ re_1: -5, re_2: 5 });
+    await sendRefunds({ re_1: -5, re_2: 5 });
+    expect(await available()).toBe(usd(45));
+    // The operator has not credited re_2 back yet, and two others are made instead.
+    await sendRefunds({ re_1: -5, re_2: -5, re_3: 3 });
+    await sendRefunds({ re_1: -5, re_2: -5, re_3: 3, re_4: 2 });
+    expect([await available(), reviewsOf(ledger)]).toEqual([usd(40), []]);
+    await creditBack(usd(5));
+    await sendRefunds({ re_1: -5, re_2: -5, re_3: 3, re_4: 2 });
+    expect([await available(), reviewsOf(ledger)]).toEqual([usd(45), []]);
     const { entry } = await service.getEntryByIdempotencyKey({ accountId: payment.accountId, idempotencyKey: 'stripe:re_4' });
     expect(entry).toMatchObject({ reason: 'refund of stripe cs_1 (re_4)', linkedEntryId: await depositId() });
-  });
-
-  it('is deducted with another refund that the provider returns with it, whichever event arrives first', async () => {
-    await sendRefunds('evt_2', 800, { re_1: 5_000_000_000n, re_2: 3_000_000_000n });
-    await sendRefunds('evt_1', 500, { re_1: 5_000_000_000n, re_2: 3_000_000_000n });
-    expect(await available()).toBe(42_000_000_000n);
-  });
-
-  it('is not deducted if it failed before its event arrived', async () => {
-    await sendRefunds('evt_1', 500, {});
-    expect([await available(), reviewsOf(ledger)]).toEqual([50_000_000_000n, []]);
-  });
-
-  it('is deducted once if the provider did not return it when its event arrived first', async () => {
-    const { clock } = ledger;
-    await send(refunded(payment, 'evt_1', clock.nowMs(), 5_000_000_000n));
-    clock.advance(60_000);
-    const event = refunded(payment, 'evt_1', clock.nowMs(), 5_000_000_000n);
-    const refunds = [{ refundId: 're_1', amountNanoUsd: 5_000_000_000n, createdAtMs: clock.nowMs() - 60_000 }];
-    await send({ ...event, refunds });
-    expect([await available(), reviewsOf(ledger)]).toEqual([45_000_000_000n, []]);
-    // Another event reports the same total and the same refund.
-    await send({ ...event, eventId: 'evt_2', refunds });
-    expect([await available(), reviewsOf(ledger)]).toMatchObject([45_000_000_000n, [{ review: 'refund_repeated', event: 'evt_2' }]]);
-    // Another refund with the same total was made later.
-    await send({ ...event, eventId: 'evt_3', refunds: [{ ...refunds[0]!, refundId: 're_2', createdAtMs: clock.nowMs() + 600_000 }] });
-    expect(await available()).toBe(40_000_000_000n);
-  });
-
-  it('is deducted again if the provider does not identify it, once the first was credited back', async () => {
-    const { clock, service } = ledger;
-    const first = refunded(payment, 'evt_1', clock.nowMs());
-    clock.advance(60_000);
-    await send(first);
-    expect(await available()).toBe(0n);
-    clock.advance(60_000);
-    await creditBack(50_000_000_000n);
-    await send(first);
-    expect([await available(), reviewsOf(ledger)]).toEqual([50_000_000_000n, []]);
-    // An event created before the correction reports the first refund.
-    await send({ ...first, eventId: 'evt_2' });
-    expect([await available(), reviewsOf(ledger)]).toMatchObject([50_000_000_000n, [{ review: 'refund_repeated', event: 'evt_2' }]]);
-    const again = refunded(payment, 'evt_3', clock.nowMs());
-    await send(again);
-    await send(again);
-    await service.deposit(depositRequest({ accountId: payment.accountId, keyId: '' }, 100_000_000_000n));
-    await send(again);
-    await send({ ...again, eventId: 'evt_4' });
-    expect([await available(), reviewsOf(ledger).slice(1)]).toMatchObject([100_000_000_000n, [{ event: 'evt_4' }]]);
     expect((await service.verify({ accountId: payment.accountId })).drifts).toEqual([]);
   });
 
-  it('is deducted again if the provider does not identify it, a day later, and otherwise left to the operator', async () => {
-    const { clock } = ledger;
-    await send(refunded(payment, 'evt_1', clock.nowMs(), 20_000_000_000n));
-    clock.advance(60_000);
-    await send(refunded(payment, 'evt_2', clock.nowMs(), 20_000_000_000n));
-    expect(await available()).toBe(30_000_000_000n);
-    expect(reviewsOf(ledger)).toMatchObject([
-      {
-        review: 'refund_repeated',
-        account_id: payment.accountId,
-        payment_id: 'cs_1',
-        entry_id: await depositId(),
-        event: 'evt_2',
-        deducted_usd: '20',
-      },
-    ]);
-    clock.advance(2 * dayMs);
-    await send(refunded(payment, 'evt_3', clock.nowMs(), 20_000_000_000n));
-    expect(await available()).toBe(10_000_000_000n);
+  it('is deducted with other refunds of the payment, whichever event arrives first', async () => {
+    await sendRefunds({ re_1: 5, re_2: 3 });
+    await sendRefunds({ re_1: 5 });
+    expect(await available()).toBe(usd(42));
+  });
+
+  it('is not deducted if it failed before its event arrived', async () => {
+    await sendRefunds({ re_1: -5 });
+    expect([await available(), reviewsOf(ledger)]).toEqual([usd(50), []]);
+  });
+
+  it('is not deducted from other money after the operator has reversed the deposit', async () => {
+    const { service } = ledger;
+    const { accountId } = payment;
+    await service.deposit(depositRequest({ accountId, keyId: '' }, usd(100)));
+    await sendRefunds({ re_1: 50 });
+    await creditBack(usd(50));
+    await service.reverse({ idempotencyKey: 'all', accountId, entryId: await depositId(), amountNanoUsd: undefined, reason: 'wrong' });
+    await sendRefunds({ re_1: -50, re_2: 50 });
+    expect([await available(), reviewsOf(ledger)]).toEqual([usd(100), []]);
   });
 });
 
@@ -170,13 +121,12 @@ describe.each(testEngines)('an event that an operator must review on %s', (engin
   afterEach(() => ledger.stop());
 
   it('is logged with the account, the payment, its deposit and what was deducted, and counted', async () => {
-    const { service, log, clock } = ledger;
+    const { service, log } = ledger;
     const accountId = newId('acct');
     const send = (event: PaymentEvent): Promise<void> => book('stripe', event, context, { log, ledger: service, accounts });
     const payment = { paymentId: 'cs_1', accountId, amountNanoUsd: 50_000_000_000n };
-    const refunds = [{ refundId: 're_1', amountNanoUsd: 5_000_000_000n, createdAtMs: clock.nowMs() }];
     await send({ kind: 'paid', ...payment });
-    await send({ ...refunded(payment, 'evt_1', clock.nowMs()), refunds });
+    await send(refunded(payment, [{ refundId: 're_1', amountNanoUsd: 5_000_000_000n, hasFailed: false }]));
     const entryOf = async (idempotencyKey: string) => (await service.getEntryByIdempotencyKey({ accountId, idempotencyKey })).entry!.id;
     const before = await counted();
     const event: PaymentEvent = {
@@ -217,7 +167,6 @@ describe.each(testEngines)('an event that an operator must review on %s', (engin
       payment_not_credited: 0,
       refund_failed: 1,
       refund_not_deducted: 1,
-      refund_repeated: 0,
       refund_short: 0,
     });
   });
@@ -271,11 +220,11 @@ describe.each(testEngines)('a refund after both secrets have been replaced on %s
       metadata: stampOf(accountId, 'one', ['sk_old', 'whsec_old']),
     });
     const stripe = createServer((request, response) => {
-      // The key may not read refunds.
-      if (request.url!.startsWith('/v1/refunds')) return void response.writeHead(403).end('{"error":{"type":"invalid_request_error"}}');
-      const id = new URL(request.url!, 'http://stripe.invalid').searchParams.get('payment_intent')!.replace('pi', 'cs');
+      const { pathname, searchParams } = new URL(request.url!, 'http://stripe.invalid');
+      const found = (): object => session(searchParams.get('payment_intent')!.replace('pi', 'cs'));
+      const data = [pathname === '/v1/refunds' ? { id: 're_1', amount: 5000, created: 1, status: 'succeeded' } : found()];
       response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ object: 'list', data: [session(id)] }));
+      response.end(JSON.stringify({ object: 'list', url: pathname, has_more: false, data }));
     });
     try {
       const apiBase = `http://127.0.0.1:${await listen(stripe)}`;
@@ -326,7 +275,7 @@ describe.each(testEngines)('a refund of a payment on %s', (engine) => {
   it('logs the missing amount when the provider sends it again after a lost response', async () => {
     const { service, log } = ledger;
     const payment = { paymentId: 'cs_1', accountId, amountNanoUsd: 50_000_000_000n };
-    const event = refunded(payment, 'evt_1', ledger.clock.nowMs());
+    const event = refunded(payment);
     let losesResponses = true;
     const deps: BookingDeps = {
       log,
@@ -351,26 +300,22 @@ describe.each(testEngines)('a refund of a payment on %s', (engine) => {
   });
 
   const payment = () => ({ paymentId: 'cs_1', accountId, amountNanoUsd: 50_000_000_000n });
-  const refund = (amountNanoUsd: bigint): PaymentEvent => refunded(payment(), 'evt_1', ledger.clock.nowMs(), amountNanoUsd);
+  const refund = (amountNanoUsd: bigint) => refunded(payment(), [{ refundId: 're_1', amountNanoUsd, hasFailed: false }]);
   const available = async () => (await ledger.service.getBalance({ accountId })).balance!.availableNanoUsd;
 
-  it('is deducted as far as an operator has not reversed the deposit, and the rest is reported each time', async () => {
+  it.each([
+    [50, 40],
+    [20, 70],
+    [30, 60],
+  ])('of %d USD is deducted as far as operators have not taken it from the deposit', async (refundedUsd, leftUsd) => {
     const { service, log } = ledger;
     const deps = { log, ledger: service, accounts };
     await service.deposit(depositRequest({ accountId, keyId: '' }, 40_000_000_000n));
     await book('stripe', { kind: 'paid', ...payment() }, context, deps);
     const { entry } = await service.getEntryByIdempotencyKey({ accountId, idempotencyKey: 'stripe:cs_1' });
-    const reverse = (idempotencyKey: string, entryId: string, amountNanoUsd?: bigint) =>
-      service.reverse({ idempotencyKey, accountId, entryId, amountNanoUsd, reason: 'wrong' });
-    await reverse('part', entry!.id, 20_000_000_000n);
-    const event = refund(50_000_000_000n);
-    await book('stripe', event, context, deps);
-    expect(await available()).toBe(40_000_000_000n);
-    await book('stripe', event, context, deps);
-    expect(await available()).toBe(40_000_000_000n);
-    const short = { review: 'refund_short', missing_usd: '20', reversed_usd: '20' };
-    expect(reviewsOf(ledger)).toMatchObject([short, short]);
-    await expect(reverse('rest', entry!.id)).rejects.toMatchObject({ details: { rule: 'nothing_left' } });
+    await service.reverse({ idempotencyKey: 'part', accountId, entryId: entry!.id, amountNanoUsd: 20_000_000_000n, reason: 'wrong' });
+    for (let times = 0; times < 2; times += 1) await book('stripe', refund(BigInt(refundedUsd) * 1_000_000_000n), context, deps);
+    expect([await available(), reviewsOf(ledger)]).toEqual([BigInt(leftUsd) * 1_000_000_000n, []]);
   });
 
   it('is deducted from its payment in the name of the provider, even if its event arrives first', async () => {
@@ -400,7 +345,7 @@ describe.each(testEngines)('a refund of a payment on %s', (engine) => {
     const deps = { ledger: ledger.service, log: ledger.log, accounts };
     await ledger.service.deposit(depositRequest({ accountId, keyId: '' }, 100_000_000_000n));
     await book('stripe', refund(20_000_000_000n), context, deps);
-    await book('stripe', refunded(payment(), 'evt_2', ledger.clock.nowMs() + 60_000, 20_000_000_000n), context, deps);
+    await book('stripe', { ...refund(20_000_000_000n), eventId: 'evt_2' }, context, deps);
     expect(await available()).toBe(130_000_000_000n);
   });
 
@@ -410,7 +355,7 @@ describe.each(testEngines)('a refund of a payment on %s', (engine) => {
       throw new AppError('service_unavailable', 'Unavailable.');
     };
     // Without a stamp, only the deposit shows that the payment is ours.
-    const event: PaymentEvent = { ...refunded(payment(), 'evt_1', ledger.clock.nowMs(), 20_000_000_000n), isStamped: false };
+    const event: PaymentEvent = { ...refund(20_000_000_000n), isStamped: false };
     await book('stripe', { kind: 'paid', ...payment() }, context, { ledger: service, log, accounts });
     const failed = book('stripe', event, context, { ledger: { ...service, [rpc]: away }, log, accounts });
     await expect(failed).rejects.toMatchObject({ reason: 'service_unavailable' });

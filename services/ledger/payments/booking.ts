@@ -1,34 +1,24 @@
 // Books payments as journal entries, each once: the idempotency key contains the provider's own id.
 import { hasReason } from '#client/errors/app-error.js';
-import { dayMs } from '#kit/clock.js';
 import { formatUsd } from '#rules/money/money.js';
 import type { Logger } from '#kit/log.js';
 import { type CallContext, callContext } from '#client/call-context.js';
 import { AccountState, type AuthService } from '#proto/auth/v1/auth.js';
-import { BookAccount, DepositSource, type Entry, EntryKind, type LedgerService, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
+import { DepositSource, type Entry, type LedgerService } from '#proto/ledger/v1/ledger.js';
 import { withReference } from '#rules/money/reference.js';
-import type { Paid, PaymentEvent } from './provider.js';
 import { least } from '../books/buckets.js';
-import { reversalOf } from './reversed-deposits.js';
+import { owedNanoUsd } from './owed.js';
+import type { Paid, PaymentEvent, Refund } from './provider.js';
 import { report } from './review.js';
 
 type Refunded = Extract<PaymentEvent, { kind: 'refunded' }>;
 type Review = Extract<PaymentEvent, { kind: 'review' }>;
 
-/**
- * How long after the adjustment for a total an event may be created and still report the same refund: the clocks differ, and a provider may create two
- * events for one refund. A bank takes longer to let a refund fail.
- */
-const sameRefundMs = dayMs;
-/** How far our clock may be behind that of the provider. */
-const clockSkewMs = 300_000;
 const stateTimeoutMs = 2000;
-/** How many of the latest adjustments of an account are searched for one of the operator. */
-const adjustmentsMax = 1000;
 
 /** Holds the dependencies of booking. */
 export interface BookingDeps {
-  readonly ledger: Pick<LedgerService, 'deposit' | 'adjust' | 'getBalance' | 'getEntry' | 'getEntryByIdempotencyKey' | 'listEntries'>;
+  readonly ledger: Pick<LedgerService, 'deposit' | 'adjust' | 'getBalance' | 'getEntry' | 'getEntryByIdempotencyKey'>;
   readonly accounts: Pick<AuthService, 'getAccountState'>;
   readonly log: Logger;
 }
@@ -116,132 +106,59 @@ async function bookReview(
   });
 }
 
-/** Deducts what was refunded to the payer, each refund once. */
-async function bookRefund(provider: string, event: Refunded, context: CallContext, deps: BookingDeps): Promise<void> {
-  const { payment, isStamped, refunds, total, chargeId, eventId } = event;
+/** Deducts what was refunded to the payer, each refund once, unless operators have taken it from the deposit. */
+async function bookRefund(
+  provider: string,
+  { payment, isStamped, refunds, eventId }: Refunded,
+  context: CallContext,
+  deps: BookingDeps,
+): Promise<void> {
+  const { ledger, log } = deps;
   // A refund's event may arrive before that of its payment.
   const deposit = isStamped
     ? await bookPaid(provider, payment, context, deps)
     : await entryOf(payment.accountId, paymentKey(provider, payment.paymentId), context, deps);
   if (deposit === undefined) return;
-  const reason = `refund of ${provider} ${payment.paymentId}`;
-  const deductionOf = (key: string, amountNanoUsd: bigint, text: string): Deduction => ({
-    key,
-    amountNanoUsd,
-    reason: text,
-    eventId,
-    deposit,
-  });
-  const ofTotal =
-    total === undefined
-      ? undefined
-      : deductionOf(
-          paymentKey(provider, `${chargeId}:${total.totalCents}`),
-          total.addedNanoUsd,
-          withReference(`${reason}, ${eventId}`, chargeId),
-        );
-  if (refunds === undefined) {
-    await deduct(provider, await keyed(ofTotal!, event, context, deps), context, deps);
-    return;
+  const { id: entryId, accountId } = deposit;
+  const keyOf = ({ refundId }: Refund): string => paymentKey(provider, refundId);
+  const { corrections } = await ledger.getEntry({ accountId, entryId }, context);
+  const known = new Set(corrections.map(({ idempotencyKey }) => idempotencyKey));
+  const facts = { provider, payment_id: payment.paymentId, account_id: accountId, entry_id: entryId, event: eventId };
+  let leftNanoUsd = owedNanoUsd(refunds, corrections, keyOf);
+  for (const refund of refunds) {
+    const amountNanoUsd = least(refund.amountNanoUsd, leftNanoUsd);
+    if (refund.hasFailed || amountNanoUsd === 0n || known.has(keyOf(refund))) continue;
+    const { refundId } = refund;
+    const reason = withReference(`refund of ${provider} ${payment.paymentId}`, refundId);
+    const takenNanoUsd = await deduct(provider, { idempotencyKey: keyOf(refund), amountNanoUsd, reason, deposit }, context, deps);
+    log.info({ ...facts, refund: refundId, deducted_usd: formatUsd(takenNanoUsd) }, 'a refund was deducted from the balance');
+    leftNanoUsd -= takenNanoUsd;
   }
-  const first = ofTotal === undefined ? undefined : await entryOf(payment.accountId, ofTotal.key, context, deps);
-  if (first !== undefined && refunds.every(({ createdAtMs }) => Number(first.createdAtMs) >= createdAtMs - clockSkewMs)) {
-    // The provider did not return the refunds when the event was booked.
-    if (first.reason !== ofTotal!.reason) repeated(provider, ofTotal!, first, deps);
-    return;
-  }
-  if (refunds.length === 0) deps.log.info({ provider, ...factsOf(deposit), event: eventId }, 'a refund failed before it was deducted');
-  for (const { refundId, amountNanoUsd } of refunds)
-    await deduct(provider, deductionOf(paymentKey(provider, refundId), amountNanoUsd, withReference(reason, refundId)), context, deps);
+  // Reported in each repeat, because an earlier attempt may have ended before it could.
+  if (leftNanoUsd > 0n) report(log, 'refund_short', { ...facts, missing_usd: formatUsd(leftNanoUsd) });
 }
 
-/** Holds an amount to take from a balance. */
-interface Deduction {
-  readonly key: string;
-  readonly amountNanoUsd: bigint;
-  /** Identifies the refund, or the event if the provider does not identify the refund: it is the same in every repeat. */
-  readonly reason: string;
-  readonly eventId: string;
-  /** The deposit of the payment. */
-  readonly deposit: Entry;
-}
-
-/**
- * Takes an amount from the balance as far as it is available, because no balance goes below zero, and as far as operators have not reversed the deposit.
- */
-async function deduct(provider: string, deduction: Deduction, context: CallContext, deps: BookingDeps): Promise<void> {
-  const { key: idempotencyKey, amountNanoUsd, reason, eventId, deposit } = deduction;
-  const { ledger, log } = deps;
+/** Takes an amount from the balance as far as it is available, because no balance goes below zero. Returns what was taken. */
+async function deduct(
+  provider: string,
+  { idempotencyKey, amountNanoUsd, reason, deposit }: { idempotencyKey: string; amountNanoUsd: bigint; reason: string; deposit: Entry },
+  context: CallContext,
+  deps: BookingDeps,
+): Promise<bigint> {
   const { accountId, id: linkedEntryId } = deposit;
   const take = (takenNanoUsd: bigint) =>
-    ledger.adjust({ idempotencyKey, accountId, amountNanoUsd: -takenNanoUsd, reason, linkedEntryId }, inNameOf(provider, context));
-  const facts = { provider, ...factsOf(deposit), refund: reason, refunded_usd: formatUsd(amountNanoUsd), event: eventId };
-  // A repeat of a refund that was deducted is recognized by its idempotency key.
-  const isNew = (await entryOf(accountId, idempotencyKey, context, deps)) === undefined;
-  const { reversedNanoUsd, leftNanoUsd } = await reversalOf(provider, deposit, context, ledger);
-  const wantedNanoUsd = isNew && reversedNanoUsd > 0n ? least(amountNanoUsd, leftNanoUsd) : amountNanoUsd;
+    deps.ledger.adjust({ idempotencyKey, accountId, amountNanoUsd: -takenNanoUsd, reason, linkedEntryId }, inNameOf(provider, context));
   try {
-    if (wantedNanoUsd > 0n) {
-      const { replayed } = await take(wantedNanoUsd);
-      log.info(facts, replayed ? 'a refund was reported again, and had been deducted' : 'a refund was deducted from the balance');
-    }
-    if (wantedNanoUsd === amountNanoUsd) return;
+    await take(amountNanoUsd);
   } catch (error) {
     if (hasReason(error, 'balance_empty')) {
-      const { balance } = await ledger.getBalance({ accountId }, context);
-      const availableNanoUsd = least(balance!.availableNanoUsd, wantedNanoUsd);
+      const { balance } = await deps.ledger.getBalance({ accountId }, context);
+      const availableNanoUsd = least(balance!.availableNanoUsd, amountNanoUsd);
       if (availableNanoUsd > 0n) await take(availableNanoUsd).catch(mismatchIsDone);
     } else mismatchIsDone(error);
   }
-  // An earlier attempt may have deducted another amount, and ended before it could report the rest.
-  const taken = await entryOf(accountId, idempotencyKey, context, deps);
-  const missingNanoUsd = amountNanoUsd - (taken?.amountNanoUsd ?? 0n);
-  if (taken !== undefined && taken.reason !== reason) repeated(provider, deduction, taken, deps);
-  else if (missingNanoUsd > 0n) {
-    const reversed = reversedNanoUsd > 0n ? { reversed_usd: formatUsd(reversedNanoUsd) } : {};
-    report(log, 'refund_short', { ...facts, missing_usd: formatUsd(missingNanoUsd), ...reversed });
-  }
-}
-
-/**
- * Returns the deduction of a refund that the provider does not identify, with its key. The total refunded so far identifies it, but occurs again if a
- * refund fails or is canceled, and another is made. An event reports another refund if it was created long after the last adjustment for this total,
- * or after the operator had credited that adjustment back.
- */
-async function keyed(deduction: Deduction, { createdAtMs }: Refunded, context: CallContext, deps: BookingDeps): Promise<Deduction> {
-  const { key, deposit, eventId, reason } = deduction;
-  const first = await entryOf(deposit.accountId, key, context, deps);
-  if (first === undefined || first.reason === reason) return deduction;
-  const kinds = [EntryKind.ENTRY_KIND_ADJUSTMENT];
-  const request = ListEntriesRequest.fromPartial({ accountId: deposit.accountId, kinds, pageSize: adjustmentsMax });
-  const { entries } = await deps.ledger.listEntries(request, context);
-  const again = entries.filter(({ idempotencyKey }) => idempotencyKey.startsWith(`${key}:`));
-  const last = again.find((entry) => entry.reason === reason) ?? again[0] ?? first;
-  const wasCreditedBack = entries.some(
-    (entry) =>
-      entry.seq > last.seq &&
-      entry.credit === BookAccount.BOOK_ACCOUNT_CUSTOMER &&
-      (entry.linkedEntryId === deposit.id || entry.linkedEntryId === last.id) &&
-      Number(entry.createdAtMs) <= createdAtMs,
-  );
-  const isOther = last.reason !== reason && (wasCreditedBack || createdAtMs > Number(last.createdAtMs) + sameRefundMs);
-  return { ...deduction, key: isOther ? `${key}:${eventId}` : last.idempotencyKey };
-}
-
-/** Reports that nothing was deducted for an event, because another event has reported the same total. */
-function repeated(provider: string, { amountNanoUsd, eventId, deposit }: Deduction, taken: Entry, { log }: BookingDeps): void {
-  report(log, 'refund_repeated', {
-    provider,
-    ...factsOf(deposit),
-    event: eventId,
-    refunded_usd: formatUsd(amountNanoUsd),
-    deducted_entry_id: taken.id,
-    deducted_usd: formatUsd(taken.amountNanoUsd),
-  });
-}
-
-function factsOf({ id, accountId, idempotencyKey }: Entry): Record<string, string> {
-  return { account_id: accountId, payment_id: idempotencyKey.replace(/^[^:]*:/, ''), entry_id: id };
+  // Another event may have deducted the refund at the same time, and another amount of it.
+  return (await entryOf(accountId, idempotencyKey, context, deps))?.amountNanoUsd ?? 0n;
 }
 
 function mismatchIsDone(error: unknown): void {

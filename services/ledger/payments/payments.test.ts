@@ -19,7 +19,7 @@ import { paymentService } from './service.js';
 import { paymentSettings } from './settings.js';
 import { accountOfStamp, stampOf } from './stamp.js';
 import { StripeProvider } from './stripe.js';
-import { centsOf, nanoUsdOfCents, paidOf, refundOf } from './stripe-events.js';
+import { centsOf, nanoUsdOfCents, paidOf } from './stripe-events.js';
 
 const accounts: BookingDeps['accounts'] = { getAccountState: async () => ({ state: AccountState.ACCOUNT_STATE_ACTIVE }) };
 const deps = { clock: new ManualClock(), log: silentLog, accounts };
@@ -33,7 +33,6 @@ const noLedger: BookingDeps['ledger'] = {
   getBalance: notFound,
   getEntry: notFound,
   getEntryByIdempotencyKey: async () => notFound(),
-  listEntries: notFound,
 };
 
 describe('the stamp on a payment', () => {
@@ -71,17 +70,6 @@ describe('cents', () => {
 
   it.each([0, -1, 1.5, Number.NaN, 2 ** 53, '100', null, undefined])('are not an amount: %j', (cents) => {
     expect(nanoUsdOfCents(cents)).toBeUndefined();
-  });
-
-  it('of a refund are those that the event added', () => {
-    const charge = (refunded: number, currency = 'usd') => ({ amount_refunded: refunded, currency }) as Parameters<typeof refundOf>[0];
-    expect(refundOf(charge(500), { amount_refunded: 0 })).toEqual({ addedNanoUsd: 5_000_000_000n, totalCents: 500 });
-    expect(refundOf(charge(700), { amount_refunded: 500 })).toEqual({ addedNanoUsd: 2_000_000_000n, totalCents: 700 });
-    expect(refundOf(charge(700), { amount_refunded: 700 })).toBeUndefined();
-    // How much these events added is unknown: if all of it were deducted, a second partial refund would be deducted twice.
-    expect(refundOf(charge(700), undefined)).toBe('unusable');
-    expect(refundOf(charge(700), {})).toBe('unusable');
-    expect(refundOf(charge(700, 'jpy'), { amount_refunded: 0 })).toBe('unusable');
   });
 });
 
@@ -354,7 +342,7 @@ describe('an event of a payment, a refund or a dispute', () => {
   const session = { id: 'cs_1', mode: 'payment', payment_status: 'paid', amount_total: 5000, currency: 'usd', metadata };
   const payment = { paymentId: 'cs_1', accountId };
   const charge = { id: 'ch_1', payment_intent: 'pi_1', currency: 'usd', amount_refunded: 1200, metadata };
-  const refunded = { data: { object: charge, previous_attributes: { amount_refunded: 500 } } };
+  const refunded = { data: { object: charge } };
   const created = 1_800_000_000;
   const refund = { id: 're_1', object: 'refund', amount: 700, created, status: 'succeeded' };
 
@@ -371,7 +359,11 @@ describe('an event of a payment, a refund or a dispute', () => {
       const found = pathname === '/v1/refunds' ? refunds : sessions;
       const status = typeof found === 'number' ? found : found === undefined ? 500 : 200;
       response.writeHead(status, { 'content-type': 'application/json', 'stripe-should-retry': 'false' });
-      response.end(JSON.stringify(status === 200 ? { object: 'list', data: isOurs ? found : [] } : { error: { message: 'No.' } }));
+      response.end(
+        JSON.stringify(
+          status === 200 ? { object: 'list', url: pathname, has_more: false, data: isOurs ? found : [] } : { error: { message: 'No.' } },
+        ),
+      );
     });
     try {
       const apiBase = `http://127.0.0.1:${await listen(stripe)}`;
@@ -385,47 +377,29 @@ describe('an event of a payment, a refund or a dispute', () => {
     }
   }
 
-  const reported = {
-    kind: 'refunded',
-    eventId: 'evt_1',
-    createdAtMs: created * 1000,
-    chargeId: 'ch_1',
-    payment: { ...payment, amountNanoUsd: 50_000_000_000n },
-    isStamped: true,
-    total: { addedNanoUsd: 7_000_000_000n, totalCents: 1200 },
-  };
-
-  it('reports the refunds that were made then, without those that failed or were canceled', async () => {
+  it('reports all refunds of the payment, and which of them failed or were canceled', async () => {
     const refunds = [
       { ...refund, id: 're_3', amount: 200, created: created + 20 },
+      { ...refund, id: 're_2', status: 'canceled', created: created + 10 },
       { ...refund, status: 'pending' },
-      { ...refund, id: 're_2', status: 'canceled' },
-      { ...refund, id: 're_0', status: 'failed' },
-      { ...refund, id: 're_old', created: created - 3600 },
+      { ...refund, id: 're_0', status: 'failed', created: created - 3600 },
     ];
-    const expected = [
-      { refundId: 're_1', amountNanoUsd: 7_000_000_000n, createdAtMs: created * 1000 },
-      { refundId: 're_3', amountNanoUsd: 2_000_000_000n, createdAtMs: (created + 20) * 1000 },
-    ];
-    expect(await eventOf(refunded, { sessions: [session], refunds })).toEqual({ ...reported, refunds: expected });
-    expect(await eventOf({ data: { object: charge } }, { sessions: [session], refunds })).toMatchObject({
-      refunds: expected,
-      total: undefined,
+    expect(await eventOf(refunded, { sessions: [session], refunds })).toEqual({
+      kind: 'refunded',
+      eventId: 'evt_1',
+      payment: { ...payment, amountNanoUsd: 50_000_000_000n },
+      isStamped: true,
+      refunds: [
+        { refundId: 're_0', amountNanoUsd: 7_000_000_000n, hasFailed: true },
+        { refundId: 're_1', amountNanoUsd: 7_000_000_000n, hasFailed: false },
+        { refundId: 're_2', amountNanoUsd: 7_000_000_000n, hasFailed: true },
+        { refundId: 're_3', amountNanoUsd: 2_000_000_000n, hasFailed: false },
+      ],
     });
-    expect(await eventOf(refunded, { sessions: [session], refunds: refunds.slice(2, 4) })).toEqual({ ...reported, refunds: [] });
   });
 
-  it.each([
-    ['the key may not read refunds', 403],
-    ['Stripe has no such charge', 404],
-    ['none was made then', [{ ...refund, created: created - 3600 }]],
-  ])('reports what the event adds to the total if %s', async (_why, refunds) => {
-    expect(await eventOf(refunded, { sessions: [session], refunds })).toEqual({ ...reported, refunds: undefined });
-    // How much was refunded is unknown.
-    expect(await eventOf({ data: { object: charge } }, { sessions: [session], refunds })).toMatchObject({ review: 'refund_not_deducted' });
-  });
-
-  it.each([500, 429])('is sent again if Stripe answers the query of refunds with %d', async (refunds) => {
+  // 403: the key may not read refunds.
+  it.each([403, 404, 429, 500])('is sent again if Stripe answers the query of refunds with %d', async (refunds) => {
     await expect(eventOf(refunded, { sessions: [session], refunds })).rejects.toMatchObject({ reason: 'upstream_unavailable' });
   });
 
@@ -433,10 +407,8 @@ describe('an event of a payment, a refund or a dispute', () => {
     ['its payment is not ours', { metadata: { order: '7' } }],
     ['its payment names no account', { metadata: { ...metadata, tollgate_account: 'shop' } }],
     ['it belongs to no payment', { payment_intent: null }],
-    ['it reports nothing new', { amount_refunded: 500 }],
   ])('is ignored if %s', async (_why, changes) => {
-    const { previous_attributes } = refunded.data;
-    expect(await eventOf({ data: { object: { ...charge, ...changes }, previous_attributes } })).toEqual({ kind: 'ignored' });
+    expect(await eventOf({ data: { object: { ...charge, ...changes } } })).toEqual({ kind: 'ignored' });
   });
 
   it.each([
@@ -444,8 +416,7 @@ describe('an event of a payment, a refund or a dispute', () => {
     ['of a payment that Stripe does not have', {}, [], undefined],
     ['of an unpaid payment', {}, [{ ...session, payment_status: 'unpaid' }], payment],
   ])('is left to the operator if it is a refund %s', async (_why, changes, sessions, of) => {
-    const { previous_attributes } = refunded.data;
-    expect(await eventOf({ data: { object: { ...charge, ...changes }, previous_attributes } }, { sessions })).toMatchObject({
+    expect(await eventOf({ data: { object: { ...charge, ...changes } } }, { sessions })).toMatchObject({
       kind: 'review',
       review: 'refund_not_deducted',
       payment: of,

@@ -25,7 +25,8 @@ export interface Refund {
   /** The provider's own id of the refund. */
   readonly refundId: string;
   readonly amountNanoUsd: bigint;
-  readonly createdAtMs: number;
+  /** Whether it failed or was canceled, so that the payer does not receive it. */
+  readonly hasFailed: boolean;
 }
 
 /** Why an operator must review an event, and the value of a label of a metric. */
@@ -34,9 +35,8 @@ export const reviewKinds = {
   dispute: 'the payer disputes a payment',
   payment_not_credited: 'a payment is not in US dollars',
   refund_failed: 'a refund failed or was canceled, and may have been deducted',
-  refund_not_deducted: 'a refund is not in US dollars, or of a payment that was not credited, or its amount is unknown',
-  refund_repeated: 'two events may report the same refund or two refunds, and one was deducted',
-  refund_short: 'a refund was larger than the available balance, or than what operators have left of its deposit',
+  refund_not_deducted: 'a refund is not in US dollars, or of a payment that was not credited',
+  refund_short: 'a refund was larger than the available balance',
 } as const;
 export type ReviewKind = keyof typeof reviewKinds;
 
@@ -47,15 +47,11 @@ export type PaymentEvent =
   | {
       readonly kind: 'refunded';
       readonly eventId: string;
-      readonly createdAtMs: number;
-      readonly chargeId: string;
       readonly payment: Paid;
       /** Whether the payment is certainly ours. If not, only its deposit shows that it is. */
       readonly isStamped: boolean;
-      /** The refunds that the event reports, without those that failed or were canceled; undefined if the provider does not return them. */
-      readonly refunds: readonly Refund[] | undefined;
-      /** How much the event adds to the total refunded so far, both as the event reports them; undefined if it does not. */
-      readonly total: { readonly addedNanoUsd: bigint; readonly totalCents: number } | undefined;
+      /** All refunds of the payment so far, oldest first. */
+      readonly refunds: readonly Refund[];
     }
   /** Something that an operator must review, such as a dispute. */
   | {

@@ -6,10 +6,12 @@ import { fault } from '#client/errors/fault.js';
 import type { Logger } from '#kit/log.js';
 import type { Checkout, Paid, PaymentEvent, PaymentProvider, ReviewKind } from './provider.js';
 import { accountOfStamp, namedAccount, stampOf } from './stamp.js';
-import { centsOf, hasFailed, paidOf, refundOf, refundsAt } from './stripe-events.js';
+import { centsOf, hasFailed, paidOf, refundsOf } from './stripe-events.js';
 
 /** How old the signature of an event may be. */
 const toleranceSeconds = 300;
+/** How many refunds of a charge are read. */
+const refundsMax = 1000;
 const timeoutMs = 10_000;
 const retriesMax = 2;
 
@@ -142,46 +144,25 @@ export class StripeProvider implements PaymentProvider {
     return { kind: 'ignored' };
   }
 
-  private async refunded({
-    id: eventId,
-    created,
-    data: { object: charge, previous_attributes: previous },
-  }: Stripe.ChargeRefundedEvent): Promise<PaymentEvent> {
+  private async refunded({ id: eventId, data: { object: charge } }: Stripe.ChargeRefundedEvent): Promise<PaymentEvent> {
     // Refunds may be made long after both secrets have been replaced, so the stamp alone cannot show that a payment is not ours.
     if (namedAccount(charge.metadata) === undefined) return { kind: 'ignored' };
-    const added = refundOf(charge, previous);
     const intent = idOf(charge.payment_intent);
-    if (added === undefined || intent === '') return { kind: 'ignored' };
+    if (intent === '') return { kind: 'ignored' };
     const session = await this.sessionOf(intent);
     const payment = session === undefined ? 'foreign' : paidOf(session, namedAccount(session.metadata));
-    const refunds = typeof payment === 'string' || charge.currency !== 'usd' ? undefined : await this.refundsOf(charge.id, created);
-    const total = added === 'unusable' ? undefined : added;
-    if (typeof payment === 'string' || (refunds === undefined && total === undefined)) {
+    if (session === undefined || typeof payment === 'string' || charge.currency !== 'usd') {
       const { id, currency, amount_refunded: amount } = charge;
-      const what =
-        typeof payment === 'string' ? 'a refund of a payment that was not credited' : 'a refund that cannot be deducted from a balance';
+      const what = charge.currency === 'usd' ? 'a refund of a payment that was not credited' : 'a refund that is not in US dollars';
       const details = { charge: id, payment_intent: intent, currency, amount_refunded: String(amount) };
       return reviewOf('refund_not_deducted', what, session === undefined ? undefined : this.ours(session), details);
     }
-    const { isStamped } = this.ours(session!)!;
-    return { kind: 'refunded', eventId, createdAtMs: created * 1000, chargeId: charge.id, payment, isStamped, refunds, total };
-  }
-
-  /** Returns the refunds that an event of this instant reports; undefined if Stripe does not return them. */
-  private async refundsOf(chargeId: string, eventSeconds: number): Promise<ReturnType<typeof refundsAt>> {
-    try {
-      const { data } = await (await this.stripe()).refunds.list({ charge: chargeId, limit: 100 });
-      return refundsAt(eventSeconds, data);
-    } catch (error) {
-      const { statusCode } = error as { statusCode?: number };
-      // A restricted key may lack the permission to read refunds. The figures of the event itself are nearly as good.
-      if (statusCode !== 403 && statusCode !== 404) throw this.unavailable(error);
-      this.deps.log.warn(
-        { charge: chargeId, status: statusCode },
-        'Stripe did not return the refunds of a charge; give the restricted key the permission to read charges and refunds',
-      );
-      return undefined;
-    }
+    // The event contains no refunds (https://docs.stripe.com/changelog/acacia/2024-10-28/refund-webhook-update).
+    const refunds = await this.request((stripe) =>
+      stripe.refunds.list({ charge: charge.id, limit: 100 }).autoPagingToArray({ limit: refundsMax }),
+    );
+    const { isStamped } = this.ours(session)!;
+    return { kind: 'refunded', eventId, payment, isStamped, refunds: refundsOf(refunds) };
   }
 
   /** Returns a refund that failed or was canceled: what was deducted for it stays deducted, although the payer does not receive it. */
@@ -219,14 +200,10 @@ export class StripeProvider implements PaymentProvider {
     try {
       return await work(await this.stripe());
     } catch (error) {
-      throw this.unavailable(error);
+      const { type, code, message } = error as { type?: string; code?: string; message?: string };
+      this.deps.log.error({ err: { type, code, message } }, 'Stripe rejected a request or could not be reached');
+      throw fault('payments_unavailable', {}, { cause: error });
     }
-  }
-
-  private unavailable(error: unknown): AppError {
-    const { type, code, message } = error as { type?: string; code?: string; message?: string };
-    this.deps.log.error({ err: { type, code, message } }, 'Stripe rejected a request or could not be reached');
-    return fault('payments_unavailable', {}, { cause: error });
   }
 
   /** Loads Stripe's library on first use, because a ledger without payments starts faster without it. */
