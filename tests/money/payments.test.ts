@@ -245,6 +245,7 @@ describe.each(modes)('payments, %s', (mode) => {
     expect(await send(stripe.event('checkout.session.completed', stripe.pay(session.id)))).toBe(200);
     const before = Number(await available());
     await system.cli('balance', 'adjust', `-${(before - 8).toFixed(9)}`, '--account', accountId, '--reason', 'spent');
+    stripe.refund(session, 5000);
     const event = stripe.event('charge.refunded', stripe.charge(session, 5000), { amount_refunded: 0 });
     expect([await send(event), await send(event)]).toEqual([200, 200]);
     expect(await available()).toBe('0');
