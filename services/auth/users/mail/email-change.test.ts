@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import type { Mail } from '#kit/mail/mailer.js';
 import { eventually } from '#kit/testing/waiting.js';
 import { testEngines } from '#kit/testing/database.js';
-import { CreateUserRequest, type SignedIn, SignUpRequest, UpdateProfileRequest } from '#proto/auth/v1/users.js';
+import { CreateUserRequest, type SignedIn, SignUpRequest, UpdateProfileRequest, UpdateUserRequest } from '#proto/auth/v1/users.js';
 import { identityResponse, newClient, operator, password, startTestAuth, type TestAuth } from '../../testing/auth.js';
 import { TestMailer } from '../../testing/test-mailer.js';
 import { emailChangeLifeMs } from '../rpcs/confirm-email.js';
@@ -62,6 +62,16 @@ describe.each(testEngines)('a change of how a user signs in, with mail, on %s', 
     expect(text).toContain('Otherwise, contact the operator of this gateway.');
     expect(text).not.toContain('ada.king@example.com');
     await expect(confirm(ada, token)).rejects.toMatchObject(ended);
+  });
+
+  it('accepts a link once, also if the user has the former address again', async () => {
+    const ben = await added('ben@example.com');
+    await change(ben, 'ben2@example.com');
+    const token = await tokenTo('ben2@example.com');
+    await confirm(ben, token);
+    const back = { userId: ben.user!.id, email: 'ben@example.com', updateMask: ['email'] };
+    await auth.users.updateUser(UpdateUserRequest.fromPartial(back), operator);
+    await expect(confirm(ben, token)).rejects.toMatchObject(ended);
   });
 
   it('leaves the address of another user free to its owner, who cannot confirm the change of the other user', async () => {

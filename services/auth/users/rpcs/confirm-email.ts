@@ -8,12 +8,13 @@ import type { UserDeps } from '../deps.js';
 import { mailSecurityEvent } from '../mail/mail-security-event.js';
 import { lockSession, userOfSession } from '../passwords/current-password.js';
 import { passwordMark } from '../second-factor/challenges.js';
+import { hashToken } from '../token.js';
 
 /** How long a link can be used, in milliseconds. */
 export const emailChangeLifeMs = 24 * 3_600_000;
 export const emailChangePurpose = 'email change';
 
-/** The sealed contents of a mailed link: nothing is stored before the link is used. */
+/** The sealed contents of a mailed link: nothing is stored before the link is used, and then its hash until it expires. */
 export interface EmailChange {
   readonly userId: string;
   /** The address that the user had; another change of it ends the link. */
@@ -26,7 +27,7 @@ export interface EmailChange {
 
 /** Raises invalid_request, not_found, sign_in_refused for a link that cannot be used, and already_exists for an address that another user has. */
 export async function confirmEmail(request: ConfirmEmailRequest, context: CallContext, deps: UserDeps): Promise<ConfirmEmailResponse> {
-  const { audit, box, db, sessions, users, clock, log } = deps;
+  const { audit, box, db, factors, sessions, users, clock, log } = deps;
   const who = await userOfSession(request.sessionId, deps);
   const text = box.open(request.token, emailChangePurpose);
   const change = text === undefined ? undefined : (JSON.parse(text) as EmailChange);
@@ -38,6 +39,8 @@ export async function confirmEmail(request: ConfirmEmailRequest, context: CallCo
     const present = found(await users.lock(tx, who.userId), 'user');
     if (present.user.email !== change.formerEmail || passwordMark(present.password) !== change.password)
       throw fault('email_link_ended', {});
+    // The user may have the former address again.
+    if (!(await factors.takeChallenge(tx, hashToken(request.token), change.expiresAtMs))) throw fault('email_link_ended', {});
     const { before, after } = found(await users.update(tx, who.userId, { email: change.email, emailVerified: true }), 'user');
     // An operator may have mailed a link to the former address.
     await sessions.endLink(tx, who.userId);

@@ -129,7 +129,7 @@ export class SecondFactorStore {
     return (await tx('recovery_code').where({ user_id: userId, code_hash: hash }).delete()) === 1;
   }
 
-  /** Uses up a challenge; returns false if it was used before. */
+  /** Uses up a challenge, or another sealed token that works once; returns false if it was used before. */
   async takeChallenge(tx: Knex.Transaction, hash: Buffer, expiresAtMs: number): Promise<boolean> {
     try {
       await tx('used_challenge').insert({ token_hash: hash, expires_at_ms: expiresAtMs });
