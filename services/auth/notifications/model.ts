@@ -35,8 +35,13 @@ export interface OutgoingNotification extends Pick<
   readonly refusal?: string;
 }
 
-/** The webhook endpoints that get no further requests for now: these, and those of these accounts; or all. */
-export type Busy = { readonly endpointIds: readonly string[]; readonly accountIds: readonly string[] } | 'all';
+/** What is not attempted for now. */
+export interface Busy {
+  /** Whether no further mail is sent. */
+  readonly mails: boolean;
+  /** The webhook endpoints that get no further requests: these, and those of these accounts; or all. */
+  readonly endpoints: { readonly ids: readonly string[]; readonly accountIds: readonly string[] } | 'all';
+}
 
 /** Holds the outcome of an attempt: final, or with another attempt to follow. */
 export type Outcome = Pick<StoredNotification, 'state' | 'outcome' | 'dueAtMs'>;

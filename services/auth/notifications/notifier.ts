@@ -10,6 +10,8 @@ import { claimMs, type DeliveryDeps, sealContent, tryDelivery } from './try-deli
 
 /** Notifications that this process delivers at the same time. */
 const atATimeMax = 50;
+/** Of those, mails: a mail server that takes minutes to accept each does not hold up webhooks. */
+const mailsMax = 30;
 /** Of those, to webhook endpoints: users choose them, and slow ones do not hold up emails. */
 const toEndpointsMax = 40;
 /** Of those, to the endpoints of one account, and to one endpoint: slow ones do not hold up the others. */
@@ -21,6 +23,7 @@ const patienceMs = 5000;
 /** Stores notifications, and delivers those that are due until it is stopped. */
 export class Notifier {
   private readonly underWay = new Map<string, Promise<void>>();
+  private mails = 0;
   /** How many of these go to each endpoint, and to those of each account. */
   private readonly perEndpoint = new Map<string, number>();
   private readonly perAccount = new Map<string, number>();
@@ -65,7 +68,7 @@ export class Notifier {
     const { content, refusal, ...fields } = outgoing;
     const channel =
       content === undefined ? NotificationChannel.NOTIFICATION_CHANNEL_WEBHOOK : NotificationChannel.NOTIFICATION_CHANNEL_MAIL;
-    const isBegun = refusal === undefined && !this.mayBePaused && this.underWay.size < atATimeMax && !this.isBusy(fields);
+    const isBegun = refusal === undefined && !this.mayBePaused && this.underWay.size < atATimeMax && !this.isBusy({ channel, ...fields });
     const notification: StoredNotification = {
       endpointId: undefined,
       ...fields,
@@ -113,7 +116,7 @@ export class Notifier {
       if (room <= 0 || (await this.isPaused())) return;
       const found = await notifications.due(clock.nowMs(), room, this.busy);
       for (const due of found) if (!this.isBusy(due)) await this.claim(due);
-      // Otherwise some were left out because their endpoints became busy, and others may be due behind them.
+      // Otherwise some were left out because they became busy, and others may be due behind them.
       if (found.length < room) return;
     }
   }
@@ -137,17 +140,26 @@ export class Notifier {
   }
 
   private get busy(): Busy {
+    return { mails: this.mails >= mailsMax, endpoints: this.busyEndpoints };
+  }
+
+  private get busyEndpoints(): Busy['endpoints'] {
     const free = [...this.perEndpoint.values()].reduce((room, count) => room - count, toEndpointsMax);
     if (free <= 0) return 'all';
     // Less when few places are free, so that a few accounts cannot take all of them.
     const accountMax = Math.min(perAccountMax, Math.max(1, Math.floor(free / 2)));
-    return { endpointIds: withAtLeast(perEndpointMax, this.perEndpoint), accountIds: withAtLeast(accountMax, this.perAccount) };
+    return { ids: withAtLeast(perEndpointMax, this.perEndpoint), accountIds: withAtLeast(accountMax, this.perAccount) };
   }
 
-  private isBusy({ endpointId, accountId }: Pick<OutgoingNotification, 'endpointId' | 'accountId'>): boolean {
-    const { busy } = this;
+  private isBusy({
+    channel,
+    endpointId,
+    accountId,
+  }: Pick<StoredNotification, 'channel'> & Pick<OutgoingNotification, 'endpointId' | 'accountId'>): boolean {
+    const { mails, endpoints } = this.busy;
+    if (channel === NotificationChannel.NOTIFICATION_CHANNEL_MAIL) return mails;
     if (endpointId === undefined || accountId === undefined) return false;
-    return busy === 'all' || busy.endpointIds.includes(endpointId) || busy.accountIds.includes(accountId);
+    return endpoints === 'all' || endpoints.ids.includes(endpointId) || endpoints.accountIds.includes(accountId);
   }
 
   private attemptAfter(tx: Knex.Transaction, notification: StoredNotification): void {
@@ -160,8 +172,9 @@ export class Notifier {
     );
   }
 
-  private follow({ id, endpointId, accountId }: StoredNotification, work: Promise<void>): void {
+  private follow({ id, channel, endpointId, accountId }: StoredNotification, work: Promise<void>): void {
     const count = (change: 1 | -1): void => {
+      if (channel === NotificationChannel.NOTIFICATION_CHANNEL_MAIL) this.mails += change;
       if (endpointId === undefined || accountId === undefined) return;
       addTo(this.perEndpoint, endpointId, change);
       addTo(this.perAccount, accountId, change);

@@ -40,17 +40,18 @@ export class NotificationStore {
     return rows.map(toNotification);
   }
 
-  /** Returns notifications that are due, the longest waiting first, except those to busy endpoints. */
-  async due(nowMs: number, limit: number, busy: Busy): Promise<StoredNotification[]> {
-    const { endpointIds, accountIds } = busy === 'all' ? { endpointIds: [], accountIds: [] } : busy;
+  /** Returns notifications that are due, the longest waiting first, except those that are busy. */
+  async due(nowMs: number, limit: number, { mails, endpoints }: Busy): Promise<StoredNotification[]> {
+    const { ids, accountIds } = endpoints === 'all' ? { ids: [], accountIds: [] } : endpoints;
     const lists = [
-      { column: 'endpoint_id', ids: endpointIds.map((id) => idToBytes('whe', id)!) },
+      { column: 'endpoint_id', ids: ids.map((id) => idToBytes('whe', id)!) },
       { column: 'account_id', ids: accountIds.map((id) => idToBytes('acct', id)!) },
-    ].filter(({ ids }) => ids.length > 0);
-    const others = lists.map(({ column, ids }) => `${column} NOT IN (${ids.map(() => '?').join(', ')})`).join(' AND ');
-    const except = busy === 'all' ? 'AND endpoint_id IS NULL' : others === '' ? '' : `AND (endpoint_id IS NULL OR (${others}))`;
-    const due = `SELECT * FROM notification WHERE state = ? AND due_at_ms <= ? ${except} ORDER BY due_at_ms LIMIT ?`;
-    return (await this.db.query(due, [pending, nowMs, ...lists.flatMap(({ ids }) => ids), limit])).map(toNotification);
+    ].filter((list) => list.ids.length > 0);
+    const others = lists.map((list) => `${list.column} NOT IN (${list.ids.map(() => '?').join(', ')})`).join(' AND ');
+    const except = endpoints === 'all' ? 'AND endpoint_id IS NULL' : others === '' ? '' : `AND (endpoint_id IS NULL OR (${others}))`;
+    const exceptMails = mails ? `AND channel <> ${NotificationChannel.NOTIFICATION_CHANNEL_MAIL}` : '';
+    const due = `SELECT * FROM notification WHERE state = ? AND due_at_ms <= ? ${except} ${exceptMails} ORDER BY due_at_ms LIMIT ?`;
+    return (await this.db.query(due, [pending, nowMs, ...lists.flatMap((list) => list.ids), limit])).map(toNotification);
   }
 
   /**

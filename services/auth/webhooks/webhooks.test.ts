@@ -267,6 +267,23 @@ describe.each(testEngines)('webhooks on %s', (engine) => {
     await settled(4 * endpointsMax);
   });
 
+  it('are not held up by emails, however many a mail server does not accept yet', async () => {
+    const accepted = Promise.withResolvers<void>();
+    mailer.accept = () => accepted.promise;
+    const mails = Array.from({ length: 60 }, () => {
+      const mail = { subject: 'Low balance', text: 'Add money.' };
+      const value = NewNotification.fromPartial({ destination: 'ada@example.com', eventJson: '{}', mail });
+      return { id: newId('ntf', auth.clock.nowMs()), accountId: account.id, entry: { $case: 'notification', value } } as const;
+    });
+    await auth.notifications.appendNotifications({ entries: mails, wait: false }, operator);
+    await create();
+    await publish();
+    await settled(1);
+    mailer.accept = async () => {};
+    accepted.resolve();
+    await eventually(() => (mailer.mails.length === mails.length ? true : undefined));
+  });
+
   it('disable an endpoint that failed for three days or is gone, and mail the owners', async () => {
     const { user } = await auth.users.createUser(CreateUserRequest.fromPartial({ email: 'ada@example.com', name: 'Ada' }), operator);
     await auth.users.putMember({ accountId: account.id, userId: user!.id, role: Role.ROLE_OWNER }, operator);

@@ -153,7 +153,7 @@ describe('mail', () => {
     expect(events).toEqual(['content', 'received']);
   }, 30_000);
 
-  it('is not sent once it has timed out, since it is sent again', async () => {
+  it('is not sent once it has timed out, since it is sent again, and leaves no connection open', async () => {
     const parts: string[] = [];
     const port = await smtp({
       onRcptTo: (_address, _session, done) => setTimeout(done, mailTimeoutMs + 1000),
@@ -163,7 +163,9 @@ describe('mail', () => {
     });
     const { message } = await failure({ host: '127.0.0.1', port });
     expect(message).toContain('did not accept the email within 25 s');
-    await new Promise((resolve) => setTimeout(resolve, 2000));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(servers.at(-1)!.connections.size).toBe(0);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
     expect(parts).toEqual([]);
   }, 60_000);
 

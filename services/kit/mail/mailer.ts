@@ -106,42 +106,37 @@ async function* contentOf(content: AsyncIterable<unknown>, onContent: () => void
 function mailerOf(server: MailServer, readCa: () => string | undefined): Mailer {
   return {
     async send({ to, subject, text, id }, onContent) {
+      // Closes the connection, so that the server does not get a mail that is sent again later.
+      const deadline = new AbortController();
       let timer: NodeJS.Timeout | undefined;
-      let isTooLate = false;
-      const tooLate = Promise.withResolvers<never>();
-      const rejectAfter = (ms: number): void => {
+      const endAfter = (ms: number): void => {
         clearTimeout(timer);
-        timer = setTimeout(() => {
-          isTooLate = true;
-          tooLate.reject(new MailFailure(finding('email_timeout', { seconds: ms / 1000 }), false));
-        }, ms);
+        timer = setTimeout(() => deadline.abort(new MailFailure(finding('email_timeout', { seconds: ms / 1000 }), false)), ms);
       };
-      rejectAfter(mailTimeoutMs);
+      endAfter(mailTimeoutMs);
       try {
         const transport = await transportTo(server, readCa());
         transport.use('stream', ({ message }, done) => {
           const started = (): void => {
-            // The mail is sent again later, so the server must not get it from this attempt as well.
-            if (isTooLate) throw new Error('The mail server accepted the recipient too late.');
-            rejectAfter(mailAcceptMs);
+            endAfter(mailAcceptMs);
             onContent?.();
           };
           message.processFunc((content) => Readable.from(contentOf(content, started)));
           done();
         });
-        const sending = transport.sendMail({
+        const { response } = await transport.sendMail({
           from: server.from,
           to: { name: '', address: to },
           subject,
           text,
           messageId: `<${id}@tollgate>`,
           headers: { 'Auto-Submitted': 'auto-generated' },
+          signal: deadline.signal,
         });
-        // After the timeout its outcome is ignored.
-        sending.catch(() => {});
-        return wordsOf((await Promise.race([sending, tooLate.promise])).response);
+        return wordsOf(response);
       } catch (error) {
-        throw error instanceof MailFailure ? error : failureOf(error, server);
+        const reason: unknown = deadline.signal.reason;
+        throw reason instanceof MailFailure ? reason : failureOf(error, server);
       } finally {
         clearTimeout(timer);
       }
