@@ -1,8 +1,7 @@
 // Actors and details of audit events about users. Pure.
 import type { AuditEvent } from '#kit/audit/audit-event.js';
 import type { CallContext } from '#client/call-context.js';
-import { type Client, type ProjectRole, Role, type User } from '#proto/auth/v1/users.js';
-import type { SessionUser } from '../passwords/current-password.js';
+import { type Client, type ProjectRole, Role, type Session, type User } from '#proto/auth/v1/users.js';
 
 /** Returns the user as the actor of a request that proves who they are. */
 export function provenActor({ id, email }: User, { address }: Client): NonNullable<AuditEvent['actor']> {
@@ -10,7 +9,10 @@ export function provenActor({ id, email }: User, { address }: Client): NonNullab
 }
 
 /** Returns the user of a session as the actor of a request about themselves. */
-export function sessionActor({ stored, session }: SessionUser, { actor }: CallContext): NonNullable<AuditEvent['actor']> {
+export function sessionActor(
+  { session, stored }: { readonly session: Session; readonly stored: { readonly user: User } },
+  { actor }: CallContext,
+): NonNullable<AuditEvent['actor']> {
   return { userId: stored.user.id, email: stored.user.email, clientAddress: actor?.clientAddress ?? session.client!.address };
 }
 

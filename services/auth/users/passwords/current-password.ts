@@ -1,8 +1,10 @@
 // The user of a session, and the check of their current password.
 import type { Knex } from 'knex';
+import type { CallContext } from '#client/call-context.js';
 import { idToBytes } from '#kit/id.js';
 import type { Session, User } from '#proto/auth/v1/users.js';
 import { found } from '../../requests/found.js';
+import { sessionActor } from '../audit/audit-details.js';
 import { signInRefused } from '../begin-session.js';
 import type { UserDeps } from '../deps.js';
 import { checkedId } from '../../requests/fields.js';
@@ -48,8 +50,15 @@ export async function sessionOf(user: User, sessionId: string, { sessions, clock
  * Raises sign_in_refused for a wrong password, sign_in_throttled and overloaded; for a user without a password, failed_precondition unless they have
  * authenticated recently.
  */
-export async function assertCurrentPassword({ session, stored }: SessionUser, password: string, deps: UserDeps): Promise<void> {
+export async function assertCurrentPassword(
+  sessionUser: SessionUser,
+  password: string,
+  context: CallContext,
+  deps: UserDeps,
+): Promise<void> {
+  const { session, stored } = sessionUser;
   if (stored.password === undefined) return assertRecentlyAuthenticated(session, deps.clock);
-  const who = { email: stored.user.email, address: session.client!.address, userId: stored.user.id };
+  const { userId, email, clientAddress } = sessionActor(sessionUser, context);
+  const who = { email, address: clientAddress, userId };
   if (!(await checkPassword(who, password, stored.password, deps))) throw signInRefused();
 }

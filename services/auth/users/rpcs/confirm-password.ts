@@ -8,11 +8,11 @@ import { assertCurrentPassword, userOfSession } from '../passwords/current-passw
 /** Raises invalid_request, not_found, sign_in_refused, sign_in_throttled, overloaded and failed_precondition. */
 export async function confirmPassword(
   { sessionId, currentPassword }: ConfirmPasswordRequest,
-  _context: CallContext,
+  context: CallContext,
   deps: UserDeps,
 ): Promise<ConfirmPasswordResponse> {
   const who = await userOfSession(sessionId, deps);
-  await assertCurrentPassword(who, currentPassword, deps);
+  await assertCurrentPassword(who, currentPassword, context, deps);
   if (who.stored.password !== undefined) await deps.sessions.noteAuthentication(idToBytes('sess', sessionId)!, deps.clock.nowMs());
   return {};
 }

@@ -21,7 +21,7 @@ export async function setPassword(request: SetPasswordRequest, context: CallCont
   const { session, userId } = who;
   const isByLink = session.method === SignInMethod.SIGN_IN_METHOD_LINK;
   const isTrusted = isByLink && BigInt(clock.nowMs()) < session.createdAtMs + BigInt(linkTrustMs);
-  if (!isTrusted) await assertCurrentPassword(who, request.currentPassword, deps);
+  if (!isTrusted) await assertCurrentPassword(who, request.currentPassword, context, deps);
   const hashed = await hashPassword(password);
   await db.transaction(async (tx) => {
     await lockSession(tx, who, deps);

@@ -36,7 +36,7 @@ export async function updateProfile(request: UpdateProfileRequest, context: Call
   const page = deps.mails.address('/email');
   let user: User;
   try {
-    await assertCurrentPassword(who, request.currentPassword, deps);
+    await assertCurrentPassword(who, request.currentPassword, context, deps);
     user =
       page === undefined
         ? await changed(who, { name, email: wanted, emailVerified: false }, context, deps)

@@ -374,6 +374,21 @@ describe.each(testEngines)('second factors on %s', (engine) => {
     await expect(remove()).rejects.toMatchObject({ reason: 'not_found' });
   });
 
+  it('fail in a session with the address of the attempt, which may be elsewhere than the sign-in', async () => {
+    const user = await newUser({ hasPassword: true });
+    const { signedIn, sessionId, client } = user;
+    await addApp(user);
+    const { challenge } = await auth.users.beginReauthentication({ sessionId }, operator);
+    const context = actingAs(signedIn);
+    expect(context.actor!.clientAddress).not.toBe(client.address);
+    const value = { challengeToken: challenge!.token, proof: code('000000'), language: '' };
+    for (const by of [{ $case: 'password', value: 'wrong guess' } as const, { $case: 'secondFactor', value } as const]) {
+      await expect(auth.users.reauthenticate({ sessionId, by }, context)).rejects.toMatchObject(refused);
+      const line = auth.logLines.findLast((each) => each.includes('authentication failed'));
+      expect(JSON.parse(line!)).toMatchObject({ client_address: context.actor!.clientAddress });
+    }
+  });
+
   it('are not added when the setup has taken longer than a quarter of an hour', async () => {
     const { sessionId } = await newUser();
     const { enrolment, setup } = await auth.users.beginSecondFactor({ sessionId, kind: totp }, operator);

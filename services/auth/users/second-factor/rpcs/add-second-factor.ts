@@ -53,7 +53,7 @@ export async function addSecondFactor(
   );
   if (!isAdded) throw fault('passkey_exists', {});
   // Of factors that an operator has removed.
-  if (isFirst) await clearFactorFailures({ userId: user.id, address: who.session.client!.address }, deps);
+  if (isFirst) await clearFactorFailures({ userId: user.id, address: sessionActor(who, context).clientAddress }, deps);
   log.info({ user_id: user.id, factor_id: factor.id, kind: kindWord(factor.kind) }, 'second factor added');
   return { factor, recoveryCodes: isFirst ? codes : [] };
 }

@@ -2,6 +2,7 @@
 import { idToBytes } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { IdentityResponse, ReauthenticateRequest, ReauthenticateResponse } from '#proto/auth/v1/users.js';
+import { sessionActor } from '../../audit/audit-details.js';
 import { signInRefused } from '../../begin-session.js';
 import { authenticatedAtOf, claimsOfResponse } from '../../oidc/claims.js';
 import { identityRefusal } from '../../oidc/refusals.js';
@@ -19,12 +20,12 @@ export async function reauthenticate(
   const who = await userOfSession(sessionId, deps);
   let atMs = deps.clock.nowMs();
   if (by?.$case === 'secondFactor') {
-    await proveSecondFactor(by.value, sessionId, who.session.client!.address, context, deps);
+    await proveSecondFactor(by.value, sessionId, sessionActor(who, context).clientAddress, context, deps);
   } else if (by?.$case === 'identity') {
     atMs = await authenticatedByProvider(by.value, who, deps);
   } else {
     if (by === undefined || who.stored.password === undefined) throw signInRefused();
-    await assertCurrentPassword(who, by.value, deps);
+    await assertCurrentPassword(who, by.value, context, deps);
   }
   await deps.sessions.noteAuthentication(idToBytes('sess', sessionId)!, atMs);
   return {};
