@@ -370,6 +370,19 @@ describe.each(modes)('signing up and in, %s', (mode) => {
       expect(await browser.visit(start())).toBe(page('sign-in?problem=email_unverified'));
     });
 
+    it('signs users in while the userinfo request fails, if the ID token has the address', async () => {
+      comeAs('outage@example.com');
+      expect(await new Browser(system).visit(start())).toBe(page(''));
+      idp.person = { sub: idp.person.sub, email: 'outage@example.com' };
+      idp.fault = 'no userinfo';
+      expect(await new Browser(system).visit(start())).toBe(page(''));
+      // Whether the address is verified is unknown.
+      idp.person = { sub: 'outage', email: 'outage2@example.com' };
+      expect(await new Browser(system).visit(start())).toBe(page('sign-in?problem=email_unverified'));
+      idp.tellsByUserinfo = true;
+      expect(await new Browser(system).visit(start())).toBe(page('sign-in?problem=service_unavailable'));
+    });
+
     it('authenticates a user without a password again, but not by the session that the browser has there', async () => {
       const sub = comeAs('passwordless@example.com');
       idp.sessionAgeS = 3600;

@@ -27,7 +27,8 @@ export type IdpFault =
   | 'no token'
   | 'no auth_time'
   | 'no reauthentication'
-  | 'other subject at userinfo';
+  | 'other subject at userinfo'
+  | 'no userinfo';
 
 /** A running provider. */
 export interface Idp {
@@ -154,6 +155,7 @@ export async function startIdp(): Promise<Idp> {
   function userinfo(request: IncomingMessage, response: ServerResponse): void {
     const person = tokens.get((request.headers.authorization ?? '').replace(/^Bearer /, ''));
     if (person === undefined) return answer(response, 401, { error: 'invalid_token' });
+    if (idp.fault === 'no userinfo') return answer(response, 500, { error: 'server_error' });
     answer(response, 200, idp.fault === 'other subject at userinfo' ? { ...person, sub: 'somebody else' } : person);
   }
 

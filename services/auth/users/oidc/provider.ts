@@ -111,7 +111,9 @@ export function createOidc(settings: OidcSettings, { clock, log }: { clock: Cloc
           pkceCodeVerifier: verifier,
           idTokenExpected: true,
         });
-        const claims = await claimsOf(config, tokens);
+        const claims = await claimsOf(config, tokens, (error) =>
+          log.warn({ issuer, fault: faultOf(error) }, 'the userinfo request to the identity provider failed; the ID token is used alone'),
+        );
         if (claims.isVerified === undefined && claims.email !== '' && !settings.oidcTrustEmail)
           log.info(
             { issuer },
@@ -140,19 +142,32 @@ function secretAuth(secret: string): oidc.ClientAuth {
   };
 }
 
-/** Returns the claims; `isVerified` is undefined if the provider does not say whether the address is verified. */
+/**
+ * Returns the claims; `isVerified` is undefined if the provider does not say whether the address is verified. If the ID token has the address and only the
+ * userinfo request fails, `onFailure` is called, and sign-ins still work.
+ */
 async function claimsOf(
   config: oidc.Configuration,
   tokens: Awaited<ReturnType<typeof oidc.authorizationCodeGrant>>,
+  onFailure: (error: unknown) => void,
 ): Promise<Omit<IdentityClaims, 'emailVerified'> & { readonly isVerified: boolean | undefined }> {
   const { iss, sub, auth_time: authTime, ...inToken } = tokens.claims()!;
   // Some providers return the address, or whether it is verified, only here; openid-client checks that the subject is the same.
   const isShort = inToken['email'] === undefined || inToken['email_verified'] === undefined;
   const hasMore = isShort && config.serverMetadata().userinfo_endpoint !== undefined;
-  const claims = { ...inToken, ...(hasMore ? await oidc.fetchUserInfo(config, tokens.access_token, sub) : {}) };
+  const more = async (): Promise<object> => {
+    try {
+      return await oidc.fetchUserInfo(config, tokens.access_token, sub);
+    } catch (error) {
+      if (inToken['email'] === undefined) throw error;
+      onFailure(error);
+      return {};
+    }
+  };
+  const claims: Readonly<Record<string, unknown>> = { ...inToken, ...(hasMore ? await more() : {}) };
   const text = (value: unknown): string => (typeof value === 'string' ? value : '');
   // Amazon Cognito and Apple also send the boolean as text.
-  const verified: unknown = claims['email_verified'];
+  const verified = claims['email_verified'];
   return {
     issuer: iss,
     subject: sub,
