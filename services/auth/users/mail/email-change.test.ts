@@ -71,6 +71,7 @@ describe.each(testEngines)('a change of how a user signs in, with mail, on %s', 
     await confirm(ben, token);
     const back = { userId: ben.user!.id, email: 'ben@example.com', updateMask: ['email'] };
     await auth.users.updateUser(UpdateUserRequest.fromPartial(back), operator);
+    await mailTo('ben2@example.com', 'Your email address was changed');
     await expect(confirm(ben, token)).rejects.toMatchObject(ended);
   });
 

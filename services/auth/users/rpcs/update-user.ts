@@ -9,16 +9,14 @@ import { checkedUpdateMask } from '#kit/rpc/update-mask.js';
 import { userDetail } from '../audit/audit-details.js';
 import type { UserDeps } from '../deps.js';
 import { lockActor } from '../lock-actor.js';
+import { mailSecurityEvent } from '../mail/mail-security-event.js';
 import { checkedEmail } from '../fields.js';
 
 const fields = ['name', 'is_disabled', 'is_operator', 'email'] as const;
 
 /** Changes the fields of the mask. Raises invalid_request, not_found, already_exists, failed_precondition and role_not_permitted. */
-export async function updateUser(
-  request: UpdateUserRequest,
-  context: CallContext,
-  { audit, db, users, members, resets, sessions, log }: UserDeps,
-): Promise<UpdateUserResponse> {
+export async function updateUser(request: UpdateUserRequest, context: CallContext, deps: UserDeps): Promise<UpdateUserResponse> {
+  const { audit, db, users, members, resets, sessions, log } = deps;
   const id = checkedId('user_id', 'user', request.userId);
   const mask = checkedUpdateMask(request.updateMask, fields);
   const isDisabled = mask.has('is_disabled') ? request.isDisabled : undefined;
@@ -38,7 +36,10 @@ export async function updateUser(
       await resets.endAll(tx, id);
     }
     // The link was mailed to the former address, which is the mailbox of another user if the operator corrects a typing error.
-    if (after.email !== before.email) await sessions.endLink(tx, id);
+    if (after.email !== before.email) {
+      await sessions.endLink(tx, id);
+      await mailSecurityEvent(tx, before, { event: 'email' }, '', deps);
+    }
     if (after.isDisabled || (before.isOperator && !after.isOperator)) await members.endInvitationsOf(tx, id, after.isDisabled);
     const changed = changedFields(userDetail(before), userDetail(after));
     if (changed !== undefined)
