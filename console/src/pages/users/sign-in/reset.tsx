@@ -28,7 +28,8 @@ export default function Reset() {
       if (answer !== undefined) return setChallenge(answer.second_factor);
       await enterConsole();
       toast(t.done);
-      const { data: identities } = await listIdentities();
+      // The password is set even if this fails.
+      const { data: identities } = await listIdentities().catch(() => ({ data: [] }));
       // Replaces this page in the history, so that Back does not lead to a used link.
       return go(identities.length > 0 ? '/settings/security?reset=1' : '/', { replace: true });
     },
