@@ -10,16 +10,20 @@ describe('the settings of the identity provider', () => {
     },
   );
 
-  it.each(['common', 'organizations', 'consumers'])(
-    'do not trust the addresses of all tenants of Microsoft Entra ID, who choose them: %s',
-    (tenant) => {
-      const oidcIssuer = `https://login.microsoftonline.com/${tenant}/v2.0`;
-      const settings = { oidcIssuer, oidcClientId: 'tollgate', oidcTrustEmail: true };
-      expect(() => assertSignIn(settings)).toThrow('TOLLGATE_AUTH_OIDC_TRUST_EMAIL');
-      assertSignIn({ ...settings, oidcIssuer: 'https://login.microsoftonline.com/8eaef023-2b34-4da1-9baa-8bc8c9d6a490/v2.0' });
-      assertSignIn({ ...settings, oidcTrustEmail: false });
-    },
-  );
+  it.each([
+    'https://login.microsoftonline.com/common/v2.0',
+    'https://login.microsoftonline.com/organizations/v2.0',
+    'https://Login.MicrosoftOnline.com:443/Consumers',
+    'https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0',
+    'https://login.microsoftonline.us/common/v2.0',
+    'https://login.partner.microsoftonline.cn/common/v2.0',
+    'https://sts.windows.net/common/',
+  ])('do not trust the addresses of all tenants of Microsoft Entra ID, who choose them: %s', (oidcIssuer) => {
+    const settings = { oidcIssuer, oidcClientId: 'tollgate', oidcTrustEmail: true };
+    expect(() => assertSignIn(settings)).toThrow('TOLLGATE_AUTH_OIDC_TRUST_EMAIL');
+    assertSignIn({ ...settings, oidcIssuer: 'https://login.microsoftonline.com/8eaef023-2b34-4da1-9baa-8bc8c9d6a490/v2.0' });
+    assertSignIn({ ...settings, oidcTrustEmail: false });
+  });
 
   it.each(['id.example.com', 'https://id.example.com/?a=b', 'https://me@id.example.com'])('reject the malformed issuer %s', (issuer) => {
     expect(() => parseSettings(signInSettings, { TOLLGATE_AUTH_OIDC_ISSUER: issuer })).toThrow(

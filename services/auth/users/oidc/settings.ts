@@ -42,8 +42,15 @@ function issuerOf(value: string): string {
   return value;
 }
 
-/** The issuers of Microsoft Entra ID at which users of every tenant sign in. */
-const everyTenant = /^https:\/\/login\.microsoftonline\.com\/(common|organizations|consumers)\b/;
+const entraHosts = ['login.microsoftonline.com', 'login.microsoftonline.us', 'login.partner.microsoftonline.cn', 'sts.windows.net'];
+/** The last one is the tenant of personal Microsoft accounts. */
+const openTenants = ['common', 'organizations', 'consumers', '9188040d-6c67-4c5b-b112-36a304b66dad'];
+
+/** Whether users of every tenant of Microsoft Entra ID, or with a personal account, sign in at this issuer. */
+function isOfEveryTenant(issuer: string): boolean {
+  const { hostname, pathname } = new URL(issuer);
+  return entraHosts.includes(hostname) && openTenants.includes(pathname.split('/')[1]!.toLowerCase());
+}
 
 /** Raises ConfigError when the identity provider is only partly configured, or when its users could choose the addresses that are trusted. */
 export function assertSignIn({
@@ -53,7 +60,7 @@ export function assertSignIn({
 }: Pick<Values<typeof signInSettings>, 'oidcIssuer' | 'oidcClientId' | 'oidcTrustEmail'>): void {
   if ((oidcIssuer === undefined) !== (oidcClientId === undefined))
     throw new ConfigError(['TOLLGATE_AUTH_OIDC_ISSUER and TOLLGATE_AUTH_OIDC_CLIENT_ID must be set together']);
-  if (oidcTrustEmail && everyTenant.test(oidcIssuer ?? ''))
+  if (oidcTrustEmail && oidcIssuer !== undefined && isOfEveryTenant(oidcIssuer))
     throw new ConfigError([
       'TOLLGATE_AUTH_OIDC_TRUST_EMAIL must not be set for an issuer of all tenants, which choose the addresses of their users; set TOLLGATE_AUTH_OIDC_ISSUER to the issuer of one tenant',
     ]);
