@@ -527,6 +527,18 @@ describe('a console with restricted sign-up', () => {
         await me(`${planted}; __Host-tollgate_session=x`, behindTls),
         await me(own, {}),
       ]).toEqual([200, 401, 401, 401]);
+
+      // A browser that used the gateway without TLS has a cookie of the other name, which a new session replaces.
+      const browser = new Browser(other);
+      const enter = async (headers: Record<string, string>): Promise<string[]> =>
+        (await browser.ask('POST', '/session', { email: 'tess@example.com', password }, headers)).headers.getSetCookie();
+      const former = (await enter({}))[0]!.split(';')[0]!;
+      expect(await me(former, {})).toBe(200);
+      expect(await enter(behindTls)).toEqual([
+        expect.stringMatching(/^__Host-tollgate_session=[\w-]{43};/),
+        expect.stringMatching(/^tollgate_session=; path=\/; expires=Thu, 01 Jan 1970 00:00:00 GMT; samesite=lax; httponly$/i),
+      ]);
+      expect(await me(former, {})).toBe(401);
     } finally {
       await other.stop();
       await idp.stop();

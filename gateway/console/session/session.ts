@@ -11,8 +11,9 @@ import { authenticateBy, bearerKeyOf } from './management-key.js';
 import type { Permission } from '../schemas/profile.js';
 
 // With TLS, neither another host of the same domain nor an attacker on a plain http connection can set a cookie with this name (RFC 6265bis,
-// section 4.1.3.2). Only the name for the request's protocol is read, since the other name would bypass this protection.
-const nameOf = (ctx: Context): string => (ctx.protocol === 'https' ? '__Host-tollgate_session' : 'tollgate_session');
+// section 4.1.3.2). Only the name for the request's protocol admits a request, since the other name would bypass this protection.
+const plainName = 'tollgate_session';
+const nameOf = (ctx: Context): string => (ctx.protocol === 'https' ? `__Host-${plainName}` : plainName);
 const tokenForm = /^[A-Za-z0-9_-]{43}$/;
 
 /** Holds a signed-in user. */
@@ -67,10 +68,10 @@ function withManagementKey(deps: SessionDeps): Middleware {
   };
 }
 
-function withSession(deps: Pick<ConsoleDeps, 'peers' | 'config' | 'clock'>): Middleware {
+function withSession(deps: Pick<ConsoleDeps, 'peers' | 'config' | 'clock'>, readToken = tokenOf): Middleware {
   const { peers, config } = deps;
   return async (ctx: Context, next: Next) => {
-    const token = tokenOf(ctx);
+    const token = readToken(ctx);
     if (token === undefined) throw fault('session_unknown', {});
     const request = { token, clientAddress: ctx.ip, accountId: String(ctx['params']?.account ?? '') };
     const read = (): Promise<GetSessionResponse> => peers.users.getSession(request, unknownUserContextOf({ config }));
@@ -102,9 +103,9 @@ function actingBy(
 }
 
 /** Returns the signed-in user, if any, for operations that do not require one. */
-export async function visitorIf(ctx: Context, deps: ConsoleDeps): Promise<Visitor | undefined> {
+export async function visitorIf(ctx: Context, deps: ConsoleDeps, readToken = tokenOf): Promise<Visitor | undefined> {
   try {
-    await withSession(deps)(ctx, async () => undefined);
+    await withSession(deps, readToken)(ctx, async () => undefined);
     return visitorOf(ctx);
   } catch (error) {
     if (hasReason(error, 'session_unknown')) return undefined;
@@ -174,6 +175,7 @@ export function setSession(ctx: Context, token: string): void {
     expires: new Date(Date.now() + cookieLifeMs),
     overwrite: true,
   });
+  if (plainTokenOf(ctx) !== undefined) remove(ctx, plainName, false);
 }
 
 /** Whether the request has a session cookie, which may have expired. */
@@ -183,17 +185,24 @@ export function hasSessionCookie(ctx: Context): boolean {
 
 /** Removes the session cookie. */
 export function clearSession(ctx: Context): void {
-  ctx.cookies.set(nameOf(ctx), '', {
-    httpOnly: true,
-    sameSite: 'lax',
-    secure: ctx.protocol === 'https',
-    path: '/',
-    expires: new Date(0),
-    overwrite: true,
-  });
+  remove(ctx, nameOf(ctx), ctx.protocol === 'https');
 }
 
-function tokenOf(ctx: Context): string | undefined {
-  const token = ctx.cookies.get(nameOf(ctx));
+function remove(ctx: Context, name: string, secure: boolean): void {
+  ctx.cookies.set(name, '', { httpOnly: true, sameSite: 'lax', secure, path: '/', expires: new Date(0), overwrite: true });
+}
+
+/** Returns the token of the session cookie. */
+export function tokenOf(ctx: Context): string | undefined {
+  return tokenNamed(ctx, nameOf(ctx));
+}
+
+/** Returns, for a request with TLS, the token of the cookie that the browser has from using the gateway without TLS. Only to end its session. */
+export function plainTokenOf(ctx: Context): string | undefined {
+  return ctx.protocol === 'https' ? tokenNamed(ctx, plainName) : undefined;
+}
+
+function tokenNamed(ctx: Context, name: string): string | undefined {
+  const token = ctx.cookies.get(name);
   return token !== undefined && tokenForm.test(token) ? token : undefined;
 }
