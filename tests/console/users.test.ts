@@ -331,6 +331,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await settings.getByLabel('Email address').fill('zoe@elsewhere.example');
     await refuseOnce(settings, '**/console/api/me');
     await settings.getByRole('button', { name: 'Save' }).click();
+    await settings.getByRole('dialog').getByText('ask the operator for a sign-in link').waitFor();
     await settings.getByRole('dialog').getByRole('button', { name: 'Sign in with Acme ID' }).click();
     await heading(settings, 'Settings');
     expect(new URL(settings.url()).pathname).toBe('/console/settings');

@@ -1,7 +1,7 @@
 // The user's identities at identity providers.
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { connectIdentity, disconnectIdentity, type Identity, listIdentities } from '../../api/users.js';
+import { connectIdentity, disconnectIdentity, type Identity } from '../../api/users.js';
 import { settingsText } from '../../i18n/settings.js';
 import { useText } from '../../i18n/text.js';
 import { useMe } from '../../session/account.js';
@@ -14,14 +14,13 @@ import { toast } from '../../ui/toasts/toast.js';
 import { When } from '../../ui/values.js';
 import { CurrentPassword, ProfileError } from '../users/profile-errors.js';
 import { useSignInOptions } from '../users/sign-in/sign-in-options.js';
-
-const identitiesKey = ['me', 'identities'] as const;
+import { identitiesKey, useIdentities } from './identities.js';
 
 /** Renders nothing if there is no provider and no identity from an earlier one. */
 export function ProviderSection() {
   const t = useText(settingsText);
   const provider = useSignInOptions().data?.oidc ?? null;
-  const query = useQuery({ queryKey: identitiesKey, queryFn: ({ signal }) => listIdentities(signal) });
+  const query = useIdentities();
   const [disconnecting, setDisconnecting] = useState<Identity>();
   const disconnect = useMutation({
     mutationFn: disconnectIdentity,

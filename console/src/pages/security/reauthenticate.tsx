@@ -15,6 +15,7 @@ import { Form } from '../../ui/form.js';
 import { Fetched } from '../../ui/query.js';
 import { SignInFault } from '../users/sign-in/fault.js';
 import { useSignInOptions } from '../users/sign-in/sign-in-options.js';
+import { useIdentities } from './identities.js';
 import { isFactorRefused, ProofForm } from './proof-form.js';
 
 /** Whether the API requires it. */
@@ -25,6 +26,9 @@ export function Reauthenticate({ onDone, onClose }: { onDone: () => void; onClos
   const [t, signIn] = [useText(secondFactorText), useText(signInText)];
   const { user } = useMe();
   const oidc = useSignInOptions().data?.oidc;
+  const identities = useIdentities({ enabled: !user.has_password && oidc != null });
+  // If the identities cannot be read, the provider's response shows whether one is connected.
+  const isConnected = identities.data?.data.some(({ provider }) => provider === oidc?.name) ?? identities.isError;
   const [path] = useLocation();
   const [password, setPassword] = useState('');
   const prove = useMutation({ mutationFn: reauthenticate, onSuccess: onDone, onError: () => setPassword('') });
@@ -71,7 +75,7 @@ export function Reauthenticate({ onDone, onClose }: { onDone: () => void; onClos
           </Button>
         </Form>
       )}
-      {!user.has_password && oidc != null && (
+      {!user.has_password && oidc != null && isConnected && (
         <>
           {user.has_second_factor && <p className="my-4 text-center text-sm text-soft">{t.or}</p>}
           <SignInFault error={toProvider.error} />
@@ -82,9 +86,11 @@ export function Reauthenticate({ onDone, onClose }: { onDone: () => void; onClos
           >
             {signIn.by({ name: oidc.name })}
           </Button>
+          {/* A provider may reject the request on a page of its own, from which the browser does not return. */}
+          <p className="mt-4 text-sm text-soft">{t.confirmOtherwise}</p>
         </>
       )}
-      {!user.has_password && !user.has_second_factor && oidc == null && <p>{t.confirmBySignIn}</p>}
+      {!user.has_password && !user.has_second_factor && !isConnected && !identities.isLoading && <p>{t.confirmBySignIn}</p>}
     </Dialog>
   );
 }
