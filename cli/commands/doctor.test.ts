@@ -189,7 +189,10 @@ describe('the doctor', () => {
         notifications: expect.stringContaining('TOLLGATE_SMTP_'),
       },
     });
-    gateway.state.mailError = '';
+    Object.assign(gateway.state, { readiness: { status: 'ok' }, mailErrorOfOneRecipient: true });
+    const { code, fixes } = await examine();
+    expect([code, fixes]).toEqual([0, {}]);
+    Object.assign(gateway.state, { mailError: '', mailErrorOfOneRecipient: false });
   });
 
   it('reports that a gateway counts calls without Redis', async () => {

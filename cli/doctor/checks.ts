@@ -309,20 +309,25 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
     {
       title: 'notifications',
       async run({ notifications }, nowMs) {
-        const { pending, oldestPendingAtMs, pausedAtMs, mailError } = await notifications.getDeliveryStatus({}, operatorCall());
+        const { pending, oldestPendingAtMs, pausedAtMs, mailError, mailErrorOfOneRecipient } = await notifications.getDeliveryStatus(
+          {},
+          operatorCall(),
+        );
         if (pausedAtMs > 0n) {
           throw new CliError(`Emails and webhooks have been paused since the restore of ${instant(pausedAtMs)}; ${pending} are pending.`, {
             fix: 'Run `tollgate notifications resume` once you are sure that the original installation will not run again.',
           });
         }
         const ageMs = oldestPendingAtMs === 0n ? 0 : nowMs - Number(oldestPendingAtMs);
-        if (mailError !== '') {
-          throw new CliError(`Emails wait because sending has failed repeatedly: ${mailError}.`, {
+        if (mailError !== '' && !mailErrorOfOneRecipient) {
+          throw new CliError(`Emails are waiting because sending failed: ${mailError}.`, {
             fix: 'Check the mail server and the settings TOLLGATE_SMTP_…; the log of auth has its full response.',
           });
         }
-        if (ageMs <= notificationAgeMsMax)
-          return `${counted(pending, 'email or webhook request', 'emails and webhook requests')} waiting for delivery`;
+        if (ageMs <= notificationAgeMsMax) {
+          const remark = mailError === '' ? '' : `; sending to one recipient failed: ${mailError}`;
+          return `${counted(pending, 'email or webhook request', 'emails and webhook requests')} waiting for delivery${remark}`;
+        }
         throw new CliError(
           `${counted(pending, 'email or webhook request', 'emails and webhook requests')} waiting for delivery, the oldest for ${Math.round(ageMs / 1000)} s.`,
           {

@@ -157,6 +157,7 @@ class FakeState {
   /** When the oldest pending notification was created; 0: none is pending. */
   oldestNotificationAtMs = 0n;
   mailError = '';
+  mailErrorOfOneRecipient = false;
   /** Webhook requests that their endpoints rejected. */
   rejectedNotifications = 0n;
   /** Since when deliveries are paused; 0: they are not. */
@@ -690,6 +691,7 @@ function notifications(state: FakeState): object {
       oldestPendingAtMs: state.oldestNotificationAtMs,
       pausedAtMs: state.pausedAtMs,
       mailError: state.mailError,
+      mailErrorOfOneRecipient: state.mailErrorOfOneRecipient,
     }),
   };
 }

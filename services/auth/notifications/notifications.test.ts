@@ -12,6 +12,7 @@ import {
   type NotificationEntry,
   NotificationState,
 } from '#proto/auth/v1/notifications.js';
+import { finding } from '#rules/errors/finding-sentences.js';
 import { operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { TestMailer } from '../testing/test-mailer.js';
 import { keptDays } from './model.js';
@@ -98,6 +99,28 @@ describe.each(testEngines)('notifications on %s', (engine) => {
     await eventually(async () => ((await only()).state === failed ? true : undefined));
     expect(await only()).toMatchObject({ attempts: 6, nextAttemptAtMs: 0n });
     expect(await auth.db.knex('notification').whereNotNull('sealed_content')).toEqual([]);
+  });
+
+  it.each([
+    ['other@example.com', finding('email_rejected', { detail: '452 mailbox full' })],
+    ['full@example.com', finding('email_sign_in', { detail: '535 no' })],
+  ])('report why mails wait, and whether only one recipient is affected: %s, %s', async (second, secondFault) => {
+    const firstFault = finding('email_rejected', { detail: '452 mailbox full' });
+    const failTwice = async (destination: string, fault: string): Promise<void> => {
+      mailer.failures = [new MailFailure(fault, false), new MailFailure(fault, false)];
+      await deliver(mail(destination));
+      await eventually(() => {
+        auth.clock.advance(1000);
+        return mailer.failures.length === 0 ? true : undefined;
+      });
+    };
+    expect(await status()).toMatchObject({ mailError: '', mailErrorOfOneRecipient: false });
+    await failTwice('full@example.com', firstFault);
+    await eventually(async () => ((await status()).mailError === '' ? undefined : true));
+    expect(await status()).toMatchObject({ mailError: firstFault, mailErrorOfOneRecipient: true });
+    await failTwice(second, secondFault);
+    await eventually(async () => ((await status()).mailErrorOfOneRecipient ? undefined : true));
+    expect(await status()).toMatchObject({ mailError: secondFault });
   });
 
   it('are not retried after a permanent failure, nor where they are sent only once', async () => {

@@ -5,10 +5,14 @@ import type { Row } from '#kit/db/plain/plain-transaction.js';
 import { asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
 import { NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
+import { finding } from '#rules/errors/finding-sentences.js';
 import { happenedAtMs } from '../store/installation.js';
 import { type Busy, noEvent, type Outcome, type StoredNotification } from './model.js';
 
 const { NOTIFICATION_STATE_PENDING: pending, NOTIFICATION_STATE_WITHDRAWN: withdrawn } = NotificationState;
+
+/** Failed mails that are read to find out why mails wait. */
+const failedMailsRead = 100;
 
 /** Reads and writes notifications in a database. */
 export class NotificationStore {
@@ -178,16 +182,23 @@ export class NotificationStore {
     return { pending: asNumber(row?.['pending'] ?? 0), oldestAtMs: oldest === undefined ? 0 : createdAtMs(oldest) };
   }
 
-  /** Returns why the newest pending mail that was attempted at least twice failed; empty if there is none. */
-  async mailError(): Promise<string> {
-    const row: Row | undefined = await this.db
+  /**
+   * Returns why the newest pending mail that was attempted at least twice failed, preferably because of a fault of the connection or the sign-in; empty
+   * if there is none. `isOneRecipient`: the mail server rejected all of them, and they have the same recipient.
+   */
+  async mailError(): Promise<{ outcome: string; isOneRecipient: boolean }> {
+    const rows: Row[] = await this.db
       .knex('notification')
       .where({ state: pending, channel: NotificationChannel.NOTIFICATION_CHANNEL_MAIL })
       .where('attempts', '>=', 2)
       .whereNot('outcome', '')
       .orderBy('id', 'desc')
-      .first('outcome');
-    return row === undefined ? '' : asText(row['outcome']);
+      .limit(failedMailsRead)
+      .select('outcome', 'destination');
+    const outcomes = rows.map((row) => asText(row['outcome']));
+    const serverFault = outcomes.find((outcome) => !outcome.startsWith(finding('email_rejected', { detail: '' })));
+    const recipients = new Set(rows.map((row) => asText(row['destination'])));
+    return { outcome: serverFault ?? outcomes[0] ?? '', isOneRecipient: serverFault === undefined && recipients.size === 1 };
   }
 
   /** Removes at most `limit` notifications that were completed before this instant; returns how many were removed. */

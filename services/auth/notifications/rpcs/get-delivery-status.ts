@@ -9,12 +9,14 @@ export async function getDeliveryStatus(
   { notifications, mailer, config }: NotificationDeps,
 ): Promise<GetDeliveryStatusResponse> {
   const { pending, oldestAtMs } = await notifications.waiting();
+  const { outcome, isOneRecipient } = await notifications.mailError();
   return {
     mailConfigured: mailer !== undefined,
     privateWebhooks: config.privateWebhooks,
     pending: BigInt(pending),
     oldestPendingAtMs: BigInt(oldestAtMs),
     pausedAtMs: BigInt(await notifications.pausedAtMs()),
-    mailError: await notifications.mailError(),
+    mailError: outcome,
+    mailErrorOfOneRecipient: isOneRecipient,
   };
 }
