@@ -481,7 +481,7 @@ async function checkBooks({ ledger, metering }: Services, nowMs: number): Promis
     if (isRight(result)) return `balances match the journal: ${checkedText(result.entriesChecked, result.accountsChecked)}`;
     throw new CliError(`The journal differs in ${counted(result.drifts.length, 'figure')}.`, { fix });
   }
-  const tooLong = `a new check takes longer than ${booksTimeoutMs / 1000} s; \`tollgate balance verify\` makes one`;
+  const tooLong = `a new check takes longer than ${booksTimeoutMs / 1000} s; \`tollgate balance verify\` runs one`;
   const { full } = await metering.getReconciliation({}, operatorCall());
   if (full === undefined) return `not checked yet; ${tooLong}`;
   const ago = `${counted(Math.max(0, Math.round((nowMs - Number(full.finishedAtMs)) / 60_000)), 'minute')} ago`;

@@ -10,7 +10,7 @@ export const emailText = dictionary(
     done: ({ email }: { email: string }) => `You sign in with ${email} from now on.`,
     taken: 'Another user has this address. Your address was not changed.',
     signInFirst: 'Sign in first',
-    signInFirstHint: 'Sign in with your present address, then open the link again. If you did not change your address, close this page.',
+    signInFirstHint: 'Sign in with your current address, then open the link again. If you did not change your address, close this page.',
     signIn: 'Sign in',
     missing: 'The link is incomplete',
     missingHint: 'Copy the whole link, including everything after the #.',

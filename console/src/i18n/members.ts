@@ -53,7 +53,7 @@ export const membersText = dictionary(
     mail: 'Email',
     mailNone: 'Not sent',
     mailRetried: ({ words }: { words: string }) =>
-      `The email could not be sent yet (${words}), and is tried again. You can share this link instead.`,
+      `The email could not be sent yet (${words}). Sending will be retried. You can share this link instead.`,
     mailIsPending: 'Sending',
     mailIsSent: 'Sent',
     mailHasFailed: 'Failed',

@@ -111,7 +111,7 @@ export const settingsText = dictionary(
     disconnectHint: '您将无法再用它登录。',
     disconnected: '已取消关联',
     resetReview: '请检查您的登录提供方',
-    resetReviewHint: '以下身份仍可以您的名义登录。请解除您不认识的身份。',
+    resetReviewHint: '以下身份仍可以您的名义登录。请取消关联您不认识的身份。',
 
     sessions: '已登录的设备',
     sessionsHint: '请退出您不认识的会话，然后更改密码。',

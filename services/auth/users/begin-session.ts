@@ -32,9 +32,10 @@ export async function beginSessionOrChallenge(
 }
 
 /**
- * Creates a session and its tokens for a user as they were when they proved their identity. If it continues the `present` session of the user, it ends
- * no later, and the user has not authenticated again. `authenticatedAtMs`: when another party authenticated the user; otherwise it is now. Raises sign_in_refused if the user is disabled, if the present session has ended since, or if all
- * sessions have ended because the user has a new password or a second factor.
+ * Creates a session and its tokens for a user as they were when they proved their identity. `present`: the session of the user that it continues; it
+ * ends no later, and the user has not authenticated again. `authenticatedAtMs`: when another party authenticated the user; by default, now. Raises
+ * sign_in_refused if the user is disabled, if the present session has ended since, or if all sessions have ended because the user has a new password
+ * or a second factor.
  */
 export async function beginSession(
   proven: StoredUser,

@@ -113,7 +113,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return isConnectionLost(error) || isPoolExhausted(error) || isUnwritable(error);
 }
 
-/** Reports whether a SQLite file is damaged, or is no database. */
+/** Reports whether a SQLite file is damaged, or is not a database. */
 export function isDamagedFile(error: unknown): boolean {
   return /^SQLITE_(CORRUPT|NOTADB)/.test(driverError(error).code ?? '');
 }

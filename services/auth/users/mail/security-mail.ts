@@ -154,7 +154,7 @@ function wordsOf(event: SecurityEvent): Readonly<Record<MailLanguage, Words>> {
         'zh-CN': {
           subject: '您的密码已重置',
           what: '已通过发送到此邮箱的链接设置新密码，所有会话均已退出登录。',
-          more: withIdentities('以下身份仍可登录，请解除您不认识的身份：', event.identities),
+          more: withIdentities('以下身份仍可登录，请取消关联您不认识的身份：', event.identities),
         },
       };
     case 'email':
@@ -173,7 +173,7 @@ function wordsOf(event: SecurityEvent): Readonly<Record<MailLanguage, Words>> {
           subject: 'An identity was disconnected',
           what: `The identity ${plainIdentity(event.identity)} can no longer sign in as you.`,
         },
-        'zh-CN': { subject: '已解除身份', what: `身份 ${plainIdentity(event.identity)} 不能再以您的名义登录。` },
+        'zh-CN': { subject: '已取消关联身份', what: `身份 ${plainIdentity(event.identity)} 不能再以您的名义登录。` },
       };
   }
 }

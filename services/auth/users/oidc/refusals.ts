@@ -9,7 +9,7 @@ const messages = {
   unknown_user: 'There is no user with this email address. Open the link of your invitation, or ask for one.',
   identity_other: 'This identity is not connected with the user who is signed in.',
   auth_time_missing:
-    'The identity provider does not say when you signed in there, so it cannot confirm that it is you. Ask the operator for a sign-in link.',
+    'The identity provider does not say when you signed in there, so it cannot confirm that it is you. Reset your password, or ask the operator for a sign-in link.',
   not_reauthenticated: 'The identity provider did not authenticate you again. Sign out there, then try again.',
 } as const;
 

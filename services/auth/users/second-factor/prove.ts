@@ -112,7 +112,7 @@ async function useOfPasskey(responseJson: string, attempt: Attempt, deps: UserDe
   return undefined;
 }
 
-/** Records that a copy of a passkey may have been used. Uses up the challenge, and raises sign_in_refused for one that the passkey itself has answered. */
+/** Records that a copy of a passkey may have been used. Uses up the challenge, and raises sign_in_refused for a challenge that was already used. */
 async function reportCopy(
   { factor, counter: formerCounter }: StoredFactor,
   counter: number,

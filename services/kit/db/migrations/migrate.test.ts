@@ -31,7 +31,7 @@ describe('a SQLite file', () => {
     const content = readFileSync(file);
     writeFileSync(file, content.fill(0xff, 100));
     await expect(migrated()).rejects.toThrow(
-      `${file} is damaged (database disk image is malformed). Move the data folder away, but keep it, and restore a backup`,
+      `${file} is damaged (database disk image is malformed). Move the data folder aside, and restore a backup`,
     );
     writeFileSync(file, 'This is no database. '.repeat(100));
     await expect(migrated()).rejects.toThrow(`${file} is damaged (file is not a database)`);

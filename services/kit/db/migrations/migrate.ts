@@ -52,7 +52,7 @@ function fileFault(file: string, error: unknown): unknown {
   if (isDamagedFile(error))
     return new AppError(
       'failed_precondition',
-      `${file} is damaged (${why}). Move the data folder away, but keep it, and restore a backup into a new one (docs/backup.md).`,
+      `${file} is damaged (${why}). Move the data folder aside, and restore a backup into a new one (docs/backup.md).`,
       { cause: error },
     );
   if (isInaccessibleFile(error))
