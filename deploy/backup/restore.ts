@@ -126,8 +126,8 @@ async function reconcileBooks(
   { dataDir, deliver, env, log }: RestoreRequest,
 ): Promise<Replay> {
   const result = await replay(bill, join(dataDir, spoolName), env, log);
-  await recordRestore(auth, systemClock, backupAt);
   if (!deliver) await pauseDeliveries(auth, Date.now());
+  await recordRestore(auth, systemClock, backupAt);
   return result;
 }
 
