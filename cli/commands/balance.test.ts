@@ -63,6 +63,12 @@ describe('a balance', () => {
     const reverse = ['balance', 'reverse', String(entry!['id']), '--reason', 'mistake'];
     expect((await tollgate(gateway, reverse)).stdout).toMatch(/Booked \$5 as ent_\w+\.\n$/);
     expect((await tollgate(gateway, reverse)).stdout).toMatch(/nothing was changed\.\n$/);
+    // Once the reversal is itself reversed, the entry can be reversed again.
+    const [reversal] = await tollgateJson(gateway, ['balance', 'entries']);
+    await tollgate(gateway, ['balance', 'reverse', String(reversal!['id']), '--reason', 'no mistake']);
+    expect((await tollgate(gateway, reverse)).stdout).toMatch(/Booked \$5 as ent_\w+\.\n$/);
+    expect((await tollgate(gateway, reverse)).stdout).toMatch(/nothing was changed\.\n$/);
+    expect(gateway.state.entries).toHaveLength(4);
   });
 
   it('prints how to retry a deposit whose outcome is unknown, and the retry books nothing twice', async () => {

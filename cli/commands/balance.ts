@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
 import { type Balance, DepositSource, type Entry, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
 import { withReference } from '#rules/money/reference.js';
+import { reversalKey } from '#rules/money/reversal-key.js';
 import { usd } from '../output.js';
 import { chooseAccount, withAccount } from '../options/accounts.js';
 import type { Cli } from '../cli.js';
@@ -95,13 +96,13 @@ export function balanceCommand(cli: Cli): Command {
     );
 
   withAccount(balance.command('reverse <entry>'))
-    .description('Reverse what is left of an entry with the opposite entry, linked to it; a charge is refunded. Applied only once.')
+    .description('Reverse what is left of an entry with the opposite entry, linked to it; a charge is refunded. A repeat changes nothing.')
     .requiredOption('--reason <text>', 'the reason, shown with the entry')
     .action((entryId: string, options: AccountOption & { reason: string }) =>
       cli.withServices(async ({ auth, ledger }) => {
         const accountId = await chooseAccount(auth, options.account);
-        // The entry is part of the idempotency key, as in the console, so that the command can be repeated as it is.
-        const idempotencyKey = `reverse ${entryId}`;
+        // Derived as in the console, so that the command can be repeated as it is.
+        const idempotencyKey = reversalKey(entryId, await ledger.getEntry({ accountId, entryId }, operatorCall()));
         const request = { idempotencyKey, accountId, entryId, reason: withReference(options.reason, '') };
         await post(cli, idempotencyKey, 'repeat the command', () => ledger.reverse(request, operatorCall()));
       }),

@@ -430,6 +430,7 @@ function ledger(state: FakeState): object {
         amountNanoUsd: isCredit ? request.amountNanoUsd : -request.amountNanoUsd,
         reference: request.idempotencyKey,
         reason: request.reason,
+        linkedEntryId: 'linkedEntryId' in request ? request.linkedEntryId : '',
         createdAtMs: BigInt(testNowMs),
       });
     if (known === undefined) state.entries.push(entry);
@@ -478,7 +479,7 @@ function ledger(state: FakeState): object {
       book({ idempotencyKey: secret, accountId, amountNanoUsd: 5n, source: 0, reason: '' }, EntryKind.ENTRY_KIND_DEPOSIT),
     adjust: async (request: AdjustRequest) => book(request, EntryKind.ENTRY_KIND_ADJUSTMENT),
     reverse: async ({ entryId, ...request }: ReverseRequest) => {
-      const amountNanoUsd = -find(state.entries, entryId, 'entry').amountNanoUsd;
+      const amountNanoUsd = -signed(find(state.entries, entryId, 'entry'));
       return book({ ...request, amountNanoUsd, linkedEntryId: entryId }, EntryKind.ENTRY_KIND_ADJUSTMENT);
     },
     refund: async (request: RefundRequest) => {
@@ -513,7 +514,15 @@ function ledger(state: FakeState): object {
       if (state.balancesFault !== undefined) throw state.balancesFault;
       return { keys: keyIds.map((keyId) => ({ keyId, spentNanoUsd: 1_500_000_000n, heldNanoUsd: 0n, limitNanoUsd: undefined })) };
     },
-    getEntry: async ({ entryId }: { entryId: string }) => ({ entry: find(state.entries, entryId, 'entry') }),
+    getEntry: async ({ entryId }: { entryId: string }) => {
+      const entry = find(state.entries, entryId, 'entry');
+      const corrections: Entry[] = [];
+      for (const later of state.entries) {
+        if ([entry, ...corrections].some(({ id }) => id === later.linkedEntryId)) corrections.push(later);
+      }
+      const left = corrections.reduce((sum, correction) => sum + signed(correction), signed(entry));
+      return { entry, corrections, reversibleNanoUsd: left < 0n ? -left : left };
+    },
     listEntries: async () => ({ entries: [...state.entries].reverse(), nextPageToken: '' }),
     listJournal: async ({ accountId, pageToken, untilMs }: { accountId: string; pageToken: string; untilMs: bigint }) => {
       const wanted = state.entries.filter((entry) => (accountId === '' || entry.accountId === accountId) && entry.createdAtMs < untilMs);

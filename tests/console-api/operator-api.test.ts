@@ -270,6 +270,14 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
     const by = await system.tryCli('balance', 'reverse', entry.id, '--account', accountId, '--reason', 'entered for the wrong account');
     expect(by.stdout).toContain('had already been booked');
     expect(await available()).toBe('20');
+    // Once the reversal is itself reversed, the entry can be reversed again, also once.
+    await posted(`/entries/${reversals[0]!.entry.id}/reverse`, { reason: 'it was the account' }, '');
+    expect(await available()).toBe('23');
+    const again = await Promise.all(
+      Array.from({ length: 4 }, () => posted(`/entries/${entry.id}/reverse`, { reason: 'entered for the wrong account' }, '')),
+    );
+    expect(new Set(again.map((each) => each.entry.id)).size).toBe(1);
+    expect(await available()).toBe('20');
   });
 
   it('suspends an account, whose calls are then refused with the reason, and resumes it', async () => {

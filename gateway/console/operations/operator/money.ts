@@ -3,6 +3,7 @@ import { fieldFault } from '#client/errors/fault.js';
 import { DepositSource, type ReverseResponse } from '#proto/ledger/v1/ledger.js';
 import { amountNanoUsdMax, formatUsd } from '#rules/money/money.js';
 import { withReference } from '#rules/money/reference.js';
+import { reversalKey } from '#rules/money/reversal-key.js';
 import type { OperationDeps } from '../../deps.js';
 import { renderBalance, renderEntry } from '../../render/billing.js';
 import { nanoUsdOf } from '../../render/values.js';
@@ -77,7 +78,7 @@ export const money: Area = {
       },
     }),
     operation('POST', '/operator/accounts/{account}/entries/{entry}/reverse', {
-      summary: 'Reverse what is left of an entry, which is possible once. A charge is refunded; a refund is charged to its call again.',
+      summary: 'Reverse what is left of an entry. A repeat posts nothing. A charge is refunded; a refund is charged to its call again.',
       who: 'operator',
       body: Reverse,
       answers,
@@ -91,12 +92,11 @@ export const money: Area = {
         const { body, params, context } = call;
         const { id: accountId } = await accountInPath(call, deps);
         const { ledger } = deps.peers;
-        const { entry, reversibleNanoUsd } = await ledger.getEntry({ accountId, entryId: params.entry }, context());
+        const found = await ledger.getEntry({ accountId, entryId: params.entry }, context());
         // Nothing is left if this is a repeat, to which the ledger returns the first outcome.
-        if (reversibleNanoUsd > 0n) assertConfirmed(reversibleNanoUsd, body, deps);
-        const entryId = entry!.id;
-        // The id of the reversed entry is the idempotency key, so that no entry can be reversed twice.
-        const request = { idempotencyKey: `reverse ${entryId}`, accountId, entryId, reason: withReference(body.reason, '') };
+        if (found.reversibleNanoUsd > 0n) assertConfirmed(found.reversibleNanoUsd, body, deps);
+        const entryId = found.entry!.id;
+        const request = { idempotencyKey: reversalKey(entryId, found), accountId, entryId, reason: withReference(body.reason, '') };
         return answer(call, await ledger.reverse(request, context()));
       },
     }),
