@@ -158,6 +158,24 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     expect(await refusalOf(ledger.service.refund({ ...other, idempotencyKey: 'more' }))).toMatchObject({ reason: 'not_found' });
   });
 
+  it('still replays the reversal of an entry that is archived', async () => {
+    await settle(customer, 30n);
+    const { accountId } = customer;
+    const [charge] = await entries();
+    ledger.clock.advance(20 * dayMs);
+    const reversal = { accountId, reason: 'why' };
+    const ofCharge = { ...reversal, idempotencyKey: 'back', entryId: charge!.id };
+    const refund = await ledger.service.reverse(ofCharge);
+    const ofRefund = { ...reversal, idempotencyKey: 'again', entryId: refund.entry!.id };
+    const charged = await ledger.service.reverse(ofRefund);
+    ledger.clock.advance(20 * dayMs);
+    await archiver.archive(folder);
+    expect(await ledger.service.reverse(ofCharge)).toEqual({ ...refund, replayed: true });
+    expect(await ledger.service.reverse(ofRefund)).toEqual({ ...charged, replayed: true });
+    expect(await refusalOf(ledger.service.reverse({ ...ofCharge, reason: 'another' }))).toMatchObject({ reason: 'idempotency_mismatch' });
+    expect(await refusalOf(ledger.service.reverse({ ...ofCharge, idempotencyKey: 'more' }))).toMatchObject({ reason: 'not_found' });
+  });
+
   it('keeps a part if one of its calls is refunded while its file is written', async () => {
     const holdId = await settle(customer, 30n);
     ledger.clock.advance(36 * dayMs);
