@@ -93,7 +93,7 @@ export const meteringSettings = {
   ),
   reconcileSliceMs: duration(
     'TOLLGATE_METERING_RECONCILE_SLICE',
-    'how long the full comparison runs before it pauses to compare recent calls',
+    'how long the full comparison runs before it stores how far it has come',
     { minMs: 100, maxMs: 3_600_000, default: 30_000 },
   ),
   reconcileUnsettledAfterMs: duration(

@@ -5,9 +5,10 @@ import { parseSettings } from '#kit/config/settings.js';
 import { migrate } from '#kit/db/migrations/migrate.js';
 import { newId } from '#kit/id.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
-import { silentLog } from '#kit/testing/log.js';
+import type { Logger } from '#kit/log.js';
+import { recordingLogger, silentLog } from '#kit/testing/log.js';
 import { BatchGetHoldsResponse, Hold, HoldState, ListHoldsResponse, VerifyResponse } from '#proto/ledger/v1/ledger.js';
-import { Reconciliation } from '#proto/metering/v1/metering.js';
+import { DriftCheck, Reconciliation } from '#proto/metering/v1/metering.js';
 import { type MeteringConfig, meteringSettings } from '../config.js';
 import { LeaseGrace } from '../leases/lease-grace.js';
 import { migrations } from '../migrations/index.js';
@@ -36,7 +37,11 @@ describe.each(testEngines)('a reconcile run on %s', (engine) => {
   function replica(
     renewMs: number,
     verify: () => Promise<VerifyResponse>,
-    { changes = {}, ledger = {} }: { changes?: Partial<MeteringConfig>; ledger?: Partial<ReconcileDeps['ledger']> } = {},
+    {
+      changes = {},
+      ledger = {},
+      log = silentLog,
+    }: { changes?: Partial<MeteringConfig>; ledger?: Partial<ReconcileDeps['ledger']>; log?: Logger } = {},
   ): ReconcileJob {
     const config = { ...parseSettings(meteringSettings, {}), ...changes };
     return new ReconcileJob(
@@ -52,7 +57,7 @@ describe.each(testEngines)('a reconcile run on %s', (engine) => {
         },
         prices: new PriceBook({ listPriceVersions: async () => ({ prices: [] }) }, clock),
         grace: new LeaseGrace(clock, config),
-        log: silentLog,
+        log,
       },
       { claimMs, renewMs },
     );
@@ -112,6 +117,48 @@ describe.each(testEngines)('a reconcile run on %s', (engine) => {
     expect((await fullRun()).result).toHaveLength(0);
     books.resolve(verified(7n));
     await job.stop();
+  });
+
+  it('of all calls continues at once until all pages are read', async () => {
+    const intervalMs = 200;
+    const pageTimes: number[] = [];
+    const ledger: Partial<ReconcileDeps['ledger']> = {
+      async listHolds({ fromMs }) {
+        if (fromMs > 0n) return ListHoldsResponse.fromPartial({});
+        pageTimes.push(performance.now());
+        return ListHoldsResponse.fromPartial({ nextPageToken: pageTimes.length < 30 ? 'next' : '' });
+      },
+    };
+    const job = replica(5, async () => verified(7n), { changes: { reconcileIntervalMs: intervalMs, reconcileSliceMs: 0 }, ledger });
+    job.start();
+    await until(async () => (await fullRun())?.result.length > 0);
+    await job.stop();
+    expect(pageTimes).toHaveLength(30);
+    expect(pageTimes.at(-1)! - pageTimes[0]!).toBeLessThan(15 * intervalMs);
+  });
+
+  it('does not log that the books agree again while runs of the other kind know of a drift', async () => {
+    const { log, lines } = recordingLogger();
+    const job = replica(5, async () => verified(7n), { log });
+    await job.tick();
+    const known = { check: DriftCheck.DRIFT_CHECK_CHARGE, subject: 'charge', callId: newId('req'), accountId: newId('acct') };
+    const store = (name: 'recent' | 'full', drifts: object[]) => {
+      const result = Reconciliation.fromPartial({ startedAtMs: BigInt(clock.nowMs()), finishedAtMs: BigInt(clock.nowMs()), drifts });
+      return database.db
+        .knex('reconcile_state')
+        .where({ name })
+        .update({ result: Buffer.from(Reconciliation.encode(result).finish()) });
+    };
+    const agreements = () => lines.filter(({ msg }) => msg === 'the books agree again').length;
+    await store('recent', [known]);
+    clock.advance(dayMs);
+    await job.tick(['full']);
+    expect(agreements()).toBe(0);
+    await store('recent', []);
+    await store('full', [known]);
+    clock.advance(dayMs);
+    await job.tick(['full']);
+    expect(agreements()).toBe(1);
   });
 
   it('that another replica took over does not change when its first replica comes back', async () => {

@@ -16,7 +16,7 @@ import { type CallName, distinct, identityOf } from './judge.js';
 import { examinePage } from './pages.js';
 import { finalAfterMs } from './price-book.js';
 import { examineSums, type QuartersSeen } from './sums.js';
-import { currentDrifts, driftsMax, noResults, type Results, resultsOf, wrongBooks, wrongBooksMax } from './results.js';
+import { currentDrifts, driftsMax, listed, noResults, type Results, resultsOf, wrongBooks, wrongBooksMax } from './results.js';
 
 /** Calls of the last moments are left to the next run, since most of them are in progress. All others can be judged by prices that are read once per run. */
 const youngMs = finalAfterMs;
@@ -49,7 +49,10 @@ export class ReconcileJob {
     this.stopRepeating = (['recent', 'full'] as const).map((name) =>
       repeat(
         Math.min(config.reconcileIntervalMs, config.reconcileFullIntervalMs),
-        () => this.tick([name]),
+        async () => {
+          // The pacer leaves time to calls, and the recent run has its own loop.
+          while ((await this.tick([name])) && !this.outcome.signal.aborted);
+        },
         (error) => {
           if (!this.outcome.signal.aborted)
             log.warn({ err: error, run: name }, 'the reconcile run could not be finished; this will be retried');
@@ -64,24 +67,27 @@ export class ReconcileJob {
     await Promise.all(this.stopRepeating.map((stop) => stop()));
   }
 
-  /** Executes those of these runs that are due, one after another. */
-  async tick(names: readonly RunName[] = ['recent', 'full']): Promise<void> {
+  /** Executes those of these runs that are due, one after another; of the full run, one slice. Reports whether there are more slices. */
+  async tick(names: readonly RunName[] = ['recent', 'full']): Promise<boolean> {
     const { clock, db } = this.deps;
     await ensureRuns(db, clock.nowMs());
     const runs = await readRuns(db);
     this.results = resultsOf(runs);
+    let hasMore = false;
     for (const name of names) {
       const run = runs.find((each) => each.name === name);
       if (run === undefined || !this.isDue(run)) continue;
       const claim = await takeRun(run, this.deps, this.claimTimes);
       if (claim === undefined) continue;
       try {
-        await (run.name === 'recent' ? this.runRecent(run, claim) : this.runFull(run, claim));
+        if (name === 'recent') await this.runRecent(run, claim);
+        else hasMore = await this.runFull(run, claim);
       } catch (error) {
         await claim.store({ ...run, dueAtMs: clock.nowMs() + this.deps.config.reconcileIntervalMs });
         throw error;
       }
     }
+    return hasMore;
   }
 
   /**
@@ -120,10 +126,11 @@ export class ReconcileJob {
       }).finish(),
       result: Reconciliation.encode(result).finish(),
     });
-    this.results = { ...this.results, recent: result };
+    await this.readResults(before);
   }
 
-  private async runFull(run: RunState, claim: RunClaim): Promise<void> {
+  /** Executes a slice of the full run, and reports whether there are more. */
+  private async runFull(run: RunState, claim: RunClaim): Promise<boolean> {
     const { clock, config } = this.deps;
     const tally = run.progress.length === 0 ? tallyFrom(clock.nowMs()) : tallyOf(Reconciliation.decode(run.progress));
     const known = tally.drifts.splice(0);
@@ -135,13 +142,21 @@ export class ReconcileJob {
     if (pageToken !== '') {
       const progress = Reconciliation.encode({ ...tally.sums, drifts: drifts.slice(0, driftsMax) }).finish();
       await claim.store({ ...run, dueAtMs: clock.nowMs(), pageToken, progress });
-      return;
+      return true;
     }
     drifts.push(...(await this.verify('', tally)));
-    const result = this.finish(tally, drifts, currentDrifts(this.results));
+    const before = currentDrifts(this.results);
+    const result = this.finish(tally, drifts, before);
     const dueAtMs = Number(result.startedAtMs) + config.reconcileFullIntervalMs;
     await claim.store({ ...run, dueAtMs, pageToken: '', progress: Buffer.alloc(0), result: Reconciliation.encode(result).finish() });
-    this.results = { ...this.results, full: result };
+    await this.readResults(before);
+    return false;
+  }
+
+  /** Reads the results again once a run has stored its own; `before` are the drifts that were known before. */
+  private async readResults(before: readonly Drift[]): Promise<void> {
+    this.results = resultsOf(await readRuns(this.deps.db));
+    if (before.length > 0 && currentDrifts(this.results).length === 0) this.deps.log.info('the books agree again');
   }
 
   /** Walks through pages for this long; returns the token where it stopped, or empty at the end. */
@@ -195,7 +210,7 @@ export class ReconcileJob {
 
   private finish({ sums }: Tally, found: readonly Drift[], before: readonly Drift[]): Reconciliation {
     const { clock, log } = this.deps;
-    const drifts = distinct(found).slice(0, driftsMax);
+    const drifts = listed(found);
     // A run of the other kind may have ended meanwhile.
     const known = new Set([...before, ...currentDrifts(this.results)].map(identityOf));
     for (const drift of drifts) {
@@ -207,7 +222,6 @@ export class ReconcileJob {
         'the books disagree',
       );
     }
-    if (before.length > 0 && drifts.length === 0) log.info('the books agree again');
     return { ...sums, finishedAtMs: BigInt(clock.nowMs()), drifts };
   }
 }

@@ -30,7 +30,15 @@ export function wrongBooks({ full }: Results): string[] {
   return [...new Set((full?.drifts ?? []).filter(({ check }) => check === DriftCheck.DRIFT_CHECK_BOOKS).map(({ accountId }) => accountId))];
 }
 
-/** Returns all known drifts. A recent run has rechecked what runs that ended before it began had found. */
+/** Returns the drifts that a run lists. Those of the books come first, so that however many others there are, wrong books are seen. */
+export function listed(found: readonly Drift[]): Drift[] {
+  const isOther = ({ check }: Drift): number => Number(check !== DriftCheck.DRIFT_CHECK_BOOKS);
+  return distinct(found)
+    .toSorted((one, other) => isOther(one) - isOther(other))
+    .slice(0, driftsMax);
+}
+
+/** Returns all known drifts. A recent run has rechecked the drifts of runs that finished before it started. */
 export function currentDrifts(results: Results): Drift[] {
   const { recent, full } = results;
   if (recent === undefined || full === undefined || recent.startedAtMs <= full.finishedAtMs)
