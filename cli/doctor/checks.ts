@@ -20,7 +20,7 @@ const nodeMajorMin = 24;
 const httpTimeoutMs = 3000;
 const readyTextMax = 10_000;
 const verifyTimeoutMs = 60_000;
-/** With many entries, the journal takes minutes to verify: then the last result of the reconcile job counts. */
+/** With many entries, the journal takes minutes to verify: then the results of the reconcile job count. */
 const booksTimeoutMs = 20_000;
 const outboxAgeMsMax = 60_000;
 // A daily backup that is a few hours late.
@@ -33,6 +33,8 @@ const notificationAgeMsMax = 2 * 3_600_000;
 const overdueHoldsMax = 1000n;
 // Twice the longest interval that can be set.
 const reconcileAgeMsMax = 2 * 3_600_000;
+// As in the alert TollgateReconcileStalled.
+const fullReconcileAgeMsMax = 2 * 86_400_000;
 // The Date header has whole seconds, and the response takes a while.
 const clockSkewMsMax = 3000;
 
@@ -482,10 +484,16 @@ async function checkBooks({ ledger, metering }: Services, nowMs: number): Promis
     throw new CliError(`The journal differs in ${counted(result.drifts.length, 'figure')}.`, { fix });
   }
   const tooLong = `a new check takes longer than ${booksTimeoutMs / 1000} s; \`tollgate balance verify\` runs one`;
-  const { full } = await metering.getReconciliation({}, operatorCall());
-  if (full === undefined) return `not checked yet; ${tooLong}`;
-  const ago = `${counted(Math.max(0, Math.round((nowMs - Number(full.finishedAtMs)) / 60_000)), 'minute')} ago`;
-  const drifts = full.drifts.filter(({ check: of }) => of === DriftCheck.DRIFT_CHECK_BOOKS).length;
-  if (drifts > 0) throw new CliError(`The journal differed in ${counted(drifts, 'figure')} when it was checked ${ago}.`, { fix });
+  const { full, drifts: current } = await metering.getReconciliation({}, operatorCall());
+  const drifts = current.filter(({ check: of }) => of === DriftCheck.DRIFT_CHECK_BOOKS).length;
+  if (drifts > 0) throw new CliError(`The journal differed in ${counted(drifts, 'figure')} when it was last checked.`, { fix });
+  const agoMs = nowMs - Number(full?.finishedAtMs ?? 0n);
+  if (full === undefined || agoMs > fullReconcileAgeMsMax) {
+    const last = full === undefined ? 'has not been checked yet' : `was last checked at ${instant(full.finishedAtMs)}`;
+    throw new CliError(`The journal ${last}, and a new check takes longer than ${booksTimeoutMs / 1000} s.`, {
+      fix: 'Run `tollgate balance verify`, and see docs/runbooks/reconcile-stalled.md.',
+    });
+  }
+  const ago = `${counted(Math.max(0, Math.round(agoMs / 60_000)), 'minute')} ago`;
   return `balances matched the journal when it was checked ${ago}: ${checkedText(full.entriesChecked, full.accountsChecked)}; ${tooLong}`;
 }
