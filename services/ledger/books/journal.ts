@@ -48,6 +48,16 @@ export function isOfHold(kind: EntryKind): boolean {
   );
 }
 
+/** The kinds of entries that are linked to an earlier entry of their hold. */
+export const linkedToHold: readonly EntryKind[] = [
+  EntryKind.ENTRY_KIND_REFUND,
+  EntryKind.ENTRY_KIND_CHARGE_CORRECTION,
+  EntryKind.ENTRY_KIND_REFUND_REVERSAL,
+];
+
+/** The kinds of entries that may be linked to another. */
+export const linkedKinds: readonly EntryKind[] = [...linkedToHold, EntryKind.ENTRY_KIND_ADJUSTMENT];
+
 /** Returns what an entry adds to (or, negative, takes from) the sums of its account. */
 export function effectOf(entry: Pick<Entry, 'kind' | 'credit' | 'amountNanoUsd'>): { creditedNanoUsd: bigint; spentNanoUsd: bigint } {
   const { kind, credit, amountNanoUsd } = entry;

@@ -107,8 +107,10 @@ export async function loadWorkingSet(
     const corrected = limitingEntry(operation);
     if (corrected === undefined) continue;
     const { accountId } = operation;
+    const { corrections } = set.of(accountId);
+    if (corrections.has(corrected.seq)) continue;
     const entries = await correctingEntries(tx, columns.of(accountId), corrected.seq);
-    set.of(accountId).corrections.set(corrected.seq, correctionsAmong(corrected.seq, entries));
+    corrections.set(corrected.seq, correctionsAmong(corrected.seq, entries));
   }
   return set;
 }

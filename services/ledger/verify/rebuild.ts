@@ -2,7 +2,7 @@
 import { BookAccount, type Entry, EntryKind, HoldState, type VerifyResponse_Drift } from '#proto/ledger/v1/ledger.js';
 import { budgetOfText } from '../budgets/budget-text.js';
 import { dateText } from '../budgets/calendar.js';
-import { effectOf, entryId, isOfHold, postings, seqOfEntryId } from '../books/journal.js';
+import { effectOf, entryId, isOfHold, linkedToHold, postings, seqOfEntryId } from '../books/journal.js';
 import type {
   AccountBucket,
   AccountSnapshot,
@@ -16,13 +16,6 @@ import { monthAt, monthText, wrapped } from '../statements/months.js';
 
 /** Maximum number of drifts listed: enough to see what is wrong, however many there are. */
 export const driftsMax = 100;
-
-/** Entries of these kinds are linked to an earlier entry of their hold. */
-const linkedToHold: readonly EntryKind[] = [
-  EntryKind.ENTRY_KIND_REFUND,
-  EntryKind.ENTRY_KIND_CHARGE_CORRECTION,
-  EntryKind.ENTRY_KIND_REFUND_REVERSAL,
-];
 
 interface HoldSums {
   capturedNanoUsd: bigint;
