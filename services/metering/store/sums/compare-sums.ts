@@ -218,10 +218,10 @@ function callsOf(row: Row): { projectId: Buffer; keyId: Buffer; modelId: string;
   };
 }
 
-/** Returns up to `count` successive numbers of series, so that each is compared sooner or later. */
-function some(last: number, count: number): number[] {
-  const first = 1 + Math.floor(Math.random() * last);
-  return upTo(first, Math.min(last, first + count - 1));
+/** Returns up to `count` successive numbers of series, the first after the last: each is as likely as any other to be compared. */
+export function some(last: number, count: number): number[] {
+  const first = Math.floor(Math.random() * last);
+  return Array.from({ length: Math.min(last, count) }, (_, index) => 1 + ((first + index) % last));
 }
 
 function upTo(first: number, last: number): number[] {
