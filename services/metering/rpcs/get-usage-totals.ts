@@ -9,10 +9,10 @@ import { validateFilter } from '../requests/validate-filter.js';
 /** Raises invalid_request for a malformed filter or grouping, failed_precondition for more groups than one response may have. */
 export async function getUsageTotals(
   request: GetUsageTotalsRequest,
-  _context: CallContext,
+  { signal }: CallContext,
   { db }: RpcDeps,
 ): Promise<GetUsageTotalsResponse> {
-  return { groups: await sumRecords(db, validateFilter(request.filter), validateGrouping(request)) };
+  return { groups: await sumRecords(db, validateFilter(request.filter), validateGrouping(request), signal) };
 }
 
 function validateGrouping({ groupBy, thenBy, offsetMinutes }: GetUsageTotalsRequest): Grouping {

@@ -14,7 +14,7 @@ const pageSizeMax = 1000;
 /** Raises invalid_request for a malformed filter, page size or page token. */
 export async function listUsageRecords(
   request: ListUsageRecordsRequest,
-  _context: CallContext,
+  { signal }: CallContext,
   { db }: RpcDeps,
 ): Promise<ListUsageRecordsResponse> {
   const filter = validateFilter(request.filter);
@@ -35,7 +35,7 @@ export async function listUsageRecords(
     return { records: page.map(({ record }) => record), nextPageToken, newestOnly: isNewestOnly };
   }
   // One more than fits shows whether there is another page.
-  const found = await findRecords(db, filter, after, pageSize + 1);
+  const found = await findRecords(db, filter, after, pageSize + 1, signal);
   const records = found.slice(0, pageSize);
   const last = records.at(-1)?.call;
   const hasMore = found.length > pageSize && last !== undefined;

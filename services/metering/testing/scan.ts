@@ -1,6 +1,6 @@
 // Sums as a plain scan of the records computes them, for tests that compare.
 import { Outcome, type GetUsageTotalsResponse_Group, GroupBy, type UnitTotal, type UsageRecord } from '#proto/metering/v1/metering.js';
-import { totalUnits } from '../store/totals/unit-totals.js';
+import { addUnit, unitTotals } from '../store/totals/unit-totals.js';
 import { errorOutcomes } from '#rules/money/outcomes.js';
 
 /** All possible groupings. */
@@ -97,7 +97,9 @@ export function scan(records: readonly UsageRecord[], groupBy: GroupBy, thenBy: 
     sums.firstOutputCalls += BigInt(stored.firstOutputMs !== undefined);
     sums.firstOutputMs += BigInt(stored.firstOutputMs ?? 0);
     sums.reasoningTokens += BigInt(used.reasoningTokens);
-    sums.units = totalUnits([...sums.units, ...unitsOf(stored)]);
+    const units = new Map(sums.units.map((total) => [total.unit, total]));
+    for (const total of unitsOf(stored)) addUnit(units, total);
+    sums.units = unitTotals(units);
     groups.set(`${name} ${thenName}`, sums);
   }
   return [...groups.values()];

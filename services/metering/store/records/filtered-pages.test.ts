@@ -189,6 +189,7 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
     const searches = texts.filter((text) => text.includes('usage_record') && text.includes('model_id = ?'));
     // The last stretch has no beginning.
     expect([searches.length, searches.filter((text) => !text.includes('started_at_ms >= ?')).length]).toEqual([2, 1]);
+    await expect(findRecords(db, rare, undefined, 50, AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
   }, 60_000);
 
   it('are searched only in periods with such calls', async () => {

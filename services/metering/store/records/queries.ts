@@ -30,11 +30,20 @@ const valuesMax = 20_000;
 const selected = allRecordColumns.map((column) => `r.${column}`).join(', ');
 const newestFirst = 'ORDER BY started_at_ms DESC, id DESC LIMIT ?';
 
-/** Returns up to `limit` records of the filter, newest first, after this position. The filter must be valid. */
-export async function findRecords(db: Database, filter: UsageFilter, after: Position | undefined, limit: number): Promise<UsageRecord[]> {
+/**
+ * Returns up to `limit` records of the filter, newest first, after this position. The filter must be valid. A search without an index raises the signal's
+ * reason once it is aborted.
+ */
+export async function findRecords(
+  db: Database,
+  filter: UsageFilter,
+  after: Position | undefined,
+  limit: number,
+  signal?: AbortSignal,
+): Promise<UsageRecord[]> {
   const period = periodOf(filter, after);
   const conditions = conditionsOf(filter, after);
-  if (filter.accountId === '' && isNarrowed(filter)) return search(db, filter, conditions, period, limit);
+  if (filter.accountId === '' && isNarrowed(filter)) return search(db, filter, conditions, period, limit, signal);
   // There are indexes only by account and by key, but sums show when there were other calls.
   const quarters = await quartersWithCalls(db, filter, period.untilMs, limit);
   if (quarters !== undefined) {
@@ -46,7 +55,7 @@ export async function findRecords(db: Database, filter: UsageFilter, after: Posi
     // Some of them may have been archived since, and there may be older ones.
     if (found.length === limit || quarters.areAll) return found;
   }
-  if (filter.accountId !== '' && !isIndexed(filter)) return search(db, filter, conditions, period, limit);
+  if (filter.accountId !== '' && !isIndexed(filter)) return search(db, filter, conditions, period, limit, signal);
   const all = [...conditions, ...boundsOf(period)];
   return read(db, { text: `SELECT id FROM usage_record${whereOf(all)} ${newestFirst}`, values: [...valuesOf(all), limit] }, limit);
 }
@@ -115,9 +124,10 @@ async function search(
   conditions: readonly Condition[],
   period: Stretch,
   limit: number,
+  signal: AbortSignal | undefined,
 ): Promise<UsageRecord[]> {
   const found: UsageRecord[] = [];
-  const pacer = new Pacer();
+  const pacer = new Pacer(signal);
   for await (const stretch of stretchesOf(db, filter, period, recordsPerStretch)) {
     found.push(...(await inStretches(db, conditions, [stretch], limit - found.length)));
     if (found.length === limit) break;

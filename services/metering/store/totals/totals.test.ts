@@ -210,6 +210,11 @@ describe.each(testEngines)('sums of usage on %s', (engine) => {
     // The first ones have ten thousand groups.
     expect([sums.length >= 10, sums.length <= 11]).toEqual([true, true]);
     expect(sums.filter((text) => !/r\.started_at_ms >= \?/.test(text))).toEqual([]);
+    // A caller that is gone ends the scan after one stretch.
+    const read = texts.length;
+    const request = sumRecords(db, UsageFilter.fromPartial({ accountId }), grouping, AbortSignal.abort(new Error('gone')));
+    await expect(request).rejects.toThrow('gone');
+    expect(texts.slice(read).filter((text) => text.includes('SUM(r.charge_nano_usd)')).length).toBeLessThan(2);
   }, 60_000);
 
   it('find out from a few sums that there are too many groups of days or hours', async () => {

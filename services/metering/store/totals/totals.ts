@@ -11,7 +11,7 @@ import { addSums, chargeOf, type NamedSums, namedSums, noSums, type Sums } from 
 import { bytesOf } from '../records/record-rows.js';
 import { stretchesOf } from '../records/stretches.js';
 import { isComplete } from '../sums/rollup-steps.js';
-import { readUnits, totalUnits, type UnitGroup } from './unit-totals.js';
+import { addUnit, readUnits, type UnitGroup, unitTotals } from './unit-totals.js';
 import {
   type DimensionColumn,
   filterOf,
@@ -116,11 +116,11 @@ export function zoneText(offsetMinutes: number): string {
 
 /**
  * Returns sums over the filter: those of one account as of one instant, unless they are added up from its records; those of all accounts one account after
- * another. Raises too_many_groups as soon as there are more groups than one response may have.
+ * another. Raises too_many_groups as soon as there are more groups than one response may have, and the signal's reason once it is aborted.
  */
-export async function sumRecords(db: Database, filter: UsageFilter, grouping: Grouping): Promise<Totals[]> {
+export async function sumRecords(db: Database, filter: UsageFilter, grouping: Grouping, signal?: AbortSignal): Promise<Totals[]> {
   const groups = new Groups(grouping);
-  const pacer = new Pacer();
+  const pacer = new Pacer(signal);
   if (filter.accountId === '' && !(await db.plainTransaction(isComplete))) await addRecords(db, filter, groups, pacer);
   else {
     for await (const accountIds of filter.accountId === '' ? fewAtATime(accountsWithCalls(db)) : [[filter.accountId]]) {
@@ -220,8 +220,8 @@ async function readSums(
 class Groups {
   private readonly dimensions: Pick<ReturnType<typeof dimensionsOf>, 'first' | 'second'>;
   private readonly sums = new Map<string, Map<string, Sums>>();
-  /** By both names. */
-  private readonly units = new Map<string, UnitTotal[]>();
+  /** By both names, and by unit. */
+  private readonly units = new Map<string, Map<string, UnitTotal>>();
   private count = 0;
 
   constructor(readonly grouping: Grouping) {
@@ -248,9 +248,9 @@ class Groups {
     if (this.count > groupsMax) throw tooManyGroups();
     for (const { row, ...total } of units) {
       const name = this.namesOf(row).join(' ');
-      const totals = this.units.get(name);
-      if (totals === undefined) this.units.set(name, [total]);
-      else totals.push(total);
+      const sums = this.units.get(name) ?? new Map<string, UnitTotal>();
+      this.units.set(name, sums);
+      addUnit(sums, total);
     }
   }
 
@@ -289,7 +289,7 @@ function isTime(groupBy: GroupBy): boolean {
 /** Sorts times chronologically, other groups by the charge of the whole group, the highest first; likewise within each group. */
 function inOrder(
   groups: ReadonlyMap<string, ReadonlyMap<string, Sums>>,
-  units: ReadonlyMap<string, readonly UnitTotal[]>,
+  units: ReadonlyMap<string, ReadonlyMap<string, UnitTotal>>,
   isFirstTime: boolean,
   isSecondTime: boolean,
 ): Totals[] {
@@ -306,7 +306,7 @@ function inOrder(
       name,
       thenName,
       ...namedSums(sums),
-      units: totalUnits(units.get(`${name} ${thenName}`) ?? []),
+      units: unitTotals(units.get(`${name} ${thenName}`) ?? new Map()),
     }));
   });
 }

@@ -78,12 +78,13 @@ function dimensionsOf({ columns }: TotalsQuery, table: 'r' | 's'): string {
   return names.map((name) => (columns.has(name) ? `${table}.${name} AS ${name}` : `NULL AS ${name}`)).join(', ');
 }
 
-/** Adds the sums of one group up by unit, in the order of their names. */
-export function totalUnits(totals: readonly UnitTotal[]): UnitTotal[] {
-  const units = new Map<string, UnitTotal>();
-  for (const { unit, quantity, chargeNanoUsd } of totals) {
-    const sum = units.get(unit);
-    units.set(unit, { unit, quantity: quantity + (sum?.quantity ?? 0n), chargeNanoUsd: chargeNanoUsd + (sum?.chargeNanoUsd ?? 0n) });
-  }
-  return [...units.values()].filter(({ quantity }) => quantity > 0n).toSorted((one, other) => (one.unit < other.unit ? -1 : 1));
+/** Adds to the sums of one group, by unit. */
+export function addUnit(sums: Map<string, UnitTotal>, { unit, quantity, chargeNanoUsd }: UnitTotal): void {
+  const sum = sums.get(unit);
+  sums.set(unit, { unit, quantity: quantity + (sum?.quantity ?? 0n), chargeNanoUsd: chargeNanoUsd + (sum?.chargeNanoUsd ?? 0n) });
+}
+
+/** Returns the sums of one group in the order of the names of their units. */
+export function unitTotals(sums: ReadonlyMap<string, UnitTotal>): UnitTotal[] {
+  return [...sums.values()].filter(({ quantity }) => quantity > 0n).toSorted((one, other) => (one.unit < other.unit ? -1 : 1));
 }
