@@ -8,24 +8,24 @@ import { call, price, report, startedAtMs, tokens } from '../../testing/calls.js
 import { Harness, record, until } from '../../testing/harness.js';
 import { bytesOf } from '../records/record-rows.js';
 import { type Quarter, readAtOnce, readPaced, type ReadSides } from './both-sides.js';
-import { compareSums, some, type WrongSum } from './compare-sums.js';
+import { chooseSeries, compareSums, type WrongSum } from './compare-sums.js';
 import { compareUnitSums } from './compare-unit-sums.js';
 import { Phase, readRollupState, rebuildRollups } from './rollup-steps.js';
 
 /** A quarter of an hour that is neither the first of its hour nor of its block or span. */
 const startMs = Number(startedAtMs) + 7 * quarterMs;
 
-it('chooses as many other series as it may, each as often as any other', () => {
+it('chooses ten of twenty series, all with the same probability', () => {
   const counts = new Map<number, number>();
   for (let times = 0; times < 2000; times += 1) {
-    const chosen = some(20, 10);
+    const chosen = chooseSeries(20, 10);
     expect(new Set(chosen).size).toBe(10);
     for (const series of chosen) counts.set(series, (counts.get(series) ?? 0) + 1);
   }
   expect([...counts.keys()].toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
   // 1000 are expected of each; the deviation is 22.
   expect([Math.min(...counts.values()) > 850, Math.max(...counts.values()) < 1150]).toEqual([true, true]);
-  expect(some(3, 10).toSorted()).toEqual([1, 2, 3]);
+  expect(chooseSeries(3, 10).toSorted()).toEqual([1, 2, 3]);
 });
 
 describe.each(testEngines)('the comparison of sums with records on %s', (engine) => {

@@ -99,7 +99,7 @@ async function compareSeries(
   for (const shape of shapes) {
     const list = isWhole(shape)
       ? upTo(1, last.get(shape)!)
-      : [...ofRecords.get(shape)!.union(new Set(some(last.get(shape)!, Math.min(othersMax, allMax))))];
+      : [...ofRecords.get(shape)!.union(new Set(chooseSeries(last.get(shape)!, Math.min(othersMax, allMax))))];
     const add = (level: Level, part: number, fromMs: number, untilMs: number): void => {
       for (let start = 0; start < list.length; start += seriesPerPart)
         sums.push(keptSums(level, shape, [account, part, fromMs, untilMs], list.slice(start, start + seriesPerPart)));
@@ -218,8 +218,8 @@ function callsOf(row: Row): { projectId: Buffer; keyId: Buffer; modelId: string;
   };
 }
 
-/** Returns up to `count` successive numbers of series, the first after the last: each is as likely as any other to be compared. */
-export function some(last: number, count: number): number[] {
+/** Chooses up to `count` of the series 1 to `last` at random, all with the same probability: successive numbers, and 1 follows `last`. */
+export function chooseSeries(last: number, count: number): number[] {
   const first = Math.floor(Math.random() * last);
   return Array.from({ length: Math.min(last, count) }, (_, index) => 1 + ((first + index) % last));
 }
