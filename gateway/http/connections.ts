@@ -1,6 +1,7 @@
 // Guards the connections of the public address against what no single request can detect.
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import type { Occupancy } from './occupancy.js';
 
 /**
@@ -69,20 +70,31 @@ export function watchConnections(
     if (isClosing) connection.idleSinceMs = performance.now();
   }
 
-  function watch(socket: Socket, connection: Connection, response: ServerResponse): void {
+  // The listeners serve all responses, so that a request does not create its own. `request.socket` is kept when the response is detached from it.
+  function onClose(this: ServerResponse): void {
+    settle(this.req.socket);
+  }
+  // Every read by the client restarts the timeout.
+  function awaitReader(this: ServerResponse): void {
+    this.req.socket.setTimeout(slowReaderTimeoutMs);
+  }
+  function endWait(this: ServerResponse): void {
+    this.req.socket.setTimeout(0);
+  }
+  // A piped body is paused while the client reads more slowly than it is produced. Its own pauses may be longer than the timeout.
+  function onPipe(this: ServerResponse, body: Readable): void {
+    body.on('pause', awaitReader.bind(this));
+    this.on('drain', endWait);
+  }
+
+  function watch(connection: Connection, response: ServerResponse): void {
     connection.unanswered += 1;
     unanswered += 1;
-    response.once('close', () => settle(socket));
-    // Every read by the client restarts the timeout.
-    const awaitReader = (): unknown => socket.setTimeout(slowReaderTimeoutMs);
-    response.once('prefinish', awaitReader);
-    // A piped body is paused while the client reads more slowly than it is produced. Its own pauses may be longer than the timeout.
-    response.once('pipe', (body) => {
-      body.on('pause', awaitReader);
-      response.on('drain', () => socket.setTimeout(0));
-    });
+    response.on('close', onClose);
+    response.on('prefinish', awaitReader);
+    response.on('pipe', onPipe);
     // Before Node sets its own (keepAliveTimeout), which it does not while a pipelined request waits for its response.
-    response.prependOnceListener('finish', () => socket.setTimeout(0));
+    response.prependListener('finish', endWait);
   }
 
   return {
@@ -95,7 +107,7 @@ export function watchConnections(
         socket.destroy();
         return;
       }
-      watch(socket, connection, response);
+      watch(connection, response);
       if (isClosing) response.shouldKeepAlive = false;
       handle(request, response);
     },

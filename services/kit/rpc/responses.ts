@@ -27,10 +27,10 @@ export abstract class Responses implements AsyncIterableIterator<unknown, void, 
     return this;
   }
 
-  /** Prepares the first response. */
+  /** Prepares the first response. May raise. */
   protected abstract begin(): Promise<void> | undefined;
 
-  /** Returns the next response. Is not called again once it has returned the end or raised an error. */
+  /** Returns the next response. Raises nothing itself, and is not called again once it has returned the end or rejected. */
   protected abstract read(): Promise<IteratorResult<unknown>>;
 
   /** Cleans up for a consumer that disconnects before the end. */
@@ -43,22 +43,37 @@ export abstract class Responses implements AsyncIterableIterator<unknown, void, 
     return this.#next();
   }
 
-  async #next(): Promise<IteratorResult<unknown, void>> {
-    if (this.#state === 'over') return over;
-    let isOver = true;
+  #next(): Promise<IteratorResult<unknown, void>> {
+    if (this.#state === 'over') return Promise.resolve(over);
+    if (this.#state === 'open') return this.#read();
+    this.#state = 'open';
     try {
-      if (this.#state === 'new') {
-        this.#state = 'open';
-        const beginning = this.begin();
-        if (beginning !== undefined) await beginning;
-      }
-      const result = await this.read();
-      isOver = result.done === true;
-      return isOver ? over : result;
-    } finally {
-      if (this.#queued === 0) this.#reading = undefined;
-      if (isOver) this.#state = 'over';
+      const beginning = this.begin();
+      return beginning === undefined ? this.#read() : beginning.then(() => this.#read(), this.#onFailure);
+    } catch (error) {
+      this.#settle(true);
+      return Promise.reject(error);
     }
+  }
+
+  // Most streams wait for a response most of the time, and a suspended async function would take four times the memory of a reaction.
+  #read(): Promise<IteratorResult<unknown, void>> {
+    return this.read().then(this.#onResult, this.#onFailure);
+  }
+
+  readonly #onResult = (result: IteratorResult<unknown>): IteratorResult<unknown, void> => {
+    this.#settle(result.done === true);
+    return result.done === true ? over : result;
+  };
+
+  readonly #onFailure = (error: unknown): never => {
+    this.#settle(true);
+    throw error;
+  };
+
+  #settle(isOver: boolean): void {
+    if (this.#queued === 0) this.#reading = undefined;
+    if (isOver) this.#state = 'over';
   }
 }
 

@@ -150,10 +150,15 @@ class DecoratedStream extends Responses {
     this.#chain = new Chain(context);
   }
 
-  protected async begin(): Promise<void> {
+  protected begin(): Promise<void> | undefined {
+    const beginning = this.#chain.begin(this.begins, this.request);
+    if (beginning !== undefined) return beginning.then(() => this.#open());
+    this.#open();
+    return undefined;
+  }
+
+  #open(): void {
     const chain = this.#chain;
-    const beginning = chain.begin(this.begins, this.request);
-    if (beginning !== undefined) await beginning;
     try {
       this.#producer = chain.within(() => this.handler(this.request, chain.context)[Symbol.asyncIterator]());
     } catch (error) {
@@ -161,22 +166,29 @@ class DecoratedStream extends Responses {
     }
   }
 
-  protected async read(): Promise<IteratorResult<unknown>> {
-    const chain = this.#chain;
-    let result: IteratorResult<unknown>;
+  protected read(): Promise<IteratorResult<unknown>> {
     try {
-      result = await chain.within(() => this.#producer!.next());
+      return this.#chain.within(this.#step).then(this.#onResult, this.#onFailure);
     } catch (error) {
-      throw chain.end(error);
+      return Promise.reject(this.#chain.end(error));
     }
+  }
+
+  readonly #step = (): Promise<IteratorResult<unknown>> => this.#producer!.next();
+
+  readonly #onResult = (result: IteratorResult<unknown>): IteratorResult<unknown> => {
     if (result.done !== true) return result;
-    const { signal } = chain.context;
+    const { signal } = this.#chain.context;
     // A producer that ends because its deadline has passed has not finished.
     const late = signal.aborted && hasReason(signal.reason, 'deadline_exceeded') ? signal.reason : undefined;
-    const error = chain.end(late);
+    const error = this.#chain.end(late);
     if (error !== undefined) throw error;
     return result;
-  }
+  };
+
+  readonly #onFailure = (error: unknown): never => {
+    throw this.#chain.end(error);
+  };
 
   /** The consumer disconnected: the producer's own `finally` must run. */
   protected async onDisconnect(): Promise<void> {

@@ -92,19 +92,30 @@ class LocalStream extends Responses {
     }
   }
 
-  protected async read(): Promise<IteratorResult<unknown>> {
-    const call = this.#call;
-    try {
-      // One message at a time: a consumer that stalls holds the producer at its next message.
-      const result = await call.step(() => this.#producer!.next());
-      if (result.done !== true) return { done: false, value: this.crossing.response(this.info, result.value) };
+  protected read(): Promise<IteratorResult<unknown>> {
+    // One message at a time: a consumer that stalls holds the producer at its next message.
+    return this.#call.step(this.#step).then(this.#onResult, this.#onFailure);
+  }
+
+  readonly #step = (): Promise<IteratorResult<unknown>> => this.#producer!.next();
+
+  readonly #onResult = (result: IteratorResult<unknown>): IteratorResult<unknown> => {
+    if (result.done === true) {
       this.#close(true);
       return result;
-    } catch (error) {
-      this.#close(false);
-      throw call.ownFailure === undefined ? crossed(error) : call.ownFailure.error;
     }
-  }
+    try {
+      return { done: false, value: this.crossing.response(this.info, result.value) };
+    } catch (error) {
+      return this.#onFailure(error);
+    }
+  };
+
+  readonly #onFailure = (error: unknown): never => {
+    this.#close(false);
+    const { ownFailure } = this.#call;
+    throw ownFailure === undefined ? crossed(error) : ownFailure.error;
+  };
 
   protected onDisconnect(): undefined {
     this.#close(false);
