@@ -9,6 +9,7 @@ import type {
   GenerateResponse,
   UpstreamLimits,
 } from '#proto/inference/v1/inference.js';
+import type { Readable } from 'node:stream';
 import { Pool } from 'undici';
 import type { InferenceConfig } from '../../config.js';
 import { estimateInput, readableOf } from '../../tokens/estimate.js';
@@ -29,6 +30,7 @@ import { readText } from '#kit/net/read-text.js';
 import { encodeUtf8 } from '#kit/utf8.js';
 import { decodedBody } from './decoded-body.js';
 import { Exchange } from './exchange.js';
+import { LongBody, longBodyBytesMin } from './long-body.js';
 import { payloadReader } from './payload-reader.js';
 import { relay } from './relay.js';
 import { requestIdOf } from './request-id.js';
@@ -260,17 +262,19 @@ export class HttpUpstream implements Upstream {
 
   #post(path: string, body: string, request: GenerateRequest | CountTokensRequest, attempt: Attempt, watchdog: Watchdog): Exchange {
     const exchange = new Exchange();
+    const bytes = encodeUtf8(body);
     const headers = {
       ...attempt.traceHeaders,
       ...this.wire.headers(this.#secretOf(attempt), request),
       'content-type': 'application/json',
+      'content-length': String(bytes.length),
       accept: 'application/json, text/event-stream',
       'accept-encoding': 'identity',
       'user-agent': 'tollgate',
     };
     watchdog.onEnd((reason) => exchange.abort(reason));
-    if (!watchdog.hasEnded)
-      this.#pool.dispatch({ method: 'POST', path: `${this.#basePath}${path}`, headers, body: encodeUtf8(body) }, exchange);
+    const sent = bytes.length < longBodyBytesMin ? bytes : (new LongBody(bytes) as unknown as Readable);
+    if (!watchdog.hasEnded) this.#pool.dispatch({ method: 'POST', path: `${this.#basePath}${path}`, headers, body: sent }, exchange);
     return exchange;
   }
 
