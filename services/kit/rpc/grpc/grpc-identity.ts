@@ -6,7 +6,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { callerKey } from '#client/grpc/grpc-wire.js';
 
 /** A call as the server holds it, of any kind. */
-export type ServerCall = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;
+export type ServerCall = ServerUnaryCall<unknown, Buffer> | ServerWritableStream<unknown, Buffer> | ServerDuplexStream<unknown, Buffer>;
 
 /** The caller, as the connection identifies it. */
 export interface Identity {

@@ -172,11 +172,28 @@ interface Serving {
   readonly stopping: AbortSignal;
 }
 
-type UnaryCall = ServerUnaryCall<Buffer, Buffer>;
-type StreamCall = ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;
+type UnaryCall = ServerUnaryCall<RequestBytes, Buffer>;
+type StreamCall = ServerWritableStream<RequestBytes, Buffer> | ServerDuplexStream<RequestBytes, Buffer>;
 
 // Bytes in, bytes out: our codec runs inside the handlers, where its errors can be reported properly.
 const passThrough = (bytes: Buffer): Buffer => bytes;
+
+/** The bytes of a request, which are taken once: grpc-js keeps what it has received until the call ends, which for a stream may be minutes. */
+class RequestBytes {
+  #bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  take(): Buffer {
+    const bytes = this.#bytes;
+    this.#bytes = nothing;
+    return bytes;
+  }
+}
+
+const nothing = Buffer.alloc(0);
 
 function addService(server: Server, definition: ServiceDefinition, service: object, serving: Serving): void {
   const methods = methodsOf(definition).map((info) => {
@@ -186,8 +203,8 @@ function addService(server: Server, definition: ServiceDefinition, service: obje
       path: `/${info.fullName}`,
       requestStream: info.definition.requestStream,
       responseStream: info.definition.responseStream,
-      requestSerialize: passThrough,
-      requestDeserialize: passThrough,
+      requestSerialize: (request: RequestBytes) => request.take(),
+      requestDeserialize: (bytes: Buffer) => new RequestBytes(bytes),
       responseSerialize: passThrough,
       responseDeserialize: passThrough,
     };
@@ -205,7 +222,7 @@ function serveUnary(info: MethodInfo, handler: UnaryHandler, serving: Serving): 
     const abort = abortOnCancel(call);
     const work = async (): Promise<Buffer> => {
       const context = contextOf(call, abort.signal, serving);
-      const response = encodeResponse(info, await handler(decodeRequest(info, call.request), context));
+      const response = encodeResponse(info, await handler(decodeRequest(info, call.request.take()), context));
       // grpc-js also reports a cancellation when a finished call closes.
       call.removeAllListeners('cancelled');
       return response;
@@ -232,11 +249,14 @@ function serveStream(info: MethodInfo, handler: StreamHandler, serving: Serving)
       const context = contextOf(call, abort.signal, serving);
       if (!('request' in call)) {
         const sent = call.iterator({ destroyOnReturn: false }) as AsyncIterator<unknown>;
-        requests = new RequestStream(sent, abort.signal, (bytes) => decodeRequest(info, bytes as Buffer));
+        requests = new RequestStream(sent, abort.signal, (request) => decodeRequest(info, (request as RequestBytes).take()));
         serving.reading.add(requests);
         if (serving.stopping.aborted) requests.end();
       }
-      const responses = handler(requests ?? decodeRequest(info, (call as ServerWritableStream<Buffer, Buffer>).request), context);
+      const responses = handler(
+        requests ?? decodeRequest(info, (call as ServerWritableStream<RequestBytes, Buffer>).request.take()),
+        context,
+      );
       await pump(responses, call, abort.signal, (response) => encodeResponse(info, response));
       call.removeAllListeners('cancelled');
     };
