@@ -175,7 +175,7 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
       message: 'Entry no. 3 was already reversed by entry no. 4. Nothing was changed.',
     });
     expect((await refusalOf(ledger.service.reverse({ ...request, idempotencyKey: 'twice' }))).message).toBe(
-      'Nothing of entry no. 3 is left to reverse. It is corrected by no. 4.',
+      'Entry no. 3 has already been corrected in full. Entries that correct it: no. 4.',
     );
     expect((await ledger.service.listKeySpend({ accountId, keyIds: [] })).keys).toMatchObject([{ spentNanoUsd: 70n }]);
     expect((await ledger.service.getHold({ accountId, holdId: hold!.id })).hold).toMatchObject({ refundedNanoUsd: 0n });

@@ -184,7 +184,7 @@ export const sentences = {
     not_yourself: 'You cannot disable yourself. Ask another operator.',
     no_payments: 'No payment provider is configured here. Ask the operator to add funds.',
     nothing_to_reverse: 'This entry did not change the balance of the account, so there is nothing to reverse.',
-    nothing_left: 'Nothing of entry no. {seq} is left to reverse. It is corrected by no. {corrections}.',
+    nothing_left: 'Entry no. {seq} has already been corrected in full. Entries that correct it: no. {corrections}.',
     reversal_too_large: 'Only {left_nano_usd} of entry no. {seq} is left to reverse.',
     refund_archived: 'The call {id} is archived, so its refund cannot be reversed. Debit the account instead.',
     correction_irreversible: 'A charge correction cannot be reversed: the call cost less than was charged. Debit the account instead.',

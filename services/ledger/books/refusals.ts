@@ -38,9 +38,14 @@ export function debitTooLarge(account: AccountBucket, neededNanoUsd: bigint): Ap
   return fault(account.heldNanoUsd > 0n ? 'debit_too_large_held' : 'debit_too_large', details, { details });
 }
 
-/** Returns the refusal when more of an entry is to be reversed than is left of it. */
-export function notLeftOfEntry({ seq }: CorrectedEntry, leftNanoUsd: bigint, corrections: Corrections | undefined): AppError {
-  const details = { left_nano_usd: String(leftNanoUsd) };
+/** Returns the refusal when more of an entry is to be reversed than is left of it. `more` are further details. */
+export function notLeftOfEntry(
+  { seq }: CorrectedEntry,
+  leftNanoUsd: bigint,
+  corrections: Corrections | undefined,
+  more: Readonly<Record<string, string>> = {},
+): AppError {
+  const details = { ...more, left_nano_usd: String(leftNanoUsd) };
   if (leftNanoUsd > 0n) return fault('reversal_too_large', { seq, ...details }, { details });
   return fault('nothing_left', { seq, corrections: corrections?.seqs.join(', ') ?? '' }, { details });
 }

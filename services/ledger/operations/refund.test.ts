@@ -130,7 +130,13 @@ describe('Refund', () => {
     const rest = apply(partly, refundOperation(undefined, { charge }), nowMs);
     expect(rest.changes.entries).toMatchObject([{ amountNanoUsd: 40n, linkedEntryId: charge.id }]);
     const { refusal } = expectRefused(touched(settled), refundOperation(51n, { charge }), 'failed_precondition');
-    expect(refusal?.details).toMatchObject({ rule: 'refund_too_large', refundable_nano_usd: '50' });
+    expect(refusal).toMatchObject({
+      message: 'Only $0.00000005 of entry no. 5 is left to reverse.',
+      details: { rule: 'reversal_too_large', left_nano_usd: '50', captured_nano_usd: '70', refundable_nano_usd: '50' },
+    });
+    // Here the call has less left than the charge.
+    const ofCall = expectRefused(partly, refundOperation(41n, { charge }), 'failed_precondition').refusal;
+    expect(ofCall?.details).toMatchObject({ rule: 'refund_too_large', refunded_nano_usd: '30', refundable_nano_usd: '40' });
   });
 
   row('F9', 'leaves the settlement as it was: its repeat returns the same outcome', () => {

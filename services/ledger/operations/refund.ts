@@ -18,6 +18,7 @@ import {
   type RefundOperation,
   type Touched,
 } from '../books/model.js';
+import { notLeftOfEntry } from '../books/refusals.js';
 import { repeat } from './credit.js';
 
 /**
@@ -35,7 +36,7 @@ export function applyRefund(touched: Touched, operation: RefundOperation, nowMs:
   const { charge } = operation;
   const leftNanoUsd = refundableNanoUsd(hold, charge, touched.corrections);
   const amountNanoUsd = operation.amountNanoUsd ?? leftNanoUsd;
-  if (leftNanoUsd === 0n || amountNanoUsd > leftNanoUsd) return refused(notLeft(hold, leftNanoUsd));
+  if (leftNanoUsd === 0n || amountNanoUsd > leftNanoUsd) return refused(notLeft(hold, leftNanoUsd, charge, touched.corrections));
   assert(before !== undefined, 'An account that was charged has a balance.');
   const { idempotencyKey, fingerprint, reason, accountId } = operation;
   const { account, entry } = post(
@@ -70,8 +71,12 @@ export function applyRefund(touched: Touched, operation: RefundOperation, nowMs:
 
 /** Returns what is left to refund of a final call, or of one of its charges. */
 export function refundableNanoUsd(hold: HoldRecord, charge: CorrectedEntry | undefined, corrections: Corrections | undefined): bigint {
-  const leftOfCallNanoUsd = hold.capturedNanoUsd - hold.refundedNanoUsd;
-  return charge === undefined ? leftOfCallNanoUsd : least(leftOfCallNanoUsd, leftOfEntry(charge, corrections));
+  const leftNanoUsd = leftOfCallNanoUsd(hold);
+  return charge === undefined ? leftNanoUsd : least(leftNanoUsd, leftOfEntry(charge, corrections));
+}
+
+function leftOfCallNanoUsd({ capturedNanoUsd, refundedNanoUsd }: HoldRecord): bigint {
+  return capturedNanoUsd - refundedNanoUsd;
 }
 
 /** Reports whether what a call is charged can no longer change by its settlement. */
@@ -84,8 +89,16 @@ function notFinal(hold: HoldRecord): AppError {
   return fault('charge_not_final', { id: hold.id }, { details: amountsOf(hold, 0n) });
 }
 
-function notLeft(hold: HoldRecord, leftNanoUsd: bigint): AppError {
-  return fault('refund_too_large', { id: hold.id, ...amountsOf(hold, leftNanoUsd) });
+function notLeft(
+  hold: HoldRecord,
+  leftNanoUsd: bigint,
+  charge: CorrectedEntry | undefined,
+  corrections: Corrections | undefined,
+): AppError {
+  const amounts = amountsOf(hold, leftNanoUsd);
+  // If less is left of the charge than of its call, the amounts of the call do not explain the refusal.
+  if (charge !== undefined && leftNanoUsd < leftOfCallNanoUsd(hold)) return notLeftOfEntry(charge, leftNanoUsd, corrections, amounts);
+  return fault('refund_too_large', { id: hold.id, ...amounts });
 }
 
 function amountsOf(hold: HoldRecord, leftNanoUsd: bigint) {

@@ -102,7 +102,7 @@ describe('Reverse', () => {
       details: { rule: 'reversal_too_large', left_nano_usd: '30' },
     });
     expect(expectRefused(corrected(deposit, -50n), reverse(deposit), 'failed_precondition').refusal?.message).toBe(
-      'Nothing of entry no. 10 is left to reverse. It is corrected by no. 11.',
+      'Entry no. 10 has already been corrected in full. Entries that correct it: no. 11.',
     );
   });
 

@@ -251,7 +251,22 @@ const reverse = fc
     key: fc.nat(1),
     amount: fc.option(units(40, 1), { nil: undefined, freq: 2 }),
   })
-  .map(({ account, back, key, amount }): Command => (names, _nowMs, journalOf) => {
+  .map((choice): Command => {
+    // The operation depends on the journal, which a printed history does not have.
+    const print = { [fc.toStringMethod]: () => fc.stringify({ kind: 'reverse', ...choice }) };
+    return Object.assign(reverseOf(choice), print);
+  });
+
+interface Reversal {
+  readonly account: number;
+  /** How many entries before the last. */
+  readonly back: number;
+  readonly key: number;
+  readonly amount: number | undefined;
+}
+
+function reverseOf({ account, back, key, amount }: Reversal): Command {
+  return (names, _nowMs, journalOf) => {
     const accountId = names.accounts[account]!;
     const lines = journalOf(accountId);
     const seq = lines.length - back;
@@ -275,7 +290,8 @@ const reverse = fc
     if (kind === EntryKind.ENTRY_KIND_CHARGE) return { kind: 'refund', holdId: line.about, charge: entry, ...fields };
     if (kind === EntryKind.ENTRY_KIND_REFUND) return { kind: 'reverse_refund', holdId: line.about, entry, ...fields };
     return { kind: 'reverse', entry, ...fields };
-  });
+  };
+}
 
 const command = fc.oneof(
   { weight: 12, arbitrary: hold(holdName) },
@@ -344,7 +360,7 @@ function textOf({ unit: one, startMs, steps }: History): string {
   return steps
     .map(
       ({ commands, ...around }) =>
-        `\n  ${fc.stringify(around)}${commands.map((build) => `\n    ${fc.stringify(build(names, startMs, () => []))}`).join('')}`,
+        `\n  ${fc.stringify(around)}${commands.map((build) => `\n    ${fc.stringify(build(names, startMs, () => []) ?? build)}`).join('')}`,
     )
     .join('');
 }

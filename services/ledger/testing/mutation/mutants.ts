@@ -186,11 +186,7 @@ export const mutants: readonly Mutant[] = [
   ]),
   ...of('operations/refund.ts', 'model', [
     ['more is refunded than is left', ' || amountNanoUsd > leftNanoUsd)', ')'],
-    [
-      'a refunded amount is refunded again',
-      'const leftOfCallNanoUsd = hold.capturedNanoUsd - hold.refundedNanoUsd;',
-      'const leftOfCallNanoUsd = hold.capturedNanoUsd;',
-    ],
+    ['a refunded amount is refunded again', 'return capturedNanoUsd - refundedNanoUsd;', 'return capturedNanoUsd;'],
     ['a charge that is not final is refunded', 'if (!isFinal(hold)) return refused(notFinal(hold));', ''],
     ['a refund is done again', 'if (repeated !== undefined) return repeated;', ''],
     ['a refund does not free the limit of the key', 'spentNanoUsd: key.spentNanoUsd - amountNanoUsd', 'spentNanoUsd: key.spentNanoUsd'],
