@@ -186,6 +186,7 @@ export const sentences = {
     nothing_to_reverse: 'This entry did not change the balance of the account, so there is nothing to reverse.',
     nothing_left: 'Entry no. {seq} has already been corrected in full. Entries that correct it: no. {corrections}.',
     reversal_too_large: 'Only {left_nano_usd} of entry no. {seq} is left to reverse.',
+    entry_changed: 'Entry no. {seq} was corrected in the meantime: {left_nano_usd} is left of it. Load it again.',
     refund_archived: 'The call {id} is archived, so its refund cannot be reversed. Debit the account instead.',
     correction_irreversible: 'A charge correction cannot be reversed: the call cost less than was charged. Debit the account instead.',
     reversal_irreversible: 'The reversal of a refund cannot be reversed. Refund the call {id} again instead.',

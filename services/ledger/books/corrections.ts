@@ -1,7 +1,7 @@
 // What later entries have changed about an entry: those that are linked to it, and those that are linked to another of its corrections. Pure.
 import type { Entry } from '#proto/ledger/v1/ledger.js';
 import { least } from './buckets.js';
-import { balanceEffectNanoUsd, seqOfEntryId } from './journal.js';
+import { balanceEffectNanoUsd, seqInAccount, seqOfEntryId } from './journal.js';
 import type { CorrectedEntry, Corrections, Operation } from './model.js';
 
 const noCorrections: Corrections = { seqs: [], effectNanoUsd: 0n };
@@ -17,6 +17,12 @@ export function limitingEntry(operation: Operation): CorrectedEntry | undefined 
     default:
       return undefined;
   }
+}
+
+/** Returns the number of the entry whose corrections an operation depends on; undefined if there is none. */
+export function correctedSeq(operation: Operation): bigint | undefined {
+  if (operation.kind !== 'adjust' || operation.linkedEntryId === undefined) return limitingEntry(operation)?.seq;
+  return seqInAccount(operation.accountId, operation.linkedEntryId);
 }
 
 /** Returns the corrections of the entry with this number, given later entries of its journal in order. `known` are those among the entries before. */

@@ -142,9 +142,13 @@ export function seqOfEntryId(id: string): bigint {
 
 /** Returns the number of the account's entry with this id; undefined when the id belongs to no entry of this account. */
 export function seqOfEntry(account: AccountBucket, id: string): bigint | undefined {
-  if (!isId('ent', id) || id.slice(4, 20) !== account.accountId.slice(-16)) return undefined;
-  const seq = seqOfEntryId(id);
-  return seq >= 1n && seq <= account.seq ? seq : undefined;
+  const seq = seqInAccount(account.accountId, id);
+  return seq !== undefined && seq >= 1n && seq <= account.seq ? seq : undefined;
+}
+
+/** Returns the number within an entry's id; undefined when the id has another form or names another account. The entry need not exist. */
+export function seqInAccount(accountId: string, id: string): bigint | undefined {
+  return isId('ent', id) && id.slice(4, 20) === accountId.slice(-16) ? seqOfEntryId(id) : undefined;
 }
 
 /** Returns an account's money as a message of the contract. */

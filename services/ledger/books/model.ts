@@ -242,6 +242,8 @@ export interface AdjustOperation extends Credit {
   readonly kind: 'adjust';
   /** The entry that is adjusted. */
   readonly linkedEntryId: string | undefined;
+  /** How much must be left of the entry that is adjusted; undefined for any amount. */
+  readonly expectedLeftNanoUsd?: bigint | undefined;
 }
 
 export interface RefundOperation extends OfHold {
@@ -354,6 +356,8 @@ export interface Touched {
   readonly hold: HoldRecord | undefined;
   /** What was executed before under the operation's idempotency key. */
   readonly record: OperationRecord | undefined;
+  /** The entry to which an adjustment is linked; undefined if it is linked to none, or to one that is archived. */
+  readonly linked?: CorrectedEntry | undefined;
   /** The corrections of the entry that the operation corrects; undefined if it names none. */
   readonly corrections?: Corrections | undefined;
   /** Holds created before this may be archived, and are then unknown; undefined when none can be, or the operation's hold is known. */

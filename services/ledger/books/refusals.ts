@@ -50,6 +50,12 @@ export function notLeftOfEntry(
   return fault('nothing_left', { seq, corrections: corrections?.seqs.join(', ') ?? '' }, { details });
 }
 
+/** Returns the refusal when another amount is left of an entry than the caller expected. */
+export function entryChanged({ seq }: CorrectedEntry, leftNanoUsd: bigint): AppError {
+  const details = { left_nano_usd: String(leftNanoUsd) };
+  return fault('entry_changed', { seq, ...details }, { details });
+}
+
 /** Returns the refusal when an entry was reversed before, with other parameters. */
 export function alreadyReversed({ seq }: CorrectedEntry, reversal: Entry): AppError {
   return fault('already_reversed', { seq, reversal: reversal.seq });

@@ -1,13 +1,14 @@
 // The rows of one transaction in memory: operations are applied one after another, each seeing the effects of those before it.
 import { apply } from '../operations/apply.js';
 import { emptyAccount } from '../books/buckets.js';
-import { correctionsAmong, limitingEntry } from '../books/corrections.js';
+import { correctedSeq, correctionsAmong } from '../books/corrections.js';
 import { noBudgets } from '../budgets/buckets.js';
 import type {
   AccountBucket,
   Applied,
   BudgetBucket,
   Changes,
+  CorrectedEntry,
   Corrections,
   DueAlert,
   HoldRecord,
@@ -77,13 +78,15 @@ export class AccountRows {
   readonly operations = new Rows<OperationRecord>();
   /** By the number of the corrected entry: of those entries that an operation corrects. */
   readonly corrections = new Map<bigint, Corrections>();
+  /** By number: the entries to which an adjustment is linked. */
+  readonly linked = new Map<bigint, CorrectedEntry>();
 
   constructor(readonly accountId: string) {}
 
   /** Returns the rows that an operation reads and may change. */
   touchedBy(operation: Operation, archivedUntilMs: number | undefined): Touched {
     const hold = 'holdId' in operation ? this.holds.get(operation.holdId) : undefined;
-    const corrected = limitingEntry(operation);
+    const seq = correctedSeq(operation);
     const keyId = hold?.keyId ?? ('keyId' in operation ? operation.keyId : undefined);
     return {
       account: this.account.get(this.accountId),
@@ -91,7 +94,8 @@ export class AccountRows {
       budgets: this.budgetsOf(hold?.budgets ?? ('budgets' in operation ? operation.budgets : noBudgets)),
       hold,
       record: 'idempotencyKey' in operation ? this.operations.get(operation.idempotencyKey) : undefined,
-      corrections: corrected === undefined ? undefined : this.corrections.get(corrected.seq),
+      linked: seq === undefined ? undefined : this.linked.get(seq),
+      corrections: seq === undefined ? undefined : this.corrections.get(seq),
       archivedUntilMs,
     };
   }
@@ -112,8 +116,10 @@ export class AccountRows {
 
   /** Applies the changes of an operation. */
   keep({ account, key, budgets, hold, record, entries }: Changes): void {
-    if (entries !== undefined)
+    if (entries !== undefined) {
       for (const [seq, corrections] of this.corrections) this.corrections.set(seq, correctionsAmong(seq, entries, corrections));
+      for (const entry of entries) if (this.corrections.has(entry.seq)) this.linked.set(entry.seq, entry);
+    }
     for (const bucket of budgets ?? noBudgets) this.budgets.put(bucket.scopeId, bucket);
     if (key !== undefined) this.keys.put(key.keyId, key);
     if (hold !== undefined) this.holds.put(hold.id, hold);

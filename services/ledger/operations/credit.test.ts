@@ -1,11 +1,11 @@
 import { describe, expect } from '@jest/globals';
-import { BookAccount } from '#proto/ledger/v1/ledger.js';
+import { BookAccount, EntryKind } from '#proto/ledger/v1/ledger.js';
 import { apply } from './apply.js';
 import { creditedNanoUsdMax } from '../books/buckets.js';
 import { entryId } from '../books/journal.js';
 import type { Touched } from '../books/model.js';
-import { expectRefused, outcomeRows, replyOf } from '../testing/outcome-table.js';
-import { account, accountId, adjustOperation, depositOperation, holdId, nowMs } from '../testing/records.js';
+import { entriesOf, expectRefused, outcomeRows, replyOf } from '../testing/outcome-table.js';
+import { account, accountId, adjustOperation, depositOperation, holdId, nowMs, touched } from '../testing/records.js';
 
 const row = outcomeRows('DA');
 
@@ -83,6 +83,28 @@ describe('Deposit and Adjust', () => {
   row('A7', 'refuses different parameters under a used key', () => {
     const { record } = apply(funded, adjustOperation(5n), nowMs).changes;
     expectRefused({ ...funded, record }, adjustOperation(5n, { fingerprint: 'a2' }), 'idempotency_mismatch');
+  });
+
+  row('A9', 'takes back no more than is left of the entry it corrects, and adds any amount to it', () => {
+    const { entry: linked } = replyOf(apply(none, depositOperation(50n), nowMs));
+    const linkedEntryId = linked.id;
+    const corrections = { seqs: [2n], effectNanoUsd: -20n };
+    const rows = touched(undefined, { account: account({ creditedNanoUsd: 1_000n, seq: 2n }), linked, corrections });
+    const { refusal } = expectRefused(rows, adjustOperation(-31n, { linkedEntryId }), 'failed_precondition');
+    expect(refusal?.details).toMatchObject({ rule: 'reversal_too_large', left_nano_usd: '30' });
+    for (const amountNanoUsd of [-30n, 500n])
+      expect(replyOf(apply(rows, adjustOperation(amountNanoUsd, { linkedEntryId }), nowMs)).entry.linkedEntryId).toBe(linkedEntryId);
+    const { entry: debit } = replyOf(apply(funded, adjustOperation(-50n), nowMs));
+    expectRefused({ ...rows, linked: debit, corrections: undefined }, adjustOperation(51n, { linkedEntryId }), 'failed_precondition');
+  });
+
+  row('A10', 'refuses when another amount is left of the entry than expected', () => {
+    const { entry: linked } = replyOf(apply(none, depositOperation(50n), nowMs));
+    const rows = touched(undefined, { linked, corrections: { seqs: [2n], effectNanoUsd: -20n } });
+    const adjust = (expectedLeftNanoUsd: bigint) => adjustOperation(-5n, { linkedEntryId: linked.id, expectedLeftNanoUsd });
+    const { refusal } = expectRefused(rows, adjust(50n), 'failed_precondition');
+    expect(refusal?.details).toMatchObject({ rule: 'entry_changed', left_nano_usd: '30' });
+    expect(entriesOf(apply(rows, adjust(30n), nowMs))).toEqual([[EntryKind.ENTRY_KIND_ADJUSTMENT, 5n]]);
   });
 
   row('A8', 'refuses credit beyond what a column can hold', () => {

@@ -1,7 +1,17 @@
 // Deposit and adjust: change what an account was credited, once per idempotency key. Pure.
+import type { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import { accountAvailableNanoUsd, creditedNanoUsdMax, emptyAccount } from '../books/buckets.js';
-import { balanceAfter, depositPosting, type EntryText, post, type Posting, postings, seqOfEntry } from '../books/journal.js';
+import {
+  balanceAfter,
+  balanceEffectNanoUsd,
+  depositPosting,
+  type EntryText,
+  post,
+  type Posting,
+  postings,
+  seqOfEntry,
+} from '../books/journal.js';
 import {
   type AccountBucket,
   type AdjustOperation,
@@ -13,8 +23,8 @@ import {
   refused,
   type Touched,
 } from '../books/model.js';
-import { limitingEntry } from '../books/corrections.js';
-import { alreadyReversed, debitTooLarge, keyUsed } from '../books/refusals.js';
+import { leftOfEntry, limitingEntry } from '../books/corrections.js';
+import { alreadyReversed, debitTooLarge, entryChanged, keyUsed, notLeftOfEntry } from '../books/refusals.js';
 
 /** Adds money to an account. */
 export function applyDeposit(touched: Touched, operation: DepositOperation, nowMs: number): Applied<CreditReply> {
@@ -35,11 +45,26 @@ export function applyAdjust(touched: Touched, operation: AdjustOperation, nowMs:
   if (linkedEntryId !== undefined && seqOfEntry(account, linkedEntryId) === undefined) {
     return refused(fault('no_entry', {}, { details: { what: 'entry' } }));
   }
+  const refusal = beyondEntry(touched, operation);
+  if (refusal !== undefined) return refused(refusal);
   if (amountNanoUsd < 0n && accountAvailableNanoUsd(account) < -amountNanoUsd) return refused(debitTooLarge(account, -amountNanoUsd));
   const posting = amountNanoUsd > 0n ? postings.adjustmentUp : postings.adjustmentDown;
   return (
     overfull(account, amountNanoUsd) ?? credit(account, operation, posting, linkedEntryId === undefined ? {} : { linkedEntryId }, nowMs)
   );
+}
+
+/**
+ * Returns the refusal of an adjustment that takes back more than is left of its entry, or expects another amount to be left; undefined for any other.
+ * Nothing is known about an archived entry.
+ */
+function beyondEntry({ linked, corrections }: Touched, { amountNanoUsd, expectedLeftNanoUsd }: AdjustOperation): AppError | undefined {
+  if (linked === undefined) return undefined;
+  const leftNanoUsd = leftOfEntry(linked, corrections);
+  if (expectedLeftNanoUsd !== undefined && expectedLeftNanoUsd !== leftNanoUsd) return entryChanged(linked, leftNanoUsd);
+  const effectNanoUsd = balanceEffectNanoUsd(linked);
+  const takenNanoUsd = effectNanoUsd < 0n ? amountNanoUsd : effectNanoUsd > 0n ? -amountNanoUsd : 0n;
+  return takenNanoUsd > leftNanoUsd ? notLeftOfEntry(linked, leftNanoUsd, corrections) : undefined;
 }
 
 /** Returns the first outcome if this idempotency key was used before, or the refusal of different parameters under it. */

@@ -272,6 +272,70 @@ describe.each(testEngines)('a refund of a payment on %s', (engine) => {
       .filter(({ review }) => review === 'refund_short')
       .map(({ missing_usd }) => missing_usd);
 
+  /** Returns the ledger, with this before each deduction of a refund. */
+  const interrupted = (before: () => Promise<unknown>): BookingDeps => ({
+    log: ledger.log,
+    accounts,
+    ledger: {
+      ...ledger.service,
+      async adjust(request, by) {
+        await before();
+        return ledger.service.adjust(request, by);
+      },
+    },
+  });
+
+  it.each([
+    // All of it is reversed, part of it in the direction of the refund, and part beside it.
+    [undefined, 50, 40],
+    [20_000_000_000n, 20, 70],
+    [20_000_000_000n, 30, 60],
+  ])('deducts only what a reversal of %s at the same instant leaves of %d USD', async (amountNanoUsd, refundedUsd, leftUsd) => {
+    const { service, log } = ledger;
+    await service.deposit(depositRequest({ accountId, keyId: '' }, 40_000_000_000n));
+    await book('stripe', { kind: 'paid', ...payment() }, context, { log, ledger: service, accounts });
+    const { entry } = await service.getEntryByIdempotencyKey({ accountId, idempotencyKey: 'stripe:cs_1' });
+    const reversal = { idempotencyKey: 'undo', accountId, entryId: entry!.id, amountNanoUsd, reason: 'wrong' };
+    await book(
+      'stripe',
+      refund(BigInt(refundedUsd) * 1_000_000_000n),
+      context,
+      interrupted(() => service.reverse(reversal)),
+    );
+    expect([await available(), reviewsOf(ledger)]).toEqual([BigInt(leftUsd) * 1_000_000_000n, []]);
+  });
+
+  it('leaves nothing of the deposit to a reversal or an adjustment at the same instant', async () => {
+    const { service, log } = ledger;
+    const deps = { log, ledger: service, accounts };
+    await service.deposit(depositRequest({ accountId, keyId: '' }, 200_000_000_000n));
+    await book('stripe', { kind: 'paid', ...payment() }, context, deps);
+    const { entry } = await service.getEntryByIdempotencyKey({ accountId, idempotencyKey: 'stripe:cs_1' });
+    const entryId = entry!.id;
+    const fields = { accountId, reason: 'wrong' };
+    const outcomes = await Promise.allSettled([
+      service.adjust({ ...fields, idempotencyKey: 'by hand', amountNanoUsd: -50_000_000_000n, linkedEntryId: entryId }),
+      book('stripe', refund(50_000_000_000n), context, deps),
+      service.reverse({ ...fields, idempotencyKey: 'undo', entryId, amountNanoUsd: undefined }),
+      service.adjust({ ...fields, idempotencyKey: 'again', amountNanoUsd: -50_000_000_000n, linkedEntryId: entryId }),
+    ]);
+    const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [(outcome.reason as AppError).details['rule']] : []));
+    expect(refused.length).toBeGreaterThanOrEqual(2);
+    expect(new Set(refused)).toEqual(new Set(['nothing_left']));
+    expect([await available(), missing()]).toEqual([200_000_000_000n, []]);
+    expect((await service.verify({ accountId })).drifts).toEqual([]);
+  });
+
+  it('fails, so that the provider sends it again, if the deposit is corrected again and again', async () => {
+    const { service, log } = ledger;
+    await book('stripe', { kind: 'paid', ...payment() }, context, { log, ledger: service, accounts });
+    const { entry } = await service.getEntryByIdempotencyKey({ accountId, idempotencyKey: 'stripe:cs_1' });
+    const correct = () =>
+      service.reverse({ idempotencyKey: newId('req'), accountId, entryId: entry!.id, amountNanoUsd: 1n, reason: 'wrong' });
+    const booked = book('stripe', refund(50_000_000_000n), context, interrupted(correct));
+    await expect(booked).rejects.toMatchObject({ reason: 'failed_precondition', details: { rule: 'entry_changed' } });
+  });
+
   it('logs the missing amount when the provider sends it again after a lost response', async () => {
     const { service, log } = ledger;
     const payment = { paymentId: 'cs_1', accountId, amountNanoUsd: 50_000_000_000n };

@@ -4,7 +4,7 @@ import { formatUsd } from '#rules/money/money.js';
 import type { Logger } from '#kit/log.js';
 import { type CallContext, callContext } from '#client/call-context.js';
 import { AccountState, type AuthService } from '#proto/auth/v1/auth.js';
-import { DepositSource, type Entry, type LedgerService } from '#proto/ledger/v1/ledger.js';
+import { type AdjustRequest, DepositSource, type Entry, type LedgerService } from '#proto/ledger/v1/ledger.js';
 import { withReference } from '#rules/money/reference.js';
 import { least } from '../books/buckets.js';
 import { owedNanoUsd } from './owed.js';
@@ -15,6 +15,8 @@ type Refunded = Extract<PaymentEvent, { kind: 'refunded' }>;
 type Review = Extract<PaymentEvent, { kind: 'review' }>;
 
 const stateTimeoutMs = 2000;
+/** How often the deposit may be corrected by others while refunds are deducted from it. */
+const changesMax = 10;
 
 /** Holds the dependencies of booking. */
 export interface BookingDeps {
@@ -121,33 +123,49 @@ async function bookRefund(
   if (deposit === undefined) return;
   const { id: entryId, accountId } = deposit;
   const keyOf = ({ refundId }: Refund): string => paymentKey(provider, refundId);
-  const { corrections } = await ledger.getEntry({ accountId, entryId }, context);
-  const known = new Set(corrections.map(({ idempotencyKey }) => idempotencyKey));
   const facts = { provider, payment_id: payment.paymentId, account_id: accountId, entry_id: entryId, event: eventId };
-  let leftNanoUsd = owedNanoUsd(refunds, corrections, keyOf);
-  for (const refund of refunds) {
-    const amountNanoUsd = least(refund.amountNanoUsd, leftNanoUsd);
-    if (refund.hasFailed || amountNanoUsd === 0n || known.has(keyOf(refund))) continue;
+  const tried = new Set<Refund>();
+  for (let changes = 0; ;) {
+    const { corrections, reversibleNanoUsd } = await ledger.getEntry({ accountId, entryId }, context);
+    const known = new Set(corrections.map(({ idempotencyKey }) => idempotencyKey));
+    const owed = owedNanoUsd(refunds, corrections, keyOf);
+    const refund = refunds.find((each) => !each.hasFailed && !tried.has(each) && !known.has(keyOf(each)));
+    const amountNanoUsd = least(least(owed, reversibleNanoUsd), refund?.amountNanoUsd ?? 0n);
+    if (refund === undefined || amountNanoUsd === 0n) {
+      // Reported in each repeat, because an earlier attempt may have ended before it could.
+      if (owed > 0n) report(log, 'refund_short', { ...facts, missing_usd: formatUsd(owed) });
+      return;
+    }
     const { refundId } = refund;
     const reason = withReference(`refund of ${provider} ${payment.paymentId}`, refundId);
-    const takenNanoUsd = await deduct(provider, { idempotencyKey: keyOf(refund), amountNanoUsd, reason, deposit }, context, deps);
-    log.info({ ...facts, refund: refundId, deducted_usd: formatUsd(takenNanoUsd) }, 'a refund was deducted from the balance');
-    leftNanoUsd -= takenNanoUsd;
+    const request = {
+      idempotencyKey: keyOf(refund),
+      accountId,
+      reason,
+      linkedEntryId: entryId,
+      expectedReversibleNanoUsd: reversibleNanoUsd,
+    };
+    try {
+      const takenNanoUsd = await deduct(provider, amountNanoUsd, request, context, deps);
+      log.info({ ...facts, refund: refundId, deducted_usd: formatUsd(takenNanoUsd) }, 'a refund was deducted from the balance');
+      tried.add(refund);
+    } catch (error) {
+      // The deposit was corrected since it was read, for example by an operator's reversal, so what is owed is computed again.
+      if (!isChanged(error) || ++changes > changesMax) throw error;
+    }
   }
-  // Reported in each repeat, because an earlier attempt may have ended before it could.
-  if (leftNanoUsd > 0n) report(log, 'refund_short', { ...facts, missing_usd: formatUsd(leftNanoUsd) });
 }
 
 /** Takes an amount from the balance as far as it is available, because no balance goes below zero. Returns what was taken. */
 async function deduct(
   provider: string,
-  { idempotencyKey, amountNanoUsd, reason, deposit }: { idempotencyKey: string; amountNanoUsd: bigint; reason: string; deposit: Entry },
+  amountNanoUsd: bigint,
+  request: Omit<AdjustRequest, 'amountNanoUsd'>,
   context: CallContext,
   deps: BookingDeps,
 ): Promise<bigint> {
-  const { accountId, id: linkedEntryId } = deposit;
-  const take = (takenNanoUsd: bigint) =>
-    deps.ledger.adjust({ idempotencyKey, accountId, amountNanoUsd: -takenNanoUsd, reason, linkedEntryId }, inNameOf(provider, context));
+  const { accountId, idempotencyKey } = request;
+  const take = (takenNanoUsd: bigint) => deps.ledger.adjust({ ...request, amountNanoUsd: -takenNanoUsd }, inNameOf(provider, context));
   try {
     await take(amountNanoUsd);
   } catch (error) {
@@ -159,6 +177,10 @@ async function deduct(
   }
   // Another event may have deducted the refund at the same time, and another amount of it.
   return (await entryOf(accountId, idempotencyKey, context, deps))?.amountNanoUsd ?? 0n;
+}
+
+function isChanged(error: unknown): boolean {
+  return hasReason(error, 'failed_precondition') && error.details['rule'] === 'entry_changed';
 }
 
 function mismatchIsDone(error: unknown): void {

@@ -125,8 +125,12 @@ export function adjustOperation(request: AdjustRequest): AdjustOperation {
   if (amountNanoUsd === 0n) throw fieldFault('amount_nano_usd', 'nonzero');
   const reason = checkedReason(request.reason, { required: true });
   const linkedEntryId = request.linkedEntryId === '' ? undefined : request.linkedEntryId;
+  const { expectedReversibleNanoUsd: expectedLeftNanoUsd } = request;
+  if (expectedLeftNanoUsd !== undefined && linkedEntryId === undefined)
+    throw invalidField('expected_reversible_nano_usd', 'empty without linked_entry_id');
+  // The expectation is left out: it may have changed before a retry.
   const fingerprint = fingerprintOf(['adjust', amountNanoUsd, reason, request.linkedEntryId]);
-  return { kind: 'adjust', idempotencyKey, accountId, amountNanoUsd, reason, linkedEntryId, fingerprint };
+  return { kind: 'adjust', idempotencyKey, accountId, amountNanoUsd, reason, linkedEntryId, expectedLeftNanoUsd, fingerprint };
 }
 
 /** Returns the operation of a Reverse. `entry` is the entry that it names. */

@@ -3,7 +3,7 @@ import type { PlainTransaction } from '#kit/db/plain/plain-transaction.js';
 import { textOfRows, keyedText } from '#kit/db/plain/sql-text.js';
 import type { Values } from '#kit/db/plain/table.js';
 import { asBytes, asNumber } from '#kit/db/values.js';
-import { correctionsAmong, limitingEntry } from '../books/corrections.js';
+import { correctedSeq, correctionsAmong } from '../books/corrections.js';
 import type { Operation } from '../books/model.js';
 import { noBudgets } from '../budgets/buckets.js';
 import { WorkingSet } from '../lane/working-set.js';
@@ -33,6 +33,8 @@ const selectOperations = textOfRows(
     'JOIN journal ON journal.slot = op.slot AND journal.account_id = op.account_id AND journal.seq = op.result_seq ' +
     `WHERE ${keyedOperations(rows)}`,
 );
+
+const selectEntry = `SELECT ${journalTable.columns.join(', ')} FROM journal WHERE slot = ? AND account_id = ? AND seq = ?`;
 
 /**
  * Returns the working set of the operations. Buckets are locked first and in key order, the account's before those of its keys, so that
@@ -104,13 +106,18 @@ export async function loadWorkingSet(
   }
   if (credits.length > 0) await loadOperations(tx, set, credits, columns);
   for (const operation of operations) {
-    const corrected = limitingEntry(operation);
-    if (corrected === undefined) continue;
+    const seq = correctedSeq(operation);
+    if (seq === undefined) continue;
     const { accountId } = operation;
-    const { corrections } = set.of(accountId);
-    if (corrections.has(corrected.seq)) continue;
-    const entries = await correctingEntries(tx, columns.of(accountId), corrected.seq);
-    corrections.set(corrected.seq, correctionsAmong(corrected.seq, entries));
+    const { corrections, linked } = set.of(accountId);
+    if (operation.kind === 'adjust' && !linked.has(seq)) {
+      const { slot, account_id: account } = columns.of(accountId);
+      const [row] = await tx.query(selectEntry, [slot, account, seq]);
+      if (row !== undefined) linked.set(seq, toEntry(journalTable.valuesOf(row)));
+    }
+    if (corrections.has(seq)) continue;
+    const entries = await correctingEntries(tx, columns.of(accountId), seq);
+    corrections.set(seq, correctionsAmong(seq, entries));
   }
   return set;
 }

@@ -1,7 +1,7 @@
 // Books in memory, for running many histories through the pure rules.
 import assert from 'node:assert/strict';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
-import { correctionsAmong, limitingEntry } from '../books/corrections.js';
+import { correctedSeq, correctionsAmong } from '../books/corrections.js';
 import type { AccountBucket, BudgetBucket, HoldRecord, KeyBucket, Operation, OperationRecord } from '../books/model.js';
 import { type Rows, WorkingSet } from '../lane/working-set.js';
 import type { Books } from './books.js';
@@ -50,11 +50,12 @@ export function memoryBooks(): Books {
 
   function loadCorrections(operation: Operation): void {
     const { accountId } = operation;
-    const seq = limitingEntry(operation)?.seq;
-    const { corrections } = current.of(accountId);
+    const seq = correctedSeq(operation);
+    const { corrections, linked } = current.of(accountId);
     if (seq === undefined || corrections.has(seq)) return;
-    const written = [...entries, ...current.entries].filter((entry) => entry.accountId === accountId && entry.seq > seq);
+    const written = [...entries, ...current.entries].filter((entry) => entry.accountId === accountId && entry.seq >= seq);
     corrections.set(seq, correctionsAmong(seq, written));
+    if (written[0]?.seq === seq) linked.set(seq, written[0]);
   }
 
   return {

@@ -400,6 +400,11 @@ export class ReferenceLedger {
     }
     const corrects = operation.kind === 'adjust' ? this.numberOf(accountId, operation.linkedEntryId) : 0;
     if (corrects === undefined) return { refused: 'not_found' };
+    if (corrects > 0) {
+      const corrected = effect(this.journal(accountId)[corrects - 1]!);
+      const taken = corrected < 0n ? amount : -amount;
+      if (corrected !== 0n && taken > this.leftOf(accountId, corrects)) return { refused: 'failed_precondition' };
+    }
     if (this.available(accountId) + amount < 0n) return { refused: 'balance_empty' };
     const creditedAfter = this.credited(accountId) + amount;
     if (creditedAfter > creditedMax) return { refused: 'failed_precondition' };

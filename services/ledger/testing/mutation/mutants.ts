@@ -182,6 +182,11 @@ export const mutants: readonly Mutant[] = [
       'account.creditedNanoUsd - account.spentNanoUsd < -amountNanoUsd',
     ],
     ['a correction is linked to anything', 'seqOfEntry(account, linkedEntryId) === undefined', 'linkedEntryId === undefined'],
+    [
+      'an adjustment exceeds what is left of its entry',
+      'takenNanoUsd > leftNanoUsd ?',
+      'takenNanoUsd < 0n && takenNanoUsd > leftNanoUsd ?',
+    ],
     ['credits overflow a column', 'account.creditedNanoUsd + amountNanoUsd <= creditedNanoUsdMax', 'amountNanoUsd <= creditedNanoUsdMax'],
   ]),
   ...of('operations/refund.ts', 'model', [
