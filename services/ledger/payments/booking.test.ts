@@ -186,10 +186,33 @@ describe.each(testEngines)('an event that an operator must review on %s', (engin
         await book('stripe', { kind: 'paid', ...payment }, context, { log, ledger: service, accounts: { getAccountState } });
     }
     const { entry } = await service.getEntryByIdempotencyKey({ accountId, idempotencyKey: 'stripe:cs_0' });
-    expect(reviewsOf(ledger)).toMatchObject([
-      { review: 'account_suspended', account_id: accountId, payment_id: 'cs_0', amount_usd: '5', entry_id: entry!.id },
-    ]);
+    const review = { review: 'account_suspended', account_id: accountId, payment_id: 'cs_0', amount_usd: '5', entry_id: entry!.id };
+    expect(reviewsOf(ledger)).toMatchObject([review, review]);
     expect((await service.getBalance({ accountId })).balance).toMatchObject({ availableNanoUsd: 10_000_000_000n });
+  });
+
+  it('is reported when the provider sends a payment again that was credited before the ledger ended', async () => {
+    const { service, log } = ledger;
+    const accountId = newId('acct');
+    const suspended: BookingDeps['accounts'] = { getAccountState: async () => ({ state: AccountState.ACCOUNT_STATE_SUSPENDED }) };
+    const payment = { paymentId: 'cs_1', accountId, amountNanoUsd: 5_000_000_000n };
+    const ended: BookingDeps['ledger'] = {
+      ...service,
+      async deposit(request, by) {
+        await service.deposit(request, by);
+        throw new AppError('service_unavailable', 'The process ended.');
+      },
+    };
+    const paid = { kind: 'paid', ...payment } as const;
+    await expect(book('stripe', paid, context, { log, ledger: ended, accounts: suspended })).rejects.toThrow();
+    expect(reviewsOf(ledger)).toEqual([]);
+    await book('stripe', paid, context, { log, ledger: service, accounts: suspended });
+    expect(reviewsOf(ledger)).toMatchObject([{ review: 'account_suspended', payment_id: 'cs_1' }]);
+    // A later refund does not report it again, and a refund whose event arrives before that of its payment does.
+    await book('stripe', refunded(payment), context, { log, ledger: service, accounts: suspended });
+    expect(reviewsOf(ledger)).toHaveLength(1);
+    await book('stripe', refunded({ ...payment, paymentId: 'cs_2' }, []), context, { log, ledger: service, accounts: suspended });
+    expect(reviewsOf(ledger)).toMatchObject([{ payment_id: 'cs_1' }, { review: 'account_suspended', payment_id: 'cs_2' }]);
   });
 
   /** Returns how many cases of each kind have been counted. */

@@ -49,14 +49,20 @@ export async function book(provider: string, event: PaymentEvent, context: CallC
   }
 }
 
-/** Returns the deposit of a payment, made now or before. */
-export async function bookPaid(
+/** Returns the deposit of a payment, made now or before. Reports a suspended account in each repeat, because an earlier attempt may have ended before it could. */
+export async function bookPaid(provider: string, payment: Paid, context: CallContext, deps: BookingDeps): Promise<Entry> {
+  const { entry } = await credit(provider, payment, context, deps);
+  await reviewSuspended(provider, payment, entry, deps);
+  return entry;
+}
+
+/** Deposits a payment once. */
+async function credit(
   provider: string,
   { paymentId, accountId, amountNanoUsd }: Paid,
   context: CallContext,
-  deps: BookingDeps,
-): Promise<Entry> {
-  const { ledger, log } = deps;
+  { ledger, log }: BookingDeps,
+): Promise<{ readonly entry: Entry; readonly replayed: boolean }> {
   const idempotencyKey = paymentKey(provider, paymentId);
   // The same in every repeat, or the ledger would reject the repeat as a different deposit.
   const reason = `${provider} ${paymentId}`;
@@ -64,13 +70,21 @@ export async function bookPaid(
     { idempotencyKey, accountId, amountNanoUsd, source: DepositSource.DEPOSIT_SOURCE_CASH, reason },
     inNameOf(provider, context),
   );
-  if (!replayed) {
-    const facts = { provider, payment_id: paymentId, account_id: accountId, amount_usd: formatUsd(amountNanoUsd) };
-    log.info(facts, 'a payment was credited');
-    // The payment had begun before, as suspended accounts cannot begin any.
-    if (await isSuspended(accountId, deps)) report(log, 'account_suspended', { ...facts, entry_id: entry!.id });
-  }
-  return entry!;
+  if (!replayed)
+    log.info({ provider, payment_id: paymentId, account_id: accountId, amount_usd: formatUsd(amountNanoUsd) }, 'a payment was credited');
+  return { entry: entry!, replayed };
+}
+
+/** Reports a payment that was credited to a suspended account. It had begun before, as suspended accounts cannot begin any. */
+async function reviewSuspended(
+  provider: string,
+  { paymentId, accountId, amountNanoUsd }: Paid,
+  entry: Entry,
+  deps: BookingDeps,
+): Promise<void> {
+  if (!(await isSuspended(accountId, deps))) return;
+  const facts = { provider, payment_id: paymentId, account_id: accountId, amount_usd: formatUsd(amountNanoUsd), entry_id: entry.id };
+  report(deps.log, 'account_suspended', facts);
 }
 
 /** Reports whether an account is suspended, as far as auth responds. A payment is credited in any case. */
@@ -117,10 +131,11 @@ async function bookRefund(
 ): Promise<void> {
   const { ledger, log } = deps;
   // A refund's event may arrive before that of its payment.
-  const deposit = isStamped
-    ? await bookPaid(provider, payment, context, deps)
-    : await entryOf(payment.accountId, paymentKey(provider, payment.paymentId), context, deps);
+  const credited = isStamped ? await credit(provider, payment, context, deps) : undefined;
+  const deposit = credited?.entry ?? (await entryOf(payment.accountId, paymentKey(provider, payment.paymentId), context, deps));
   if (deposit === undefined) return;
+  // An account that was suspended after its payment, for example because of it, is not one that was credited while suspended.
+  if (credited?.replayed === false) await reviewSuspended(provider, payment, deposit, deps);
   const { id: entryId, accountId } = deposit;
   const keyOf = ({ refundId }: Refund): string => paymentKey(provider, refundId);
   const facts = { provider, payment_id: payment.paymentId, account_id: accountId, entry_id: entryId, event: eventId };
