@@ -49,7 +49,8 @@ writeFileSync(
       },
       files: ['dist', 'proto', 'README.md', 'LICENSE'],
       dependencies: { '@bufbuild/protobuf': versionOf('@bufbuild/protobuf'), '@grpc/grpc-js': versionOf('@grpc/grpc-js') },
-      peerDependencies: { '@opentelemetry/api': versionOf('@opentelemetry/api').replace('~', '^') },
+      // Lower than our own version, because OpenTelemetry's SDK 2 needs an API before 1.10.
+      peerDependencies: { '@opentelemetry/api': '^1.9.0' },
       peerDependenciesMeta: { '@opentelemetry/api': { optional: true } },
     },
     null,

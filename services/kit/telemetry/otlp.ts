@@ -16,7 +16,7 @@ import {
 } from '@opentelemetry/otlp-transformer';
 import type { LogRecordExporter } from '@opentelemetry/sdk-logs';
 import type { PushMetricExporter } from '@opentelemetry/sdk-metrics';
-import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
+import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import type { otlpTargetOf, Signal } from '../config/otel/settings.js';
 
 /** Where a signal is sent. */

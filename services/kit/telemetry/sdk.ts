@@ -3,7 +3,7 @@ import { context, diag, DiagLogLevel, propagation, type TextMapPropagator, trace
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { CompositePropagator, W3CBaggagePropagator, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { defaultResource, type Resource, resourceFromAttributes } from '@opentelemetry/resources';
-import { BasicTracerProvider, BatchSpanProcessor, type SpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { BatchSpanProcessor, type SpanLimits, type SpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { propagateWith } from '#client/traceparent.js';
 import { type OtelConfig, otlpTargetOf, type Propagator } from '../config/otel/settings.js';
 import type { Logger } from '../log.js';
@@ -30,10 +30,19 @@ export interface Telemetry {
 // A collector that hangs must not keep a process from ending.
 const flushMsMax = 5000;
 
-/** Registers the SDK for traces globally, if they are sent; its queue is configured by OTEL_BSP_…. */
+/** Registers the SDK for traces globally, if they are sent. */
 export function startTraces(options: Pick<TelemetryOptions, 'serviceName' | 'instanceId' | 'otel'>): Telemetry {
-  const target = otlpTargetOf('traces', options.otel);
-  return target === undefined ? { stop: async () => undefined } : register(options, new BatchSpanProcessor(spanExporter(target)));
+  const { otel } = options;
+  const target = otlpTargetOf('traces', otel);
+  if (target === undefined) return { stop: async () => undefined };
+  const processor = new BatchSpanProcessor({
+    exporter: spanExporter(target),
+    scheduledDelayMillis: otel.otelSpanDelayMs,
+    exportTimeoutMillis: otel.otelSpanTimeoutMs,
+    maxQueueSize: otel.otelSpanQueueMax,
+    maxExportBatchSize: otel.otelSpanBatchMax,
+  });
+  return register(options, processor);
 }
 
 /** Logs the SDK's own errors: without this an exporter that cannot reach its collector fails silently. */
@@ -65,13 +74,13 @@ export function resourceOf({ serviceName, instanceId, otel }: Pick<TelemetryOpti
 /** Registers a tracer provider with this processor, propagation, and context that follows promises. */
 export function register(options: Pick<TelemetryOptions, 'serviceName' | 'instanceId' | 'otel'>, processor: SpanProcessor): Telemetry {
   const { otel } = options;
-  const provider = new BasicTracerProvider({
+  const provider = new TracerProvider({
     resource: resourceOf(options),
     spanProcessors: [processor],
     sampler: samplerOf(otel),
-    spanLimits: { linkCountLimit: otel.otelSpanLinksMax },
+    spanLimits: limitsOf(otel),
   });
-  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager());
   // OTEL_PROPAGATORS applies to clients and upstreams only: between our own processes the trace context is always propagated.
   propagation.setGlobalPropagator(propagatorOf(otel.otelPropagators));
   propagateWith(propagatorOf(['tracecontext', 'baggage']));
@@ -84,6 +93,15 @@ export function register(options: Pick<TelemetryOptions, 'serviceName' | 'instan
       propagateWith(undefined);
       context.disable();
     },
+  };
+}
+
+function limitsOf(otel: OtelConfig): SpanLimits {
+  return {
+    attributeCountLimit: otel.otelSpanAttributesMax ?? otel.otelAttributesMax,
+    attributeValueLengthLimit: otel.otelSpanAttributeLengthMax ?? otel.otelAttributeLengthMax ?? Infinity,
+    eventCountLimit: otel.otelSpanEventsMax,
+    linkCountLimit: otel.otelSpanLinksMax,
   };
 }
 

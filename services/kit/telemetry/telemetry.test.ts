@@ -8,7 +8,7 @@ import { counter, gauge, histogram, observe } from './metrics.js';
 import { startTelemetry } from './telemetry.js';
 import { recordingLogger } from '../testing/log.js';
 import { otelOf } from '../testing/traces.js';
-import { failureOf } from '../testing/waiting.js';
+import { failureOf, untilTrue } from '../testing/waiting.js';
 
 const { log, lines } = recordingLogger();
 // Not a part of docs/metrics.md, although tests share a process.
@@ -45,6 +45,32 @@ describe('telemetry', () => {
     const bodyOf = (path: string): string => received.find((each) => each.path === path)!.body;
     for (const text of ['the last thing it did', 'tollgate-probe', 'replica-7', 'staging']) expect(bodyOf('/v1/traces')).toContain(text);
     for (const text of ['the last count', 'tollgate-probe', 'replica-7', 'staging']) expect(bodyOf('/v1/metrics')).toContain(text);
+  });
+
+  it('sends spans in batches of the configured size, and drops those for which the queue has no room', async () => {
+    const messages: string[] = [];
+    const collector = createServer(async (request, response) => {
+      messages.push(await textOf(request));
+      response.end('{}');
+    });
+    const otel = otelOf({
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await listen(collector)}`,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_METRICS_EXPORTER: 'none',
+      OTEL_BSP_SCHEDULE_DELAY: '10',
+      OTEL_BSP_MAX_QUEUE_SIZE: '3',
+      OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '2',
+    });
+    const telemetry = await startTelemetry({ ...common, otel, metricsListen: undefined });
+    const tracer = trace.getTracer('test');
+    // The first two are being sent when the others end.
+    for (const name of ['one', 'two', 'three', 'four', 'five', 'dropped']) tracer.startSpan(name).end();
+    await untilTrue(() => messages.length === 3);
+    await telemetry.stop();
+    collector.close();
+    const namesIn = (message: string): string[] =>
+      [...message.matchAll(/"name":"(one|two|three|four|five|dropped)"/g)].map(([, name]) => name!);
+    expect(messages.map(namesIn)).toEqual([['one', 'two'], ['three', 'four'], ['five']]);
   });
 
   it('serves metrics to Prometheus in its text format', async () => {

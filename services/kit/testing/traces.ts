@@ -1,5 +1,5 @@
 // Traces that are kept in memory, for tests.
-import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor } from '@opentelemetry/sdk-trace';
 import { otelSettings } from '../config/otel/settings.js';
 import { parseSettings } from '../config/settings.js';
 import { register } from '../telemetry/sdk.js';
@@ -18,6 +18,6 @@ export interface RecordedTraces {
 /** Starts to trace this process. */
 export function recordTraces(env?: Readonly<Record<string, string>>): RecordedTraces {
   const exporter = new InMemorySpanExporter();
-  const telemetry = register({ serviceName: 'test', instanceId: '1', otel: otelOf(env) }, new SimpleSpanProcessor(exporter));
+  const telemetry = register({ serviceName: 'test', instanceId: '1', otel: otelOf(env) }, new SimpleSpanProcessor({ exporter }));
   return { spans: () => exporter.getFinishedSpans(), reset: () => exporter.reset(), stop: () => telemetry.stop() };
 }

@@ -2,7 +2,7 @@
 // replace an invalid value with a default, and those that nothing reads. So no variable of the specification is silently ignored.
 import { fileOf } from '../forms.js';
 import { oneOf, type Setting, type Settings } from '../settings.js';
-import { count, optionalCount, pairsOf, parsed, refused } from './values.js';
+import { count, pairsOf, parsed, refused } from './values.js';
 
 type Kind = (env: string, description: string) => Setting<unknown>;
 
@@ -27,15 +27,6 @@ const settings = [
   ...perSignal('CERTIFICATE', "PEM file of the authorities with which the receiver's certificate is verified", file),
   ...perSignal('CLIENT_CERTIFICATE', 'PEM file of the certificate that is presented to the receiver', file),
   ...perSignal('CLIENT_KEY', 'PEM file of the key of that certificate', file),
-  count('OTEL_BSP_SCHEDULE_DELAY', 'how often spans are sent, in milliseconds', 5000),
-  count('OTEL_BSP_EXPORT_TIMEOUT', 'how long sending spans may take, in milliseconds', 30_000),
-  count('OTEL_BSP_MAX_QUEUE_SIZE', 'spans that may wait to be sent; further ones are dropped', 2048),
-  count('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', 'spans per message', 512),
-  optionalCount('OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT', 'characters per attribute'),
-  count('OTEL_ATTRIBUTE_COUNT_LIMIT', 'attributes', 128, 0),
-  optionalCount('OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT', 'characters per attribute of a span'),
-  count('OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT', 'attributes per span', 128, 0),
-  count('OTEL_SPAN_EVENT_COUNT_LIMIT', 'events per span', 128, 0),
   refused('OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT', 'events have at most 128 attributes'),
   refused('OTEL_LINK_ATTRIBUTE_COUNT_LIMIT', 'links have at most 128 attributes'),
   refused('OTEL_LOG_LEVEL', 'the errors of telemetry are in the log of the process, whose level is TOLLGATE_LOG_LEVEL'),

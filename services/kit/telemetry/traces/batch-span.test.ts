@@ -1,7 +1,7 @@
 // How the span of a batch is linked to the calls that it carried.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { context, type Link, ROOT_CONTEXT, type Span, trace, TraceFlags } from '@opentelemetry/api';
-import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { BatchLane } from '../../scheduling/batch-lane.js';
 import { joinBatch, startWait } from './batch-span.js';
 import { type RecordedTraces, recordTraces } from '../../testing/traces.js';

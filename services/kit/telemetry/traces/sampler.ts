@@ -8,7 +8,7 @@ import {
   SamplingDecision,
   type SamplingResult,
   TraceIdRatioBasedSampler,
-} from '@opentelemetry/sdk-trace-base';
+} from '@opentelemetry/sdk-trace';
 import type { OtelConfig } from '../../config/otel/settings.js';
 
 /** Returns the configured sampler. The span of a batch is recorded whenever one of its calls is, whatever that sampler decides. */
