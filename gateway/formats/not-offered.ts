@@ -95,7 +95,7 @@ export const notOffered: readonly NotOffered[] = [
   many('Containers and skills', ['containers', 'skills'], chat, `Run code in your own program, as a tool in ${chat} or ${messages}.`),
   many(
     "The administration APIs of the vendors' organizations",
-    ['organization', 'organizations', 'projects', 'webhook_endpoints', 'webhook_event_types'],
+    ['organization', 'organizations', 'projects', 'compliance', 'webhook_endpoints', 'webhook_event_types'],
     '/docs/console-api',
     'Use the API of the console, which /docs/console-api describes.',
   ),
