@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Codex CLI in .toolchain/codex. It is not in package.json, because its binary is too large to be part of every installation.
 set -eu
-version=0.169.0
+version=0.171.0
 root=$(cd "$(dirname "$0")/../.." && pwd)
 folder="$root/.toolchain/codex"
 [ "$(cat "$folder/version" 2>/dev/null)" != "$version" ] || exit 0

@@ -5,10 +5,10 @@ set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 bin="$root/.toolchain/bin"
 "$root/scripts/install/grpcurl.sh"
-[ -x "$bin/helm" ] || GOBIN="$bin" go install helm.sh/helm/v3/cmd/helm@v3.19.0
-[ -x "$bin/kubeconform" ] || GOBIN="$bin" go install github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0
+[ -x "$bin/helm" ] || GOBIN="$bin" go install helm.sh/helm/v3/cmd/helm@v3.22.0
+[ -x "$bin/kubeconform" ] || GOBIN="$bin" go install github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0
 if [ ! -x "$bin/compose-spec" ]; then
-  GOBIN="$bin" go install github.com/compose-spec/compose-go/v2/cmd@v2.9.0
+  GOBIN="$bin" go install github.com/compose-spec/compose-go/v2/cmd@v2.16.2
   mv "$bin/cmd" "$bin/compose-spec"
 fi
 schemas="$root/.toolchain/kubernetes-schemas"
