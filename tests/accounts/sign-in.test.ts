@@ -10,6 +10,8 @@ import { freePort } from '../support/systems/process.js';
 import { modes, startSystem, type System } from '../support/systems/system.js';
 
 const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0';
+/** What a browser sends with a navigation by a link of the console. */
+const ownLink = { 'sec-fetch-site': 'same-origin' };
 
 describe.each(modes)('signing up and in, %s', (mode) => {
   let idp: Idp;
@@ -221,7 +223,7 @@ describe.each(modes)('signing up and in, %s', (mode) => {
       const email = 'again@example.com';
       await addUser(system, email, password);
       comeAs(email);
-      const [browser, elsewhere] = [new Browser(system), await signedIn(system, email)];
+      const [browser, elsewhere] = [new Browser(system, ownLink), await signedIn(system, email)];
       const sessions = async (): Promise<number> => (await elsewhere.get<{ data: unknown[] }>('/me/sessions')).data.length;
       for (let time = 0; time < 2; time += 1) {
         await browser.signIn(email, password);
@@ -234,6 +236,21 @@ describe.each(modes)('signing up and in, %s', (mode) => {
       await browser.signIn('again2@example.com', password);
       expect(await sessions()).toBe(1);
     });
+
+    it.each(['cross-site', 'same-site', 'none', undefined])(
+      'keeps the session of a user whom no link of the console sent there: %s',
+      async (site) => {
+        const email = `kept-${site}@example.com`;
+        await addUser(system, email, password);
+        comeAs('attacker@example.com');
+        const browser = await signedIn(system, email);
+        const before = idp.tokenRequests.length;
+        const sent = await browser.ask('GET', '/oidc/start?to=usage', undefined, site === undefined ? {} : { 'sec-fetch-site': site });
+        expect([sent.status, sent.headers.get('location'), sent.headers.getSetCookie()]).toEqual([303, '../../usage', []]);
+        expect((await me(browser)).user.email).toBe(email);
+        expect(idp.tokenRequests).toHaveLength(before);
+      },
+    );
 
     it('finds the user that the operator added, also if the address is only in the userinfo response', async () => {
       await addUser(system, 'staff@example.com', password);
@@ -361,7 +378,7 @@ describe.each(modes)('signing up and in, %s', (mode) => {
 
     it('accepts a verified address whose claim is text, as Amazon Cognito and Apple send it, or is only in the userinfo response', async () => {
       idp.person = { sub: 'text', email: 'text@example.com', email_verified: 'true' };
-      const browser = new Browser(system);
+      const browser = new Browser(system, ownLink);
       expect(await browser.visit(start())).toBe(page(''));
       comeAs('userinfo@example.com');
       idp.tellsByUserinfo = true;
@@ -386,7 +403,7 @@ describe.each(modes)('signing up and in, %s', (mode) => {
     it('authenticates a user without a password again, but not by the session that the browser has there', async () => {
       const sub = comeAs('passwordless@example.com');
       idp.sessionAgeS = 3600;
-      const browser = new Browser(system);
+      const browser = new Browser(system, ownLink);
       expect(await browser.visit(start())).toBe(page(''));
       const begin = () => browser.ask('POST', '/me/second-factors/begin', { kind: 'totp' });
       const status = async (): Promise<number> => (await begin()).status;

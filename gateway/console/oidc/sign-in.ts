@@ -11,9 +11,14 @@ import type { Call } from '../table/operation.js';
 import { type Flow, keepFlow, takeFlow } from './flow.js';
 import { pagePath } from './page-path.js';
 
-/** Redirects the browser to the provider; after the sign-in it is redirected to the page `to`. */
+/**
+ * Redirects the browser to the provider; after the sign-in it is redirected to the page `to`. A signed-in user is redirected there at once, unless they
+ * have followed a link of the console: another site could otherwise replace their session by sending the browser here.
+ */
 export async function startOidc(ctx: Context, deps: OperationDeps, to: string): Promise<void> {
   try {
+    const isOwnLink = ctx.get('sec-fetch-site') === 'same-origin';
+    if (!isOwnLink && (await visitorIf(ctx, deps)) !== undefined) return redirect(ctx, `../../${pagePath(to)}`);
     redirect(ctx, await beginOidc(ctx, deps, { to: pagePath(to) }));
   } catch (error) {
     // This is a navigation in a browser, so errors are shown on a page.

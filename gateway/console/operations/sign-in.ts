@@ -188,10 +188,10 @@ export const signIn: Area = {
       },
     }),
     operation('GET', '/oidc/start', {
-      summary: 'Send a browser to the identity provider.',
+      summary: 'Send a browser to the identity provider. From outside the console, only without a session.',
       who: 'anyone',
       query: StartOidc,
-      answers: [{ status: 303, description: 'To the provider, or to the sign-in page with `?problem=`.' }],
+      answers: [{ status: 303, description: 'To the provider, to the page `to`, or to the sign-in page with `?problem=`.' }],
       handle: ({ ctx, query }, deps) => startOidc(ctx, deps, query.to ?? ''),
     }),
     operation('GET', '/oidc/callback', {
