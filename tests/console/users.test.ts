@@ -205,6 +205,37 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await guest.close();
   });
 
+  it('accept an invitation with the identity provider, if it knows them by the invited address', async () => {
+    const host = await newMember(chromium, system, owner);
+    const members = await host.open(`${account}/members`);
+    await members.getByRole('button', { name: 'Invite member' }).click();
+    await members.getByLabel('Email address').fill('gail@example.com');
+    await members.getByRole('radio', { name: /^viewer/ }).check();
+    await members.getByRole('button', { name: 'Create invitation' }).click();
+    const link = (await members.getByRole('region', { name: 'Invitation link' }).textContent())!;
+
+    idp.person = { sub: 'gail at home', email: 'gail@elsewhere.example', email_verified: true, name: 'Gail' };
+    const guest = await nobody();
+    const page = await guest.context.newPage();
+    await page.goto(link);
+    await heading(page, 'Join Acme');
+    const enter = () => page.getByRole('button', { name: 'Continue with Acme ID' }).click();
+    await enter();
+    await page.getByRole('alert').getByText('You signed in there with another address than the invited one.').waitFor();
+    await page.getByText('gail@example.com is invited as viewer.').waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    idp.person = { ...idp.person, sub: 'gail', email: 'Gail@Example.com' };
+    await enter();
+    await page.waitForURL(`${system.baseUrl}/console${account}`);
+
+    const late = await (await nobody()).context.newPage();
+    await late.goto(link);
+    await late.getByText('This invitation is no longer valid').first().waitFor();
+    expect([...host.faults, ...guest.faults]).toEqual([]);
+    await host.close();
+    await guest.close();
+  });
+
   it('revoke invitations, and cannot leave an account without an owner', async () => {
     const host = await newMember(chromium, system, owner);
     const page = await host.open(`${account}/members`);

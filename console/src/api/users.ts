@@ -42,6 +42,7 @@ export const oidcUrl = (page: string): string => apiUrl('/oidc/start', { to: pag
 
 export const getInvitation = (token: string, signal?: AbortSignal): Promise<OfferedInvitation> =>
   api.post('/invitation', { body: { token }, signal });
+export const beginInvitationSignIn = (token: string): Promise<{ location: string }> => api.post('/invitation/oidc', { body: { token } });
 export const acceptInvitation = (body: AcceptInvitation): Promise<SignInChallenge> => api.post('/invitation/accept', { body });
 
 export const updateMe = (body: UpdateMe): Promise<UpdatedUser> => api.patch('/me', { body });

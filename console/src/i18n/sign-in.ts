@@ -29,6 +29,8 @@ export const signInText = dictionary(
     problem_unknown_user: 'No user has your email address. Open the link of your invitation, or ask for one.',
     problem_disabled: 'This user is disabled. Contact the operator of this gateway.',
     problem_identity_taken: 'This identity is connected to another user.',
+    problem_invitation_other:
+      'You signed in there with another address than the invited one. Sign in there with the invited address; you may have to sign out there first. Or ask for an invitation to your address.',
     problem_identity_other: 'You signed in there as another user. Sign in with the identity that is connected to your user here.',
     problem_auth_time_missing:
       'The provider does not say when you signed in there, so it cannot confirm that it is you. Reset your password, or ask the operator of this gateway for a sign-in link.',
@@ -73,8 +75,9 @@ export const signInText = dictionary(
     invitationSession: ({ email }: { email: string }) => `You are signed in as ${email}.`,
     invitationOther: ({ email }: { email: string }) =>
       `You are signed in as ${email}, but the invitation is for another address. Accepting it signs you in with that address.`,
-    invitationByProvider: ({ name }: { name: string }) =>
-      `If you have signed in here with ${name} before, sign in with it first, then open the invitation again. Otherwise select “I am new” and choose a password.`,
+    invitationBy: ({ name }: { name: string }) => `Continue with ${name}`,
+    invitationByHint: ({ email }: { email: string }) => `Sign in there with ${email}. You need no password here.`,
+    invitationProblem: 'The invitation was not accepted',
     accept: 'Accept invitation',
     invitationEnded: 'This invitation is no longer valid',
     invitationEndedHint: 'It was accepted or revoked, or has expired. Ask for a new one.',
@@ -102,6 +105,8 @@ export const signInText = dictionary(
     problem_unknown_user: '没有用户使用您的邮箱。请打开邀请链接，或索取邀请。',
     problem_disabled: '您的用户已被停用。请联系网关的运维人员。',
     problem_identity_taken: '此身份已关联到另一位用户。',
+    problem_invitation_other:
+      '您在身份提供方登录时使用的邮箱与受邀邮箱不同。请使用受邀邮箱登录（可能需要先在其网站退出登录），或索取发往您邮箱的邀请。',
     problem_identity_other: '您在身份提供方登录的是另一位用户。请使用与您的用户关联的身份登录。',
     problem_auth_time_missing: '身份提供方未说明您的登录时间，因此无法确认是您本人。请重置密码，或向网关的运维人员索取登录链接。',
     problem_not_reauthenticated: '身份提供方没有要求您重新登录。请先在其网站退出登录，然后重试。',
@@ -141,7 +146,9 @@ export const signInText = dictionary(
     invitationNew: '请设置姓名和密码。',
     invitationSession: ({ email }) => `您已以 ${email} 登录。`,
     invitationOther: ({ email }) => `您当前以 ${email} 登录，但邀请是发给另一个邮箱的。接受后将以该邮箱登录。`,
-    invitationByProvider: ({ name }) => `如果您曾使用 ${name} 登录此处，请先用它登录，然后重新打开邀请。否则请选择“我是新用户”并设置密码。`,
+    invitationBy: ({ name }) => `使用 ${name} 继续`,
+    invitationByHint: ({ email }) => `请在其网站使用 ${email} 登录，无需在此设置密码。`,
+    invitationProblem: '未能接受邀请',
     accept: '接受邀请',
     invitationEnded: '邀请已失效',
     invitationEndedHint: '邀请已被接受、撤回或已过期，请索取新的邀请。',

@@ -1,7 +1,7 @@
-// Sign-in at an identity provider: the redirect to it, and the callback.
+// Sign-in at an identity provider, also to accept an invitation: the redirect to it, and the callback.
 import type { Context } from 'koa';
 import { AppError, toAppError } from '#client/errors/app-error.js';
-import type { IdentityResponse } from '#proto/auth/v1/users.js';
+import { AcceptInvitationRequest, type IdentityResponse } from '#proto/auth/v1/users.js';
 import { contextOf } from '../session/call-contexts.js';
 import type { OperationDeps } from '../deps.js';
 import { publicAddress } from '../../http/public-address.js';
@@ -56,15 +56,20 @@ export async function finishOidc(
       await (flow.reauthenticates === true ? reauthenticate : connect)(flow.session, response);
       return redirect(ctx, flow.reauthenticates === true ? `../../${pagePath(flow.to)}` : '../../settings/security?connected=1');
     }
-    const { signedIn } = await deps.peers.users.signInWithIdentity(
-      { response, client: clientOf(ctx), language: languageOf(ctx) },
-      context('patient'),
-    );
+    const who = { client: clientOf(ctx), language: languageOf(ctx) };
+    const { signedIn } = await (flow.invitation === undefined
+      ? deps.peers.users.signInWithIdentity({ ...who, response }, context('patient'))
+      : deps.peers.users.acceptInvitation(
+          AcceptInvitationRequest.fromPartial({ ...who, token: flow.invitation, identity: response }),
+          context('patient'),
+        ));
     await beginSession(call, signedIn!, deps);
     // Relative, so that it works behind a proxy with any path; and always a page of the console.
     redirect(ctx, `../../${pagePath(flow.to)}`);
   } catch (error) {
-    redirect(ctx, `${problemPage(flow)}=${encodeURIComponent(problemOf(ctx, deps, error))}`);
+    // Browsers do not send the fragment, so that the page can show the invitation again.
+    const fragment = flow?.invitation === undefined ? '' : `#${flow.invitation}`;
+    redirect(ctx, `${problemPage(flow)}=${encodeURIComponent(problemOf(ctx, deps, error))}${fragment}`);
   }
 
   async function connect(sessionId: string, response: IdentityResponse): Promise<void> {
@@ -98,6 +103,7 @@ function redirect(ctx: Context, location: string): void {
 
 /** Returns the page that shows why a flow failed, and the parameter for the code. */
 function problemPage(flow: Flow | undefined): string {
+  if (flow?.invitation !== undefined) return '../../invitation?problem';
   if (flow?.session === undefined) return '../../sign-in?problem';
   return flow.reauthenticates === true ? '../../settings/security?unconfirmed' : '../../settings/security?problem';
 }

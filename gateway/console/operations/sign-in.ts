@@ -3,6 +3,7 @@ import { RevokeSessionsRequest, type SecondFactorChallenge, type SignedIn, SignU
 import { proofOf, renderChallenge } from '../render/second-factor.js';
 import { renderInvitation } from '../render/users.js';
 import { OfferedInvitation } from '../schemas/members.js';
+import { IdentityBegun } from '../schemas/profile.js';
 import { ProveSecondFactor, SecondFactorRequired } from '../schemas/second-factor.js';
 import {
   AcceptInvitation,
@@ -18,7 +19,7 @@ import {
   StartOidc,
 } from '../schemas/sign-in.js';
 import type { OperationDeps } from '../deps.js';
-import { finishOidc, startOidc } from '../oidc/sign-in.js';
+import { beginOidc, finishOidc, startOidc } from '../oidc/sign-in.js';
 import { orNull } from '../render/values.js';
 import { beginSession } from '../session/begin-session.js';
 import { asVisitor, clearSession, clientOf, languageOf, visitorIf } from '../session/session.js';
@@ -187,6 +188,17 @@ export const signIn: Area = {
         return beginOrChallenge(call, await asVisitor(ctx, () => deps.peers.users.acceptInvitation(request, context('patient'))), deps);
       },
     }),
+    operation('POST', '/invitation/oidc', {
+      summary: 'Start accepting an invitation at the identity provider, which must have verified the invited address.',
+      who: 'anyone',
+      body: LinkToken,
+      answers: [ok(IdentityBegun, 'The address of the provider; the browser returns to /oidc/callback.')],
+      errors: { not_found: 'The invitation was accepted, revoked or has expired, or no identity provider is configured.' },
+      handle: async ({ ctx, body: { token }, context }, deps) => {
+        const { invitation } = await deps.peers.users.getInvitation({ token }, context('patient'));
+        return { location: await beginOidc(ctx, deps, { to: `accounts/${invitation!.accountId}`, invitation: token }) };
+      },
+    }),
     operation('GET', '/oidc/start', {
       summary: 'Send a browser to the identity provider. From outside the console, only without a session.',
       who: 'anyone',
@@ -198,7 +210,7 @@ export const signIn: Area = {
       summary: 'Receive a browser from the identity provider.',
       who: 'anyone',
       query: FinishOidc,
-      answers: [{ status: 303, description: 'To a page of the console, or to the sign-in page with `?problem=`.' }],
+      answers: [{ status: 303, description: 'To a page of the console, with `?problem=` or `?unconfirmed=` if it failed.' }],
       handle: (call, deps) => finishOidc(call, deps),
     }),
   ],

@@ -2,8 +2,28 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
 import { type Account, CreateProjectRequest } from '#proto/auth/v1/auth.js';
-import { CreateInvitationRequest, CreateUserRequest, Role, type User } from '#proto/auth/v1/users.js';
-import { newAccount, newClient, operator, password, startTestAuth, type TestAuth } from '../testing/auth.js';
+import {
+  AcceptInvitationRequest,
+  CreateInvitationRequest,
+  CreateUserRequest,
+  ListAuditEventsRequest,
+  ListUsersRequest,
+  Role,
+  SignInMethod,
+  UpdateUserRequest,
+  type User,
+} from '#proto/auth/v1/users.js';
+import {
+  identityProvider,
+  identityResponse,
+  newAccount,
+  newClient,
+  operator,
+  password,
+  startTestAuth,
+  type TestAuth,
+} from '../testing/auth.js';
+import type { IdentityClaims } from './oidc/identity-claims.js';
 import { openInvitationsMax } from './store/members.js';
 import { attemptsMax, failureWindowMs } from './passwords/throttle.js';
 
@@ -104,6 +124,125 @@ describe.each(testEngines)('invitations on %s', (engine) => {
     await expect(accept('other@example.com')).rejects.toMatchObject({ reason: 'sign_in_throttled', retryAfterMs: failureWindowMs });
     auth.clock.advance(failureWindowMs);
     await accept('other@example.com');
+  });
+
+  describe('accepted with an identity', () => {
+    let account: Account;
+    let subjects = 0;
+    beforeAll(async () => {
+      account = await owned('Provided');
+      auth.config.signUp = false;
+    });
+    afterAll(() => {
+      auth.config.signUp = true;
+    });
+    const owned = async (name: string): Promise<Account> => {
+      const added = await newAccount(auth.service, name);
+      await auth.users.putMember({ accountId: added.id, userId: host.id, role: Role.ROLE_OWNER }, operator);
+      return added;
+    };
+    const claims = (email: string, fields: Partial<IdentityClaims> = {}): IdentityClaims => ({
+      issuer: identityProvider.issuer,
+      subject: `subject ${(subjects += 1)}`,
+      email,
+      emailVerified: true,
+      name: 'Grace',
+      authenticatedAtMs: auth.clock.nowMs() - 60_000,
+      ...fields,
+    });
+    const accept = async (token: string, given: IdentityClaims) =>
+      (
+        await auth.users.acceptInvitation(
+          AcceptInvitationRequest.fromPartial({ token, client: newClient(), identity: identityResponse(given) }),
+          operator,
+        )
+      ).signedIn!;
+    const signInWith = async (given: IdentityClaims) =>
+      (await auth.users.signInWithIdentity({ response: identityResponse(given), client: newClient() }, operator)).signedIn!.user!;
+    const refused = (why: string) => expect.objectContaining({ reason: 'sign_in_refused', details: expect.objectContaining({ why }) });
+    const membersOf = async () => (await auth.users.listMembers({ accountId: account.id }, operator)).members;
+    const eventsOf = async (userId: string) =>
+      (
+        await auth.users.listAuditEvents(ListAuditEventsRequest.fromPartial({ accountId: account.id, pageSize: 50 }), operator)
+      ).events.filter(({ targetId }) => targetId === userId);
+
+    it('add a user without a password and without an account, also if sign-up is closed', async () => {
+      expect([auth.config.signUp, auth.config.oidcSignUp]).toEqual([false, false]);
+      const token = await invite(account, 'new@example.com');
+      const given = claims('New@Example.com');
+      const { user, session } = await accept(token, given);
+      expect(user).toMatchObject({ email: 'new@example.com', name: 'Grace', hasPassword: false, emailVerified: true });
+      expect(session).toMatchObject({
+        method: SignInMethod.SIGN_IN_METHOD_IDENTITY,
+        authenticatedAtMs: BigInt(given.authenticatedAtMs!),
+      });
+      expect((await membersOf()).filter((each) => each.user!.id === user!.id)).toMatchObject([{ role: Role.ROLE_VIEWER }]);
+      expect(await eventsOf(user!.id)).toMatchObject([
+        { action: 'member.accept', actorName: 'new@example.com', detailJson: expect.stringContaining(`"issuer":"${given.issuer}"`) },
+      ]);
+      expect((await signInWith(given)).id).toBe(user!.id);
+      await expect(accept(token, given)).rejects.toMatchObject({ reason: 'not_found' });
+    });
+
+    it('need the invited address, verified by the provider', async () => {
+      const token = await invite(account, 'wanted@example.com');
+      await expect(accept(token, claims('other@example.com'))).rejects.toEqual(refused('invitation_other'));
+      await expect(accept(token, claims('wanted@example.com', { emailVerified: false }))).rejects.toEqual(refused('email_unverified'));
+      await expect(accept(token, claims(''))).rejects.toEqual(refused('email_unverified'));
+      expect((await auth.users.listUsers(ListUsersRequest.fromPartial({ email: 'wanted@example.com' }), operator)).users).toEqual([]);
+      await accept(token, claims('wanted@example.com'));
+    });
+
+    it('admit a user who is connected with it, by the address here or the verified one there', async () => {
+      await auth.users.createUser(CreateUserRequest.fromPartial({ email: 'here@example.com', name: 'Here' }), operator);
+      const given = claims('here@example.com');
+      const { id } = await signInWith(given);
+      const byAddressHere = await accept(await invite(account, 'here@example.com'), { ...given, email: '', emailVerified: false });
+      const byAddressThere = await accept(await invite(account, 'there@example.com'), { ...given, email: 'there@example.com' });
+      expect([byAddressHere.user!.id, byAddressThere.user!.id]).toEqual([id, id]);
+      const other = await invite(account, 'third@example.com');
+      await expect(accept(other, given)).rejects.toEqual(refused('invitation_other'));
+      await expect(accept(other, { ...given, email: 'third@example.com', emailVerified: false })).rejects.toEqual(
+        refused('email_unverified'),
+      );
+    });
+
+    it('connect a user with the address under the rules of a sign-in', async () => {
+      const { user } = await auth.users.createUser(CreateUserRequest.fromPartial({ email: 'known@example.com', name: 'Known' }), operator);
+      const given = claims('known@example.com');
+      expect((await accept(await invite(account, 'known@example.com'), given)).user!.id).toBe(user!.id);
+      expect((await auth.users.listIdentities({ userId: user!.id }, operator)).identities).toMatchObject([{ email: 'known@example.com' }]);
+      // The user who has the address is connected with another identity, or has only claimed the address.
+      const other = await owned('Other');
+      await expect(accept(await invite(other, 'known@example.com'), claims('known@example.com'))).rejects.toEqual(refused('email_taken'));
+      const claimed = { token: await invite(account, 'claimed@example.com'), name: 'Eve', password, client: newClient(), sessionId: '' };
+      await auth.users.acceptInvitation(claimed, operator);
+      await expect(accept(await invite(other, 'claimed@example.com'), claims('claimed@example.com'))).rejects.toEqual(
+        refused('email_taken'),
+      );
+      const isDisabled = { userId: user!.id, isDisabled: true, updateMask: ['is_disabled'] };
+      await auth.users.updateUser(UpdateUserRequest.fromPartial(isDisabled), operator);
+      await expect(accept(await invite(other, 'known@example.com'), given)).rejects.toEqual(refused('disabled'));
+    });
+
+    it('add one user when the same user accepts two at once', async () => {
+      const [one, two] = [await invite(account, 'twice@example.com'), await invite(await owned('Second'), 'twice@example.com')];
+      const given = claims('twice@example.com');
+      const outcomes = await Promise.allSettled([accept(one, given), accept(two, given)]);
+      for (const outcome of outcomes) if (outcome.status === 'rejected') expect(outcome.reason).toEqual(refused('email_taken'));
+      const { users } = await auth.users.listUsers(ListUsersRequest.fromPartial({ email: 'twice@example.com' }), operator);
+      expect(users).toHaveLength(1);
+    });
+
+    it('are refused after they expired or were revoked', async () => {
+      const revoked = await invite(account, 'late@example.com');
+      const invitation = (await open(account)).find(({ email }) => email === 'late@example.com')!;
+      await auth.users.revokeInvitation({ accountId: account.id, invitationId: invitation.id }, operator);
+      await expect(accept(revoked, claims('late@example.com'))).rejects.toMatchObject({ reason: 'not_found' });
+      const expired = await invite(account, 'late@example.com');
+      auth.clock.advance(7 * 86_400_000);
+      await expect(accept(expired, claims('late@example.com'))).rejects.toMatchObject({ reason: 'not_found' });
+    });
   });
 
   it('are revoked once, and by their own account only', async () => {

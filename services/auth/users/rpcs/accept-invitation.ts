@@ -1,4 +1,5 @@
 // AcceptInvitation: makes the invited user a member and begins their session.
+import type { Knex } from 'knex';
 import { hasReason } from '#client/errors/app-error.js';
 import { idToBytes } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
@@ -18,28 +19,51 @@ import { sessionOf } from '../passwords/current-password.js';
 import type { UserDeps } from '../deps.js';
 import { newUserOf } from '../new-user.js';
 import { checkedClient, checkedPassword } from '../fields.js';
+import { authenticatedAtOf, claimsOfResponse, newIdentity } from '../oidc/claims.js';
+import type { IdentityClaims } from '../oidc/identity-claims.js';
+import { identityRefusal } from '../oidc/refusals.js';
 import { hashPassword } from '../passwords/password.js';
+import { unlessDuplicate } from '../store/identities.js';
 import type { StoredUser } from '../store/users.js';
 import { attemptsMax, checkPassword, giveAttemptBack, takeAttempt } from '../passwords/throttle.js';
 import { hashToken } from '../token.js';
+import { newUserOfIdentity, userByEmail } from './sign-in-with-identity.js';
 
-/** Raises invalid_request, not_found, sign_in_refused, sign_in_throttled and overloaded. */
+/** An invited user who has proven their identity. */
+interface Invited {
+  readonly proven: StoredUser;
+  readonly isNew: boolean;
+  /** The session with which they have proven it. */
+  readonly session?: Session;
+  /** The identity with which they have proven it. */
+  readonly claims?: IdentityClaims;
+}
+
+/** Raises invalid_request, not_found, sign_in_refused, sign_in_throttled, service_unavailable and overloaded. */
 export async function acceptInvitation(
   request: AcceptInvitationRequest,
   context: CallContext,
   deps: UserDeps,
 ): Promise<AcceptInvitationResponse> {
-  const { audit, db, members, users, clock, log } = deps;
+  const { audit, db, identities, members, users, clock, log } = deps;
   const client = checkedClient(request.client);
   const invitation = found(await members.findInvitation(hashToken(request.token), clock.nowMs()), 'invitation');
-  const { proven, isNew, session } = await invitedWithinLimit(invitation, request, client, deps);
+  const { proven, isNew, session, claims } =
+    request.identity === undefined
+      ? await invitedWithinLimit(invitation, request, client, deps)
+      : await invitedByIdentity(invitation, request, client, context, deps);
   const { user } = proven;
-  const method = session?.method ?? SignInMethod.SIGN_IN_METHOD_PASSWORD;
-  if (session === undefined && user.hasSecondFactor) return beginSessionOrChallenge(proven, client, method, context, deps);
+  const { SIGN_IN_METHOD_IDENTITY: byIdentity, SIGN_IN_METHOD_PASSWORD: byPassword } = SignInMethod;
+  const method = session?.method ?? (claims === undefined ? byPassword : byIdentity);
+  // The identity provider is responsible for how it authenticates its users.
+  if (claims === undefined && session === undefined && user.hasSecondFactor)
+    return beginSessionOrChallenge(proven, client, method, context, deps);
   const accountId = idToBytes('acct', invitation.accountId)!;
   const userId = idToBytes('user', user.id)!;
-  await db.transaction(async (tx) => {
-    await (isNew ? users.add(tx, proven) : lockProven(tx, proven, deps, session));
+  const accept = async (tx: Knex.Transaction): Promise<void> => {
+    if (!isNew) await lockProven(tx, proven, deps, session);
+    else if (claims === undefined) await users.add(tx, proven);
+    else await identities.addUser(tx, proven, newIdentity(claims, clock.nowMs()));
     // Otherwise the user could become a member after it was checked below that they are none.
     await members.lock(tx, accountId);
     // Only one request can use the invitation.
@@ -59,12 +83,40 @@ export async function acceptInvitation(
         role: roleWord(invitation.role),
         invitation: invitation.id,
         ...projectRoleWords(invitation.projectRoles),
+        ...(claims === undefined ? {} : { issuer: claims.issuer }),
       },
       actor: provenActor(user, client),
     });
-  });
-  if (isNew) log.info({ user_id: user.id }, 'user added by invitation');
-  return { signedIn: await beginSession(proven, client, method, context, deps, { present: session }), challenge: undefined };
+  };
+  if (!(await unlessDuplicate(() => db.transaction(accept)))) throw identityRefusal('email_taken');
+  if (isNew) log.info({ user_id: user.id, issuer: claims?.issuer }, 'user added by invitation');
+  const authenticated = claims === undefined ? {} : { authenticatedAtMs: authenticatedAtOf(claims, clock.nowMs()) };
+  return {
+    signedIn: await beginSession(proven, client, method, context, deps, { present: session, ...authenticated }),
+    challenge: undefined,
+  };
+}
+
+/**
+ * Returns the user of the identity, who may be new. The provider must have verified the invited address, unless the user has it here: they could sign in
+ * first, and accept with their session.
+ */
+async function invitedByIdentity(
+  { email }: Invitation,
+  { identity, language }: AcceptInvitationRequest,
+  client: Client,
+  context: CallContext,
+  deps: UserDeps,
+): Promise<Invited> {
+  const claims = await claimsOfResponse(identity, deps.identityProvider);
+  const connected = await deps.identities.findUser(claims);
+  if (connected?.user.email !== email) {
+    if (claims.email !== '' && claims.email !== email) throw identityRefusal('invitation_other');
+    if (!claims.emailVerified) throw identityRefusal('email_unverified');
+  }
+  const known = connected ?? (await userByEmail(claims, client, language, context, deps));
+  if (known?.user.isDisabled === true) throw identityRefusal('disabled');
+  return { proven: known ?? newUserOfIdentity(claims, deps.clock.nowMs()), isNew: known === undefined, claims };
 }
 
 /** Returns what `invited` returns. Limits attempts to add a new user: inviters see the links, and could find out which addresses are known. */
@@ -96,7 +148,7 @@ async function invited(
   { name, password, sessionId }: AcceptInvitationRequest,
   { address }: Client,
   deps: UserDeps,
-): Promise<{ proven: StoredUser; isNew: boolean; session?: Session }> {
+): Promise<Invited> {
   const { users, clock } = deps;
   const hasName = name !== '';
   if (hasName) {

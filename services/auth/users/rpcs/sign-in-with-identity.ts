@@ -23,7 +23,7 @@ export async function signInWithIdentity(
 ): Promise<SignInWithIdentityResponse> {
   const claims = await claimsOfResponse(request.response, deps.identityProvider);
   const client = checkedClient(request.client);
-  const known = (await deps.identities.findUser(claims)) ?? (await byEmail(claims, client, request.language, context, deps));
+  const known = (await deps.identities.findUser(claims)) ?? (await userByEmail(claims, client, request.language, context, deps));
   if (known?.user.isDisabled === true) throw identityRefusal('disabled');
   if (known === undefined && !deps.config.signUp && !deps.config.oidcSignUp) throw identityRefusal('unknown_user');
   const proven = known ?? (await added(claims, client, context, deps));
@@ -33,8 +33,10 @@ export async function signInWithIdentity(
   return { signedIn, isNew: known === undefined };
 }
 
-/** Finds the user with the verified address and connects the identity with them; undefined when there is none. */
-async function byEmail(
+/**
+ * Finds the user with the verified address and connects the identity with them; undefined when there is none. Raises sign_in_refused with details.why.
+ */
+export async function userByEmail(
   claims: IdentityClaims,
   client: Client,
   language: string | undefined,
@@ -74,10 +76,9 @@ async function added(
   { audit, db, identities, clock, log }: UserDeps,
 ): Promise<StoredUser> {
   const nowMs = clock.nowMs();
-  const name = claims.name === '' ? claims.email.slice(0, 200) : claims.name;
-  const user = newUserOf({ email: claims.email, name, hasPassword: false, emailVerified: true }, nowMs);
-  const stored = { user, password: undefined };
-  const account = newAccountOf(name, nowMs);
+  const stored = newUserOfIdentity(claims, nowMs);
+  const { user } = stored;
+  const account = newAccountOf(user.name, nowMs);
   const isAdded = await unlessDuplicate(() =>
     db.transaction(async (tx) => {
       await identities.addWithAccount(tx, stored, account, newIdentity(claims, nowMs));
@@ -93,4 +94,10 @@ async function added(
   if (!isAdded) throw identityRefusal('email_taken');
   log.info({ user_id: user.id, account_id: account.id, issuer: claims.issuer }, 'signed up with an identity');
   return stored;
+}
+
+/** Returns a new user with the verified address of an identity, not stored yet. */
+export function newUserOfIdentity({ email, name }: IdentityClaims, nowMs: number): StoredUser {
+  const fields = { email, name: name === '' ? email.slice(0, 200) : name, hasPassword: false, emailVerified: true };
+  return { user: newUserOf(fields, nowMs), password: undefined };
 }

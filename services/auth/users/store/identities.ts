@@ -87,6 +87,12 @@ export class IdentityStore {
     await tx('person_identity').where({ user_id: userId }).delete();
   }
 
+  /** Adds a user with their identity. Raises the database's duplicate error when another user has the address or the identity. */
+  async addUser(tx: Knex.Transaction, stored: StoredUser, identity: NewIdentity): Promise<void> {
+    await insertUser(tx, stored);
+    await insertIdentity(tx, idToBytes('user', stored.user.id)!, identity);
+  }
+
   /**
    * Adds a user with an account that they own and the identity with which they signed up, if any. Raises the database's duplicate error when
    * another user has the address or the identity.

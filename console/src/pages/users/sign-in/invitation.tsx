@@ -1,13 +1,13 @@
-// An invitation to an account: a new user chooses a name and a password, an existing user signs in. The page does not know which of them
-// opened it, because the link does not prove who owns the address.
+// An invitation to an account: a new user chooses a name and a password, an existing user signs in, and both can use the identity provider. The
+// page does not know which of them opened it, because the link does not prove who owns the address.
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { ApiError } from '../../../api/client.js';
 import type { SecondFactorChallenge } from '../../../api/second-factor.js';
-import { acceptInvitation, getInvitation, type OfferedInvitation } from '../../../api/users.js';
+import { acceptInvitation, beginInvitationSignIn, getInvitation, type OfferedInvitation } from '../../../api/users.js';
 import { membersText } from '../../../i18n/members.js';
-import { signInText } from '../../../i18n/sign-in.js';
+import { problemText, signInText } from '../../../i18n/sign-in.js';
 import { useText } from '../../../i18n/text.js';
 import { accountPath, useMeQuery } from '../../../session/account.js';
 import { Button, ButtonLink } from '../../../ui/button.js';
@@ -75,6 +75,8 @@ function Acceptance({ token, invitation }: { token: string; invitation: OfferedI
     },
     onError: () => setPassword(''),
   });
+  const byProvider = useMutation({ mutationFn: beginInvitationSignIn, onSuccess: ({ location: page }) => location.assign(page) });
+  const problem = new URLSearchParams(location.search).get('problem');
   const [isKnown, setIsKnown] = useState(false);
   // The invitation is accepted by the session that the second factor begins.
   if (challenge !== undefined) {
@@ -92,7 +94,22 @@ function Acceptance({ token, invitation }: { token: string; invitation: OfferedI
         description={t.invitedAs({ email: invitation.email, role: roleText[invitation.role] })}
       />
       {present !== undefined && !isSelf && <Notice tone="warn">{t.invitationOther({ email: present.email })}</Notice>}
+      {problem !== null && accept.isIdle && byProvider.isIdle && (
+        <Notice tone="bad" live title={t.invitationProblem}>
+          {problemText(t, problem)}
+        </Notice>
+      )}
+      <SignInFault error={byProvider.error} />
       <SignInFault error={accept.error} fields={['name', 'password']} />
+      {!isSelf && provider !== null && (
+        <div className="mb-5">
+          <Button className="w-full" busy={byProvider.isPending || byProvider.isSuccess} onClick={() => byProvider.mutate(token)}>
+            {t.invitationBy({ name: provider.name })}
+          </Button>
+          <p className="mt-2 text-sm text-soft">{t.invitationByHint({ email: invitation.email })}</p>
+          <p className="mt-4 text-center text-sm text-soft">{t.or}</p>
+        </div>
+      )}
       <Form onSubmit={() => accept.mutate({ token, ...(isSelf || isKnown ? {} : { name }), ...(isSelf ? {} : { password }) })}>
         <p>{isSelf ? t.invitationSession({ email: invitation.email }) : isKnown ? t.invitationKnown : t.invitationNew}</p>
         {!isSelf && !isKnown && (
@@ -132,9 +149,6 @@ function Acceptance({ token, invitation }: { token: string; invitation: OfferedI
             {isKnown ? t.invitationIsNew : t.invitationIsKnown}
           </Button>
         </p>
-      )}
-      {isKnown && !isSelf && provider !== null && (
-        <p className="mt-6 text-sm text-soft">{t.invitationByProvider({ name: provider.name })}</p>
       )}
     </>
   );
