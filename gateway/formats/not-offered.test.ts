@@ -33,6 +33,7 @@ describe('a path of a vendor that is not offered', () => {
     expect(notOfferedAt('/v1/messages/batches')?.nearest).toBe('POST /v1/messages');
     expect(notOfferedAt('/v1/responses/resp_1/cancel')?.nearest).toBe('POST /v1/responses');
     expect(notOfferedAt('/v1/responses/resp_1')?.nearest).toBe('POST /v1/responses');
+    expect(notOfferedAt('/v1/compliance/review/cases')?.nearest).toBe('/docs/console-api');
     for (const path of ['/v1/nothing', '/', '/v1', '/batchesx', '/v1/messages']) expect(notOfferedAt(path)).toBeUndefined();
   });
 
