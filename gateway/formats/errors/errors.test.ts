@@ -126,6 +126,13 @@ describe('a refusal', () => {
     });
   });
 
+  it("of a messages upstream keeps the details of the vendor's code, which @anthropic-ai/sdk reads", () => {
+    const tooLarge = { code: 'image_dimensions_too_large', details: '{"max_side_length_pixels":8000,"paths":["messages.0"]}' };
+    const { error } = bodyOf(tell(messages, 'upstream_rejected', { details: tooLarge }));
+    expect(error['details']).toEqual({ error_code: 'image_dimensions_too_large', max_side_length_pixels: 8000, paths: ['messages.0'] });
+    expectToMatch(ErrorBody, { type: 'error', error, request_id: 'req_1' });
+  });
+
   it('in the middle of a stream is the same body as a frame of the format, with the request id', () => {
     const error = new AppError('upstream_overloaded', 'A message.', { retryAfterMs: 1000 });
     expect(chatCompletions.errorFrame(error, 'req_1')).toBe(`data: ${JSON.stringify(chatCompletions.error(error, 'req_1').body)}\n\n`);

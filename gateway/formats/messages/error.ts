@@ -27,16 +27,22 @@ export const renderings = renderingsFor(
 export function renderError(error: AppError, requestId: string): HttpError {
   const rendering = renderings[error.reason];
   const object = errorObject(error, rendering);
-  const body = { type: 'error', error: { ...object, ...machineReadable(object) }, request_id: requestId };
+  const body = { type: 'error', error: { ...object, ...machineReadable(object, error) }, request_id: requestId };
   return { status: rendering.status, body, headers: retryHeaders(error, rendering) };
 }
 
-/** Returns the code that newer clients of this format look for. */
-function machineReadable({ code, param, reason }: ErrorObject): { details?: Record<string, unknown> } {
+/** Returns the code that newer clients of this format look for, with what the vendor of this format said about it. */
+function machineReadable({ code, param, reason }: ErrorObject, { details }: AppError): { details?: Record<string, unknown> } {
   // The tool runner of @anthropic-ai/sdk 1 requests a conversation stored by the server, and only falls back on exactly this error.
   if (reason === 'unsupported_field' && param === 'thread')
     return { details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] } };
-  return code === null ? {} : { details: { error_code: code } };
+  if (code === null) return {};
+  const ofVendor = reason === 'upstream_rejected' ? parsedDetails(details['details']) : {};
+  return { details: { ...ofVendor, error_code: code } };
+}
+
+function parsedDetails(json: string | undefined): object {
+  return json === undefined ? {} : (JSON.parse(json) as object);
 }
 
 /** Returns the frame for an error inside a stream that has begun. */

@@ -83,6 +83,18 @@ describe("the words of a messages upstream's refusal", () => {
       code: 'content_filter',
     });
   });
+
+  it('include the details of its code, except for those that could name the model or the account', () => {
+    const details = { error_code: 'image_dimensions_too_large', max_side_length_pixels: 8000, paths: ['messages.0.content.1'] };
+    const others = { text: 'a sentence of the vendor', org: 'org-abcdef', model: 'claude-opus-5-5', inner: {} };
+    const told = messages(400, { type: 'invalid_request_error', message: 'Too large.', details: { ...details, ...others } });
+    expect(told.details).toEqual({
+      code: 'image_dimensions_too_large',
+      details: '{"max_side_length_pixels":8000,"paths":["messages.0.content.1"]}',
+    });
+    const many = Array.from({ length: 1000 }, (_, index) => index);
+    expect(messages(400, { type: 'x', message: 'x', details: { error_code: 'x', many } }).details).toEqual({ code: 'x' });
+  });
 });
 
 describe('what a caller reads', () => {

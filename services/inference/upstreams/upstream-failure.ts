@@ -22,6 +22,8 @@ export interface Refusal {
   /** The vendor's own code and the field it blames; relayed with its text. */
   readonly code?: unknown;
   readonly param?: unknown;
+  /** What the vendor says about its code, in a form for programs. */
+  readonly details?: Readonly<Record<string, unknown>>;
 }
 
 /** Holds the full details of a refusal, for operators: the `cause` of the AppError that callers see. */
@@ -97,13 +99,30 @@ export function refusalError(refusal: Refusal): AppError {
   return new AppError(reason, message, { cause, retryAfterMs, details: relayed ? wordsOf(refusal) : {} });
 }
 
-/** Returns the vendor's code and param if they are plain words. A filter without its own code gets the usual one. */
+/** Returns the vendor's code and param if they are plain words, and its details as JSON. A filter without its own code gets the usual one. */
 function wordsOf(refusal: Refusal): Record<string, string> {
   const isNamed = typeof refusal.code === 'string' && (!isFiltered(refusal) || filterLabels.test(refusal.code.toLowerCase()));
   const { param } = refusal;
   const code = isFiltered(refusal) && !isNamed ? 'content_filter' : refusal.code;
-  const isPlain = (value: unknown): value is string => typeof value === 'string' && /^[\w.[\]-]{1,100}$/.test(value);
-  return { ...(isPlain(code) ? { code } : {}), ...(isPlain(param) ? { param } : {}) };
+  const details = JSON.stringify(plainDetails(refusal));
+  return {
+    ...(isPlain(code) ? { code } : {}),
+    ...(isPlain(param) ? { param } : {}),
+    ...(details === '{}' || details.length > vendorTextCharsMax ? {} : { details }),
+  };
+}
+
+function isPlain(value: unknown): value is string {
+  return typeof value === 'string' && /^[\w.[\]-]{1,100}$/.test(value);
+}
+
+/** Returns the details that are figures, plain words or lists of these, without any that name the model or the operator's account. */
+function plainDetails({ details = {}, model }: Refusal): Record<string, unknown> {
+  const isWord = (value: unknown): boolean => isPlain(value) && value !== model && redact(value) === value;
+  const isScalar = (value: unknown): boolean => isWord(value) || typeof value === 'number' || typeof value === 'boolean';
+  return Object.fromEntries(
+    Object.entries(details).filter(([, value]) => isScalar(value) || (Array.isArray(value) && value.every(isScalar))),
+  );
 }
 
 /** Returns the text with the vendor's name for the model replaced, since callers know the model by another name. */

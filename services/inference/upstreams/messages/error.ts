@@ -39,10 +39,10 @@ export function eventError(error: unknown, model: string): AppError {
 // The format has no code for content that a filter withheld; callers of OpenAI's formats know this one.
 const filterText = /blocked by content filter/i;
 
-function detailsOf(error: unknown): Pick<Refusal, 'labels' | 'text' | 'code'> {
+function detailsOf(error: unknown): Pick<Refusal, 'labels' | 'text' | 'code' | 'details'> {
   if (!isObject(error)) return { labels: [], text: typeof error === 'string' ? error : '' };
-  const details = isObject(error['details']) ? error['details'] : {};
-  const labels = [error['type'], details['error_code']].filter((label) => typeof label === 'string').map((label) => label.toLowerCase());
+  const { error_code: code, ...details } = isObject(error['details']) ? error['details'] : {};
+  const labels = [error['type'], code].filter((label) => typeof label === 'string').map((label) => label.toLowerCase());
   const text = typeof error['message'] === 'string' ? error['message'] : '';
-  return { labels, text, code: filterText.test(text) ? 'content_filter' : details['error_code'] };
+  return { labels, text, code: filterText.test(text) ? 'content_filter' : code, details };
 }
