@@ -63,13 +63,22 @@ const settings = {
   mail: mailSettings,
 };
 
-// The processes of a distributed gateway cannot check this, because each knows only one of the two.
-const checkpointSettings = { intervalMs: gatewaySettings.checkpointIntervalMs, holdTtlMs: meteringSettings.holdTtlMs };
-const checkpointCheck = checkTogether(checkpointSettings, ({ intervalMs, holdTtlMs }) => {
-  if (intervalMs < holdTtlMs) return;
-  throw new ConfigError([
-    'TOLLGATE_METERING_HOLD_TTL must be longer than TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL, so that holds outlive their calls',
-  ]);
+// The processes of a distributed gateway cannot check this, because each knows only some of the settings.
+const checkpointSettings = {
+  intervalMs: gatewaySettings.checkpointIntervalMs,
+  holdTtlMs: meteringSettings.holdTtlMs,
+  leaseMs: meteringSettings.leaseMs,
+};
+const checkpointCheck = checkTogether(checkpointSettings, ({ intervalMs, holdTtlMs, leaseMs }) => {
+  const faults: string[] = [];
+  if (holdTtlMs <= intervalMs)
+    faults.push('TOLLGATE_METERING_HOLD_TTL must be longer than TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL, so that holds outlive their calls');
+  // Metering closes a lost call, and the stream of a call that still runs would break off.
+  if (leaseMs <= intervalMs)
+    faults.push(
+      'TOLLGATE_METERING_LEASE must be longer than TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL, so that calls in flight do not count as lost',
+    );
+  if (faults.length > 0) throw new ConfigError(faults);
 });
 
 const checks = [mailCheck, signInCheck, paymentCheck, gatewayCheck, checkpointCheck];

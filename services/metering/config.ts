@@ -7,11 +7,11 @@ import { lostSecretKey } from '#kit/secrets/secret-keeper.js';
 
 /** Settings of metering, for the process and the composition to parse. */
 export const meteringSettings = {
-  leaseMs: duration('TOLLGATE_METERING_LEASE', 'time without a checkpoint after which a call in flight counts as lost', {
-    minMs: 1000,
-    maxMs: 3_600_000,
-    default: 30_000,
-  }),
+  leaseMs: duration(
+    'TOLLGATE_METERING_LEASE',
+    'time without a checkpoint after which a call in flight counts as lost; longer than TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL, preferably several times as long',
+    { minMs: 1000, maxMs: 3_600_000, default: 30_000 },
+  ),
   lostGraceMs: duration(
     'TOLLGATE_METERING_LOST_GRACE',
     'how long the charge of a lost call can still be replaced by the report of a gateway that restarts with its spool; begins again when metering restarts, and when it or its database was unavailable',

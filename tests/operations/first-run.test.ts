@@ -221,11 +221,12 @@ describe('a start with invalid settings', () => {
       TOLLGATE_AUTH_OIDC_CLIENT_ID: 'tollgate',
       TOLLGATE_GATEWAY_HOLD_TTL: '1s',
       TOLLGATE_METERING_HOLD_TTL: '1s',
+      TOLLGATE_METERING_LEASE: '1s',
       TOLLGATE_TLS_CA: 'ca.pem',
     });
     expect(code).toBe(1);
     expect(text.trim().split('\n')).toEqual([
-      'The configuration has 8 faults:',
+      'The configuration has 9 faults:',
       expect.stringContaining('TOLLGATE_SMTP_URL must have the form'),
       expect.stringContaining('TOLLGATE_SMTP_FROM is required'),
       expect.stringContaining('TOLLGATE_AUTH_OIDC_ISSUER and'),
@@ -233,6 +234,7 @@ describe('a start with invalid settings', () => {
       expect.stringContaining('TOLLGATE_LEDGER_PAYMENT_MIN_USD must not be above'),
       expect.stringContaining('TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL must be shorter'),
       expect.stringContaining('TOLLGATE_METERING_HOLD_TTL must be longer'),
+      expect.stringContaining('TOLLGATE_METERING_LEASE must be longer'),
       expect.stringContaining('TOLLGATE_TLS_CA'),
     ]);
   });
