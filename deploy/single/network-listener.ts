@@ -7,6 +7,7 @@ import type { ProcessHost } from '#kit/process/process.js';
 import { setCertificate } from '#kit/process/process-info.js';
 import { grpcPart, type GrpcPartOptions } from '#kit/process/service-process.js';
 import { TlsFiles } from '#client/tls-files.js';
+import { observeCertificates } from '#kit/telemetry/runtime-metrics.js';
 import { ensureAuthority, ensureCertificate } from '#kit/tls/certificate-files.js';
 import { grpcSettings } from './config.js';
 
@@ -23,7 +24,9 @@ export async function networkListener(
   if (listen === undefined) return [];
   const names = new Set(['localhost', '127.0.0.1', hostname(), ...hosts]);
   const own = async (): Promise<TlsFiles> => {
-    const files = new TlsFiles(await ensureCertificate(folder, 'tollgate', { isClient: false, hosts: [...names] }));
+    const paths = await ensureCertificate(folder, 'tollgate', { isClient: false, hosts: [...names] });
+    observeCertificates({ certificate: paths.cert, authority: paths.ca }, host.log);
+    const files = new TlsFiles(paths);
     setCertificate(files.watch({ log: host.log }));
     return files;
   };
