@@ -38,8 +38,9 @@ export function addHealthCommands(upstream: Command, cli: Cli): void {
       .option('--credential <name>', 'only this credential of an upstream that has several')
       .action((upstreamId: string, upstreamModel: string, options: { for?: number; credential?: string }) =>
         cli.withServices(async (services) => {
-          // A target that no model is routed to any longer can still be returned.
-          if (mode !== OverrideMode.OVERRIDE_MODE_RETURN) await assertRouted(services, upstreamId, upstreamModel);
+          // A target that is out of service can be returned even if no model is routed to it.
+          const isOut = mode === OverrideMode.OVERRIDE_MODE_RETURN && (await isOutOfService(services, upstreamId, upstreamModel));
+          if (!isOut) await assertRouted(services, upstreamId, upstreamModel);
           const request = { upstreamId, upstreamModel, credentialId: options.credential ?? '', mode, ejectForMs: options.for ?? 0 };
           cli.out.show(overrideView, (await services.inference.overrideTarget(request, operatorCall())).override!);
         }),
@@ -55,6 +56,13 @@ export function addHealthCommands(upstream: Command, cli: Cli): void {
     "Eject an upstream's model for a while: it is called only if no other target is left.",
   ).requiredOption('--for <time>', 'for example 10m', parseTimeLimit);
   override('return', OverrideMode.OVERRIDE_MODE_RETURN, "Return an upstream's model to service immediately, in every process.");
+}
+
+/** Reports whether a process has taken this target out of service, or an operator has. */
+async function isOutOfService({ inference }: Services, upstreamId: string, upstreamModel: string): Promise<boolean> {
+  const { targets, overrides } = await inference.listTargetHealth({}, operatorCall());
+  const taken = overrides.filter(({ mode }) => mode !== OverrideMode.OVERRIDE_MODE_RETURN);
+  return [...targets, ...taken].some((each) => each.upstreamId === upstreamId && each.upstreamModel === upstreamModel);
 }
 
 /** Raises an error unless a model has this target. While the catalog is unavailable, targets are not checked, so that they can be drained. */

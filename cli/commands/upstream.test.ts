@@ -80,7 +80,7 @@ describe('upstreams', () => {
     expect(shown('long')).toContain('…wxyz');
   });
 
-  it('can be drained and ejected only for a model that is routed to them, and always returned', async () => {
+  it('can be drained, ejected and returned only for a model that is routed to them or, to be returned, out of service', async () => {
     gateway.state.models.push(
       Model.fromPartial({ id: 't/a', targets: [{ upstreamId: 'acme', upstreamModel: 'model-a' }] }),
       Model.fromPartial({ id: 't/old', state: ModelState.MODEL_STATE_RETIRED, targets: [{ upstreamId: 'acme', upstreamModel: 'old' }] }),
@@ -96,7 +96,12 @@ describe('upstreams', () => {
     );
     expect((await run('drain', 'other', 'model-a')).stderr).toContain('No model is routed to "other"; ');
     expect(await run('drain', 'acme', 'model-a')).toMatchObject({ code: 0, stdout: expect.stringContaining('drain') });
+    expect((await run('return', 'acme', 't/a')).stderr).toContain('Did you mean "model-a"?');
+    expect(await run('return', 'acme', 'model-a')).toMatchObject({ code: 0, stdout: expect.stringContaining('return') });
+    expect(await run('return', 'acme', 'old')).toMatchObject({ code: 1 });
+    gateway.state.targetHealth.push(TargetHealth.fromPartial({ upstreamId: 'acme', upstreamModel: 'old' }));
     expect(await run('return', 'acme', 'old')).toMatchObject({ code: 0 });
+    gateway.state.targetHealth.length = 0;
   });
 
   it('show a target whose ejection has ended as due for its trial', async () => {
