@@ -1,6 +1,7 @@
 // Issues certificates to callers and writes their files. Private keys never leave this machine.
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { createFolders } from '#kit/config/folder.js';
 import type { IssuedCertificate, Pair } from '#kit/tls/authority.js';
 import type { CliConfig } from '../config.js';
 import { CliError } from '../errors.js';
@@ -43,7 +44,7 @@ export function stageFiles(folder: string, name: string, issued: Pair, authority
     throw new CliError(`${taken} exists already.`, { fix: 'Move it, or choose another folder with --out.' });
   }
   const staged = (path: string): string => `${path}.new`;
-  mkdirSync(folder, { recursive: true });
+  createFolders(folder, 0o777);
   const write = (path: string, text: string, mode: number): void => {
     rmSync(staged(path), { force: true });
     writeFileSync(staged(path), text, { mode, flag: 'wx' });

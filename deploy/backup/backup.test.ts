@@ -41,6 +41,10 @@ it('replaces an empty folder, and refuses one that has files', async () => {
   await expect(backUpDataFolder(target, { dataDir })).rejects.toThrow('is not empty. Name a new folder');
 });
 
+it('fails where no folder can be created', async () => {
+  await expect(backUpDataFolder('/proc/none/backup', { dataDir: newDataDir() })).rejects.toThrow('ENOENT');
+});
+
 // Where mounts are not permitted, the report shows the test as skipped.
 const mayMount = spawnSync('unshare', ['--mount', 'true']).status === 0;
 

@@ -1,7 +1,8 @@
 // Makes a backup of a running installation.
-import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AppError } from '#client/errors/app-error.js';
+import { createFolders } from '#kit/config/folder.js';
 import { tollgateVersion } from '#kit/process/version.js';
 import { readSecretKeys } from '#kit/secrets/secret-key.js';
 import { keyFiles } from '../../cli/secret-keys.js';
@@ -79,7 +80,7 @@ async function intoNewFolder(target: string, work: (folder: string) => Promise<M
   const folder = `${target}.part-${process.pid}`;
   // In containers, a killed process may have had the same id.
   rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  createFolders(folder, 0o700);
   try {
     const manifest = await work(folder);
     renameSync(folder, target);

@@ -3,6 +3,7 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, st
 import { basename, dirname, join } from 'node:path';
 import { AppError } from '#client/errors/app-error.js';
 import { systemClock } from '#kit/clock.js';
+import { createFolders } from '#kit/config/folder.js';
 import type { Environment } from '#kit/config/settings.js';
 import { lockFolder } from '#kit/db/sqlite/folder-lock.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
@@ -65,7 +66,7 @@ export async function restore(request: RestoreRequest): Promise<Restored> {
   const keys = request.withoutSecretKey ? new Map<string, SecretKey>() : findKeys(manifest, request.secretKeyFiles);
   // Before anything is written, so that the same command can be repeated.
   if (manifest.mode === 'distributed' && request.serverUrl !== undefined) await assertEmptyServer(schemasOn(request.serverUrl));
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  createFolders(dataDir, 0o700);
   const unlock = lockFolder(dataDir);
   try {
     markUnfinished(dataDir, source);

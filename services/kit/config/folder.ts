@@ -1,4 +1,4 @@
-// Creates the folders that settings name.
+// Creates folders that settings and commands name.
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { ConfigError } from './settings.js';
@@ -6,14 +6,19 @@ import { ConfigError } from './settings.js';
 /** Creates the folder of a setting unless it exists; only its owner can read it. Raises ConfigError when it cannot be written to. */
 export function createFolder(env: string, path: string): void {
   try {
-    // Node's `recursive` never returns if a file system answers ENOENT although the parent exists, as /proc does.
-    const missing: string[] = [];
-    for (let each = resolve(path); !existsSync(each); each = dirname(each)) missing.unshift(each);
-    for (const each of missing) mkdirSync(each, { mode: 0o700 });
+    createFolders(path, 0o700);
     // With "/.", a file is refused.
     accessSync(`${path}/.`, constants.W_OK | constants.X_OK);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new ConfigError([`${env} must be a folder that this process can write to: ${path} cannot be used (${code ?? message})`]);
   }
+}
+
+/** Creates a folder, and those above it that are missing. */
+export function createFolders(path: string, mode: number): void {
+  // Node's `recursive` never returns if a file system answers ENOENT although the parent exists, as /proc does.
+  const missing: string[] = [];
+  for (let each = resolve(path); !existsSync(each); each = dirname(each)) missing.unshift(each);
+  for (const each of missing) mkdirSync(each, { mode });
 }

@@ -1,9 +1,10 @@
 // Certificates in a folder of the installation: its own authority, and a certificate for each process, whose common name is the process's
 // name. Production installations provide their own (cert-manager, Vault); to the processes there is no difference.
 import { X509Certificate } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { dirname, join } from 'node:path';
+import { createFolders } from '../config/folder.js';
 import type { Pair } from './authority.js';
 
 /** Files of one process's certificate, for TOLLGATE_TLS_CA, TOLLGATE_TLS_CERT and TOLLGATE_TLS_KEY. */
@@ -51,7 +52,7 @@ export async function ensureCertificate(folder: string, commonName: string, use:
  * files do.
  */
 export function writePair(paths: { readonly cert: string; readonly key: string }, pair: Pair): void {
-  mkdirSync(dirname(paths.cert), { recursive: true, mode: 0o700 });
+  createFolders(dirname(paths.cert), 0o700);
   replaceFile(paths.key, pair.key, 0o600);
   replaceFile(paths.cert, pair.cert, 0o644);
 }
