@@ -26,7 +26,10 @@ describe('settings', () => {
   });
 
   it('list every fault at once', () => {
-    expect(faultsOf({ PORT: 'http', TOLLGATE_HOLD_TTL: '5 minutes' })).toHaveLength(2);
+    expect(faultsOf({ PORT: 'http', TOLLGATE_HOLD_TTL: '5 minutes' })).toEqual([
+      'PORT must be a whole number from 0 to 65535 (it is "http")',
+      'TOLLGATE_HOLD_TTL must be a duration such as "30s", from 1s to 1h (it is "5 minutes")',
+    ]);
   });
 
   it('name the nearest known setting for an unknown one', () => {

@@ -78,7 +78,8 @@ export function duration(env: string, description: string, options: Options<numb
     parse(value) {
       const match = /^(\d+)(ms|s|m|h)$/.exec(value);
       const ms = match === null ? Number.NaN : Number(match[1]) * msByUnit[match[2] as keyof typeof msByUnit];
-      if (!(ms >= minMs && ms <= maxMs)) throw new Error(`must be a duration such as "30s", from ${minMs}ms to ${maxMs}ms`);
+      if (!(ms >= minMs && ms <= maxMs))
+        throw new Error(`must be a duration such as "30s", from ${durationText(minMs)} to ${durationText(maxMs)}`);
       return ms;
     },
     show: durationText,
