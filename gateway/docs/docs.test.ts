@@ -10,7 +10,7 @@ import { openapi } from '../formats/openapi.js';
 import { consoleGroup } from './errors/error-advice.js';
 import { renderPages } from './html-pages.js';
 import { llmsFullTxt, llmsTxt } from './llms.js';
-import { addressOf, renderMarkdown } from './markdown.js';
+import { addressOf, renderMarkdown, withServedLinks } from './markdown.js';
 import { docsFolder, readDocPages } from './pages.js';
 import { filledIn, withPlaceholders } from './placeholders.js';
 import { fieldsOf } from './api/schema-fields.js';
@@ -90,7 +90,32 @@ describe('the pages', () => {
   it('are all listed and contained in the files for programs', () => {
     for (const { name, title, description } of rendered.filter(({ isListed }) => isListed))
       expect(llmsTxt(rendered)).toContain(`[${title}](docs/${name}.md): ${description}`);
-    for (const { markdown } of pages) expect(llmsFullTxt(rendered)).toContain(markdown().trim());
+    const whole = llmsFullTxt(rendered);
+    for (const { name } of pages) expect(whole).toContain(`<!-- docs/${name}.md -->`);
+  });
+
+  it('link as Markdown only to what the site serves', () => {
+    const names = new Set(pages.map(({ name }) => name));
+    const others = new Set(['/models', '/openapi.json', '/console/openapi.json', '/llms.txt', '/llms-full.txt']);
+    const deadLinks = (text: string, address: string): string[] =>
+      [...text.replaceAll(/```[\s\S]*?```/g, '').matchAll(/\]\(([^)\s]+)\)/g)]
+        .map((match) => match[1]!)
+        .filter((href) => {
+          const { host, pathname } = new URL(href, `http://docs${address}`);
+          return host === 'docs' && !others.has(pathname) && !names.has(/^\/docs\/(.+)\.md$/.exec(pathname)?.[1] ?? '');
+        })
+        .map((href) => `${address}: ${href}`);
+    for (const { name, markdown } of pages) expect(deadLinks(withServedLinks(markdown(), names, name), `/docs/${name}.md`)).toEqual([]);
+    expect(deadLinks(llmsFullTxt(rendered), '/llms-full.txt')).toEqual([]);
+  });
+
+  it('keep code, labels and addresses elsewhere in their Markdown', () => {
+    const names = new Set(['charging', 'runbooks/index']);
+    const text = '[a `b`](charging.md#c) `[x](y.md)` [z](../deploy/README.md) [r](runbooks/README.md) [w](https://example.com)';
+    expect(withServedLinks(text, names, 'keys')).toBe(
+      '[a `b`](charging.md#c) `[x](y.md)` z [r](runbooks/index.md) [w](https://example.com)',
+    );
+    expect(withServedLinks(text, names, 'keys', true)).toContain('[a `b`](docs/charging.md#c)');
   });
 });
 

@@ -98,6 +98,24 @@ export function addressOf(href: string, pages: ReadonlySet<string>, from = ''): 
   return name !== undefined && pages.has(name) ? up + name + hash : undefined;
 }
 
+// A code block, a code span, or a link. The brackets of links in code are part of the code.
+const codeOrLink = /(```[\s\S]*?```|`[^`\n]*`)|\[((?:`[^`\n]*`|[^\]`])*)\]\(([^)\s]+)\)/g;
+
+/**
+ * Returns a text for programs: its links lead to the Markdown of pages, and those to files that exist in the source only become plain text.
+ * @param isAtRoot whether the text is served at the root of the site instead of below /docs.
+ */
+export function withServedLinks(text: string, pages: ReadonlySet<string>, from: string, isAtRoot = false): string {
+  return text.replace(codeOrLink, (whole: string, code: string | undefined, label: string, href: string) => {
+    if (code !== undefined || /^https?:\/\//.test(href)) return whole;
+    if (addressOf(href, pages, from) === undefined) return label;
+    const served = href.replace(/\bREADME\.md/, 'index.md');
+    if (!isAtRoot) return `[${label}](${served})`;
+    const { pathname, hash } = new URL(served, `http://docs/docs/${from}.md`);
+    return `[${label}](${pathname.slice(1)}${hash})`;
+  });
+}
+
 /** Returns the anchor of a heading, derived as code hosts derive it, so that the same link works in both places. */
 function anchorOf(name: string, used: Map<string, number>): string {
   const anchor = name

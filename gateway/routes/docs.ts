@@ -5,6 +5,7 @@ import type { ConsoleDeps } from '../console/deps.js';
 import { hasSessionCookie, visitorIf } from '../console/session/session.js';
 import { docHtml, noDocHtml, type RenderedPage, renderPages, searchHtml } from '../docs/html-pages.js';
 import { llmsFullTxt, llmsTxt } from '../docs/llms.js';
+import { withServedLinks } from '../docs/markdown.js';
 import { once } from '../docs/once.js';
 import { readDocPages } from '../docs/pages.js';
 import { filledIn } from '../docs/placeholders.js';
@@ -101,7 +102,10 @@ export function docs(deps: DocDeps): DocRoutes {
       if (rendered !== undefined && ctx.path.endsWith('/')) return redirect(ctx, `../${name.slice(name.lastIndexOf('/') + 1)}`);
       if (rendered !== undefined) return send(ctx, htmlType, rendered());
       const asMarkdown = pages.find((each) => `${each.name}.md` === name);
-      if (asMarkdown !== undefined) return send(ctx, 'text/markdown; charset=utf-8', asMarkdown.markdown());
+      if (asMarkdown !== undefined) {
+        const readable = new Set(pages.map((each) => each.name));
+        return send(ctx, 'text/markdown; charset=utf-8', withServedLinks(asMarkdown.markdown(), readable, asMarkdown.name));
+      }
       const isForOperators = complete.html.has(name.replace(/\.md$/, ''));
       ctx.status = isForOperators ? 401 : 404;
       send(ctx, htmlType, noDocHtml(ctx.path.slice(1), pages, isForOperators));
