@@ -26,11 +26,12 @@ export function applyReverse(touched: Touched, operation: ReverseOperation, nowM
   if (repeated !== undefined) return repeated;
   const { entry } = operation;
   const leftNanoUsd = leftOfEntry(entry, touched.corrections);
+  if (leftNanoUsd === 0n) return refused(notLeftOfEntry(entry, leftNanoUsd, touched.corrections));
   const amountNanoUsd = operation.amountNanoUsd ?? leftNanoUsd;
-  if (leftNanoUsd === 0n || amountNanoUsd > leftNanoUsd) return refused(notLeftOfEntry(entry, leftNanoUsd, touched.corrections));
   const isCredit = balanceEffectNanoUsd(entry) > 0n;
   const adjustment = { ...operation, kind: 'adjust', amountNanoUsd: isCredit ? -amountNanoUsd : amountNanoUsd } as const;
-  return applyAdjust(touched, { ...adjustment, linkedEntryId: entry.id }, nowMs);
+  // The adjustment is refused if it takes more than is left.
+  return applyAdjust({ ...touched, linked: entry }, { ...adjustment, linkedEntryId: entry.id }, nowMs);
 }
 
 /**

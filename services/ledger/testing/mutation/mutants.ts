@@ -208,11 +208,7 @@ export const mutants: readonly Mutant[] = [
       'if (repeated !== undefined) return repeated;\n  const { entry } = operation;',
       'const { entry } = operation;',
     ],
-    [
-      'what is left of an entry is exceeded',
-      ' || amountNanoUsd > leftNanoUsd) return refused(notLeftOfEntry(entry',
-      ') return refused(notLeftOfEntry(entry',
-    ],
+    ['a reversal is not limited by its entry', '{ ...touched, linked: entry }', '{ ...touched, linked: undefined }'],
     [
       'what is left of a refund is exceeded',
       ' || amountNanoUsd > leftNanoUsd) return refused(notLeftOfEntry(refund',
@@ -303,7 +299,7 @@ export const mutants: readonly Mutant[] = [
       'postings.cashDeposit',
     ],
     ['a shortfall is charged', 'debit: BookAccount.BOOK_ACCOUNT_SHORTFALL_EXPENSE', 'debit: customer'],
-    ['an entry of another account is linked to', ' || id.slice(4, 20) !== account.accountId.slice(-16)', ''],
+    ['an entry of another account is linked to', ' && id.slice(4, 20) === accountId.slice(-16)', ''],
     ['an entry that is still to come is linked to', 'seq >= 1n && seq <= account.seq ? seq : undefined', 'seq >= 1n ? seq : undefined'],
   ]),
   ...of('lane/working-set.ts', 'model', [
