@@ -223,7 +223,14 @@ export const ErrorBody = Type.Object(
         needed: Type.Optional(Usd),
         limit: Type.Optional(Usd),
         spent: Type.Optional(Usd),
-        details: Type.Optional(Type.Object({ error_code: Type.String(), unsupported: Type.Optional(Type.Array(Type.String())) })),
+        details: Type.Optional(
+          Type.Object({
+            error_code: Type.String(),
+            unsupported: Type.Optional(Type.Array(Type.String())),
+            max_side_length_pixels: Type.Optional(Type.Integer()),
+            paths: Type.Optional(Type.Array(Type.String())),
+          }),
+        ),
       },
       { additionalProperties: true },
     ),

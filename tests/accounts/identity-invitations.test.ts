@@ -105,7 +105,7 @@ describe.each(modes)('an identity provider with trusted addresses, %s', (mode) =
     expect(await browser.must('POST', '/invitation', { token }, 200)).toMatchObject({ email: 'wanted@example.com' });
   });
 
-  it('admits nobody with an invitation that was revoked in the meantime, or for which another site starts the sign-in', async () => {
+  it('rejects an invitation that was revoked in the meantime, or for which another site starts the sign-in', async () => {
     const token = await invite('late@example.com');
     const response = await new Browser(system).ask('POST', '/invitation/oidc', { token }, { 'x-tollgate-console': '' });
     expect(response.status).toBe(403);

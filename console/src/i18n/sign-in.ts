@@ -30,7 +30,7 @@ export const signInText = dictionary(
     problem_disabled: 'This user is disabled. Contact the operator of this gateway.',
     problem_identity_taken: 'This identity is connected to another user.',
     problem_invitation_other:
-      'You signed in there with another address than the invited one. Sign in there with the invited address; you may have to sign out there first. Or ask for an invitation to your address.',
+      'You signed in there with a different email address from the one that was invited. Sign in there with the invited address; you may have to sign out there first. Or ask for an invitation to your address.',
     problem_identity_other: 'You signed in there as another user. Sign in with the identity that is connected to your user here.',
     problem_auth_time_missing:
       'The provider does not say when you signed in there, so it cannot confirm that it is you. Reset your password, or ask the operator of this gateway for a sign-in link.',
@@ -76,7 +76,7 @@ export const signInText = dictionary(
     invitationOther: ({ email }: { email: string }) =>
       `You are signed in as ${email}, but the invitation is for another address. Accepting it signs you in with that address.`,
     invitationBy: ({ name }: { name: string }) => `Continue with ${name}`,
-    invitationByHint: ({ email }: { email: string }) => `Sign in there with ${email}. You need no password here.`,
+    invitationByHint: ({ email }: { email: string }) => `Sign in there with ${email}. You do not need a password here.`,
     invitationProblem: 'The invitation was not accepted',
     accept: 'Accept invitation',
     invitationEnded: 'This invitation is no longer valid',

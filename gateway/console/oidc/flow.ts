@@ -14,7 +14,7 @@ const Flow = Type.Object({
   /** The session whose user connects the identity or authenticates again; absent for a sign-in. */
   session: Type.Optional(Type.String()),
   reauthenticates: Type.Optional(Type.Boolean()),
-  /** The token of the invitation that the user accepts. Here, because addresses are logged and reach the provider. */
+  /** The token of the invitation that the user accepts. Kept here because URLs are logged and the state parameter reaches the provider. */
   invitation: Type.Optional(Type.String()),
 });
 const check = Compile(Flow);

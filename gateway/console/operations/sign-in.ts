@@ -200,7 +200,7 @@ export const signIn: Area = {
       },
     }),
     operation('GET', '/oidc/start', {
-      summary: 'Send a browser to the identity provider. From outside the console, only without a session.',
+      summary: 'Send a browser to the identity provider. A signed-in user who comes from outside the console is redirected to `to`.',
       who: 'anyone',
       query: StartOidc,
       answers: [{ status: 303, description: 'To the provider, to the page `to`, or to the sign-in page with `?problem=`.' }],

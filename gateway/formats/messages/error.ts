@@ -31,7 +31,7 @@ export function renderError(error: AppError, requestId: string): HttpError {
   return { status: rendering.status, body, headers: retryHeaders(error, rendering) };
 }
 
-/** Returns the code that newer clients of this format look for, with what the vendor of this format said about it. */
+/** Returns the code that newer clients of this format look for, with the details that the vendor returned. */
 function machineReadable({ code, param, reason }: ErrorObject, { details }: AppError): { details?: Record<string, unknown> } {
   // The tool runner of @anthropic-ai/sdk 1 requests a conversation stored by the server, and only falls back on exactly this error.
   if (reason === 'unsupported_field' && param === 'thread')
@@ -41,8 +41,13 @@ function machineReadable({ code, param, reason }: ErrorObject, { details }: AppE
   return { details: { ...ofVendor, error_code: code } };
 }
 
-function parsedDetails(json: string | undefined): object {
-  return json === undefined ? {} : (JSON.parse(json) as object);
+/** Returns the details that inference has relayed, or none if it is of another version and sends something else. */
+function parsedDetails(json = '{}'): object {
+  try {
+    return Object(JSON.parse(json));
+  } catch {
+    return {};
+  }
 }
 
 /** Returns the frame for an error inside a stream that has begun. */

@@ -84,16 +84,18 @@ describe("the words of a messages upstream's refusal", () => {
     });
   });
 
-  it('include the details of its code, except for those that could name the model or the account', () => {
+  it('include the details that clients read, and no others', () => {
     const details = { error_code: 'image_dimensions_too_large', max_side_length_pixels: 8000, paths: ['messages.0.content.1'] };
-    const others = { text: 'a sentence of the vendor', org: 'org-abcdef', model: 'claude-opus-5-5', inner: {} };
+    const others = { org: 'org_01kgg', 'claude-opus-5-5-20260101': 4, constructor: 1 };
     const told = messages(400, { type: 'invalid_request_error', message: 'Too large.', details: { ...details, ...others } });
     expect(told.details).toEqual({
       code: 'image_dimensions_too_large',
       details: '{"max_side_length_pixels":8000,"paths":["messages.0.content.1"]}',
     });
-    const many = Array.from({ length: 1000 }, (_, index) => index);
-    expect(messages(400, { type: 'x', message: 'x', details: { error_code: 'x', many } }).details).toEqual({ code: 'x' });
+    const unfit = { max_side_length_pixels: 'org_01kgg', paths: ['a sentence of the vendor'] };
+    expect(messages(400, { type: 'x', message: 'x', details: { error_code: 'x', ...unfit } }).details).toEqual({ code: 'x' });
+    const paths = Array.from({ length: 1000 }, (_, index) => String(index));
+    expect(messages(400, { type: 'x', message: 'x', details: { error_code: 'x', paths } }).details).toEqual({ code: 'x' });
   });
 });
 

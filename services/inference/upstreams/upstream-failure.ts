@@ -116,12 +116,16 @@ function isPlain(value: unknown): value is string {
   return typeof value === 'string' && /^[\w.[\]-]{1,100}$/.test(value);
 }
 
-/** Returns the details that are figures, plain words or lists of these, without any that name the model or the operator's account. */
-function plainDetails({ details = {}, model }: Refusal): Record<string, unknown> {
-  const isWord = (value: unknown): boolean => isPlain(value) && value !== model && redact(value) === value;
-  const isScalar = (value: unknown): boolean => isWord(value) || typeof value === 'number' || typeof value === 'boolean';
+/** The fields of a vendor's details that its clients read (@anthropic-ai/sdk 1.14, `ImageDimensionsTooLargeError`). Others could name the operator's account. */
+const relayedDetails: Readonly<Record<string, (value: unknown) => boolean>> = {
+  max_side_length_pixels: Number.isSafeInteger,
+  paths: (value) => Array.isArray(value) && value.every(isPlain),
+};
+
+/** Returns the details that may be relayed. */
+function plainDetails({ details = {} }: Refusal): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(details).filter(([, value]) => isScalar(value) || (Array.isArray(value) && value.every(isScalar))),
+    Object.entries(details).filter(([name, value]) => Object.hasOwn(relayedDetails, name) && relayedDetails[name]!(value)),
   );
 }
 
