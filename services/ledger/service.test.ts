@@ -151,8 +151,12 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     expect(await ledger.service.adjust(request)).toEqual({ ...adjusted, replayed: true });
     const stranger = await fundedCustomer(ledger.service, 1n);
     const [foreign] = await entriesOf(stranger.accountId);
-    const link = { ...request, idempotencyKey: 'other', linkedEntryId: foreign!.id };
-    expect((await refusalOf(ledger.service.adjust(link))).reason).toBe('not_found');
+    // The numbers of the other two are 0 and the greatest that an id can hold.
+    const ownDigits = deposit!.id.slice(0, 20);
+    for (const linkedEntryId of [foreign!.id, ownDigits + '0'.repeat(16), ownDigits + 'f'.repeat(16)]) {
+      const link = { ...request, idempotencyKey: 'other', linkedEntryId };
+      expect((await refusalOf(ledger.service.adjust(link))).reason).toBe('not_found');
+    }
     expect((await verify(customer.accountId)).drifts).toEqual([]);
   });
 

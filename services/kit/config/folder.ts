@@ -20,5 +20,12 @@ export function createFolders(path: string, mode: number): void {
   // Node's `recursive` never returns if a file system answers ENOENT although the parent exists, as /proc does.
   const missing: string[] = [];
   for (let each = resolve(path); !existsSync(each); each = dirname(each)) missing.unshift(each);
-  for (const each of missing) mkdirSync(each, { mode });
+  for (const each of missing) {
+    try {
+      mkdirSync(each, { mode });
+    } catch (error) {
+      // Another process may have created it in the meantime.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
 }

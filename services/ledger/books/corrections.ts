@@ -4,6 +4,8 @@ import { least } from './buckets.js';
 import { balanceEffectNanoUsd, seqInAccount, seqOfEntryId } from './journal.js';
 import type { CorrectedEntry, Corrections, Operation } from './model.js';
 
+/** The greatest number that a column can hold. */
+const seqMax = 2n ** 63n - 1n;
 const noCorrections: Corrections = { seqs: [], effectNanoUsd: 0n };
 
 /** Returns the entry of which an operation can change at most what is left; undefined for other operations. */
@@ -22,7 +24,8 @@ export function limitingEntry(operation: Operation): CorrectedEntry | undefined 
 /** Returns the number of the entry whose corrections an operation depends on; undefined if there is none. */
 export function correctedSeq(operation: Operation): bigint | undefined {
   if (operation.kind !== 'adjust' || operation.linkedEntryId === undefined) return limitingEntry(operation)?.seq;
-  return seqInAccount(operation.accountId, operation.linkedEntryId);
+  const seq = seqInAccount(operation.accountId, operation.linkedEntryId);
+  return seq !== undefined && seq >= 1n && seq <= seqMax ? seq : undefined;
 }
 
 /** Returns the corrections of the entry with this number, given later entries of its journal in order. `known` are those among the entries before. */

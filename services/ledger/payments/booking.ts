@@ -93,7 +93,7 @@ async function isSuspended(accountId: string, { accounts, log }: BookingDeps): P
     const { state } = await accounts.getAccountState({ accountId }, callContext({ caller: 'ledger', timeoutMs: stateTimeoutMs }));
     return state === AccountState.ACCOUNT_STATE_SUSPENDED;
   } catch (error) {
-    log.warn({ err: error, account_id: accountId }, 'a payment was credited without knowing whether the account is suspended');
+    log.warn({ err: error, account_id: accountId }, 'could not check whether the account of a payment is suspended');
     return false;
   }
 }
