@@ -1,10 +1,8 @@
 // Invitations that are accepted at an identity provider whose addresses the operator trusts, where sign-up is closed.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { addMember, addUser, Browser, password, signedIn } from '../support/clients/console.js';
 import { type Idp, startIdp } from '../support/vendors/idp.js';
-import { modes, startSystem, type System } from '../support/systems/system.js';
+import { allLogs, modes, startSystem, type System } from '../support/systems/system.js';
 
 describe.each(modes)('an identity provider with trusted addresses, %s', (mode) => {
   let idp: Idp;
@@ -124,11 +122,7 @@ describe.each(modes)('an identity provider with trusted addresses, %s', (mode) =
   });
 
   it('leaves no token of an invitation in any log', () => {
-    const logs =
-      mode === 'single'
-        ? [system.output()]
-        : readdirSync(join(system.dataDir, 'logs')).map((name) => readFileSync(join(system.dataDir, 'logs', name), 'utf8'));
-    const text = logs.join('\n');
+    const text = allLogs(system);
     expect(text).toContain('/console/api/oidc/callback');
     for (const token of tokens) expect(text).not.toContain(token);
   });

@@ -1,13 +1,11 @@
 // How users sign up and sign in by themselves, also through an identity provider, and what is refused.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { generateSync } from 'otplib';
 import { createKey } from '../support/clients/calls.js';
 import { addMember, addUser, Browser, password, signedIn } from '../support/clients/console.js';
 import { type Idp, type IdpFault, startIdp } from '../support/vendors/idp.js';
 import { freePort } from '../support/systems/process.js';
-import { modes, startSystem, type System } from '../support/systems/system.js';
+import { allLogs, modes, startSystem, type System } from '../support/systems/system.js';
 
 const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0';
 /** What a browser sends with a navigation by a link of the console. */
@@ -437,11 +435,7 @@ describe.each(modes)('signing up and in, %s', (mode) => {
     });
 
     it('leaves no code, token or secret in any log', () => {
-      const logs =
-        mode === 'single'
-          ? [system.output()]
-          : readdirSync(join(system.dataDir, 'logs')).map((name) => readFileSync(join(system.dataDir, 'logs', name), 'utf8'));
-      const text = logs.join('\n');
+      const text = allLogs(system);
       expect(text).toContain('/console/api/oidc/callback');
       expect(text).not.toContain(idp.clientSecret);
       for (const request of idp.tokenRequests) for (const name of ['code', 'code_verifier']) expect(text).not.toContain(request.get(name));

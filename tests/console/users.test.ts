@@ -221,7 +221,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await heading(page, 'Join Acme');
     const enter = () => page.getByRole('button', { name: 'Continue with Acme ID' }).click();
     await enter();
-    await page.getByRole('alert').getByText('You signed in there with a different email address from the one that was invited.').waitFor();
+    await page.getByRole('alert').getByText('This invitation is for a different email address.').waitFor();
     await page.getByText('gail@example.com is invited as viewer.').waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
     idp.person = { ...idp.person, sub: 'gail', email: 'Gail@Example.com' };

@@ -30,7 +30,7 @@ export const signInText = dictionary(
     problem_disabled: 'This user is disabled. Contact the operator of this gateway.',
     problem_identity_taken: 'This identity is connected to another user.',
     problem_invitation_other:
-      'You signed in there with a different email address from the one that was invited. Sign in there with the invited address; you may have to sign out there first. Or ask for an invitation to your address.',
+      'This invitation is for a different email address. Sign in there with the invited address; you may have to sign out there first. You can also ask for an invitation to your address.',
     problem_identity_other: 'You signed in there as another user. Sign in with the identity that is connected to your user here.',
     problem_auth_time_missing:
       'The provider does not say when you signed in there, so it cannot confirm that it is you. Reset your password, or ask the operator of this gateway for a sign-in link.',

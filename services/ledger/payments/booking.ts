@@ -134,7 +134,7 @@ async function bookRefund(
   const credited = isStamped ? await credit(provider, payment, context, deps) : undefined;
   const deposit = credited?.entry ?? (await entryOf(payment.accountId, paymentKey(provider, payment.paymentId), context, deps));
   if (deposit === undefined) return;
-  // An account that was suspended after its payment, for example because of it, is not one that was credited while suspended.
+  // The account may have been suspended since, so a deposit that was made earlier says nothing about its state at the time of the payment.
   if (credited?.replayed === false) await reviewSuspended(provider, payment, deposit, deps);
   const { id: entryId, accountId } = deposit;
   const keyOf = ({ refundId }: Refund): string => paymentKey(provider, refundId);

@@ -1,5 +1,5 @@
 // Runs a whole Tollgate for a test: one process on SQLite, or a process per service on MariaDB. Tests use both in the same way.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type CommandResult, runCommand } from '../clients/command-runner.js';
@@ -130,6 +130,15 @@ export async function startSystemOn(dataDir: string, mode: Mode, env: Record<str
 /** Returns the log of the gateway: of the single process, since its start, or of the gateway's own process. */
 export function gatewayLog(of: System): string {
   return of.mode === 'single' ? of.output() : readFileSync(join(of.dataDir, 'logs', 'gateway.log'), 'utf8');
+}
+
+/** Returns the logs of all processes. */
+export function allLogs(of: System): string {
+  if (of.mode === 'single') return of.output();
+  const folder = join(of.dataDir, 'logs');
+  return readdirSync(folder)
+    .map((name) => readFileSync(join(folder, name), 'utf8'))
+    .join('\n');
 }
 
 /** Returns the settings of the command that a Tollgate writes into its data folder. */

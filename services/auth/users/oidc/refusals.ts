@@ -8,7 +8,7 @@ const messages = {
   email_taken: 'A user with this email address already exists. Sign in the way you did before, then connect the identity in the settings.',
   unknown_user: 'There is no user with this email address. Open the link of your invitation, or ask for one.',
   invitation_other:
-    'You signed in at the identity provider with a different email address from the one that was invited. Sign in there with the invited address, or ask for an invitation to yours.',
+    'This invitation is for a different email address. Sign in at the identity provider with the invited address, or ask for an invitation to yours.',
   identity_other: 'This identity is not connected with the user who is signed in.',
   auth_time_missing:
     'The identity provider does not say when you signed in there, so it cannot confirm that it is you. Reset your password, or ask the operator for a sign-in link.',
