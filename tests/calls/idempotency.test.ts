@@ -52,16 +52,16 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     system = await startSystem(mode, {
       OPENAI_API_KEY: stubApiKey,
       OPENAI_BASE_URL: stub.baseUrl,
-      // Short, so that calls of a killed gateway are soon lost, but longer than a busy machine pauses.
-      TOLLGATE_METERING_LEASE: '5s',
+      // Short, so that calls of a killed gateway are soon lost, but longer than a busy machine pauses, in addition to the pauses of a test.
+      TOLLGATE_METERING_LEASE: '8s',
       TOLLGATE_METERING_LOST_GRACE: '0ms',
       TOLLGATE_METERING_SWEEP_INTERVAL: '100ms',
       TOLLGATE_GATEWAY_KEPT_ANSWER_BYTES_MAX: String(answerBytesMax),
       TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL: '100ms',
       // Longer than a busy machine delays a retry.
       TOLLGATE_GATEWAY_RETRY_WAIT: '8s',
-      TOLLGATE_GATEWAY_HOLD_TTL: '8s',
-      TOLLGATE_METERING_HOLD_TTL: '8s',
+      TOLLGATE_GATEWAY_HOLD_TTL: '10s',
+      TOLLGATE_METERING_HOLD_TTL: '10s',
     });
   });
 
