@@ -34,14 +34,19 @@ export const keys: Area = {
       answers: [ok(KeyList)],
       handle: async (call, deps) => {
         const { accountId, query, page } = call;
-        const { items, nextPageToken } = await searchPage(keySearchOf(query), page, async (pageSize, pageToken) => {
-          const found = await deps.peers.auth.listKeys(
-            { accountId, projectId: query.project ?? '', pageSize, pageToken, newestFirst: true },
-            call.context(),
-          );
-          return { items: await rendered(found.keys, call, deps), nextPageToken: found.nextPageToken };
-        });
-        return { data: items, next: orNull(nextPageToken) };
+        const { items, nextPageToken } = await searchPage(
+          keySearchOf(query),
+          page,
+          async (pageSize, pageToken) => {
+            const found = await deps.peers.auth.listKeys(
+              { accountId, projectId: query.project ?? '', pageSize, pageToken, newestFirst: true },
+              call.context(),
+            );
+            return { items: found.keys, nextPageToken: found.nextPageToken };
+          },
+          (found) => rendered(found, call, deps),
+        );
+        return { data: [...items], next: orNull(nextPageToken) };
       },
     }),
     operation('POST', '/accounts/{account}/keys', {

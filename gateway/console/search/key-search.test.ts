@@ -1,23 +1,26 @@
 import { describe, expect, it } from '@jest/globals';
+import type { KeyStateWord } from '#rules/keys/key-state-words.js';
 import { keySearchOf, type Searched, searchPage } from './key-search.js';
 
 const searchOf = (query: Record<string, string>) => keySearchOf(query);
-const keys: Searched[] = Array.from({ length: 90 }, (_, index) => ({
+type Key = Searched & { readonly state: KeyStateWord };
+const keys: Key[] = Array.from({ length: 90 }, (_, index) => ({
   id: `key_${index}`,
   name: index % 3 === 0 ? `Server ${index}` : `laptop ${index}`,
-  last_four: index === 50 ? 'wxYZ' : 'abcd',
+  lastFour: index === 50 ? 'wxYZ' : 'abcd',
   state: index % 2 === 0 ? 'active' : 'revoked',
 }));
 const read = async (pageSize: number, token: string) => {
   const start = Number(token || '0');
   return { items: keys.slice(start, start + pageSize), nextPageToken: start + pageSize < keys.length ? String(start + pageSize) : '' };
 };
+const render = async (found: readonly Key[]) => found;
 
-async function pages(query: Record<string, string>, pageSize: number): Promise<Searched[][]> {
-  const found: Searched[][] = [];
+async function pages(query: Record<string, string>, pageSize: number): Promise<Key[][]> {
+  const found: Key[][] = [];
   let pageToken = '';
   do {
-    const page = await searchPage(searchOf(query), { pageSize, pageToken }, read);
+    const page = await searchPage(searchOf(query), { pageSize, pageToken }, read, render);
     found.push([...page.items]);
     pageToken = page.nextPageToken;
   } while (pageToken !== '' && found.length < 100);
@@ -25,10 +28,10 @@ async function pages(query: Record<string, string>, pageSize: number): Promise<S
 }
 
 describe('a search for keys', () => {
-  it.each<[Record<string, string>, (key: Searched) => boolean]>([
+  it.each<[Record<string, string>, (key: Key) => boolean]>([
     [{}, () => true],
     [{ q: 'SERVER' }, ({ name }) => name.startsWith('Server')],
-    [{ q: 'wxyz' }, ({ last_four }) => last_four === 'wxYZ'],
+    [{ q: 'wxyz' }, ({ lastFour }) => lastFour === 'wxYZ'],
     [{ q: 'key_7' }, ({ id }) => id.startsWith('key_7')],
     [{ state: 'active' }, ({ state }) => state === 'active'],
     [{ state: 'active,revoked', q: 'laptop' }, ({ name }) => name.startsWith('laptop')],
@@ -47,8 +50,18 @@ describe('a search for keys', () => {
       searchOf({ q: 'nothing' }),
       { pageSize: 1, pageToken: '' },
       (size, token) => ((reads += 1), read(size, token)),
+      render,
     );
     expect([reads, page]).toEqual([20, { items: [], nextPageToken: '20' }]);
+  });
+
+  it('renders only keys that contain the text', async () => {
+    const rendered: Key[] = [];
+    await searchPage(searchOf({ q: 'key_7', state: 'active' }), { pageSize: 100, pageToken: '' }, read, async (found) => {
+      rendered.push(...found);
+      return found;
+    });
+    expect(rendered).toEqual(keys.filter(({ id }) => id.startsWith('key_7')));
   });
 
   it.each([['state', { state: 'gone' }]])('is rejected for a malformed %s', (field, query) => {

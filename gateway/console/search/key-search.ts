@@ -13,12 +13,11 @@ export interface KeySearch {
   readonly states: ReadonlySet<KeyStateWord> | undefined;
 }
 
-/** Holds the fields of a key that a search reads. */
+/** Holds the fields of a key in which text is found. */
 export interface Searched {
   readonly id: string;
   readonly name: string;
-  readonly last_four: string;
-  readonly state: KeyStateWord;
+  readonly lastFour: string;
 }
 
 /** Parses the search of a request. Raises invalid_request with the name of the parameter. */
@@ -29,30 +28,34 @@ export function keySearchOf({ q = '', state = '' }: { readonly q?: string; reado
   return { text: q.trim().toLowerCase(), states: words.length === 0 ? undefined : new Set(words) };
 }
 
-/** Reports whether a key matches the search. */
-function isFound(key: Searched, { text, states }: KeySearch): boolean {
-  if (states !== undefined && !states.has(key.state)) return false;
-  return text === '' || [key.name, key.id, key.last_four].some((each) => each.toLowerCase().includes(text));
+/** Reports whether a key contains the text of the search. */
+function hasText({ name, id, lastFour }: Searched, { text }: KeySearch): boolean {
+  return text === '' || [name, id, lastFour].some((each) => each.toLowerCase().includes(text));
 }
 
 /** Holds one page of keys and the token of the next page, empty on the last page. */
 export interface KeyPage<Item> {
-  readonly items: Item[];
+  readonly items: readonly Item[];
   readonly nextPageToken: string;
 }
 
-/** Returns a page of matches. It may be short or empty although more pages follow: only an empty `nextPageToken` marks the end. */
-export async function searchPage<Item extends Searched>(
+/**
+ * Returns a page of matches. It may be short or empty although more pages follow: only an empty `nextPageToken` marks the end. Only keys that contain
+ * the text are rendered, because that reads their spending and their calls.
+ */
+export async function searchPage<Key extends Searched, Item extends { readonly state: KeyStateWord }>(
   search: KeySearch,
   page: { readonly pageSize: number; readonly pageToken: string },
-  read: (pageSize: number, pageToken: string) => Promise<KeyPage<Item>>,
+  read: (pageSize: number, pageToken: string) => Promise<KeyPage<Key>>,
+  render: (keys: readonly Key[]) => Promise<readonly Item[]>,
 ): Promise<KeyPage<Item>> {
   const items: Item[] = [];
   let { pageToken } = page;
   for (let reads = 0; reads < readsMax && items.length < page.pageSize; reads += 1) {
     // Never more than are missing, so that the next page begins right after the last key that is returned.
     const found = await read(page.pageSize - items.length, pageToken);
-    items.push(...found.items.filter((item) => isFound(item, search)));
+    const rendered = await render(found.items.filter((key) => hasText(key, search)));
+    items.push(...rendered.filter(({ state }) => search.states?.has(state) !== false));
     pageToken = found.nextPageToken;
     if (pageToken === '') break;
   }
