@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AppError } from '#client/errors/app-error.js';
 import { Model, ModelState, PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { Upstream, ApiFormat } from '#proto/inference/v1/inference.js';
+import { ApiFormat, EjectionCause, TargetHealth, TargetState, Upstream, UpstreamTest } from '#proto/inference/v1/inference.js';
 import { VerifyResponse } from '#proto/ledger/v1/ledger.js';
 import { DriftCheck, GetOutboxResponse, GetReconciliationResponse } from '#proto/metering/v1/metering.js';
 import { type FakeGateway, startFakeGateway, testNowMs } from '../testing/fake-gateway.js';
@@ -193,6 +193,44 @@ describe('the doctor', () => {
     const { code, fixes } = await examine();
     expect([code, fixes]).toEqual([0, {}]);
     Object.assign(gateway.state, { mailError: '', mailErrorOfOneRecipient: false });
+  });
+
+  it('reports upstreams whose calls or last tests fail, except disabled ones and targets that the operator ejected', async () => {
+    const { state } = gateway;
+    const upstream = (id: string, enabled = true): Upstream => Upstream.fromPartial({ id, enabled });
+    state.upstreams.push(upstream('acme'), upstream('off', false));
+    const target = (upstreamId: string, upstreamModel: string, fields: Partial<TargetHealth>): TargetHealth =>
+      TargetHealth.fromPartial({ upstreamId, upstreamModel, reason: 'upstream_rejected', ...fields });
+    const [ejected, failing, cooling] = [
+      TargetState.TARGET_STATE_EJECTED,
+      TargetState.TARGET_STATE_FAILING,
+      TargetState.TARGET_STATE_COOLING,
+    ];
+    state.targetHealth.push(
+      target('acme', 'd', { state: cooling }),
+      target('acme', 'e', { state: ejected, cause: EjectionCause.EJECTION_CAUSE_OPERATOR }),
+      target('off', 'a', { state: ejected }),
+    );
+    const upstreams = async () =>
+      jsonLines((await tollgate(gateway, ['doctor', '--json'])).stdout).find(({ check }) => check === 'upstreams');
+    expect(await upstreams()).toMatchObject({ ok: true, detail: 'sandbox, acme enabled; disabled: off' });
+    state.targetHealth.push(
+      target('acme', 'a', { state: failing, instance: 'one' }),
+      target('acme', 'a', { state: failing, instance: 'two' }),
+      target('acme', 'b', { state: ejected, credentialId: 'second' }),
+    );
+    expect(await upstreams()).toMatchObject({
+      ok: false,
+      detail: 'Calls to 2 targets fail: a at acme (upstream_rejected), b at acme with the credential second (upstream_rejected).',
+      fix: expect.stringContaining('tollgate upstream health'),
+    });
+    state.targetHealth.length = 0;
+    state.upstreams[1]!.lastTest = UpstreamTest.fromPartial({ failedStep: 'authentication', startedAtMs: BigInt(testNowMs) });
+    expect(await upstreams()).toMatchObject({
+      ok: false,
+      detail: 'The last test of acme failed at the step "authentication" at 2027-01-15 08:00:00Z.',
+      fix: expect.stringContaining('tollgate upstream test acme'),
+    });
   });
 
   it('reports that a gateway counts calls without Redis', async () => {

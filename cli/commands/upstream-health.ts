@@ -17,7 +17,7 @@ const reportedAfterMs = 3000;
 export function addHealthCommands(upstream: Command, cli: Cli): void {
   upstream
     .command('health')
-    .description('List the targets of models that are ejected, cooling down or drained, in each process.')
+    .description('List the targets of models that are ejected, cooling down, failing or drained, in each process.')
     .option('--all', 'include those in service, which takes three seconds')
     .action(({ all }: { all?: boolean }) =>
       cli.withServices(async ({ inference }) => {

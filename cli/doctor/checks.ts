@@ -13,6 +13,7 @@ import { connect, operatorCall, type Services } from '../connect.js';
 import { CliError, explain } from '../errors.js';
 import { counted, instant } from '../output.js';
 import { checkCertificates, checkClocks, checkDisks, checkVersions, type SeenProcess } from './process-checks.js';
+import { checkUpstreams } from './upstream-checks.js';
 import { keyFiles, lackingFiles, reportedKeys } from '../secret-keys.js';
 import { isRight } from '../views/balance.js';
 
@@ -432,7 +433,10 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
     {
       title: 'upstreams',
       async run({ inference }) {
-        const { upstreams } = await inference.listUpstreams({}, operatorCall());
+        const [{ upstreams }, health] = await Promise.all([
+          inference.listUpstreams({}, operatorCall()),
+          inference.listTargetHealth({}, operatorCall()),
+        ]);
         const enabled = upstreams.filter((upstream) => upstream.enabled);
         const disabled = upstreams.filter((upstream) => !upstream.enabled).map(({ id }) => id);
         const others = disabled.length === 0 ? '' : `; disabled: ${disabled.join(', ')}`;
@@ -440,6 +444,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
           throw new CliError('No upstream is enabled, so no model can be served.', {
             fix: 'Run `tollgate upstream add` or `tollgate upstream enable`.',
           });
+        checkUpstreams(enabled, health.targets);
         const isSandboxOnly = enabled.every((upstream) => upstream.apiFormat === ApiFormat.API_FORMAT_SANDBOX);
         return isSandboxOnly
           ? `only the sandbox${others}; \`tollgate upstream add\` adds a vendor`

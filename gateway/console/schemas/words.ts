@@ -48,7 +48,7 @@ export const priceWarnings = [
 ] as const;
 export const upstreamFormats = ['chat_completions', 'messages', 'responses', 'sandbox'] as const;
 export const apiFormats = [...upstreamFormats, 'embeddings'] as const;
-export const targetStates = ['cooling', 'ejected', 'available'] as const;
+export const targetStates = ['cooling', 'ejected', 'available', 'failing'] as const;
 export const ejectionCauses = [
   'consecutive_failures',
   'failure_rate',

@@ -1,4 +1,4 @@
-// Reports the targets that are out of service in this process (or thread) to the database, where operators read those of all processes.
+// Reports the targets that are out of service or failing in this process (or thread) to the database, where operators read those of all processes.
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
@@ -6,7 +6,7 @@ import { afterAbout } from '#kit/scheduling/shared-timers.js';
 import { EjectionCause, type TargetHealth, TargetState } from '#proto/inference/v1/inference.js';
 import type { TargetStore } from '../target-store.js';
 import type { Router } from './router.js';
-import type { EjectionReason } from './target-health.js';
+import type { EjectionReason, TargetHealth as HealthOfTarget } from './target-health.js';
 
 /** How often a report is repeated while it lists any target. */
 const repeatMs = 5000;
@@ -21,6 +21,12 @@ const causes: Record<EjectionReason, EjectionCause> = {
   operator: EjectionCause.EJECTION_CAUSE_OPERATOR,
   credential_rejected: EjectionCause.EJECTION_CAUSE_CREDENTIAL_REJECTED,
 };
+
+function stateOf({ isEjected, isFailing }: HealthOfTarget, isCooling: boolean): TargetState {
+  if (isCooling) return TargetState.TARGET_STATE_COOLING;
+  if (isEjected) return TargetState.TARGET_STATE_EJECTED;
+  return isFailing ? TargetState.TARGET_STATE_FAILING : TargetState.TARGET_STATE_AVAILABLE;
+}
 
 /** Writes the reports. It costs nothing while all targets are available. */
 export class HealthReports {
@@ -81,14 +87,14 @@ export class HealthReports {
     return this.clock.nowMs() < this.#watchedUntilMs;
   }
 
-  /** Returns the targets that are out of service, or all while an operator watches. */
+  /** Returns the targets that are out of service or failing, or all while an operator watches. */
   #targets(): TargetHealth[] {
     const [monotonicMs, wallMs] = [this.clock.monotonicMs(), this.clock.nowMs()];
     const wall = (atMs: number): bigint => BigInt(Math.round(wallMs + atMs - monotonicMs));
     return [...this.router.all()].flatMap(({ upstreamId, upstreamModel, credentialId, health, lastReason }) => {
       const isCooling = health.standing(monotonicMs) === 'cooling';
       const isOut = health.isEjected || isCooling;
-      if (!isOut && !this.#isWatched) return [];
+      if (!isOut && !health.isFailing && !this.#isWatched) return [];
       const { failures, latencyMs } = health;
       const { calls, bad } = health.recent(monotonicMs);
       const sinceMs = health.sinceMs(monotonicMs);
@@ -97,11 +103,7 @@ export class HealthReports {
           upstreamId,
           upstreamModel,
           credentialId,
-          state: !isOut
-            ? TargetState.TARGET_STATE_AVAILABLE
-            : isCooling
-              ? TargetState.TARGET_STATE_COOLING
-              : TargetState.TARGET_STATE_EJECTED,
+          state: stateOf(health, isCooling),
           cause: health.isEjected ? causes[health.cause] : EjectionCause.EJECTION_CAUSE_UNSPECIFIED,
           sinceMs: sinceMs === undefined ? 0n : wall(sinceMs),
           untilMs: isOut ? wall(health.untilMs) : 0n,

@@ -97,7 +97,7 @@ export class Router {
 
   constructor(readonly deps: RouterDeps) {}
 
-  /** Calls `listener` when a target becomes available or unavailable. */
+  /** Calls `listener` when a target becomes available, unavailable or failing. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
   }
@@ -215,6 +215,7 @@ export class Router {
     const { target, ticket, credential } = attempt;
     const nowMs = this.deps.clock.monotonicMs();
     const before = target.health.standing(nowMs);
+    const wasFailing = target.health.isFailing;
     const credentialBefore = credential?.known.health.standing(nowMs);
     if (verdict === 'success') {
       target.health.succeed(ticket, nowMs);
@@ -224,6 +225,7 @@ export class Router {
       credential?.known.health.abandon(credential.ticket);
     } else this.#fail(attempt, verdict, error, nowMs, group);
     this.#noteChange(target, before, nowMs);
+    if (target.health.isFailing !== wasFailing) this.#changed();
     if (credential !== undefined) this.#noteChange(credential.known, credentialBefore!, nowMs);
   }
 

@@ -95,6 +95,11 @@ export class TargetHealth {
     return this.#isEjected;
   }
 
+  /** Reports whether it is in service although it failed often enough to be ejected: it is, for example, the only target of a model. */
+  get isFailing(): boolean {
+    return !this.#isEjected && this.failures >= this.rules.failuresMax;
+  }
+
   /** Notes the time to the first token of an answer. */
   noteLatency(ms: number): void {
     this.latencyMs = this.latencyMs === undefined ? ms : this.latencyMs + (ms - this.latencyMs) * latencyShare;

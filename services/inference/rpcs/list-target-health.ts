@@ -1,4 +1,4 @@
-// Lists the targets that are out of service, or all, and the overrides of operators.
+// Lists the targets that are out of service or failing, or all, and the overrides of operators.
 import type { CallContext } from '#client/call-context.js';
 import { type ListTargetHealthRequest, type ListTargetHealthResponse, TargetState } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from '../deps.js';

@@ -48,6 +48,23 @@ describe('the health of targets', () => {
     await eventually(async () => ((await health()).targets.length === 0 ? true : undefined));
   });
 
+  it('is listed while the only target of a model fails, which is not ejected', async () => {
+    const alone = { targets: targets.slice(0, 1) };
+    const fail = async () => {
+      await collect(inference.service, textRequest('Hi', alone)).catch(() => undefined);
+    };
+    await fail();
+    const [listed] = await eventually(async () => {
+      const found = (await health()).targets;
+      return found.length > 0 ? found : undefined;
+    });
+    const failing = { state: TargetState.TARGET_STATE_FAILING, reason: 'upstream_failed', untilMs: 0n };
+    expect(listed).toMatchObject({ ...targets[0], ...failing });
+    stub.script('sick', { blocks: [{ type: 'text', text: 'Hello.' }] });
+    await collect(inference.service, textRequest('Hi', alone));
+    await eventually(async () => ((await health()).targets.length === 0 ? true : undefined));
+  });
+
   it('is forgotten with its upstream, and so are the overrides', async () => {
     const { upstreams } = await inference.service.listUpstreams({}, operator);
     expect([await call(), await call(), await call()]).toEqual([['sick', 'text'], ['sick', 'text'], ['text']]);

@@ -21,7 +21,7 @@ export interface TargetRow {
   readonly latencyMs: number | null;
 }
 
-const ranks = { available: 0, cooling: 1, ejected: 2 };
+const ranks = { available: 0, cooling: 1, failing: 2, ejected: 3 };
 
 /** Returns the rows of targets: each is followed by its credentials. */
 export function targetRows(targets: readonly RoutedTarget[]): TargetRow[] {

@@ -114,6 +114,7 @@ const looks = {
   available: { tone: 'good', icon: 'ok' },
   cooling: { tone: 'warn', icon: 'waiting' },
   ejected: { tone: 'bad', icon: 'fault' },
+  failing: { tone: 'bad', icon: 'fault' },
   drained: { tone: 'plain', icon: 'paused' },
   unknown: { tone: 'plain', icon: 'open' },
 } as const;
@@ -121,29 +122,39 @@ const looks = {
 function State({ row: { state, worst, processes }, nowMs }: { row: TargetRow; nowMs: number }) {
   const t = useText(targetsText);
   const isOut = state === 'ejected' || state === 'cooling';
+  const isWrong = isOut || state === 'failing';
   return (
     <div className="flex flex-col items-start gap-1">
       <span className="flex flex-wrap items-center gap-2">
         <Badge {...looks[state]}>{t[`state_${state}`]}</Badge>
-        {isOut && processes.all > 1 && <span className="text-sm text-soft">{t.inProcesses(processes)}</span>}
+        {isWrong && processes.all > 1 && <span className="text-sm text-soft">{t.inProcesses(processes)}</span>}
       </span>
-      {isOut && worst !== undefined && (
+      {isWrong && worst !== undefined && (
         <p className="text-sm text-soft">
-          {worst.cause !== null && <>{t[`cause_${worst.cause}`]} · </>}
+          {worst.cause !== null && (
+            <>
+              {t[`cause_${worst.cause}`]}
+              {worst.reason !== null && ' · '}
+            </>
+          )}
           {worst.reason !== null && (
             <>
               <a className="link" href={`${gatewayUrl}docs/errors/${worst.reason}`}>
                 <code>{worst.reason}</code>
-              </a>{' '}
-              ·{' '}
+              </a>
             </>
           )}
-          {t.since} <When at={worst.since} style="second" /> ·{' '}
-          {state === 'ejected' && Date.parse(worst.until ?? '') <= nowMs ? (
-            t.trialDue
-          ) : (
+          {isOut && (
             <>
-              {state === 'ejected' ? t.nextTrial : t.until} <When at={worst.until} style="second" />
+              {' · '}
+              {t.since} <When at={worst.since} style="second" /> ·{' '}
+              {state === 'ejected' && Date.parse(worst.until ?? '') <= nowMs ? (
+                t.trialDue
+              ) : (
+                <>
+                  {state === 'ejected' ? t.nextTrial : t.until} <When at={worst.until} style="second" />
+                </>
+              )}
             </>
           )}
         </p>
