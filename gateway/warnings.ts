@@ -14,13 +14,14 @@ interface WarningSources {
 }
 
 /**
- * Names the problems: "certificate" (it expires soon), "spool_disk" (it is almost full), "redis" (it does not answer) and "proxy" (it is not trusted).
+ * Names the problems: "certificate" (it expires soon), "certificate_expired", "spool_disk" (it is almost full), "redis" (it does not answer) and "proxy" (it is not trusted).
  */
 export async function findWarnings({ spoolDir, limits, config, nowMs }: WarningSources): Promise<string[]> {
   const expiresAtMs = certificateExpiresAtMs();
   const disk = await statfs(spoolDir).catch(() => undefined);
   const found = {
-    certificate: expiresAtMs !== undefined && expiresAtMs - nowMs < certificateMsMin,
+    certificate: expiresAtMs !== undefined && expiresAtMs > nowMs && expiresAtMs - nowMs < certificateMsMin,
+    certificate_expired: expiresAtMs !== undefined && expiresAtMs <= nowMs,
     spool_disk: disk !== undefined && isAlmostFull(disk.bavail * disk.bsize, disk.blocks * disk.bsize),
     redis: limits.isWithoutRedis?.() === true,
     proxy: isUntrustedProxy(config),

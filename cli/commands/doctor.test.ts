@@ -177,6 +177,10 @@ describe('the doctor', () => {
         'gateway disk': expect.stringContaining('Free up disk space'),
       },
     });
+    gateway.state.readiness = { status: 'ok', warnings: ['certificate_expired'] };
+    expect((await tollgate(gateway, ['doctor'])).stdout).toMatch(
+      /^FAIL +gateway certificate +The gateway's certificate has expired\. → Replace/m,
+    );
   });
 
   it('reports an untrusted proxy, and why emails wait', async () => {

@@ -138,12 +138,12 @@ function readyOf(readyText: string): ReadyView {
   }
 }
 
+const gatewayCertificateFix =
+  'Replace the files of its TOLLGATE_TLS_CERT and TOLLGATE_TLS_KEY; it reads them again within seconds, without a restart.';
+
 const gatewayWarnings = {
-  certificate: {
-    title: 'gateway certificate',
-    fault: "The gateway's certificate expires within two weeks, or has expired.",
-    fix: 'Replace the files of its TOLLGATE_TLS_CERT and TOLLGATE_TLS_KEY; it reads them again within seconds, without a restart.',
-  },
+  certificate: { title: 'gateway certificate', fault: "The gateway's certificate expires within two weeks.", fix: gatewayCertificateFix },
+  certificate_expired: { title: 'gateway certificate', fault: "The gateway's certificate has expired.", fix: gatewayCertificateFix },
   spool_disk: {
     title: 'gateway disk',
     fault: "The disk with the gateway's spool is almost full.",

@@ -40,8 +40,13 @@ describe('the doctor', () => {
     expect(checkCertificates([seen('auth', { certificateExpiresAtMs: later })], undefined, nowMs)).toContain('valid until');
     expect(checkCertificates([seen('auth')], undefined, nowMs)).toBe('none in use');
     const soon = faultOf(() => checkCertificates([seen('auth', { certificateExpiresAtMs: later })], nowMs + 13 * dayMs, nowMs));
-    expect(soon).toContain('the operator: ');
+    expect(soon).toMatch(/^Certificates expire soon: the operator: /);
     expect(soon).not.toContain('auth');
+    const past = seen('auth', { certificateExpiresAtMs: BigInt(nowMs - dayMs) });
+    expect(faultOf(() => checkCertificates([past], undefined, nowMs))).toMatch(/^Certificates have expired: auth: \S+ \S+\.$/);
+    expect(faultOf(() => checkCertificates([past], nowMs + 13 * dayMs, nowMs))).toMatch(
+      /^Certificates have expired: auth: .*\. Certificates expire soon: the operator: /,
+    );
   });
 
   it('names disks that are almost full', () => {

@@ -42,7 +42,7 @@ export function checkClocks(processes: readonly SeenProcess[]): string {
   });
 }
 
-/** Raises a CliError when a certificate expires soon. `ownExpiresAtMs` is that of the operator. */
+/** Raises a CliError when a certificate has expired or expires soon. `ownExpiresAtMs` is that of the operator. */
 export function checkCertificates(processes: readonly SeenProcess[], ownExpiresAtMs: number | undefined, nowMs: number): string {
   const all = processes.map(({ name, info }) => ({ name, atMs: Number(info.certificateExpiresAtMs) })).filter(({ atMs }) => atMs > 0);
   if (ownExpiresAtMs !== undefined) all.push({ name: 'the operator', atMs: ownExpiresAtMs });
@@ -50,8 +50,17 @@ export function checkCertificates(processes: readonly SeenProcess[], ownExpiresA
   const [first] = all;
   if (first === undefined) return 'none in use';
   if (first.atMs - nowMs >= certificateMsMin) return `valid until ${instant(BigInt(first.atMs))} or longer`;
-  const soon = all.filter(({ atMs }) => atMs - nowMs < certificateMsMin).map(({ name, atMs }) => `${name}: ${instant(BigInt(atMs))}`);
-  throw new CliError(`Certificates expire soon or have expired: ${soon.join(', ')}.`, {
+  const listed = (fromMs: number, toMs: number): string =>
+    all
+      .filter(({ atMs }) => atMs > fromMs && atMs <= toMs)
+      .map(({ name, atMs }) => `${name}: ${instant(BigInt(atMs))}`)
+      .join(', ');
+  const [expired, soon] = [listed(0, nowMs), listed(nowMs, nowMs + certificateMsMin)];
+  const faults = [
+    ...(expired === '' ? [] : [`Certificates have expired: ${expired}.`]),
+    ...(soon === '' ? [] : [`Certificates expire soon: ${soon}.`]),
+  ];
+  throw new CliError(faults.join(' '), {
     fix: 'Replace the files of TOLLGATE_TLS_CERT and TOLLGATE_TLS_KEY; processes read them again within seconds, without a restart.',
   });
 }

@@ -100,7 +100,7 @@ export class TlsFiles implements Tls {
     this.warnedAtMs = nowMs;
     log.warn(
       { cert: this.paths.cert, expires_at: new Date(this.expiresAtMs).toISOString() },
-      'the certificate of this process expires soon',
+      `the certificate of this process ${this.expiresAtMs > nowMs ? 'expires soon' : 'has expired'}`,
     );
   }
 }
