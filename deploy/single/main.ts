@@ -16,7 +16,7 @@ import { claimAdminSocket } from '#kit/process/admin-socket.js';
 import { lockFolder } from '#kit/db/sqlite/folder-lock.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import { createFolder } from '#kit/config/folder.js';
-import { checkTogether, ConfigError, type GroupValues } from '#kit/config/settings.js';
+import { assertUnchanged, checkTogether, ConfigError, type GroupValues } from '#kit/config/settings.js';
 import type { Part } from '#kit/lifecycle.js';
 import { createMailer } from '#kit/mail/mailer.js';
 import { mailCheck, mailSettings } from '#kit/mail/settings.js';
@@ -81,7 +81,11 @@ const checkpointCheck = checkTogether(checkpointSettings, ({ intervalMs, holdTtl
   if (faults.length > 0) throw new ConfigError(faults);
 });
 
-const checks = [mailCheck, signInCheck, paymentCheck, gatewayCheck, checkpointCheck];
+const grpcCheck = checkTogether(grpcSettings, (values) => {
+  if (values.listen === undefined) assertUnchanged(grpcSettings, values, 'TOLLGATE_GRPC_LISTEN', 'set that too');
+});
+
+const checks = [mailCheck, signInCheck, paymentCheck, gatewayCheck, checkpointCheck, grpcCheck];
 
 await runProcess({ name: 'single', settings, checks, ownPrefixes: ['TOLLGATE_'], build }, singleEnvironment(isTerminal));
 

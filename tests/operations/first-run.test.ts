@@ -222,11 +222,12 @@ describe('a start with invalid settings', () => {
       TOLLGATE_GATEWAY_HOLD_TTL: '1s',
       TOLLGATE_METERING_HOLD_TTL: '1s',
       TOLLGATE_METERING_LEASE: '1s',
+      TOLLGATE_GRPC_HOSTS: 'tollgate.example.com',
       TOLLGATE_TLS_CA: 'ca.pem',
     });
     expect(code).toBe(1);
     expect(text.trim().split('\n')).toEqual([
-      'The configuration has 9 faults:',
+      'The configuration has 10 faults:',
       expect.stringContaining('TOLLGATE_SMTP_URL must have the form'),
       expect.stringContaining('TOLLGATE_SMTP_FROM is required'),
       expect.stringContaining('TOLLGATE_AUTH_OIDC_ISSUER and'),
@@ -235,6 +236,7 @@ describe('a start with invalid settings', () => {
       expect.stringContaining('TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL must be shorter'),
       expect.stringContaining('TOLLGATE_METERING_HOLD_TTL must be longer'),
       expect.stringContaining('TOLLGATE_METERING_LEASE must be longer'),
+      expect.stringContaining('TOLLGATE_GRPC_HOSTS has no effect without TOLLGATE_GRPC_LISTEN'),
       expect.stringContaining('TOLLGATE_TLS_CA'),
     ]);
   });

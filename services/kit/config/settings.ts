@@ -140,6 +140,13 @@ export function checkTogether<S extends Settings>(settings: S, assert: (values: 
   };
 }
 
+/** Raises ConfigError if any of these settings is not at its default, although it has no effect without `lacking`; `fix` says what to set. */
+export function assertUnchanged<S extends Settings>(settings: S, values: Values<S>, lacking: string, fix: string): void {
+  const changed = Object.entries(settings).filter(([name, setting]) => values[name] !== setting.default);
+  if (changed.length > 0)
+    throw new ConfigError(changed.map(([, { env }]) => `${env} has no effect without ${lacking}; ${fix}, or remove it`));
+}
+
 /** Settings in named groups, for a process that is made of parts. */
 export type SettingGroups = Readonly<Record<string, Settings>>;
 

@@ -10,7 +10,7 @@ import { listen } from '../testing/local-server.js';
 import { type ConfigError, parseSettings } from '../config/settings.js';
 import { createTestAuthority, type TestAuthority } from '../testing/certificates.js';
 import { createMailer, MailFailure, type Mailer, mailTimeoutMs } from './mailer.js';
-import { type MailConfig, mailServerOf, mailSettings } from './settings.js';
+import { mailCheck, type MailConfig, mailServerOf, mailSettings } from './settings.js';
 
 const noMail = parseSettings(mailSettings, {});
 
@@ -245,6 +245,17 @@ describe('the settings of mail', () => {
       expect.stringContaining('must have the form'),
       expect.stringContaining('is required'),
     ]);
+  });
+
+  it('are rejected if they have no effect, because no server is set', () => {
+    const unused = { FROM: 'billing@example.com', USER: 'ada', PASSWORD: 'geheim', SECURITY: 'starttls', PORT: '25', CA: '/dev/null' };
+    const env = Object.fromEntries(Object.entries(unused).map(([name, value]) => [`TOLLGATE_SMTP_${name}`, value]));
+    const faults = mailCheck(env);
+    const named = faults.map((fault) => /^(\S+) has no effect without a mail server; set TOLLGATE_SMTP_URL/.exec(fault)?.[1]);
+    expect(named.toSorted()).toEqual(Object.keys(env).toSorted());
+    expect(faults.join(' ')).not.toContain('geheim');
+    expect(mailCheck({ ...env, TOLLGATE_SMTP_HOST: 'mail.example.com' })).toEqual([]);
+    expect(mailCheck({})).toEqual([]);
   });
 
   it('never allow a password in clear text over a network', () => {

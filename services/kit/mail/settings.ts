@@ -1,6 +1,16 @@
 // Settings for sending mail, which is off unless a server is set.
 import { fileOf, isEmailAddress, optionalForm } from '../config/forms.js';
-import { checkTogether, ConfigError, integer, oneOf, optionalText, type Settings, type Values } from '../config/settings.js';
+import {
+  assertUnchanged,
+  checkTogether,
+  ConfigError,
+  integer,
+  oneOf,
+  optionalText,
+  type Settings,
+  type SettingsCheck,
+  type Values,
+} from '../config/settings.js';
 
 /** Settings for mail, the same in every process that sends mail. */
 export const mailSettings = {
@@ -29,8 +39,14 @@ export const mailSettings = {
 
 const { ca: _ca, ...serverSettings } = mailSettings;
 
+const serverCheck = checkTogether(serverSettings, (config) => void mailServerOf(config));
+const unusedCheck = checkTogether(mailSettings, (config) => {
+  if (config.url === undefined && config.host === undefined)
+    assertUnchanged(mailSettings, config, 'a mail server', 'set TOLLGATE_SMTP_URL or TOLLGATE_SMTP_HOST');
+});
+
 /** Checks that the settings fit together. */
-export const mailCheck = checkTogether(serverSettings, (config) => void mailServerOf(config));
+export const mailCheck: SettingsCheck = (env) => [...serverCheck(env), ...unusedCheck(env)];
 
 /** The parsed settings. */
 export type MailConfig = Values<typeof mailSettings>;

@@ -112,6 +112,18 @@ describe('the settings of payments', () => {
     expect(create({ TOLLGATE_LEDGER_STRIPE_SECRET_KEY: 'sk_1', TOLLGATE_LEDGER_STRIPE_WEBHOOK_SECRET: 'whsec_1' })?.name).toBe('stripe');
   });
 
+  it('reject keys of Stripe of another kind, without showing them', () => {
+    const secrets = { TOLLGATE_LEDGER_STRIPE_SECRET_KEY: 'rk_live_1', TOLLGATE_LEDGER_STRIPE_WEBHOOK_SECRET: 'whsec_1' };
+    expect(create(secrets)?.name).toBe('stripe');
+    for (const key of ['pk_live_1', ' pk_test_1 ', 'whsec_1'])
+      expect(() => create({ ...secrets, TOLLGATE_LEDGER_STRIPE_SECRET_KEY: key })).toThrow(
+        /TOLLGATE_LEDGER_STRIPE_SECRET_KEY must be a secret key \(sk_…\) or a restricted key \(rk_…\)(?!.*_1)/,
+      );
+    expect(() => create({ ...secrets, TOLLGATE_LEDGER_STRIPE_WEBHOOK_SECRET: 'sk_live_1' })).toThrow(
+      'TOLLGATE_LEDGER_STRIPE_WEBHOOK_SECRET must be the signing secret',
+    );
+  });
+
   it('reject limits that cannot be paid', () => {
     expect(() => create({ TOLLGATE_LEDGER_PAYMENT_MIN_USD: '0.49' })).toThrow('TOLLGATE_LEDGER_PAYMENT_MIN_USD');
     expect(() => create({ TOLLGATE_LEDGER_PAYMENT_MIN_USD: '1.005' })).toThrow('whole cents');

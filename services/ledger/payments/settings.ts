@@ -19,16 +19,34 @@ function amount(env: string, description: string, byDefault: bigint): Setting<bi
   };
 }
 
+/** Rejects keys of Stripe of another kind, which are easily mixed up. */
+function stripeKey(setting: Setting<string | undefined>, otherKinds: RegExp, expected: string): Setting<string | undefined> {
+  return {
+    ...setting,
+    parse(value) {
+      const key = setting.parse(value);
+      if (key !== undefined && otherKinds.test(key)) throw new Error(`must be ${expected}`);
+      return key;
+    },
+  };
+}
+
 /** The settings of payments. */
 export const paymentSettings = {
-  stripeSecretKey: headerSecret(
-    'TOLLGATE_LEDGER_STRIPE_SECRET_KEY',
-    "secret or restricted key of a Stripe account; with the webhook's secret, it enables payments by Stripe Checkout",
+  stripeSecretKey: stripeKey(
+    headerSecret(
+      'TOLLGATE_LEDGER_STRIPE_SECRET_KEY',
+      "secret or restricted key of a Stripe account; with the webhook's secret, it enables payments by Stripe Checkout",
+    ),
+    /^(pk|whsec)_/,
+    'a secret key (sk_…) or a restricted key (rk_…) of Stripe, not a publishable key (pk_…) or the signing secret of a webhook (whsec_…)',
   ),
-  stripeWebhookSecret: optionalText(
-    'TOLLGATE_LEDGER_STRIPE_WEBHOOK_SECRET',
-    'signing secret of the Stripe webhook endpoint /payments/stripe/webhook',
-    { secret: true },
+  stripeWebhookSecret: stripeKey(
+    optionalText('TOLLGATE_LEDGER_STRIPE_WEBHOOK_SECRET', 'signing secret of the Stripe webhook endpoint /payments/stripe/webhook', {
+      secret: true,
+    }),
+    /^(pk|sk|rk)_/,
+    'the signing secret of a Stripe webhook endpoint (whsec_…), not an API key',
   ),
   stripeApiBase: {
     env: 'TOLLGATE_LEDGER_STRIPE_API_BASE',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseSettings } from '#kit/config/settings.js';
-import { assertSignIn, signInSettings } from './settings.js';
+import { assertSignIn, signInCheck, signInSettings } from './settings.js';
 
 describe('the settings of the identity provider', () => {
   it.each(['http://id.example.com', 'http://10.0.0.7'])(
@@ -23,6 +23,17 @@ describe('the settings of the identity provider', () => {
     expect(() => assertSignIn(settings)).toThrow('TOLLGATE_AUTH_OIDC_TRUST_EMAIL');
     assertSignIn({ ...settings, oidcIssuer: 'https://login.microsoftonline.com/8eaef023-2b34-4da1-9baa-8bc8c9d6a490/v2.0' });
     assertSignIn({ ...settings, oidcTrustEmail: false });
+  });
+
+  it('are rejected if they have no effect, because no provider is set', () => {
+    const env = { TOLLGATE_AUTH_OIDC_NAME: 'Acme ID', TOLLGATE_AUTH_OIDC_SIGN_UP: 'true' };
+    expect(signInCheck({ ...env, TOLLGATE_AUTH_SIGN_UP: 'true' })).toEqual([
+      'TOLLGATE_AUTH_OIDC_NAME has no effect without an identity provider; set TOLLGATE_AUTH_OIDC_ISSUER and TOLLGATE_AUTH_OIDC_CLIENT_ID, or remove it',
+      expect.stringContaining('TOLLGATE_AUTH_OIDC_SIGN_UP has no effect'),
+    ]);
+    const provider = { TOLLGATE_AUTH_OIDC_ISSUER: 'https://id.example.com', TOLLGATE_AUTH_OIDC_CLIENT_ID: 'tollgate' };
+    expect(signInCheck({ ...env, ...provider })).toEqual([]);
+    expect(signInCheck({})).toEqual([]);
   });
 
   it.each(['id.example.com', 'https://id.example.com/?a=b', 'https://me@id.example.com'])('reject the malformed issuer %s', (issuer) => {

@@ -1,6 +1,6 @@
 // Who may sign up, and the identity provider with which users sign in; off unless they are set.
 import { optionalForm } from '#kit/config/forms.js';
-import { checkTogether, ConfigError, flag, optionalText, type Settings, text, type Values } from '#kit/config/settings.js';
+import { assertUnchanged, checkTogether, ConfigError, flag, optionalText, type Settings, text, type Values } from '#kit/config/settings.js';
 
 /** The settings of sign-up and of the identity provider. */
 export const signInSettings = {
@@ -30,6 +30,8 @@ export const signInSettings = {
     { default: false },
   ),
 } satisfies Settings;
+
+const { signUp: _signUp, ...providerSettings } = signInSettings;
 
 function issuerOf(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined;
@@ -67,4 +69,8 @@ export function assertSignIn({
 }
 
 /** Checks that the settings fit together. */
-export const signInCheck = checkTogether(signInSettings, assertSignIn);
+export const signInCheck = checkTogether(signInSettings, (values) => {
+  assertSignIn(values);
+  if (values.oidcIssuer === undefined)
+    assertUnchanged(providerSettings, values, 'an identity provider', 'set TOLLGATE_AUTH_OIDC_ISSUER and TOLLGATE_AUTH_OIDC_CLIENT_ID');
+});
