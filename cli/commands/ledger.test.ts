@@ -139,6 +139,16 @@ describe('unsettled charges', () => {
     ]);
   });
 
+  it('say that there is nothing to retry', async () => {
+    gateway.state.charges = [];
+    expect(await tollgate(gateway, ['usage', 'retry', '--all'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/The ledger has rejected no charge\.\n$/),
+    });
+    expect((await tollgate(gateway, ['usage', 'retry', callId])).stdout).toMatch(/This charge was retried before/);
+    expect(await tollgateJson(gateway, ['usage', 'retry', '--all'])).toEqual([{ retried: 0 }]);
+  });
+
   it('are retried, one or all, and closed with a reason', async () => {
     expect(await tollgateJson(gateway, ['usage', 'retry', '--all'])).toEqual([{ retried: 1 }]);
     expect(await tollgateJson(gateway, ['usage', 'retry', callId])).toEqual([{ retried: 1 }]);

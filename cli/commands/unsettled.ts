@@ -40,6 +40,12 @@ export function addUnsettledCommands(usage: Command, cli: Cli): void {
           { json: () => ({ retried: Number(retried) }), columns: [{ title: 'retried', text: () => retried.toString() }] },
           retried,
         );
+        if (retried === 0n)
+          cli.out.note(
+            callId === undefined
+              ? 'The ledger has rejected no charge.'
+              : 'This charge was retried before: it is waiting for the ledger, or settled.',
+          );
       });
     });
 
