@@ -2,6 +2,8 @@
 import { fieldFault } from '#client/errors/fault.js';
 import { type Account, CreateKeyRequest, type Key, KeyState, UpdateKeyRequest } from '#proto/auth/v1/auth.js';
 import { limitNanoUsdMax } from '#rules/money/money.js';
+import { ChatCompletion } from '../../formats/chat-completions/answer-schema.js';
+import { ChatCompletionRequest } from '../../formats/chat-completions/schema.js';
 import { stateOf } from '../../http/request-state.js';
 import { assertUsable } from '../../replicas/usable-key.js';
 import { spendOf } from '../budget-spend.js';
@@ -14,7 +16,7 @@ import { renderChangedKey, renderConsoleKey } from '../render/keys.js';
 import { rateLimitsOf } from '../render/rate-limits.js';
 import { nanoUsdOf, orNull } from '../render/values.js';
 import { ApiKey, ChangedKey, CreateKey, KeyCreated, KeyList, KeyRotated, KeySearch, RotateKey, UpdateKey } from '../schemas/keys.js';
-import { publicSchema } from '../schemas/shapes.js';
+import { forwarded } from '../schemas/shapes.js';
 import { assertMayChangeKeysOf } from '../session/access.js';
 import { type Area, type Call, created, ok, operation } from '../table/operation.js';
 import { unlessUnavailable } from '../unavailable.js';
@@ -162,11 +164,11 @@ export const keys: Area = {
       summary: 'Call a model from the playground in the chat-completions format, charged to the key.',
       // Users who may change keys could also create a key and call with it.
       who: 'change keys',
-      body: publicSchema('ChatCompletionRequest'),
+      body: forwarded(ChatCompletionRequest),
       bodyIsForwarded: true,
       answers: [
         {
-          ...ok(publicSchema('ChatCompletion'), 'The answer; with "stream": true as server-sent events.'),
+          ...ok(forwarded(ChatCompletion), 'The answer; with "stream": true as server-sent events.'),
           types: ['text/event-stream'],
         },
       ],

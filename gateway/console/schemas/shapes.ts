@@ -86,7 +86,7 @@ export function choice<const W extends string[]>(words: readonly [...W], descrip
 
 export const Limit = Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Maximum number of items; 50 by default.' }));
 
-/** Returns a reference to a schema of the document at /openapi.json. */
-export function publicSchema(name: string) {
-  return Type.Unsafe<unknown>({ $ref: `../openapi.json#/components/schemas/${name}` });
+/** Returns the schema of a body that an operation forwards without reading it, as part of the documentation. */
+export function forwarded(schema: TSchema) {
+  return Type.Unsafe<unknown>(schema);
 }
