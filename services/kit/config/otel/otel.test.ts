@@ -33,6 +33,7 @@ describe('the variables of OpenTelemetry', () => {
       ['OTEL_EXPORTER_OTLP_ENDPOINT', 'localhost:4317', 'must be an address'],
       ['OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE', '/no/such/file.pem', 'must be the path of a file'],
       ['OTEL_BSP_SCHEDULE_DELAY', '5s', 'must be a whole number'],
+      ['OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT', '0', 'must be a whole number from 1'],
       ['OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment.name', 'must be pairs'],
       ['OTEL_RESOURCE_ATTRIBUTES', 'a=%zz', 'must be pairs'],
       ['OTEL_EXPERIMENTAL_CONFIG_FILE', 'otel.yaml', 'set the variables themselves'],
@@ -52,6 +53,8 @@ describe('the variables of OpenTelemetry', () => {
 
   it('that contradict each other are refused', () => {
     expect(() => parse({ OTEL_TRACES_SAMPLER_ARG: '0.1' })).toThrow('OTEL_TRACES_SAMPLER=parentbased_always_on');
+    expect(() => parse({ OTEL_BSP_MAX_QUEUE_SIZE: '511' })).toThrow('OTEL_BSP_MAX_EXPORT_BATCH_SIZE must not exceed');
+    expect(parse({ OTEL_BSP_MAX_QUEUE_SIZE: '512' })).toMatchObject({ otelSpanQueueMax: 512 });
     expect(() => parse({ OTEL_BLRP_MAX_QUEUE_SIZE: '10' })).toThrow('OTEL_BLRP_MAX_EXPORT_BATCH_SIZE');
     expect(parse({ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.01' })).toMatchObject({ otelSamplerArg: 0.01 });
   });

@@ -53,14 +53,17 @@ export const otelSettings = {
   otelSpanTimeoutMs: count('OTEL_BSP_EXPORT_TIMEOUT', 'how long sending spans may take, in milliseconds', 30_000),
   otelSpanQueueMax: count('OTEL_BSP_MAX_QUEUE_SIZE', 'spans that may wait to be sent; further ones are dropped', 2048),
   otelSpanBatchMax: count('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', 'spans per message', 512),
+  // The library applies no limit of 0.
   otelAttributeLengthMax: optionalCount(
     'OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT',
-    'characters per attribute of a span, if OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT is unset',
+    'characters per attribute of a span, if OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT is unset; no limit if both are unset',
+    1,
   ),
   otelAttributesMax: count('OTEL_ATTRIBUTE_COUNT_LIMIT', 'attributes per span, if OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT is unset', 128, 0),
   otelSpanAttributeLengthMax: optionalCount(
     'OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT',
     'characters per attribute of a span; OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT if unset',
+    1,
   ),
   otelSpanAttributesMax: optionalCount('OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT', 'attributes per span; OTEL_ATTRIBUTE_COUNT_LIMIT if unset'),
   otelSpanEventsMax: count('OTEL_SPAN_EVENT_COUNT_LIMIT', 'events per span', 128, 0),
@@ -90,7 +93,11 @@ export const otelSettings = {
   ),
   otelLogBatchMax: count('OTEL_BLRP_MAX_EXPORT_BATCH_SIZE', 'log lines per message', 512),
   otelLogAttributesMax: count('OTEL_LOGRECORD_ATTRIBUTE_COUNT_LIMIT', 'attributes per log line', 128, 0),
-  otelLogAttributeLengthMax: optionalCount('OTEL_LOGRECORD_ATTRIBUTE_VALUE_LENGTH_LIMIT', 'characters per attribute of a log line'),
+  otelLogAttributeLengthMax: optionalCount(
+    'OTEL_LOGRECORD_ATTRIBUTE_VALUE_LENGTH_LIMIT',
+    'characters per attribute of a log line; no limit if unset',
+    1,
+  ),
 } satisfies Settings;
 
 /** The values of `otelSettings`. */
@@ -100,12 +107,14 @@ export type OtelConfig = Values<typeof otelSettings>;
 export type Signal = 'traces' | 'metrics' | 'logs';
 
 /** Raises ConfigError when settings contradict each other. */
-export function checkOtel({ otelSampler, otelSamplerArg, otelLogBatchMax, otelLogQueueMax }: OtelConfig): void {
+export function checkOtel(config: OtelConfig): void {
+  const { otelSampler, otelSamplerArg, otelSpanBatchMax, otelSpanQueueMax, otelLogBatchMax, otelLogQueueMax } = config;
   const faults: string[] = [];
   if (otelSamplerArg !== undefined && !otelSampler.endsWith('traceidratio'))
     faults.push(
       `OTEL_TRACES_SAMPLER_ARG has no effect with OTEL_TRACES_SAMPLER=${otelSampler}; use parentbased_traceidratio, or remove it`,
     );
+  if (otelSpanBatchMax > otelSpanQueueMax) faults.push('OTEL_BSP_MAX_EXPORT_BATCH_SIZE must not exceed OTEL_BSP_MAX_QUEUE_SIZE');
   if (otelLogBatchMax > otelLogQueueMax) faults.push('OTEL_BLRP_MAX_EXPORT_BATCH_SIZE must not exceed OTEL_BLRP_MAX_QUEUE_SIZE');
   if (faults.length > 0) throw new ConfigError(faults);
 }

@@ -19,9 +19,9 @@ export function count(env: string, description: string, byDefault: number, min =
   return integer(env, description, { min, max: integerMax, default: byDefault });
 }
 
-/** Returns a setting for a non-negative integer that may be absent. */
-export function optionalCount(env: string, description: string): Setting<number | undefined> {
-  return { ...integer(env, description, { min: 0, max: integerMax }), default: undefined };
+/** Returns a setting for an integer of at least `min` that may be absent. */
+export function optionalCount(env: string, description: string, min = 0): Setting<number | undefined> {
+  return { ...integer(env, description, { min, max: integerMax }), default: undefined };
 }
 
 /** Returns a setting for a variable that is not supported; setting it is an error. */
