@@ -5,10 +5,9 @@ import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@open
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Clock, ManualClock } from '#kit/clock.js';
 import { callContext } from '#client/call-context.js';
-import { ApiFormat, Upstream } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from '../config.js';
-import { collect, startInference, type TestInference, textRequest } from '../testing/fixtures.js';
+import { collect, localUpstream, startInference, type TestInference, textRequest } from '../testing/fixtures.js';
 
 const exporter = new InMemorySpanExporter();
 let stub: StubUpstream;
@@ -30,13 +29,7 @@ afterAll(() => stub.stop());
 
 async function start(changes: Partial<InferenceConfig> = {}, clock?: Clock): Promise<void> {
   inference = await startInference(changes, clock);
-  const upstream = Upstream.fromPartial({
-    id: 'mine',
-    apiFormat: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
-    baseUrl: stub.baseUrl,
-    allowPrivateNetwork: true,
-    enabled: true,
-  });
+  const upstream = localUpstream(stub.baseUrl, { id: 'mine' });
   await inference.service.putUpstream({ upstream, secret: stubApiKey }, callContext({ caller: 'operator' }));
 }
 

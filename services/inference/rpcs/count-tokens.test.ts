@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { systemClock } from '#kit/clock.js';
 import { recordingLogger } from '#kit/testing/log.js';
 import { callContext } from '#client/call-context.js';
-import { ApiFormat, type CountTokensRequest, OverrideMode, Upstream } from '#proto/inference/v1/inference.js';
+import { ApiFormat, type CountTokensRequest, OverrideMode } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import { stubRequest, startStubbed } from '../testing/stubbed.js';
-import { startInference, testConfig, type TestInference, textRequest } from '../testing/fixtures.js';
+import { localUpstream, startInference, testConfig, type TestInference, textRequest } from '../testing/fixtures.js';
 import { type CallsInFlight, callsInFlightMemory, sharedCallsInFlight } from '../upstreams/calls-in-flight.js';
 import { createHttpUpstream } from '../upstreams/create-upstream.js';
 
@@ -23,13 +23,7 @@ beforeEach(async () => {
     ['m', ApiFormat.API_FORMAT_MESSAGES, stubApiKey],
     ['wrong-key', ApiFormat.API_FORMAT_MESSAGES, 'x'],
   ] as const) {
-    const upstream = Upstream.fromPartial({
-      id,
-      apiFormat,
-      baseUrl: stub.baseUrl,
-      allowPrivateNetwork: true,
-      enabled: true,
-    });
+    const upstream = localUpstream(stub.baseUrl, { id, apiFormat });
     await inference.service.putUpstream({ upstream, secret }, operator);
   }
 });

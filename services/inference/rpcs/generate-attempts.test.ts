@@ -1,10 +1,10 @@
 // What is reported about attempts that failed before the answer began: enough for a record, and nothing of the vendor's text.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { hasReason } from '#client/errors/app-error.js';
-import { ApiFormat, type FailedAttempt, type GenerateRequest, type GenerateResponse, Upstream } from '#proto/inference/v1/inference.js';
+import { ApiFormat, type FailedAttempt, type GenerateRequest, type GenerateResponse } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from '../config.js';
-import { eventsOf, summary, type TestInference, textRequest } from '../testing/fixtures.js';
+import { eventsOf, localUpstream, summary, type TestInference, textRequest } from '../testing/fixtures.js';
 import { operator, startStubbed } from '../testing/stubbed.js';
 
 const targetOf = (model: string, upstreamId = 'cc') => ({ upstreamId, upstreamModel: model });
@@ -138,13 +138,7 @@ describe('attempts', () => {
   it('that get no response in time, or at all, have no status', async () => {
     await stop();
     await start({ firstTokenTimeoutMs: 1500 });
-    const nobody = Upstream.fromPartial({
-      id: 'nobody',
-      apiFormat: ApiFormat.API_FORMAT_MESSAGES,
-      baseUrl: 'http://127.0.0.1:9/v1',
-      allowPrivateNetwork: true,
-      enabled: true,
-    });
+    const nobody = localUpstream('http://127.0.0.1:9/v1', { id: 'nobody', apiFormat: ApiFormat.API_FORMAT_MESSAGES });
     await inference.service.putUpstream({ upstream: nobody, secret: '' }, operator);
     const { failed } = await reported({ targets: [targetOf('x', 'nobody'), targetOf('slow-headers'), targetOf('text')] });
     expect(failed.map(({ reason, httpStatus, upstreamRequestId }) => [reason, httpStatus, upstreamRequestId])).toEqual([

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Clock, ManualClock } from '#kit/clock.js';
 import { untilTrue } from '#kit/testing/waiting.js';
-import { ApiFormat, NativeRequest, Upstream } from '#proto/inference/v1/inference.js';
+import { ApiFormat, NativeRequest } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from '../config.js';
-import { collect, eventsOf, finishedOf, summary, type TestInference, textRequest } from '../testing/fixtures.js';
+import { collect, eventsOf, finishedOf, localUpstream, summary, type TestInference, textRequest } from '../testing/fixtures.js';
 import { stubRequest, operator, startStubbed } from '../testing/stubbed.js';
 
 let stub: StubUpstream;
@@ -51,14 +51,7 @@ describe('a call that takes too long', () => {
 
 describe('an upstream with limits of its own', () => {
   const limited = (limits: object, id = 'own') => ({
-    upstream: Upstream.fromPartial({
-      id,
-      apiFormat: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
-      baseUrl: stub.baseUrl,
-      allowPrivateNetwork: true,
-      enabled: true,
-      limits,
-    }),
+    upstream: localUpstream(stub.baseUrl, { id, limits }),
     secret: stubApiKey,
   });
 

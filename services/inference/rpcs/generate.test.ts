@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { ApiFormat, StopReason, Upstream } from '#proto/inference/v1/inference.js';
+import { StopReason } from '#proto/inference/v1/inference.js';
 import { startStubUpstream, type StubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
-import { collect, eventsOf, finishedOf, summary, type TestInference } from '../testing/fixtures.js';
+import { collect, eventsOf, finishedOf, localUpstream, summary, type TestInference } from '../testing/fixtures.js';
 import { stubRequest, operator, startStubbed } from '../testing/stubbed.js';
 
 let stub: StubUpstream;
@@ -150,8 +150,7 @@ describe('what callers see of a failure', () => {
     const apiKey = 'Qm9vZ2llLXdvb2dpZQ/7f3a';
     const other = await startStubUpstream({ apiKey });
     try {
-      const upstream = { id: 'proxy', apiFormat: ApiFormat.API_FORMAT_CHAT_COMPLETIONS, baseUrl: other.baseUrl, allowPrivateNetwork: true };
-      await inference.service.putUpstream({ upstream: Upstream.fromPartial({ ...upstream, enabled: true }), secret: apiKey }, operator);
+      await inference.service.putUpstream({ upstream: localUpstream(other.baseUrl, { id: 'proxy' }), secret: apiKey }, operator);
       const message = `LiteLLM Virtual Key expected. Received=${apiKey}, expected to start with 'sk-'.`;
       for (const status of [400, 401]) other.script(`x${status}`, { fault: { kind: 'status', status, body: { error: { message } } } });
       const shown = await Promise.all(

@@ -23,7 +23,7 @@ import { type InferenceConfig, inferenceSettings } from '../config.js';
 import { createInference } from '../index.js';
 import { readSealedSecrets } from '../sealed-secrets.js';
 import { storedUpstreamsMax, type UpstreamRow, UpstreamStore } from '../store.js';
-import { collect, finishedOf, testConfig, textRequest } from '../testing/fixtures.js';
+import { collect, finishedOf, localUpstream, testConfig, textRequest } from '../testing/fixtures.js';
 
 const operator = callContext({ caller: 'operator' });
 const key = randomBytes(32);
@@ -61,16 +61,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     return module;
   }
 
-  const wanted = (changes: Partial<Upstream> = {}): Upstream =>
-    Upstream.fromPartial({
-      id: 'mine',
-      apiFormat: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
-      baseUrl: stub.baseUrl,
-      allowPrivateNetwork: true,
-      enabled: true,
-      limits: {},
-      ...changes,
-    });
+  const wanted = (changes: Partial<Upstream> = {}): Upstream => localUpstream(stub.baseUrl, { id: 'mine', limits: {}, ...changes });
   const put = (changes: Partial<Upstream> = {}, secret: string | undefined = stubApiKey) =>
     service.putUpstream({ upstream: wanted(changes), secret }, operator);
   const call = (from = service) => collect(from, textRequest('Hi', { targets: [{ upstreamId: 'mine', upstreamModel: 'text' }] }));

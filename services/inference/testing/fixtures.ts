@@ -7,7 +7,15 @@ import { openDatabase } from '#kit/db/open.js';
 import { callContext } from '#client/call-context.js';
 import { type LogLine, recordingLogger } from '#kit/testing/log.js';
 import { recordedAudit } from '#kit/testing/audit.js';
-import { type Event, GenerateRequest, type GenerateResponse, type InferenceService, Role } from '#proto/inference/v1/inference.js';
+import {
+  ApiFormat,
+  type Event,
+  GenerateRequest,
+  type GenerateResponse,
+  type InferenceService,
+  Role,
+  Upstream,
+} from '#proto/inference/v1/inference.js';
 import { type InferenceConfig, inferenceSettings } from '../config.js';
 import { createInference } from '../index.js';
 import type { StreamDecoder } from '../upstreams/answers/stream-decoder.js';
@@ -27,6 +35,12 @@ export function textRequest(text: string, rest: Parameters<typeof GenerateReques
     maxOutputTokens: 1000,
     ...rest,
   });
+}
+
+/** Returns an upstream at an address of this machine: "cc" in chat-completions format, except for the fields given. */
+export function localUpstream(baseUrl: string, rest: Parameters<typeof Upstream.fromPartial>[0] = {}): Upstream {
+  const apiFormat = ApiFormat.API_FORMAT_CHAT_COMPLETIONS;
+  return Upstream.fromPartial({ id: 'cc', apiFormat, baseUrl, allowPrivateNetwork: true, enabled: true, ...rest });
 }
 
 /** Inference on an in-memory database. */

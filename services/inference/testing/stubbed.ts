@@ -1,10 +1,10 @@
 // Inference with the stub vendor behind it, in two wire formats: upstream "cc" and upstream "m".
 import type { Clock } from '#kit/clock.js';
 import { callContext } from '#client/call-context.js';
-import { ApiFormat, type GenerateRequest, Upstream } from '#proto/inference/v1/inference.js';
+import { ApiFormat, type GenerateRequest } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from '../config.js';
-import { startInference, type TestInference, textRequest } from './fixtures.js';
+import { localUpstream, startInference, type TestInference, textRequest } from './fixtures.js';
 
 /** The context of calls by the operator. */
 export const operator = callContext({ caller: 'operator' });
@@ -26,14 +26,7 @@ export async function startStubbed(changes: Partial<InferenceConfig> = {}, clock
     ['m', ApiFormat.API_FORMAT_MESSAGES],
     ['m-whole', ApiFormat.API_FORMAT_MESSAGES],
   ] as const) {
-    const upstream = Upstream.fromPartial({
-      id,
-      apiFormat,
-      baseUrl: stub.baseUrl,
-      allowPrivateNetwork: true,
-      enabled: true,
-      wholeAnswers: id.endsWith('-whole'),
-    });
+    const upstream = localUpstream(stub.baseUrl, { id, apiFormat, wholeAnswers: id.endsWith('-whole') });
     await inference.service.putUpstream({ upstream, secret: stubApiKey }, operator);
   }
   return {

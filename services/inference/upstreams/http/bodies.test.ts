@@ -3,9 +3,17 @@ import { text } from 'node:stream/consumers';
 import { createGzip, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { callContext } from '#client/call-context.js';
-import { ApiFormat, Upstream } from '#proto/inference/v1/inference.js';
 import { close, listen } from '#kit/testing/local-server.js';
-import { collect, eventsOf, finishedOf, startInference, summary, type TestInference, textRequest } from '../../testing/fixtures.js';
+import {
+  collect,
+  eventsOf,
+  finishedOf,
+  localUpstream,
+  startInference,
+  summary,
+  type TestInference,
+  textRequest,
+} from '../../testing/fixtures.js';
 
 const usage = { prompt_tokens: 3, completion_tokens: 2 };
 const frames = [
@@ -69,14 +77,7 @@ describe('what an upstream may send in place of a stream', () => {
     });
     inference = await startInference();
     const baseUrl = `http://127.0.0.1:${await listen(server)}/v1`;
-    const upstream = Upstream.fromPartial({
-      id: 'cc',
-      apiFormat: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
-      baseUrl,
-      allowPrivateNetwork: true,
-      enabled: true,
-    });
-    await inference.service.putUpstream({ upstream }, callContext({ caller: 'operator' }));
+    await inference.service.putUpstream({ upstream: localUpstream(baseUrl) }, callContext({ caller: 'operator' }));
   });
 
   afterAll(async () => {

@@ -2,11 +2,10 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { callContext } from '#client/call-context.js';
-import { ApiFormat, Upstream } from '#proto/inference/v1/inference.js';
 import { collectGarbage } from '#kit/testing/garbage.js';
 import { close, listen } from '#kit/testing/local-server.js';
 import { eventually } from '#kit/testing/waiting.js';
-import { startInference, type TestInference, textRequest } from '../../testing/fixtures.js';
+import { localUpstream, startInference, type TestInference, textRequest } from '../../testing/fixtures.js';
 
 const prompt = 'ü'.repeat(500_000);
 const streams = 20;
@@ -26,14 +25,7 @@ describe('a long prompt', () => {
     });
     inference = await startInference();
     const baseUrl = `http://127.0.0.1:${await listen(server)}/v1`;
-    const upstream = Upstream.fromPartial({
-      id: 'cc',
-      apiFormat: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
-      baseUrl,
-      allowPrivateNetwork: true,
-      enabled: true,
-    });
-    await inference.service.putUpstream({ upstream }, callContext({ caller: 'operator' }));
+    await inference.service.putUpstream({ upstream: localUpstream(baseUrl) }, callContext({ caller: 'operator' }));
   });
 
   afterAll(async () => {

@@ -1,10 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { callContext } from '#client/call-context.js';
-import { ApiFormat, Role, Upstream } from '#proto/inference/v1/inference.js';
+import { ApiFormat, Role } from '#proto/inference/v1/inference.js';
 import { messagesToolId } from '#rules/wire/tool-ids.js';
 import { close, listen } from '#kit/testing/local-server.js';
-import { collect, eventsOf, startInference, type TestInference, textRequest } from '../../testing/fixtures.js';
+import { collect, eventsOf, localUpstream, startInference, type TestInference, textRequest } from '../../testing/fixtures.js';
 
 const id = 'list_dir:0';
 const call = { name: 'list_dir', arguments: '{}' };
@@ -37,7 +37,7 @@ describe('the id of a tool call that the upstream uses in each of its answers', 
     inference = await startInference();
     const baseUrl = `http://127.0.0.1:${await listen(server)}/v1`;
     for (const apiFormat of formats) {
-      const upstream = Upstream.fromPartial({ id: `u${apiFormat}`, apiFormat, baseUrl, allowPrivateNetwork: true, enabled: true });
+      const upstream = localUpstream(baseUrl, { id: `u${apiFormat}`, apiFormat });
       await inference.service.putUpstream({ upstream }, callContext({ caller: 'operator' }));
     }
   });
