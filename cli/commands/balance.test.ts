@@ -71,6 +71,17 @@ describe('a balance', () => {
     expect(gateway.state.entries).toHaveLength(4);
   });
 
+  it('books a refund of a payment by the operator as such', async () => {
+    await tollgate(gateway, ['balance', 'deposit', '5']);
+    const [entry] = await tollgateJson(gateway, ['balance', 'entries']);
+    const adjust = ['balance', 'adjust', '-2', '--reason', 'refund re_1', '--entry', String(entry!['id'])];
+    for (const [option, kind] of [
+      [[], 'adjustment'],
+      [['--payment-refund'], 'payment_refund'],
+    ] as const)
+      expect(await tollgateJson(gateway, [...adjust, ...option])).toMatchObject([{ entry: { kind, amount_usd: '2' } }]);
+  });
+
   it('prints how to retry a deposit whose outcome is unknown, and the retry books nothing twice', async () => {
     gateway.state.depositFault = new AppError('service_unavailable', 'The ledger is unavailable.');
     const lost = await tollgate(gateway, ['balance', 'deposit', '5']);

@@ -60,8 +60,12 @@ export function balanceCommand(cli: Cli): Command {
     .requiredOption('--reason <text>', 'the reason, shown with the entry')
     .option('--reference <text>', 'the reference of an invoice or a payment; added to the reason')
     .option('--entry <id>', 'the entry to correct')
+    .option('--payment-refund', 'book a negative amount as returned to the payer of --entry, the deposit of a payment')
     .action(
-      (amountNanoUsd: bigint, options: AccountOption & { reason: string; reference?: string; entry?: string; idempotencyKey?: string }) =>
+      (
+        amountNanoUsd: bigint,
+        options: AccountOption & { reason: string; reference?: string; entry?: string; paymentRefund?: boolean; idempotencyKey?: string },
+      ) =>
         cli.withServices(async ({ auth, ledger }) => {
           const accountId = await chooseAccount(auth, options.account);
           await postWithKey(cli, options.idempotencyKey, (idempotencyKey) =>
@@ -72,6 +76,7 @@ export function balanceCommand(cli: Cli): Command {
                 amountNanoUsd,
                 reason: withReference(options.reason, options.reference ?? ''),
                 linkedEntryId: options.entry ?? '',
+                paymentRefund: options.paymentRefund,
               },
               operatorCall(),
             ),

@@ -477,7 +477,8 @@ function ledger(state: FakeState): object {
     },
     redeemCode: async ({ accountId, secret }: { accountId: string; secret: string }) =>
       book({ idempotencyKey: secret, accountId, amountNanoUsd: 5n, source: 0, reason: '' }, EntryKind.ENTRY_KIND_DEPOSIT),
-    adjust: async (request: AdjustRequest) => book(request, EntryKind.ENTRY_KIND_ADJUSTMENT),
+    adjust: async (request: AdjustRequest) =>
+      book(request, request.paymentRefund === true ? EntryKind.ENTRY_KIND_PAYMENT_REFUND : EntryKind.ENTRY_KIND_ADJUSTMENT),
     reverse: async ({ entryId, ...request }: ReverseRequest) => {
       const amountNanoUsd = -signed(find(state.entries, entryId, 'entry'));
       return book({ ...request, amountNanoUsd, linkedEntryId: entryId }, EntryKind.ENTRY_KIND_ADJUSTMENT);

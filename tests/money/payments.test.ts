@@ -57,6 +57,46 @@ describe.each(modes)('payments, %s', (mode) => {
   const entries = async (): Promise<Entry[]> => (await owner.get<{ data: Entry[] }>(`${account}/entries`)).data;
   const depositsOf = async ({ id }: Session): Promise<Entry[]> =>
     (await entries()).filter(({ kind, reason }) => kind === 'deposit' && reason === `stripe ${id}`);
+  const near = (amount: number): unknown => expect.closeTo(amount, 9);
+  /** Returns the deposits, less payment refunds, of all months, each of which closes with the sum of its figures. */
+  async function netDeposits(): Promise<number> {
+    const { data } = await owner.get<{ data: Record<string, string>[] }>(`${account}/statements`);
+    for (const month of data) {
+      const [opening, deposits, adjustments, charges, refunds, closing] = [
+        'opening',
+        'deposits',
+        'adjustments',
+        'charges',
+        'refunds',
+        'closing',
+      ].map((name) => Number(month[`${name}_usd`]));
+      expect(closing).toBeCloseTo(opening! + deposits! + adjustments! - charges! + refunds!, 9);
+    }
+    return data.reduce((sum, { deposits_usd: deposits }) => sum + Number(deposits), 0);
+  }
+  /** Returns the payment refunds and their reversals in the statements, oldest first. */
+  async function statementLines(): Promise<Record<string, string>[]> {
+    const { data } = await owner.get<{ data: { month: string }[] }>(`${account}/statements`);
+    const lines: Record<string, string>[] = [];
+    for (const { month } of data.toReversed()) {
+      const path = `${account}/statements/${month}?kind=payment_refund,payment_refund_reversal&order=oldest`;
+      lines.push(...(await owner.get<{ data: Record<string, string>[] }>(path)).data);
+    }
+    return lines;
+  }
+  /** Returns the balance of the book `cash` in an export of the journal. */
+  async function cashUsd(): Promise<number> {
+    const exported = await system.cli('ledger', 'export', '--account', accountId);
+    return exported
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { debit: string; credit: string; amount_nano_usd: string })
+      .reduce(
+        (sum, { debit, credit, amount_nano_usd: amount }) =>
+          sum + (Number(debit === 'cash') - Number(credit === 'cash')) * (Number(amount) / 1e9),
+        0,
+      );
+  }
   const status = async (sending: Promise<Response>): Promise<number> => (await sending).status;
   const send = (event: Parameters<StripeStub['send']>[1], changes?: Parameters<StripeStub['send']>[2]): Promise<number> =>
     status(stripe.send(system.baseUrl, event, changes));
@@ -194,6 +234,8 @@ describe.each(modes)('payments, %s', (mode) => {
   });
 
   it('are reversed as far as they are refunded, each part once, linked to their deposit', async () => {
+    const deposits = await netDeposits();
+    const cash = await cashUsd();
     const session = await begin('30');
     // The event of the refund arrives first.
     stripe.pay(session.id);
@@ -207,17 +249,26 @@ describe.each(modes)('payments, %s', (mode) => {
     const [deposit] = await depositsOf(session);
     const taken = (await entries()).filter(({ reason }) => reason?.startsWith(`refund of stripe ${session.id}`));
     expect(taken.map(({ kind, amount_usd: amount, corrects_entry_id: of, reference }) => [kind, amount, of, reference])).toEqual([
-      ['adjustment', '15.5', deposit!.id, second.id],
-      ['adjustment', '10', deposit!.id, first.id],
+      ['payment_refund', '15.5', deposit!.id, second.id],
+      ['payment_refund', '10', deposit!.id, first.id],
     ]);
-    // The second refund is canceled, credited back by the operator, and made again.
+    expect([await netDeposits(), await cashUsd()]).toEqual([near(deposits + 4.5), near(cash + 4.5)]);
+    // The second refund is canceled, its entry is reversed by the operator, and it is made again.
     second.status = 'canceled';
     expect(await send(stripe.event('refund.updated', second, { status: 'pending' }))).toBe(200);
     const before = Number(await available());
-    await system.cli('balance', 'adjust', '15.5', '--account', accountId, '--reason', 'canceled', '--entry', deposit!.id);
+    await system.cli('balance', 'reverse', taken[0]!.id, '--account', accountId, '--reason', 'canceled');
+    expect([await netDeposits(), await cashUsd()]).toEqual([near(deposits + 20), near(cash + 20)]);
     stripe.refund(session, 1550);
     expect(await send(stripe.event('charge.refunded', stripe.charge(session, 2550), { amount_refunded: 1000 }))).toBe(200);
     expect(Number(await available())).toBeCloseTo(before, 9);
+    expect([await netDeposits(), await cashUsd()]).toEqual([near(deposits + 4.5), near(cash + 4.5)]);
+    const lines = await statementLines();
+    expect(lines.slice(-3).map(({ kind, effect_usd }) => [kind, effect_usd])).toEqual([
+      ['payment_refund', '-15.5'],
+      ['payment_refund_reversal', '15.5'],
+      ['payment_refund', '-15.5'],
+    ]);
     expect(await send(stripe.event('charge.refunded', { ...stripe.charge(session, 2550), metadata: {} }, { amount_refunded: 0 }))).toBe(
       200,
     );
@@ -252,6 +303,12 @@ describe.each(modes)('payments, %s', (mode) => {
     await system.cli('balance', 'deposit', '100', '--account', accountId);
     expect(await send(event)).toBe(200);
     expect(await available()).toBe('100');
+    const rest = ['--reason', 'rest of the refund', '--entry', (await depositsOf(session))[0]!.id, '--payment-refund'];
+    expect(await system.json('balance', 'adjust', '-42', '--account', accountId, ...rest)).toMatchObject({
+      entry: { kind: 'payment_refund' },
+    });
+    expect(await send(event)).toBe(200);
+    expect(await available()).toBe('58');
     expect((await system.json<{ drifts?: unknown[] }>('balance', 'verify')).drifts ?? []).toEqual([]);
   });
 

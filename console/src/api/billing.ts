@@ -12,6 +12,8 @@ export type LineKind = EntryKind;
 /** The kinds of entries, in the order of the filter. */
 export const lineKinds = [
   'deposit',
+  'payment_refund',
+  'payment_refund_reversal',
   'charge',
   'charge_correction',
   'refund',

@@ -183,6 +183,7 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
   nothing_left: '分录 {seq} 已没有可冲销的金额，更正它的分录为：{corrections}。',
   reversal_too_large: '分录 {seq} 只剩 {left_nano_usd} 可冲销。',
   entry_changed: '分录 {seq} 刚刚被更正，还剩 {left_nano_usd}。请重新加载。',
+  not_a_payment: '充值退款必须关联该笔付款的充值分录。',
   refund_archived: '调用 {id} 已归档，无法冲销其退款。请改为从账户扣款。',
   correction_irreversible: '扣费更正不能冲销：该调用的实际费用低于已扣金额。请改为从账户扣款。',
   reversal_irreversible: '退款冲销不能再冲销。请重新为调用 {id} 退款。',

@@ -60,13 +60,13 @@ export const Posted = view('Posted', {
 });
 export type Posted = Static<typeof Posted>;
 
-/** A month (UTC): opening + deposits + adjustments − charges + refunds = closing. */
+/** A month (UTC): opening + deposits + adjustments − charges + refunds = closing. The sums are net of reversals, so they may be negative. */
 export const Statement = view('Statement', {
   month: Text,
   from: Time,
   until: Time,
   opening_usd: Usd,
-  deposits_usd: Usd,
+  deposits_usd: usd('Deposits less payment refunds.'),
   adjustments_usd: Usd,
   charges_usd: Usd,
   refunds_usd: Usd,

@@ -4,7 +4,17 @@ export const roles = ['owner', 'admin', 'developer', 'billing', 'viewer', 'membe
 export const projectRoles = ['developer', 'viewer'] as const;
 export const permissions = ['look', 'see projects', 'change keys', 'change money', 'change members', 'change projects'] as const;
 
-export const entryKinds = ['deposit', 'charge', 'charge_correction', 'shortfall', 'adjustment', 'refund', 'refund_reversal'] as const;
+export const entryKinds = [
+  'deposit',
+  'payment_refund',
+  'payment_refund_reversal',
+  'charge',
+  'charge_correction',
+  'shortfall',
+  'adjustment',
+  'refund',
+  'refund_reversal',
+] as const;
 export const holdStates = ['open', 'settled', 'released', 'expired'] as const;
 export const codeStates = ['open', 'claimed', 'redeemed', 'void'] as const;
 export const endpointStates = ['enabled', 'disabled', 'failed'] as const;

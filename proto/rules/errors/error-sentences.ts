@@ -187,6 +187,7 @@ export const sentences = {
     nothing_left: 'Entry no. {seq} has already been corrected in full. Entries that correct it: no. {corrections}.',
     reversal_too_large: 'Only {left_nano_usd} of entry no. {seq} is left to reverse.',
     entry_changed: 'Entry no. {seq} was corrected in the meantime: {left_nano_usd} is left of it. Load it again.',
+    not_a_payment: 'A payment refund must be linked to the deposit of the payment.',
     refund_archived: 'The call {id} is archived, so its refund cannot be reversed. Debit the account instead.',
     correction_irreversible: 'A charge correction cannot be reversed: the call cost less than was charged. Debit the account instead.',
     reversal_irreversible: 'The reversal of a refund cannot be reversed. Refund the call {id} again instead.',

@@ -19,6 +19,8 @@ const customer = BookAccount.BOOK_ACCOUNT_CUSTOMER;
 export const postings = {
   cashDeposit: { kind: EntryKind.ENTRY_KIND_DEPOSIT, debit: BookAccount.BOOK_ACCOUNT_CASH, credit: customer },
   promotion: { kind: EntryKind.ENTRY_KIND_DEPOSIT, debit: BookAccount.BOOK_ACCOUNT_PROMOTION, credit: customer },
+  paymentRefund: { kind: EntryKind.ENTRY_KIND_PAYMENT_REFUND, debit: customer, credit: BookAccount.BOOK_ACCOUNT_CASH },
+  paymentRefundReversal: { kind: EntryKind.ENTRY_KIND_PAYMENT_REFUND_REVERSAL, debit: BookAccount.BOOK_ACCOUNT_CASH, credit: customer },
   charge: { kind: EntryKind.ENTRY_KIND_CHARGE, debit: customer, credit: BookAccount.BOOK_ACCOUNT_REVENUE },
   shortfall: {
     kind: EntryKind.ENTRY_KIND_SHORTFALL,
@@ -37,7 +39,23 @@ export function depositPosting(source: DepositSource): Posting {
   return source === DepositSource.DEPOSIT_SOURCE_PROMOTION ? postings.promotion : postings.cashDeposit;
 }
 
-/** Reports whether an entry of this kind refers to a hold; the others refer to a deposit or an adjustment. */
+/** Returns the posting of an adjustment, which credits the account if its amount is positive. `isOfPayment`: it is a payment refund, or reverses one. */
+export function adjustmentPosting(amountNanoUsd: bigint, isOfPayment: boolean): Posting {
+  if (isOfPayment) return amountNanoUsd > 0n ? postings.paymentRefundReversal : postings.paymentRefund;
+  return amountNanoUsd > 0n ? postings.adjustmentUp : postings.adjustmentDown;
+}
+
+/** Reports whether an entry is the deposit of a payment, which can be returned to its payer. */
+export function isPayment(entry: Pick<Entry, 'kind' | 'debit'> | undefined): boolean {
+  return entry?.kind === EntryKind.ENTRY_KIND_DEPOSIT && entry.debit === BookAccount.BOOK_ACCOUNT_CASH;
+}
+
+/** Reports whether an entry of this kind is a payment refund or the reversal of one. */
+export function isOfPaymentRefund(kind: EntryKind): boolean {
+  return kind === EntryKind.ENTRY_KIND_PAYMENT_REFUND || kind === EntryKind.ENTRY_KIND_PAYMENT_REFUND_REVERSAL;
+}
+
+/** Reports whether an entry of this kind refers to a hold; the others refer to an idempotency key. */
 export function isOfHold(kind: EntryKind): boolean {
   return (
     kind === EntryKind.ENTRY_KIND_CHARGE ||
@@ -56,14 +74,22 @@ export const linkedToHold: readonly EntryKind[] = [
 ];
 
 /** The kinds of entries that may be linked to another. */
-export const linkedKinds: readonly EntryKind[] = [...linkedToHold, EntryKind.ENTRY_KIND_ADJUSTMENT];
+export const linkedKinds: readonly EntryKind[] = [
+  ...linkedToHold,
+  EntryKind.ENTRY_KIND_ADJUSTMENT,
+  EntryKind.ENTRY_KIND_PAYMENT_REFUND,
+  EntryKind.ENTRY_KIND_PAYMENT_REFUND_REVERSAL,
+];
 
 /** Returns what an entry adds to (or, negative, takes from) the sums of its account. */
 export function effectOf(entry: Pick<Entry, 'kind' | 'credit' | 'amountNanoUsd'>): { creditedNanoUsd: bigint; spentNanoUsd: bigint } {
   const { kind, credit, amountNanoUsd } = entry;
   switch (kind) {
     case EntryKind.ENTRY_KIND_DEPOSIT:
+    case EntryKind.ENTRY_KIND_PAYMENT_REFUND_REVERSAL:
       return { creditedNanoUsd: amountNanoUsd, spentNanoUsd: 0n };
+    case EntryKind.ENTRY_KIND_PAYMENT_REFUND:
+      return { creditedNanoUsd: -amountNanoUsd, spentNanoUsd: 0n };
     case EntryKind.ENTRY_KIND_ADJUSTMENT:
       return { creditedNanoUsd: credit === customer ? amountNanoUsd : -amountNanoUsd, spentNanoUsd: 0n };
     case EntryKind.ENTRY_KIND_CHARGE:

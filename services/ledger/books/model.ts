@@ -7,7 +7,7 @@ import type { Balance, DepositSource, Entry, HoldState } from '#proto/ledger/v1/
 /** Holds an account's money. */
 export interface AccountBucket {
   readonly accountId: string;
-  /** All credits so far, less downward adjustments. */
+  /** All credits so far, less downward adjustments and payment refunds. */
   readonly creditedNanoUsd: bigint;
   /** Captured, less what was refunded. */
   readonly spentNanoUsd: bigint;
@@ -25,7 +25,7 @@ export interface AccountBucket {
 export interface MonthSums {
   /** The month of the last entry; see months.ts. */
   readonly month: number;
-  /** Sum of all deposits. What is credited beyond it comes from adjustments. */
+  /** Sum of all deposits, less payment refunds. What is credited beyond it comes from adjustments. */
   readonly depositedNanoUsd: bigint;
   /** Sum of all refunds, including those of late settlements. This plus what is spent equals all charges. */
   readonly refundedNanoUsd: bigint;
@@ -244,6 +244,8 @@ export interface AdjustOperation extends Credit {
   readonly linkedEntryId: string | undefined;
   /** How much must be left of the entry that is adjusted; undefined for any amount. */
   readonly expectedLeftNanoUsd?: bigint | undefined;
+  /** Whether the amount was returned to the payer of the entry that is adjusted. */
+  readonly isPaymentRefund?: boolean | undefined;
 }
 
 export interface RefundOperation extends OfHold {
@@ -260,7 +262,7 @@ export interface RefundOperation extends OfHold {
 }
 
 /** The entry that an operation corrects. */
-export type CorrectedEntry = Pick<Entry, 'id' | 'seq' | 'kind' | 'credit' | 'amountNanoUsd'>;
+export type CorrectedEntry = Pick<Entry, 'id' | 'seq' | 'kind' | 'debit' | 'credit' | 'amountNanoUsd'>;
 
 /** Holds what an entry's corrections add up to: the later entries that are linked to it or to another of its corrections. */
 export interface Corrections {
@@ -283,7 +285,7 @@ interface Reversal {
   readonly audit?: OperationAudit;
 }
 
-/** Reverses a deposit or an adjustment. */
+/** Reverses an entry that is not of a hold. */
 export interface ReverseOperation extends Reversal {
   readonly kind: 'reverse';
 }

@@ -1,8 +1,8 @@
 import { describe, expect } from '@jest/globals';
-import { BookAccount, EntryKind } from '#proto/ledger/v1/ledger.js';
+import { BookAccount, DepositSource, EntryKind } from '#proto/ledger/v1/ledger.js';
 import { apply } from './apply.js';
 import { creditedNanoUsdMax } from '../books/buckets.js';
-import { entryId } from '../books/journal.js';
+import { entryId, postings } from '../books/journal.js';
 import type { Touched } from '../books/model.js';
 import { entriesOf, expectRefused, outcomeRows, replyOf } from '../testing/outcome-table.js';
 import { account, accountId, adjustOperation, depositOperation, holdId, nowMs, touched } from '../testing/records.js';
@@ -105,6 +105,33 @@ describe('Deposit and Adjust', () => {
     const { refusal } = expectRefused(rows, adjust(50n), 'failed_precondition');
     expect(refusal?.details).toMatchObject({ rule: 'entry_changed', left_nano_usd: '30' });
     expect(entriesOf(apply(rows, adjust(30n), nowMs))).toEqual([[EntryKind.ENTRY_KIND_ADJUSTMENT, 5n]]);
+  });
+
+  row('A11', 'books a payment refund to CASH, at most what is left of the payment and what is available', () => {
+    const { entry: linked } = replyOf(apply(none, depositOperation(50n), nowMs));
+    const rows = touched(undefined, { account: account({ seq: 2n }), linked, corrections: { seqs: [2n], effectNanoUsd: -20n } });
+    const paymentRefund = (amountNanoUsd: bigint) => adjustOperation(amountNanoUsd, { linkedEntryId: linked.id, isPaymentRefund: true });
+    const applied = apply(rows, paymentRefund(-30n), nowMs);
+    expect(applied.changes).toMatchObject({
+      account: { creditedNanoUsd: 970n, sums: { depositedNanoUsd: -30n } },
+      entries: [{ ...postings.paymentRefund, amountNanoUsd: 30n, linkedEntryId: linked.id }],
+    });
+    expectRefused(rows, paymentRefund(-31n), 'failed_precondition');
+    expectRefused({ ...rows, account: account({ creditedNanoUsd: 29n, seq: 2n }) }, paymentRefund(-30n), 'balance_empty');
+  });
+
+  row('A12', 'refuses a payment refund of anything but a payment', () => {
+    const linkedEntryId = entryId(accountId, 1n);
+    const entries = [
+      depositOperation(50n, { source: DepositSource.DEPOSIT_SOURCE_PROMOTION }),
+      adjustOperation(50n),
+      adjustOperation(-50n),
+    ].map((operation) => replyOf(apply(funded, operation, nowMs)).entry);
+    for (const linked of [...entries, undefined]) {
+      const rows = touched(undefined, { linked });
+      const { refusal } = expectRefused(rows, adjustOperation(-5n, { linkedEntryId, isPaymentRefund: true }), 'failed_precondition');
+      expect(refusal?.details['rule']).toBe('not_a_payment');
+    }
   });
 
   row('A8', 'refuses credit beyond what a column can hold', () => {

@@ -3,13 +3,14 @@ import type { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import { accountAvailableNanoUsd, creditedNanoUsdMax, emptyAccount } from '../books/buckets.js';
 import {
+  adjustmentPosting,
   balanceAfter,
   balanceEffectNanoUsd,
   depositPosting,
   type EntryText,
+  isPayment,
   post,
   type Posting,
-  postings,
   seqOfEntry,
 } from '../books/journal.js';
 import {
@@ -41,14 +42,21 @@ export function applyAdjust(touched: Touched, operation: AdjustOperation, nowMs:
   const repeated = repeat(touched, operation);
   if (repeated !== undefined) return repeated;
   const account = touched.account ?? emptyAccount(operation.accountId);
-  const { amountNanoUsd, linkedEntryId } = operation;
+  const { amountNanoUsd, linkedEntryId, isPaymentRefund = false } = operation;
   if (linkedEntryId !== undefined && seqOfEntry(account, linkedEntryId) === undefined) {
     return refused(fault('no_entry', {}, { details: { what: 'entry' } }));
   }
+  if (isPaymentRefund && !isPayment(touched.linked)) return refused(fault('not_a_payment', {}));
+  return applyCorrection(touched, operation, adjustmentPosting(amountNanoUsd, isPaymentRefund), nowMs);
+}
+
+/** Posts a correction that is new: one of an entry takes back at most what is left of it, and a debit at most what is available. */
+export function applyCorrection(touched: Touched, operation: AdjustOperation, posting: Posting, nowMs: number): Applied<CreditReply> {
+  const account = touched.account ?? emptyAccount(operation.accountId);
+  const { amountNanoUsd, linkedEntryId } = operation;
   const refusal = beyondEntry(touched, operation);
   if (refusal !== undefined) return refused(refusal);
   if (amountNanoUsd < 0n && accountAvailableNanoUsd(account) < -amountNanoUsd) return refused(debitTooLarge(account, -amountNanoUsd));
-  const posting = amountNanoUsd > 0n ? postings.adjustmentUp : postings.adjustmentDown;
   return (
     overfull(account, amountNanoUsd) ?? credit(account, operation, posting, linkedEntryId === undefined ? {} : { linkedEntryId }, nowMs)
   );

@@ -1,7 +1,7 @@
 import { describe, expect } from '@jest/globals';
-import { BookAccount, EntryKind, HoldState } from '#proto/ledger/v1/ledger.js';
+import { EntryKind, HoldState } from '#proto/ledger/v1/ledger.js';
 import { apply } from './apply.js';
-import { entryId } from '../books/journal.js';
+import { entryId, postings } from '../books/journal.js';
 import type { Touched } from '../books/model.js';
 import { entriesOf, expectRefused, outcomeRows, replyOf } from '../testing/outcome-table.js';
 import {
@@ -120,8 +120,7 @@ describe('Refund', () => {
     const charge = {
       id: entryId(accountId, 5n),
       seq: 5n,
-      kind: EntryKind.ENTRY_KIND_CHARGE,
-      credit: BookAccount.BOOK_ACCOUNT_REVENUE,
+      ...postings.charge,
       amountNanoUsd: 50n,
     };
     const back = apply(touched(settled), refundOperation(undefined, { charge }), nowMs);

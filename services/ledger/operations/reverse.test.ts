@@ -1,6 +1,6 @@
 import { describe, expect } from '@jest/globals';
 import { BookAccount, type Entry, EntryKind, HoldState } from '#proto/ledger/v1/ledger.js';
-import { balanceAfter, entryId } from '../books/journal.js';
+import { balanceAfter, entryId, postings } from '../books/journal.js';
 import { apply } from './apply.js';
 import { correctionsAmong } from '../books/corrections.js';
 import { entriesOf, expectRefused, outcomeRows, replyOf } from '../testing/outcome-table.js';
@@ -170,6 +170,24 @@ describe('Reverse', () => {
         'idempotency_key_used',
       );
     }
+  });
+
+  row('V10', 'moves what was returned to a payer back from CASH, and to CASH again if that was a mistake', () => {
+    const linked = { linked: deposit, corrections: correctionsAmong(deposit.seq, []) };
+    const returned = adjustOperation(-40n, { linkedEntryId: deposit.id, isPaymentRefund: true });
+    const refunded = apply({ ...after, ...linked }, returned, nowMs);
+    const paymentRefund = replyOf(refunded).entry;
+    const rows = touched(undefined, { account: refunded.changes.account, corrections: correctionsAmong(paymentRefund.seq, []) });
+    const failed = apply(rows, reverse(paymentRefund), nowMs);
+    expect(failed.changes).toMatchObject({
+      account: { creditedNanoUsd: 1_000n, sums: { depositedNanoUsd: 0n } },
+      entries: [{ ...postings.paymentRefundReversal, amountNanoUsd: 40n, linkedEntryId: paymentRefund.id }],
+    });
+    const reversal = replyOf(failed).entry;
+    const reversed = { ...rows, account: failed.changes.account, corrections: correctionsAmong(paymentRefund.seq, [reversal]) };
+    expectRefused(reversed, reverse(paymentRefund), 'failed_precondition');
+    const again = apply({ ...reversed, corrections: correctionsAmong(reversal.seq, []) }, reverse(reversal, { amountNanoUsd: 30n }), nowMs);
+    expect(again.changes.entries).toMatchObject([{ ...postings.paymentRefund, amountNanoUsd: 30n, linkedEntryId: reversal.id }]);
   });
 
   row('V9', 'refunds no more of a charge than linked entries have left of it', () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { fault } from '#client/errors/fault.js';
 import { accountAvailableNanoUsd, emptyKey, least } from '../books/buckets.js';
 import { leftOfEntry } from '../books/corrections.js';
-import { balanceAfter, balanceEffectNanoUsd, post, postings } from '../books/journal.js';
+import { adjustmentPosting, balanceAfter, balanceEffectNanoUsd, isOfPaymentRefund, post, postings } from '../books/journal.js';
 import {
   type Applied,
   type CorrectedEntry,
@@ -18,9 +18,9 @@ import {
 } from '../books/model.js';
 import { debitTooLarge, notLeftOfEntry } from '../books/refusals.js';
 import { bucketsOfHold, budgetChanges, moved } from '../budgets/buckets.js';
-import { applyAdjust, repeat } from './credit.js';
+import { applyCorrection, repeat } from './credit.js';
 
-/** Reverses a deposit or an adjustment with an adjustment in the opposite direction. */
+/** Reverses a deposit or an adjustment with an adjustment in the opposite direction, and a payment refund or its reversal between the same books. */
 export function applyReverse(touched: Touched, operation: ReverseOperation, nowMs: number): Applied<CreditReply> {
   const repeated = repeat(touched, operation);
   if (repeated !== undefined) return repeated;
@@ -29,9 +29,10 @@ export function applyReverse(touched: Touched, operation: ReverseOperation, nowM
   if (leftNanoUsd === 0n) return refused(notLeftOfEntry(entry, leftNanoUsd, touched.corrections));
   const amountNanoUsd = operation.amountNanoUsd ?? leftNanoUsd;
   const isCredit = balanceEffectNanoUsd(entry) > 0n;
-  const adjustment = { ...operation, kind: 'adjust', amountNanoUsd: isCredit ? -amountNanoUsd : amountNanoUsd } as const;
-  // The adjustment is refused if it takes more than is left.
-  return applyAdjust({ ...touched, linked: entry }, { ...adjustment, linkedEntryId: entry.id }, nowMs);
+  const changeNanoUsd = isCredit ? -amountNanoUsd : amountNanoUsd;
+  const correction = { ...operation, kind: 'adjust', amountNanoUsd: changeNanoUsd, linkedEntryId: entry.id } as const;
+  // The correction is refused if it takes more than is left.
+  return applyCorrection({ ...touched, linked: entry }, correction, adjustmentPosting(changeNanoUsd, isOfPaymentRefund(entry.kind)), nowMs);
 }
 
 /**

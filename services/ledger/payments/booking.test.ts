@@ -9,6 +9,7 @@ import { collectMetrics } from '#kit/telemetry/metrics.js';
 import { testEngines } from '#kit/testing/database.js';
 import { close, listen } from '#kit/testing/local-server.js';
 import { AccountState } from '#proto/auth/v1/auth.js';
+import { BookAccount, EntryKind, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
 import { startTestLedger, type TestLedger } from '../testing/ledger.js';
 import { depositRequest } from '../testing/requests.js';
 import { book, type BookingDeps } from './booking.js';
@@ -57,6 +58,14 @@ describe.each(testEngines)('a refund that failed and was made again on %s', (eng
     const { accountId } = payment;
     await ledger.service.adjust({ idempotencyKey, accountId, amountNanoUsd, reason: 'failed', linkedEntryId: await depositId() });
   };
+  const cashNanoUsd = async (): Promise<bigint> => {
+    const { entries } = await ledger.service.listEntries(ListEntriesRequest.fromPartial({ accountId: payment.accountId }));
+    const { BOOK_ACCOUNT_CASH: cash } = BookAccount;
+    return entries.reduce((sum, { debit, credit, amountNanoUsd: amount }) => {
+      if (debit === cash) return sum + amount;
+      return credit === cash ? sum - amount : sum;
+    }, 0n);
+  };
   const usd = (amount: number): bigint => BigInt(amount) * 1_000_000_000n;
   /** Sends the event of the payment with these refunds, in USD; those that failed are negative. */
   const sendRefunds = (refunds: Record<string, number>): Promise<void> =>
@@ -84,8 +93,33 @@ describe.each(testEngines)('a refund that failed and was made again on %s', (eng
     await sendRefunds({ re_1: -5, re_2: -5, re_3: 3, re_4: 2 });
     expect([await available(), reviewsOf(ledger)]).toEqual([usd(45), []]);
     const { entry } = await service.getEntryByIdempotencyKey({ accountId: payment.accountId, idempotencyKey: 'stripe:re_4' });
-    expect(entry).toMatchObject({ reason: 'refund of stripe cs_1 (re_4)', linkedEntryId: await depositId() });
+    const { ENTRY_KIND_PAYMENT_REFUND: kind } = EntryKind;
+    expect(entry).toMatchObject({ kind, reason: 'refund of stripe cs_1 (re_4)', linkedEntryId: await depositId() });
     expect((await service.verify({ accountId: payment.accountId })).drifts).toEqual([]);
+  });
+
+  it('is deducted again after the operator has reversed its entry, and the book CASH contains what the payer has not received back', async () => {
+    const { service } = ledger;
+    const { accountId } = payment;
+    await sendRefunds({ re_1: 5 });
+    const { entry } = await service.getEntryByIdempotencyKey({ accountId, idempotencyKey: 'stripe:re_1' });
+    const reversal = { idempotencyKey: 'failed', accountId, entryId: entry!.id, amountNanoUsd: undefined, reason: 're_1 failed' };
+    expect((await service.reverse(reversal)).entry).toMatchObject({ kind: EntryKind.ENTRY_KIND_PAYMENT_REFUND_REVERSAL });
+    expect([await available(), await cashNanoUsd()]).toEqual([usd(50), usd(50)]);
+    for (let times = 0; times < 2; times += 1) await sendRefunds({ re_1: -5, re_2: 8 });
+    expect([await available(), await cashNanoUsd(), reviewsOf(ledger)]).toEqual([usd(42), usd(42), []]);
+    expect(await service.reverse(reversal)).toMatchObject({ replayed: true });
+    expect(await service.getEntry({ accountId, entryId: entry!.id })).toMatchObject({ reversibleNanoUsd: 0n });
+    expect((await service.verify({ accountId })).drifts).toEqual([]);
+  });
+
+  it('is deducted once if it was booked as an adjustment with its key', async () => {
+    const { accountId } = payment;
+    const fields = { accountId, reason: 'refund of stripe cs_1 (re_1)', linkedEntryId: await depositId() };
+    await ledger.service.adjust({ ...fields, idempotencyKey: 'stripe:re_1', amountNanoUsd: -usd(5) });
+    await sendRefunds({ re_1: 5 });
+    await sendRefunds({ re_1: 5, re_2: 3 });
+    expect([await available(), reviewsOf(ledger)]).toEqual([usd(42), []]);
   });
 
   it('is deducted with other refunds of the payment, whichever event arrives first', async () => {

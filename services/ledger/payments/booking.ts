@@ -159,6 +159,7 @@ async function bookRefund(
       reason,
       linkedEntryId: entryId,
       expectedReversibleNanoUsd: reversibleNanoUsd,
+      paymentRefund: true,
     };
     try {
       const takenNanoUsd = await deduct(provider, amountNanoUsd, request, context, deps);

@@ -40,6 +40,8 @@ const cases: [string, (service: LedgerService) => Promise<unknown>][] = [
   ['amount_nano_usd', (service) => service.adjust({ ...adjustment, amountNanoUsd: 0n })],
   ['amount_nano_usd', (service) => service.adjust({ ...adjustment, amountNanoUsd: -tooMuch })],
   ['reason', (service) => service.adjust({ ...adjustment, reason: ' ' })],
+  ['amount_nano_usd', (service) => service.adjust({ ...adjustment, linkedEntryId: 'ent_1', paymentRefund: true })],
+  ['linked_entry_id', (service) => service.adjust({ ...adjustment, amountNanoUsd: -1n, paymentRefund: true })],
   ['account_id', (service) => service.getBalance({ accountId: '' })],
   ['key_ids[0]', (service) => service.listKeySpend({ accountId, keyIds: ['key'] })],
   ['key_ids', (service) => service.listKeySpend({ accountId, keyIds: Array.from({ length: 1_001 }, () => keyId) })],

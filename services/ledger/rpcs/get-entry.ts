@@ -5,7 +5,7 @@ import { type Entry, EntryKind, type GetEntryRequest, type GetEntryResponse } fr
 import { emptyAccount } from '../books/buckets.js';
 import { correctionsAmong, leftOfEntry } from '../books/corrections.js';
 import type { RpcDeps } from '../deps.js';
-import { seqOfEntry } from '../books/journal.js';
+import { isOfHold, seqOfEntry } from '../books/journal.js';
 import type { Corrections } from '../books/model.js';
 import { isFinal, refundableNanoUsd } from '../operations/refund.js';
 import { refundReversibleNanoUsd } from '../operations/reverse.js';
@@ -33,7 +33,7 @@ export async function existingEntry(request: GetEntryRequest, deps: Pick<RpcDeps
 
 async function reversibleNanoUsd(entry: Entry, corrections: Corrections, { reads }: Pick<RpcDeps, 'reads'>): Promise<bigint> {
   const { kind, accountId, reference } = entry;
-  if (kind === EntryKind.ENTRY_KIND_DEPOSIT || kind === EntryKind.ENTRY_KIND_ADJUSTMENT) return leftOfEntry(entry, corrections);
+  if (!isOfHold(kind)) return leftOfEntry(entry, corrections);
   if (kind !== EntryKind.ENTRY_KIND_CHARGE && kind !== EntryKind.ENTRY_KIND_REFUND) return 0n;
   const hold = await reads.hold(accountId, reference);
   if (hold === undefined || !isFinal(hold)) return 0n;

@@ -34,6 +34,8 @@ jest.setTimeout(120_000);
 
 const {
   ENTRY_KIND_DEPOSIT: deposit,
+  ENTRY_KIND_PAYMENT_REFUND: paymentRefund,
+  ENTRY_KIND_PAYMENT_REFUND_REVERSAL: paymentRefundReversal,
   ENTRY_KIND_ADJUSTMENT: adjustment,
   ENTRY_KIND_CHARGE: charge,
   ENTRY_KIND_CHARGE_CORRECTION: correction,
@@ -98,7 +100,7 @@ describe.each(testEngines)('statements on %s', (engine) => {
       expect(BigInt(lines.length)).toBe(month.entries);
       expect(month.openingNanoUsd + effects(lines)).toBe(month.closingNanoUsd);
       expect({
-        deposits: amounts(lines, deposit),
+        deposits: amounts(lines, deposit) - amounts(lines, paymentRefund) + amounts(lines, paymentRefundReversal),
         charges: amounts(lines, charge) - amounts(lines, correction),
         refunds: amounts(lines, refund) - amounts(lines, reversal),
       }).toEqual({
@@ -108,7 +110,7 @@ describe.each(testEngines)('statements on %s', (engine) => {
       });
       expect(effects(lines.filter(({ kind }) => kind === adjustment))).toBe(month.adjustmentsNanoUsd);
       for (const line of lines) expect(line.seq).toBe(number++);
-      for (const kinds of [[deposit], [refund, shortfall], [charge], [correction, adjustment]]) {
+      for (const kinds of [[deposit], [refund, shortfall], [charge], [correction, adjustment], [paymentRefund]]) {
         const wanted = lines.filter(({ kind }) => kinds.includes(kind));
         expect(await linesOf(accountId, { month: month.month, kinds, oldestFirst: true })).toEqual(wanted);
       }
@@ -127,18 +129,27 @@ describe.each(testEngines)('statements on %s', (engine) => {
     const step = fc.record({
       // Includes months in which nothing happens, and clocks that are behind.
       pauseMs: fc.oneof(fc.constant(0), fc.integer({ min: -2_000, max: 3 * dayMs }), fc.integer({ min: 0, max: 70 * dayMs })),
-      kind: fc.constantFrom('deposit', 'charge', 'shortfall', 'refund', 'reverse', 'adjust', 'expire', 'late'),
+      kind: fc.constantFrom('deposit', 'charge', 'shortfall', 'refund', 'reverse', 'adjust', 'return', 'fail', 'expire', 'late'),
       amount: fc.bigInt({ min: 1n, max: 300n }),
     });
     const property = fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 14 }), async (steps) => {
       const customer = newCustomer();
       const ended: string[] = [];
       const refunds: string[] = [];
+      const payments: string[] = [];
+      const returned: string[] = [];
       for (const { pauseMs, kind, amount } of steps) {
         ledger.clock.advance(pauseMs);
         const free = (await ledger.service.getBalance({ accountId: customer.accountId })).balance!.availableNanoUsd;
-        if (kind === 'deposit' || free === 0n) await ledger.service.deposit(depositRequest(customer, amount));
-        else if (kind === 'charge') ended.push(await settle(customer, free < amount ? free : amount, 1n));
+        if (kind === 'deposit' || free === 0n) payments.push((await ledger.service.deposit(depositRequest(customer, amount))).entry!.id);
+        else if (kind === 'return' && payments.length > 0) {
+          const linkedEntryId = payments.pop()!;
+          const fields = { idempotencyKey: `return ${linkedEntryId}`, accountId: customer.accountId, reason: 'a test', linkedEntryId };
+          returned.push((await ledger.service.adjust({ ...fields, amountNanoUsd: -1n, paymentRefund: true })).entry!.id);
+        } else if (kind === 'fail' && returned.length > 0) {
+          const entryId = returned.pop()!;
+          await ledger.service.reverse({ idempotencyKey: entryId, accountId: customer.accountId, entryId, reason: 'a test' });
+        } else if (kind === 'charge') ended.push(await settle(customer, free < amount ? free : amount, 1n));
         else if (kind === 'shortfall') await settle(customer, free, free + amount);
         else if (kind === 'refund' && ended.length > 0)
           refunds.push((await ledger.service.refund(refundRequest(customer, ended.pop()!))).entry!.id);

@@ -3,6 +3,7 @@ import { EntryKind } from '#proto/ledger/v1/ledger.js';
 import { figuresOf, sumEntry } from './months.js';
 import type { AccountBucket, MonthOpening } from '../books/model.js';
 import { emptyAccount } from '../books/buckets.js';
+import { post, postings } from '../books/journal.js';
 
 const january = Date.UTC(2026, 0, 15);
 const february = Date.UTC(2026, 1, 15);
@@ -40,6 +41,25 @@ describe('the sums of months', () => {
     ).toEqual([
       [0n, most, -most, 0n],
       [0n, most, -5n, most - 5n],
+    ]);
+  });
+
+  it('subtract payment refunds from the deposits, also of a month in which more was returned than paid', () => {
+    let account: AccountBucket = emptyAccount('acct_1');
+    for (const [posting, amountNanoUsd, atMs] of [
+      [postings.cashDeposit, 50n, january],
+      [postings.paymentRefund, 20n, january],
+      [postings.paymentRefund, 30n, february],
+      [postings.paymentRefundReversal, 10n, february],
+    ] as const) {
+      account = post(account, posting, { amountNanoUsd, reference: '' }, atMs).account;
+    }
+    const months = figuresOf(account, account.openings!, account.sums.month);
+    expect(
+      months.map(({ depositsNanoUsd, adjustmentsNanoUsd, closingNanoUsd }) => [depositsNanoUsd, adjustmentsNanoUsd, closingNanoUsd]),
+    ).toEqual([
+      [30n, 0n, 30n],
+      [-20n, 0n, 10n],
     ]);
   });
 });

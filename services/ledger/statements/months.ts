@@ -32,15 +32,10 @@ export function monthOfText(text: string): number | undefined {
 
 /**
  * Returns a sum as a column holds it. The sums of deposits and refunds keep growing when money is removed again, so they may exceed
- * 64 bits; they then wrap around to the lowest value, and differences (`since`) stay exact.
+ * 64 bits; they then wrap around to the lowest value, and wrapped differences stay exact.
  */
 export function wrapped(sumNanoUsd: bigint): bigint {
   return BigInt.asIntN(64, sumNanoUsd);
-}
-
-/** Returns how much a sum grew. */
-function since(laterNanoUsd: bigint, earlierNanoUsd: bigint): bigint {
-  return BigInt.asUintN(64, laterNanoUsd - earlierNanoUsd);
 }
 
 /**
@@ -67,10 +62,15 @@ export function sumEntry(
         };
   const after = {
     month,
-    depositedNanoUsd: wrapped(depositedNanoUsd + (entry.kind === EntryKind.ENTRY_KIND_DEPOSIT ? entry.amountNanoUsd : 0n)),
+    depositedNanoUsd: wrapped(depositedNanoUsd + depositedBy(entry)),
     refundedNanoUsd: wrapped(refundedNanoUsd + refundedBy(entry)),
   };
   return { sums: after, opening };
+}
+
+function depositedBy({ kind, amountNanoUsd }: Pick<Entry, 'kind' | 'amountNanoUsd'>): bigint {
+  if (kind === EntryKind.ENTRY_KIND_DEPOSIT || kind === EntryKind.ENTRY_KIND_PAYMENT_REFUND_REVERSAL) return amountNanoUsd;
+  return kind === EntryKind.ENTRY_KIND_PAYMENT_REFUND ? -amountNanoUsd : 0n;
 }
 
 function refundedBy({ kind, amountNanoUsd }: Pick<Entry, 'kind' | 'amountNanoUsd'>): bigint {
@@ -84,8 +84,8 @@ export function isNoted(entry: Pick<Entry, 'kind'>): boolean {
 }
 
 /**
- * Holds the figures of one month of an account. Adjustments, charges and refunds may be negative: charges are net of corrections and refunds of
- * reversals, which may belong to an earlier month.
+ * Holds the figures of one month of an account. All but the balances may be negative: deposits are net of payment refunds, charges of corrections and
+ * refunds of reversals, which may correct an earlier month.
  */
 export interface MonthFigures {
   readonly month: number;
@@ -126,7 +126,7 @@ export function figuresOf(account: AccountBucket, openings: readonly MonthOpenin
 }
 
 function between(opening: MonthOpening, next: MonthOpening): MonthFigures {
-  const depositsNanoUsd = since(next.depositedNanoUsd, opening.depositedNanoUsd);
+  const depositsNanoUsd = wrapped(next.depositedNanoUsd - opening.depositedNanoUsd);
   const refundsNanoUsd = wrapped(next.refundedNanoUsd - opening.refundedNanoUsd);
   return {
     month: opening.month,

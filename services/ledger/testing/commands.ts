@@ -4,7 +4,7 @@ import { newId } from '#kit/id.js';
 import { type Budget, BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
 import { BookAccount, DepositSource, EntryKind } from '#proto/ledger/v1/ledger.js';
 import { fingerprintOf } from '../books/fingerprint.js';
-import { entryId } from '../books/journal.js';
+import { entryId, type Posting } from '../books/journal.js';
 import type { Operation } from '../books/model.js';
 import { pathOf } from '../budgets/path.js';
 import type { Crash } from './books.js';
@@ -235,14 +235,25 @@ const refund = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
       reason: 'random',
     }));
 
-/** The kind and the credited book of the entries that can be reversed. */
-const reversible = new Map<Line['kind'], readonly [EntryKind, BookAccount]>([
-  ['deposit', [EntryKind.ENTRY_KIND_DEPOSIT, BookAccount.BOOK_ACCOUNT_CUSTOMER]],
-  ['promotion', [EntryKind.ENTRY_KIND_DEPOSIT, BookAccount.BOOK_ACCOUNT_CUSTOMER]],
-  ['adjustment', [EntryKind.ENTRY_KIND_ADJUSTMENT, BookAccount.BOOK_ACCOUNT_CUSTOMER]],
-  ['charge', [EntryKind.ENTRY_KIND_CHARGE, BookAccount.BOOK_ACCOUNT_REVENUE]],
-  ['refund', [EntryKind.ENTRY_KIND_REFUND, BookAccount.BOOK_ACCOUNT_CUSTOMER]],
+const customer = BookAccount.BOOK_ACCOUNT_CUSTOMER;
+
+/** The kind and the books of the entries that can be reversed. */
+const reversible = new Map<Line['kind'], Posting>([
+  ['deposit', { kind: EntryKind.ENTRY_KIND_DEPOSIT, debit: BookAccount.BOOK_ACCOUNT_CASH, credit: customer }],
+  ['promotion', { kind: EntryKind.ENTRY_KIND_DEPOSIT, debit: BookAccount.BOOK_ACCOUNT_PROMOTION, credit: customer }],
+  ['adjustment', { kind: EntryKind.ENTRY_KIND_ADJUSTMENT, debit: BookAccount.BOOK_ACCOUNT_ADJUSTMENT, credit: customer }],
+  ['payment refund', { kind: EntryKind.ENTRY_KIND_PAYMENT_REFUND, debit: customer, credit: BookAccount.BOOK_ACCOUNT_CASH }],
+  [
+    'payment refund reversal',
+    { kind: EntryKind.ENTRY_KIND_PAYMENT_REFUND_REVERSAL, debit: BookAccount.BOOK_ACCOUNT_CASH, credit: customer },
+  ],
+  ['charge', { kind: EntryKind.ENTRY_KIND_CHARGE, debit: customer, credit: BookAccount.BOOK_ACCOUNT_REVENUE }],
+  ['refund', { kind: EntryKind.ENTRY_KIND_REFUND, debit: BookAccount.BOOK_ACCOUNT_REFUND, credit: customer }],
 ]);
+
+/** Prints the choice for a command whose operation depends on the journal, which a printed history does not have. */
+const printedAs = (kind: string, choice: object, build: Command): Command =>
+  Object.assign(build, { [fc.toStringMethod]: () => fc.stringify({ kind, ...choice }) });
 
 const reverse = fc
   .record({
@@ -251,11 +262,7 @@ const reverse = fc
     key: fc.nat(1),
     amount: fc.option(units(40, 1), { nil: undefined, freq: 2 }),
   })
-  .map((choice): Command => {
-    // The operation depends on the journal, which a printed history does not have.
-    const print = { [fc.toStringMethod]: () => fc.stringify({ kind: 'reverse', ...choice }) };
-    return Object.assign(reverseOf(choice), print);
-  });
+  .map((choice) => printedAs('reverse', choice, reverseOf(choice)));
 
 interface Reversal {
   readonly account: number;
@@ -271,14 +278,17 @@ function reverseOf({ account, back, key, amount }: Reversal): Command {
     const lines = journalOf(accountId);
     const seq = lines.length - back;
     const line = lines[seq - 1];
-    const [kind, credit] = (line && reversible.get(line.kind)) ?? [];
-    if (line === undefined || kind === undefined || credit === undefined) return undefined;
+    const posting = line && reversible.get(line.kind);
+    if (line === undefined || posting === undefined) return undefined;
+    const { kind, debit, credit } = posting;
+    const isDown = line.amount < 0n;
     const entry = {
       id: entryId(accountId, BigInt(seq)),
       seq: BigInt(seq),
       kind,
-      credit: line.amount < 0n ? BookAccount.BOOK_ACCOUNT_ADJUSTMENT : credit,
-      amountNanoUsd: line.amount < 0n ? -line.amount : line.amount,
+      debit: isDown ? credit : debit,
+      credit: isDown ? debit : credit,
+      amountNanoUsd: isDown ? -line.amount : line.amount,
     };
     const fields = {
       accountId,
@@ -293,6 +303,36 @@ function reverseOf({ account, back, key, amount }: Reversal): Command {
   };
 }
 
+/** Adjusts one of the last entries, or returns the money of the last deposit to a payer. */
+const correct = fc
+  .record({
+    account: accountNumber,
+    back: fc.nat(5),
+    key: fc.nat(1),
+    amount: units(40, 1),
+    down: fc.boolean(),
+    paymentRefund: fc.boolean(),
+  })
+  .map((choice) =>
+    printedAs('correct', choice, (names, _nowMs, journalOf) => {
+      const { account, back, key, amount, down, paymentRefund } = choice;
+      const accountId = names.accounts[account]!;
+      const lines = journalOf(accountId);
+      const seq = paymentRefund ? lines.findLastIndex(({ kind }) => kind === 'deposit' || kind === 'promotion') + 1 : lines.length - back;
+      if (seq < 1) return undefined;
+      return {
+        kind: 'adjust',
+        accountId,
+        idempotencyKey: `correct-${seq}-${key}`,
+        fingerprint: fingerprintOf(['adjust', seq, amount, String(down), String(paymentRefund)]),
+        amountNanoUsd: amountOf(names, down || paymentRefund ? -amount : amount),
+        reason: 'random',
+        linkedEntryId: entryId(accountId, BigInt(seq)),
+        isPaymentRefund: paymentRefund,
+      };
+    }),
+  );
+
 const command = fc.oneof(
   { weight: 12, arbitrary: hold(holdName) },
   { weight: 6, arbitrary: checkpoint(holdName) },
@@ -302,7 +342,8 @@ const command = fc.oneof(
   { weight: 3, arbitrary: deposit },
   { weight: 1, arbitrary: adjust },
   { weight: 4, arbitrary: refund(holdName) },
-  { weight: 4, arbitrary: reverse },
+  { weight: 5, arbitrary: reverse },
+  { weight: 3, arbitrary: correct },
 );
 
 const surroundings = {
@@ -318,13 +359,20 @@ const surroundings = {
 };
 const batch = fc.record({ ...surroundings, commands: fc.array(command, { minLength: 1, maxLength: 6 }) });
 
-/** The steps of one call, which single random commands would seldom produce in this order. */
+/** Returns a step for each command, in this order, which single random commands would seldom produce. */
+const inOrder = (...commands: readonly fc.Arbitrary<Command>[]): fc.Arbitrary<Step[]> =>
+  fc
+    .tuple(...commands)
+    .chain((chosen) => fc.tuple(...chosen.map((single) => fc.record({ ...surroundings, commands: fc.constant([single]) }))));
+
+/** The steps of one call. */
 const life = holdName.chain((name) => {
   const one = fc.constant(name);
-  return fc
-    .tuple(hold(one), checkpoint(one), fc.oneof(expire(one), release(one), checkpoint(one)), settle(one), refund(one))
-    .chain((commands) => fc.tuple(...commands.map((single) => fc.record({ ...surroundings, commands: fc.constant([single]) }))));
+  return inOrder(hold(one), checkpoint(one), fc.oneof(expire(one), release(one), checkpoint(one)), settle(one), refund(one));
 });
+
+/** A refund is reversed while another call holds money, or a payment is corrected and reversed. */
+const reversed = fc.oneof(inOrder(hold(holdName), reverse, reverse), inOrder(deposit, correct, reverse, reverse));
 
 /** Instants shortly before a month turns (in UTC, in Shanghai) and before the clocks of New York go forward and back, and an ordinary one. */
 const starts = [
@@ -343,8 +391,9 @@ export const histories: fc.Arbitrary<History> = fc
     first: deposit,
     parts: fc.array(
       fc.oneof(
-        batch.map((single): Step[] => [single]),
-        life,
+        { weight: 3, arbitrary: batch.map((single): Step[] => [single]) },
+        { weight: 3, arbitrary: life },
+        { weight: 1, arbitrary: reversed },
       ),
       { minLength: 2, maxLength: 6, size: 'large' },
     ),

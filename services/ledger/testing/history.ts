@@ -84,6 +84,8 @@ function isSame(one: Answer, other: Answer): boolean {
 const kindNames = new Map<EntryKind, Line['kind']>([
   [EntryKind.ENTRY_KIND_DEPOSIT, 'deposit'],
   [EntryKind.ENTRY_KIND_ADJUSTMENT, 'adjustment'],
+  [EntryKind.ENTRY_KIND_PAYMENT_REFUND, 'payment refund'],
+  [EntryKind.ENTRY_KIND_PAYMENT_REFUND_REVERSAL, 'payment refund reversal'],
   [EntryKind.ENTRY_KIND_CHARGE, 'charge'],
   [EntryKind.ENTRY_KIND_CHARGE_CORRECTION, 'correction'],
   [EntryKind.ENTRY_KIND_REFUND, 'refund'],

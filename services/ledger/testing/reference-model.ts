@@ -42,7 +42,17 @@ interface ModelHold {
 
 /** Holds a line that the journal must have. */
 export interface Line {
-  readonly kind: 'deposit' | 'promotion' | 'adjustment' | 'charge' | 'correction' | 'refund' | 'reversal' | 'shortfall';
+  readonly kind:
+    | 'deposit'
+    | 'promotion'
+    | 'adjustment'
+    | 'payment refund'
+    | 'payment refund reversal'
+    | 'charge'
+    | 'correction'
+    | 'refund'
+    | 'reversal'
+    | 'shortfall';
   /** How much the account's money goes up or down; for a shortfall, which costs the account nothing, what we pay. */
   readonly amount: bigint;
   readonly about: string;
@@ -358,7 +368,8 @@ export class ReferenceLedger {
       hold.lastLine = this.write(accountId, { kind: 'reversal', amount, about: holdId, keyId: hold.keyId!, corrects });
     } else {
       if (this.credited(accountId) + change > creditedMax) return { refused: 'failed_precondition' };
-      this.write(accountId, { kind: 'adjustment', amount: change, about: idempotencyKey, keyId: '', corrects });
+      const kind = reversalKind(this.journal(accountId)[corrects - 1]!.kind);
+      this.write(accountId, { kind, amount: signed(kind, change), about: idempotencyKey, keyId: '', corrects });
     }
     const credited = hold === undefined ? change : 0n;
     const creditedAfter = this.credited(accountId) + credited;
@@ -400,6 +411,8 @@ export class ReferenceLedger {
     }
     const corrects = operation.kind === 'adjust' ? this.numberOf(accountId, operation.linkedEntryId) : 0;
     if (corrects === undefined) return { refused: 'not_found' };
+    const kind = kindOf(operation);
+    if (kind === 'payment refund' && this.journal(accountId)[corrects - 1]!.kind !== 'deposit') return { refused: 'failed_precondition' };
     if (corrects > 0) {
       const corrected = effect(this.journal(accountId)[corrects - 1]!);
       const taken = corrected < 0n ? amount : -amount;
@@ -408,7 +421,7 @@ export class ReferenceLedger {
     if (this.available(accountId) + amount < 0n) return { refused: 'balance_empty' };
     const creditedAfter = this.credited(accountId) + amount;
     if (creditedAfter > creditedMax) return { refused: 'failed_precondition' };
-    this.write(accountId, { kind: kindOf(operation), amount, about: idempotencyKey, keyId: '', corrects });
+    this.write(accountId, { kind, amount: signed(kind, amount), about: idempotencyKey, keyId: '', corrects });
     this.credits.set(name, { accountId, amount, requested, creditedAfter });
     this.knownAccounts.add(accountId);
     return { creditedAfter, replayed: false };
@@ -427,11 +440,22 @@ export class ReferenceLedger {
 /** Returns how a line changes the account's money. */
 function effect({ kind, amount }: Line): bigint {
   if (kind === 'shortfall') return 0n;
-  return kind === 'charge' || kind === 'reversal' ? -amount : amount;
+  return kind === 'charge' || kind === 'reversal' || kind === 'payment refund' ? -amount : amount;
+}
+
+/** Returns the amount of a line that changes what was credited: only that of an adjustment has a sign. */
+function signed(kind: Line['kind'], change: bigint): bigint {
+  return change < 0n && kind !== 'adjustment' ? -change : change;
+}
+
+/** Returns the kind of the line that reverses a line that is not about a call. */
+function reversalKind(kind: Line['kind']): Line['kind'] {
+  if (kind === 'payment refund') return 'payment refund reversal';
+  return kind === 'payment refund reversal' ? 'payment refund' : 'adjustment';
 }
 
 function kindOf(operation: DepositOperation | AdjustOperation): Line['kind'] {
-  if (operation.kind === 'adjust') return 'adjustment';
+  if (operation.kind === 'adjust') return operation.isPaymentRefund === true ? 'payment refund' : 'adjustment';
   return operation.source === DepositSource.DEPOSIT_SOURCE_PROMOTION ? 'promotion' : 'deposit';
 }
 

@@ -47,8 +47,11 @@ export default function ReceiptPage() {
                 receipt.reference !== null && [t.reference, receipt.reference],
                 receipt.reason !== null && [t.note, receipt.reason],
                 ...receipt.corrections.map(
-                  ({ id, number, created_at, effect_usd }) =>
-                    [t.correctedOn({ entry: number, day: time.full(created_at) }), <Usd exact key={id} value={effect_usd} />] as const,
+                  ({ id, kind, number, created_at, effect_usd }) =>
+                    [
+                      t.correctedOn({ kind: t[kind], entry: number, day: time.full(created_at) }),
+                      <Usd exact key={id} value={effect_usd} />,
+                    ] as const,
                 ),
                 [t.balanceAfter, <Usd exact key="balance" value={receipt.balance_after_usd} />],
                 [t.issuedBy, `Tollgate, ${location.host}`],

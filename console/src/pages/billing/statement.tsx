@@ -133,7 +133,7 @@ function Figures({ statement }: { statement: Statement }) {
   const number = useNumber();
   const negative = (usd: string): string => (/^-?0(\.0+)?$/.test(usd) ? usd : usd.startsWith('-') ? usd.slice(1) : `-${usd}`);
   const rows: readonly (readonly [string, string, boolean])[] = [
-    [t.deposits, statement.deposits_usd, true],
+    [t.netDeposits, statement.deposits_usd, true],
     [t.adjustments, statement.adjustments_usd, true],
     [t.charges, negative(statement.charges_usd), true],
     [t.refunds, statement.refunds_usd, true],
@@ -175,6 +175,8 @@ function Figures({ statement }: { statement: Statement }) {
 
 const tones = {
   deposit: 'good',
+  payment_refund: 'info',
+  payment_refund_reversal: 'plain',
   charge: 'plain',
   charge_correction: 'plain',
   refund: 'info',

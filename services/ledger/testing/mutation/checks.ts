@@ -25,7 +25,7 @@ async function run(books: () => Books, numRuns: number, look: (rows: AccountRows
 export const checks = {
   /** Checks the rules against the reference model. */
   async model() {
-    await run(memoryBooks, 1_500);
+    await run(memoryBooks, 2_000);
   },
 
   /** Checks loading and writing against the reference model, on SQLite. */
@@ -100,6 +100,7 @@ const requests: readonly RequestCase[] = [
     [{ amountNanoUsd: -5n }, { reason: 'not' }, { linkedEntryId: 'ent_1' }],
     adjustOperation,
   ],
+  ['linked debit', { ...credit, amountNanoUsd: -5n, linkedEntryId: 'ent_1' }, [{ paymentRefund: true }], adjustOperation],
   [
     'refund',
     { ...credit, holdId },

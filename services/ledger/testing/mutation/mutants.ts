@@ -67,11 +67,13 @@ export const mutants: readonly Mutant[] = [
     ['a refusal forgets the newer limit', '...(key === undefined ? {} : { key })', '...{}'],
   ]),
   ...of('statements/months.ts', 'model', [
+    ['deposits are not summed', 'depositedNanoUsd: wrapped(depositedNanoUsd + depositedBy(entry)),', 'depositedNanoUsd,'],
     [
-      'deposits are not summed',
-      'depositedNanoUsd: wrapped(depositedNanoUsd + (entry.kind === EntryKind.ENTRY_KIND_DEPOSIT ? entry.amountNanoUsd : 0n)),',
-      'depositedNanoUsd,',
+      'payment refunds are not subtracted',
+      'EntryKind.ENTRY_KIND_PAYMENT_REFUND ? -amountNanoUsd : 0n',
+      'EntryKind.ENTRY_KIND_PAYMENT_REFUND ? 0n : 0n',
     ],
+    ['reversals of payment refunds are not summed', ' || kind === EntryKind.ENTRY_KIND_PAYMENT_REFUND_REVERSAL', ''],
     ['refunds are not summed', 'refundedNanoUsd: wrapped(refundedNanoUsd + refundedBy(entry)),', 'refundedNanoUsd,'],
     [
       'reversals of refunds are not summed',
@@ -187,6 +189,11 @@ export const mutants: readonly Mutant[] = [
       'takenNanoUsd > leftNanoUsd ?',
       'takenNanoUsd < 0n && takenNanoUsd > leftNanoUsd ?',
     ],
+    [
+      'anything is returned to a payer',
+      'isPaymentRefund && !isPayment(touched.linked)',
+      'isPaymentRefund && isPaymentRefund === undefined',
+    ],
     ['credits overflow a column', 'account.creditedNanoUsd + amountNanoUsd <= creditedNanoUsdMax', 'amountNanoUsd <= creditedNanoUsdMax'],
   ]),
   ...of('operations/refund.ts', 'model', [
@@ -208,6 +215,7 @@ export const mutants: readonly Mutant[] = [
       'if (repeated !== undefined) return repeated;\n  const { entry } = operation;',
       'const { entry } = operation;',
     ],
+    ['the reversal of a payment refund is an adjustment', 'isOfPaymentRefund(entry.kind)', 'false'],
     ['a reversal is not limited by its entry', '{ ...touched, linked: entry }', '{ ...touched, linked: undefined }'],
     [
       'what is left of a refund is exceeded',
@@ -298,6 +306,16 @@ export const mutants: readonly Mutant[] = [
       'source === DepositSource.DEPOSIT_SOURCE_PROMOTION ? postings.promotion : postings.cashDeposit',
       'postings.cashDeposit',
     ],
+    [
+      'a promotion is returned to a payer',
+      'EntryKind.ENTRY_KIND_DEPOSIT && entry.debit === BookAccount.BOOK_ACCOUNT_CASH',
+      'EntryKind.ENTRY_KIND_DEPOSIT',
+    ],
+    [
+      'a payment refund is an adjustment',
+      'if (isOfPayment) return amountNanoUsd > 0n ? postings.paymentRefundReversal : postings.paymentRefund;',
+      '',
+    ],
     ['a shortfall is charged', 'debit: BookAccount.BOOK_ACCOUNT_SHORTFALL_EXPENSE', 'debit: customer'],
     ['an entry of another account is linked to', ' && id.slice(4, 20) === accountId.slice(-16)', ''],
     ['an entry that is still to come is linked to', 'seq >= 1n && seq <= account.seq ? seq : undefined', 'seq >= 1n ? seq : undefined'],
@@ -328,8 +346,13 @@ export const mutants: readonly Mutant[] = [
     ],
     [
       'a correction downwards is taken for one upwards',
+      "['adjust', amountNanoUsd, reason, request.linkedEntryId, ...refund]",
+      "['adjust', amountNanoUsd ** 2n, reason, request.linkedEntryId, ...refund]",
+    ],
+    [
+      'a payment refund is taken for the repeat of a correction',
+      "['adjust', amountNanoUsd, reason, request.linkedEntryId, ...refund]",
       "['adjust', amountNanoUsd, reason, request.linkedEntryId]",
-      "['adjust', amountNanoUsd ** 2n, reason, request.linkedEntryId]",
     ],
     [
       'the refund of another call is taken for a repeat',

@@ -233,7 +233,14 @@ function Journal({ id, onReverse }: { id: string; onReverse: (entry: JournalEntr
 }
 
 /** The kinds of entries that can be reversed. */
-const reversibleKinds: readonly JournalEntry['kind'][] = ['deposit', 'adjustment', 'charge', 'refund'];
+const reversibleKinds: readonly JournalEntry['kind'][] = [
+  'deposit',
+  'payment_refund',
+  'payment_refund_reversal',
+  'adjustment',
+  'charge',
+  'refund',
+];
 
 function About({
   id,
