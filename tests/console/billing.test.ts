@@ -203,6 +203,35 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await page.close();
   });
 
+  it('show a payment refund as a line and on the receipt of its deposit, and operators can reverse it', async () => {
+    interface Posted {
+      entry: { id: string; seq: string };
+    }
+    const { entry: deposit } = await commandJson<Posted>('balance', 'deposit', '5');
+    const about = ['--reason', 'refund re_1', '--entry', deposit.id, '--payment-refund'];
+    const { entry: refund } = await commandJson<Posted>('balance', 'adjust', '-2', ...about);
+    const [month] = await commandLines<StatementFigures>('statement', 'list');
+    const page = await open(`/billing/statements/${month!.month}`);
+    await page.getByRole('table', { name: 'Lines' }).waitFor();
+    const [line] = await cells(page, 'Lines');
+    expect([line![1], line![2], line![4]]).toEqual(['Payment refund', `refund re_1 · corrects no. ${deposit.seq}`, '−$2.00']);
+    expect(await page.locator('main').innerText()).toMatch(/Deposits less payment refunds\s+\+\$\d/);
+    await page.close();
+    const receipt = await open(`/billing/receipts/${deposit.id}`);
+    await receipt.getByText(`Payment refund no. ${refund.seq} on `).waitFor();
+    await receipt.close();
+
+    const operator = await owner.open(`/operator/accounts/${sample.accountId}`);
+    await operator.getByRole('button', { name: `Actions for entry ${refund.seq}`, exact: true }).click();
+    await operator.getByRole('menuitem', { name: 'Reverse' }).click();
+    await operator.getByLabel('Reason').fill('refund re_1 failed');
+    await operator.getByRole('dialog').getByRole('button', { name: 'Reverse' }).click();
+    await operator.getByText('Payment refund reversal').waitFor();
+    await operator.close();
+    const [later] = await commandLines<StatementFigures>('statement', 'list');
+    expect(Number(later!.deposits_usd)).toBeCloseTo(Number(month!.deposits_usd) + 2, 9);
+  });
+
   it('credit a code created by the operator once, and print its receipt', async () => {
     const operator = await owner.open('/operator/codes');
     await operator.getByRole('button', { name: 'Create codes' }).first().click();

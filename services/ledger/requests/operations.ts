@@ -130,8 +130,7 @@ export function adjustOperation(request: AdjustRequest): AdjustOperation {
     throw invalidField('expected_reversible_nano_usd', 'empty without linked_entry_id');
   const { paymentRefund: isPaymentRefund = false } = request;
   if (isPaymentRefund && amountNanoUsd > 0n) throw invalidField('amount_nano_usd', 'negative for a payment refund');
-  if (isPaymentRefund && linkedEntryId === undefined)
-    throw invalidField('linked_entry_id', 'the deposit of the payment for a payment refund');
+  if (isPaymentRefund && linkedEntryId === undefined) throw invalidField('linked_entry_id', 'set for a payment refund');
   // The expectation is left out: it may have changed before a retry.
   const refund = isPaymentRefund ? ['payment refund'] : [];
   const fingerprint = fingerprintOf(['adjust', amountNanoUsd, reason, request.linkedEntryId, ...refund]);
