@@ -18,6 +18,10 @@ const betas = [
   'advanced-tool-use-2025-11-20',
   'effort-2025-11-24',
   'per-turn-control-2026-07-01',
+  'thinking-display-updates-2026-08-18',
+  'thinking-binding-controls-2026-08-01',
+  'mid-conversation-output-config-2026-07-01',
+  'mid-conversation-system-clear-at-2026-08-21',
 ];
 const bashCalls = [
   { type: 'tool_call', id: 'toolu_3', name: 'Bash', arguments: '{"command":"ls -l src"}' },
@@ -42,6 +46,7 @@ function send(
   upstream: Upstream,
   auth: Record<string, string> = { authorization: `Bearer ${stage.system.firstKey}` },
   path = '/v1/messages?beta=true',
+  fields: Record<string, unknown> = {},
 ): Promise<Response> {
   return fetch(`${stage.system.baseUrl}${path}`, {
     method: 'POST',
@@ -60,7 +65,7 @@ function send(
       'x-stainless-retry-count': '0',
       'x-stainless-timeout': '600',
     },
-    body: JSON.stringify({ ...fixture(name), model: stage.model(upstream) }),
+    body: JSON.stringify({ ...fixture(name), ...fields, model: stage.model(upstream) }),
   });
 }
 
@@ -164,6 +169,21 @@ describe('Claude Code', () => {
     expect(headers['anthropic-version']).toBe('2023-06-01');
     expect(String(headers['anthropic-beta']).split(',')).toEqual(betas);
     expect(body(requests())).toMatch(/"cache_control":\{"type":"ephemeral","ttl":"1h"\}.*"context_management"/s);
+  });
+
+  it('has the fields that need its beta flags accepted by a messages upstream', async () => {
+    const requests = stage.play('messages', { blocks: [textBlock] });
+    const fields = {
+      thinking: { type: 'adaptive', display: 'updates', block_binding: { prefix_mismatch_behavior: 'drop_block' } },
+      messages: [
+        { role: 'user', content: 'Hello' },
+        { role: 'system', content: 'Be brief.', clear_at: 'next_user_message', output_config: { effort: 'low' } },
+      ],
+    };
+    const response = await send('claude-code-first', 'messages', undefined, undefined, fields);
+    expect(response.status).toBe(200);
+    await response.text();
+    expect(requests()[0]!.body).toMatchObject(fields);
   });
 
   it('gets a quick answer to its probe', async () => {

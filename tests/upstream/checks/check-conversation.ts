@@ -7,15 +7,23 @@ export interface ConversationRules extends VendorRules {
   readonly version: string;
   /** Whether thinking is enabled with a budget. */
   readonly thinks: boolean;
+  readonly betas: readonly string[];
 }
+
+/** Fields of system messages that require a beta flag with this prefix. */
+const betaFields: Readonly<Record<string, string>> = {
+  output_config: 'mid-conversation-output-config-',
+  clear_at: 'mid-conversation-system-clear-at-',
+};
 
 /** Raises Refused if the vendor would respond with a 400. */
 export function checkConversation(messages: unknown[], rules: ConversationRules): void {
   let pending: string[] = [];
   for (const [index, value] of messages.entries()) {
     const path = `messages.${index}`;
-    const message = objectOf(value, path, ['role', 'content']);
-    const role = wordOf(message['role'], `${path}.role`, ['user', 'assistant', 'system']);
+    const role = wordOf(anyObject(value, path)['role'], `${path}.role`, ['user', 'assistant', 'system']);
+    const flagged = Object.keys(betaFields).filter((field) => rules.betas.some((beta) => beta.startsWith(betaFields[field]!)));
+    const message = objectOf(value, path, ['role', 'content'], role === 'system' ? flagged : []);
     insist(index > 0 || role !== 'system', `${path}: use the top-level 'system' parameter for the initial system prompt`);
     insist(index > 0 || role === 'user', `${path}: the first message must have the role user`);
     const blocks = blocksOf(message, `${path}.content`, index === messages.length - 1 && role === 'assistant');

@@ -105,11 +105,12 @@ function checkPrompt(body: Json, version: string, rules: VendorRules, betas: rea
   }
   checkCacheControl(body);
   checkOutputConfig(body['output_config'], betas);
-  checkThinking(body['thinking'], maxTokens, rules);
+  checkThinking(body['thinking'], maxTokens, rules, betas);
   checkMessagesTools(body, rules);
   checkConversation(listOf(body['messages'], 'messages'), {
     version,
     thinks: (body['thinking'] as Json | undefined)?.['type'] === 'enabled',
+    betas,
     ...rules,
   });
 }
@@ -133,13 +134,16 @@ function checkThinking(
   value: unknown,
   maxTokens: number,
   { thinkingTypes = ['enabled', 'adaptive', 'between_tools', 'disabled'] }: VendorRules,
+  betas: readonly string[],
 ): void {
   if (value === undefined) return;
-  const thinking = objectOf(value, 'thinking', ['type'], ['budget_tokens', 'display']);
+  const binding = betas.some((beta) => beta.startsWith('thinking-binding-controls-')) ? ['block_binding'] : [];
+  const thinking = objectOf(value, 'thinking', ['type'], ['budget_tokens', 'display', ...binding]);
   const type = wordOf(thinking['type'], 'thinking.type', thinkingTypes);
   if (thinking['display'] !== undefined && thinking['display'] !== null) {
     insist(type !== 'disabled', 'thinking.disabled.display: Extra inputs are not permitted');
-    wordOf(thinking['display'], `thinking.${type}.display`, ['summarized', 'omitted']);
+    const updates = betas.some((beta) => beta.startsWith('thinking-display-updates-')) ? ['updates'] : [];
+    wordOf(thinking['display'], `thinking.${type}.display`, ['summarized', 'omitted', ...updates]);
   }
   const budget = thinking['budget_tokens'];
   if (type !== 'enabled') return insist(budget === undefined, `thinking.${type}.budget_tokens: Extra inputs are not permitted`);

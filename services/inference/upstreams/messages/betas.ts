@@ -8,6 +8,7 @@
 const costTokensOnly = new Set(
   [
     'claude-code interleaved-thinking dev-full-thinking adaptive-thinking redact-thinking thinking-token-count effort',
+    'thinking-display-updates thinking-binding-controls mid-conversation-output-config mid-conversation-system-clear-at',
     'context-management mid-conversation-tool-changes per-turn-control task-budgets model-context-window-exceeded',
     'advanced-tool-use tool-search-tool tool-examples token-efficient-tools fine-grained-tool-streaming computer-use',
     'structured-outputs prompt-caching prompt-caching-scope extended-cache-ttl cache-diagnosis token-counting output-128k',
