@@ -48,6 +48,8 @@ export interface CallRequest {
   readonly accountTimeZone?: string | undefined;
   /** Receives what the rate limits leave, for the headers of the answer; not called for a call without limits. */
   readonly onLimits?: (figures: readonly Figures[]) => void;
+  /** Receives the fields that were left out of the request to a target that failed before it began to answer, for the headers of an error. */
+  readonly onDropped?: (fields: readonly string[]) => void;
   readonly format: ApiFormat;
   readonly parsed: ParsedCall;
   /** The caller's own x-request-id. */
@@ -235,7 +237,10 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
         const hadBegun = progress.hasBegun;
         progress.take(batch, deps.clock.monotonicMs());
         reading.noteIdle();
-        if (!hadBegun) continue;
+        if (!hadBegun) {
+          request.onDropped?.(batch.failedAttempt.droppedFields);
+          continue;
+        }
         sink?.restart();
         promptLog?.restart();
         responseSink?.restart();

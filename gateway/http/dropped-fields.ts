@@ -11,10 +11,11 @@ const headerCharsMax = 1000;
 export function reportDroppedFields(ctx: Context, always: readonly string[], events: readonly Event[]): void {
   const first = events[0]?.event;
   if (first?.$case !== 'started') return;
-  reportNames(ctx, [...new Set([...always, ...first.value.droppedFields])]);
+  reportNames(ctx, [...always, ...first.value.droppedFields]);
 }
 
-/** Sets the same header where nothing depends on the upstream. */
+/** Sets the same header to these names. */
 export function reportNames(ctx: Context, names: readonly string[]): void {
-  if (names.length > 0) ctx.set(droppedFieldsHeader, names.join(', ').slice(0, headerCharsMax));
+  ctx.remove(droppedFieldsHeader);
+  if (names.length > 0) ctx.set(droppedFieldsHeader, [...new Set(names)].join(', ').slice(0, headerCharsMax));
 }

@@ -25,7 +25,7 @@ import { printable } from '../http/printable.js';
 import { noteRequestedModel, stateOf } from '../http/request-state.js';
 import { noteTiming, sendTiming } from '../http/server-timing.js';
 import { createSseWriter } from '../http/sse.js';
-import { droppedFieldsHeader, reportDroppedFields } from '../http/dropped-fields.js';
+import { droppedFieldsHeader, reportDroppedFields, reportNames } from '../http/dropped-fields.js';
 import { betasOf, versionOf } from './version.js';
 
 const formatCodes: Record<Format['name'], ApiFormat> = {
@@ -62,6 +62,7 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
       budgets: state.budgets,
       accountTimeZone: state.accountTimeZone,
       onLimits: (figures) => ctx.set(limitHeaders(format.name, figures, deps.clock.nowMs())),
+      onDropped: (fields) => reportNames(ctx, [...parsed.droppedFields, ...fields]),
       format: formatCodes[format.name],
       parsed,
       promptLog,

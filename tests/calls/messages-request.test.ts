@@ -108,6 +108,14 @@ describe('a messages request', () => {
     expect((await keyed('effort-2025-11-24,claude-code-20250219')).status).toBe(422);
   });
 
+  it.each([false, true])('reports dropped flags if the upstream rejects it, stream %s', async (stream) => {
+    stage.play('messages', { fault: { kind: 'status', status: 400 } });
+    const body = { model: stage.model('messages'), max_tokens: 9, stream, messages: [{ role: 'user', content: 'hi' }] };
+    const response = await send('/v1/messages', body, { 'anthropic-beta': 'context-1m-2025-08-07,effort-2025-11-24' });
+    expect([response.status, response.headers.get('x-tollgate-dropped-params')]).toEqual([400, 'anthropic-beta.context-1m-2025-08-07']);
+    await response.text();
+  });
+
   it.each(['2023-06-01', '2026-10-21'])(
     'of version %s reaches its upstream in that version, with sampling only if the version has it',
     async (version) => {

@@ -53,6 +53,7 @@ export class AttemptNote {
       reason: toAppError(error).reason,
       httpStatus: this.#head?.status ?? 0,
       upstreamRequestId: this.#head?.requestId ?? '',
+      droppedFields: [...(this.#head?.droppedFields ?? [])],
       ...chosen,
       ...(next === undefined ? {} : { next }),
       ...(nextOffsetMs === undefined ? {} : { nextOffsetMs }),

@@ -86,6 +86,7 @@ describe('attempts', () => {
         reason: 'upstream_overloaded',
         httpStatus: 503,
         upstreamRequestId: 'req_stub',
+        droppedFields: [],
         next: targetOf('status-401', 'm'),
       },
       {
@@ -95,6 +96,7 @@ describe('attempts', () => {
         reason: 'upstream_unavailable',
         httpStatus: 401,
         upstreamRequestId: 'req_stub',
+        droppedFields: [],
         next: targetOf('text'),
       },
     ]);

@@ -30,6 +30,8 @@ export interface ResponseHead {
   readonly status: number;
   /** The vendor's own id of the request; empty if it gives no plain id. */
   readonly requestId: string;
+  /** The caller's fields that were left out of the request. */
+  readonly droppedFields: readonly string[];
 }
 
 /** One upstream. */

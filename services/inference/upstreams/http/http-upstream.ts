@@ -153,7 +153,7 @@ export class HttpUpstream implements Upstream {
       const { status, headers } = await answer.head;
       const { hasBody } = answer;
       const requestId = requestIdOf(headers);
-      attempt.onResponse?.({ status, requestId });
+      attempt.onResponse?.({ status, requestId, droppedFields: body.dropped });
       await this.#refuseErrors(answer, attempt);
       const reader = payloadReader(headers, request.embedding === undefined ? config.eventBytesMax : config.responseBytesMax);
       const isNative = nativeFor(request, this.format) !== undefined;
