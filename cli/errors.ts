@@ -1,12 +1,14 @@
 // The error output of the CLI: one line for the fault, one for the fix.
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { CommanderError } from 'commander';
-import { ConfigError } from '#kit/config/settings.js';
+import { type Command, CommanderError } from 'commander';
+import { ConfigError, durationText } from '#kit/config/settings.js';
 import { isLoginRefused, isPoolExhausted, isUnreachable } from '#kit/db/errors.js';
 import { AppError } from '#client/errors/app-error.js';
 import { connectionFault } from './connection-fault.js';
+import { fieldRules } from '#rules/errors/error-sentences.js';
 import type { Reason } from '#rules/errors/reasons.js';
+import { fill } from '#rules/errors/templates.js';
 
 /** An error that the CLI itself detected. */
 export class CliError extends Error {
@@ -47,8 +49,16 @@ const fixesOfRules: Readonly<Record<string, string>> = {
   public_address: 'Set TOLLGATE_AUTH_PRIVATE_WEBHOOKS=true for auth if all users may reach private networks.',
 };
 
-/** The option of the CLI, by the field of a request that a service refuses. */
-const options: Readonly<Record<string, string>> = { 'price.effective_from_ms': '--from', 'upstream.base_url': '--base-url' };
+/** The name of the option or argument for a field of a request, where it is not the field's own name without its unit. */
+const inputs: Readonly<Record<string, string>> = {
+  'price.effective_from_ms': 'from',
+  'upstream.api_format': 'format',
+  'upstream.allowed_fields': 'allow-field',
+  eject_for_ms: 'for',
+  until_ms: 'until',
+  expires_at_ms: 'expires',
+  amount_nano_usd: 'usd',
+};
 
 const connectionFix = 'The request was not sent. Run `tollgate doctor`, which checks the address and the certificates of each service.';
 const databaseFix =
@@ -65,8 +75,8 @@ const systemFaults: Readonly<Record<string, readonly string[]>> = {
   SQLITE_READONLY: noAccess,
 };
 
-/** Describes any thrown value without a stack trace. */
-export function explain(error: unknown): Failure {
+/** Describes any thrown value without a stack trace. `command` is the one that threw it, if one ran. */
+export function explain(error: unknown, command?: Command): Failure {
   // Commander has printed its own message; help and version are not failures.
   if (error instanceof CommanderError) return { lines: [], exitCode: error.exitCode === 0 ? 0 : 2 };
   if (error instanceof CliError)
@@ -76,10 +86,11 @@ export function explain(error: unknown): Failure {
     const noConnection = connectionFault(error);
     if (noConnection !== undefined)
       return { lines: [`error: ${error.message.replace(/\.$/, '')}: ${noConnection}.`, connectionFix], exitCode: 1 };
-    const { field = '', rule = '' } = error.details;
-    const message = error.message.replace(field, options[field] ?? field);
-    const fix = fixesOfRules[rule] ?? fixes[error.reason];
-    return { lines: [`error: ${message}`, ...(fix === undefined ? [] : [fix])], exitCode: error.reason === 'invalid_request' ? 2 : 1 };
+    const fix = fixesOfRules[error.details['rule'] ?? ''] ?? fixes[error.reason];
+    return {
+      lines: [`error: ${asTyped(error, command)}`, ...(fix === undefined ? [] : [fix])],
+      exitCode: error.reason === 'invalid_request' ? 2 : 1,
+    };
   }
   const fileFault = faultOfFile(error);
   if (fileFault !== undefined) return { lines: [`error: ${fileFault}`], exitCode: 2 };
@@ -95,6 +106,28 @@ export function explain(error: unknown): Failure {
     lines: [`error: ${message}`, 'This is a bug in the CLI; please report it.'],
     exitCode: 1,
   };
+}
+
+/** Returns the message of an error with the option or argument that the user typed instead of the field of the request, and with durations in words. */
+function asTyped({ message, details }: AppError, command: Command | undefined): string {
+  const { field, rule, min, max } = details;
+  if (field === undefined) return message;
+  const input = inputOf(field, command) ?? field;
+  if (rule === 'range' && field.endsWith('_ms'))
+    return `${input} ${fill(fieldRules.range, { min: durationText(Number(min)), max: durationText(Number(max)) })}.`;
+  return message.replace(field, input);
+}
+
+/** Returns the option or the argument of the command for a field, for example --probe-interval for upstream.limits.probe_interval_ms. */
+function inputOf(field: string, command: Command | undefined): string | undefined {
+  const ownName = field
+    .split('.')
+    .at(-1)!
+    .replace(/_(id|ms|nano_usd)$/, '')
+    .replaceAll('_', '-');
+  const name = inputs[field] ?? ownName;
+  if (command?.options.some(({ long }) => long === `--${name}`) === true) return `--${name}`;
+  return command?.registeredArguments.some((argument) => argument.name() === name) === true ? `<${name}>` : undefined;
 }
 
 /** Returns what is wrong with the path of a file or a folder that the user named; undefined for any other error. */

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Command } from 'commander';
+import type { AppError } from '#client/errors/app-error.js';
 import { fault, fieldFault } from '#client/errors/fault.js';
 import { explain } from './errors.js';
 import { type FakeGateway, startFakeGateway } from './testing/fake-gateway.js';
@@ -41,6 +43,7 @@ describe('faults', () => {
     [['caller', 'add', 'billing', '--may', 'ledger.reed'], 'Did you mean ledger.read?'],
     [['webhook', 'create', 'https://example.com', '--event', 'funds.added', 'key.refuse'], 'Did you mean key.refused?'],
     [['webhook', 'rotate', 'whe_1', '--overlap', '8d'], 'It must be at most 7d.'],
+    [['webhook', 'update', 'whe_1', '--enable', '--disable'], "option '--enable' cannot be used with option '--disable'"],
     [['webhook', 'test', 'whe_1', 'refused'], 'It must be one of balance.low, budget.reached,'],
   ])('in usage exit with code 2: %p', async (args, message) => {
     const result = await tollgate(gateway, args);
@@ -85,14 +88,25 @@ describe('faults', () => {
     ]);
   });
 
-  it('of a service name the option, not the field of the request', () => {
-    expect(explain(fieldFault('price.effective_from_ms', 'future_start')).lines).toEqual([
+  it('of a service name the option or the argument, not the field of the request', () => {
+    const command = new Command('x')
+      .argument('<credential>')
+      .argument('[id]')
+      .option('--from <when>')
+      .option('--base-url <url>')
+      .option('--for <time>');
+    const said = (error: AppError): string => explain(error, command).lines[0]!;
+    expect(said(fieldFault('price.effective_from_ms', 'future_start'))).toBe(
       'error: --from must be in the future; leave it out for a price that takes effect when it is published.',
-    ]);
-    expect(explain(fieldFault('upstream.base_url', 'private_address', { address: '10.0.0.1' })).lines).toEqual([
+    );
+    expect(explain(fieldFault('upstream.base_url', 'private_address', { address: '10.0.0.1' }), command).lines).toEqual([
       'error: --base-url resolves to the private address 10.0.0.1; allow private addresses to use it.',
       'Add --allow-private-network if the upstream is in your own network.',
     ]);
+    expect(said(fieldFault('eject_for_ms', 'range', { min: 1000, max: 86_400_000 }))).toBe('error: --for must be from 1s to 24h.');
+    expect(said(fieldFault('credential_id', 'required'))).toBe('error: <credential> is required.');
+    expect(said(fieldFault('upstream.id', 'required'))).toBe('error: <id> is required.');
+    expect(said(fieldFault('month', 'required'))).toBe('error: month is required.');
     expect(explain(fieldFault('url', 'public_address')).lines[1]).toContain('TOLLGATE_AUTH_PRIVATE_WEBHOOKS=true');
     expect(explain(fault('no_member', {})).lines[1]).toContain('tollgate member put <email>');
   });

@@ -72,11 +72,13 @@ export async function run(args: readonly string[], world: World): Promise<number
   const cli = createCli(world, () => program.opts<{ json?: boolean }>().json === true);
   for (const noun of nouns) program.addCommand(noun(cli));
   for (const command of program.commands) inherit(program, command);
+  let command: Command | undefined;
+  program.hook('preAction', (_, action) => void (command = action));
   try {
     await program.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    const failure = explain(error);
+    const failure = explain(error, command);
     if (failure.lines.length > 0) world.stderr(`${failure.lines.join('\n')}\n`);
     return failure.exitCode;
   }

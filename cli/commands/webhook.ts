@@ -1,5 +1,5 @@
 // tollgate webhook: the endpoints to which the events of an account are posted, and the deliveries.
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { dayMs } from '#kit/clock.js';
 import { type Notification, NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
 import { UpdateWebhookEndpointRequest, type WebhookEndpoint } from '#proto/auth/v1/webhooks.js';
@@ -61,7 +61,7 @@ export function webhookCommand(cli: Cli): Command {
     .option('--url <url>', 'the address that receives the requests')
     .option('--event <type...>', 'the events to receive instead of the current ones', parseEventTypes)
     .option('--description <text>', 'what the endpoint is for')
-    .option('--enable', 'send events to it again')
+    .addOption(new Option('--enable', 'send events to it again').conflicts('disable'))
     .option('--disable', 'send no events to it')
     .action((endpointId: string, options: Settings) =>
       cli.withServices(async ({ auth, webhooks }) => {

@@ -100,6 +100,7 @@ export const chineseFieldRules: Readonly<Record<FieldRule, string>> = {
   upstream_id: '须为 1 至 {max} 个字符，仅限 a-z 0-9 - _',
   field_paths: '最多 {max} 个请求字段名，每个不超过 {chars} 个字符，例如 options.num_ctx，且不能设置模型、输出上限、回答数量或账户',
   secret_characters: '最多 {max} 个可打印的 ASCII 字符，不能含空格',
+  single_credential: '须省略：上游只有一个凭据，请排空或弹出整个目标',
   new_secret: '须重新填写或留空，因为 base_url 已指向另一台服务器',
   range_or_zero: '须为 {min} 至 {max}；未知则填 0',
   known: '须为已知的值',

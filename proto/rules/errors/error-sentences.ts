@@ -47,6 +47,7 @@ export const fieldRules = {
   secret_characters: 'must have at most {max} printable ASCII characters without spaces',
   field_paths:
     'must be at most {max} names of request fields, each of up to {chars} characters, such as options.num_ctx; fields that set the model, the output cap, the number of answers or an account are not allowed',
+  single_credential: 'must be left out, because the upstream has a single credential; it is drained or ejected with the whole target',
   new_secret: 'must be sent again, or be empty, because base_url now points to a different server',
   range: 'must be from {min} to {max}',
   range_or_zero: 'must be from {min} to {max}, or 0 if unknown',

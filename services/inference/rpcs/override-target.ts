@@ -24,7 +24,7 @@ export async function overrideTarget(
   assertHas(shown.credentials, credentialId);
   // A single credential is judged together with its target. It may have been drained while there were others, though.
   if (credentialId !== '' && shown.credentials.length < 2 && mode !== OverrideMode.OVERRIDE_MODE_RETURN)
-    throw fieldFault('credential_id', 'constant', { value: 'empty, because the upstream has a single credential' });
+    throw fieldFault('credential_id', 'single_credential');
   if (!(mode in modes)) throw fieldFault('mode', 'known');
   const isEjection = mode === OverrideMode.OVERRIDE_MODE_EJECT;
   if (isEjection && (ejectForMs < ejectMs.min || ejectForMs > ejectMs.max)) throw fieldFault('eject_for_ms', 'range', ejectMs);

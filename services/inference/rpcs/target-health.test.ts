@@ -167,7 +167,9 @@ describe('the health of targets', () => {
     await override(OverrideMode.OVERRIDE_MODE_DRAIN);
     await inference.service.deleteCredential(second, operator);
     expect(await call()).toEqual(['text']);
-    await expect(override(OverrideMode.OVERRIDE_MODE_DRAIN)).rejects.toMatchObject({ details: { field: 'credential_id' } });
+    await expect(override(OverrideMode.OVERRIDE_MODE_DRAIN)).rejects.toMatchObject({
+      details: { field: 'credential_id', rule: 'single_credential' },
+    });
     await override(OverrideMode.OVERRIDE_MODE_RETURN);
     expect(await call()).toEqual(['sick']);
   });

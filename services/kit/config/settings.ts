@@ -88,7 +88,8 @@ export function duration(env: string, description: string, options: Options<numb
 
 const msByUnit = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 
-function durationText(ms: number): string {
+/** Returns a duration as it is written in a setting. */
+export function durationText(ms: number): string {
   const unit = (['h', 'm', 's'] as const).find((each) => ms > 0 && ms % msByUnit[each] === 0) ?? 'ms';
   return `${ms / msByUnit[unit]}${unit}`;
 }
