@@ -220,6 +220,10 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     await page.getByLabel('Name', { exact: true }).fill('Work laptop');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('listitem').filter({ hasText: 'Work laptop' }).waitFor();
+    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    await page.getByRole('button', { name: 'Create passkey' }).click();
+    await page.getByText('This device already has a passkey of yours.').waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
 
     const signOut = async (): Promise<void> => {
       await page.getByRole('button', { name: 'Settings' }).click();

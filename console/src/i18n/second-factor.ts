@@ -42,6 +42,8 @@ export const secondFactorText = dictionary(
       'Your device or password manager creates it. If it checks your fingerprint, face or PIN, you can usually also sign in with it alone, without a password.',
     passkeyName: 'My passkey',
     createPasskey: 'Create passkey',
+    passkeyPresent: 'This device already has a passkey of yours. Use another device, password manager or security key.',
+    passkeyNotCreated: 'No passkey was created: it was declined or took too long. Try again.',
     passkeyDeclined: 'No passkey was used: it was declined, took too long, or is not on this device. Try again.',
     passkeysNeedAddress:
       'Passkeys cannot be used here. Browsers allow them only at an address with HTTPS and a host name, which the operator sets as the public address of this gateway.',
@@ -125,6 +127,8 @@ export const secondFactorText = dictionary(
     addPasskeyHint: '由您的设备或密码管理器创建。如果它会验证您的指纹、面容或 PIN，通常也可以只用它登录，无需密码。',
     passkeyName: '我的通行密钥',
     createPasskey: '创建通行密钥',
+    passkeyPresent: '此设备上已有您的通行密钥。请使用其他设备、密码管理器或安全密钥。',
+    passkeyNotCreated: '未创建通行密钥：操作被取消或超时。请重试。',
     passkeyDeclined: '未使用通行密钥：操作被取消、超时，或此设备上没有通行密钥。请重试。',
     passkeysNeedAddress: '此处无法使用通行密钥。浏览器只在使用 HTTPS 和域名的地址上支持通行密钥，该地址由运维人员设为网关的公开地址。',
     passkeysNeedBrowser: '此浏览器不支持通行密钥。',

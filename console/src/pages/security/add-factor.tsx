@@ -8,7 +8,7 @@ import { CopyButton } from '../../ui/copy.js';
 import { FormDialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { fieldError, FormError, Notice } from '../../ui/notice.js';
-import { createPasskey, isPasskeyError } from './passkey.js';
+import { createPasskey, isPasskeyError, isPasskeyPresent } from './passkey.js';
 
 /** `onAdded` gets the recovery codes of the first factor. */
 export function AddFactorDialog({
@@ -40,7 +40,7 @@ export function AddFactorDialog({
     >
       {isPasskeyError(add.error) ? (
         <Notice tone="bad" live>
-          {t.passkeyDeclined}
+          {isPasskeyPresent(add.error) ? t.passkeyPresent : t.passkeyNotCreated}
         </Notice>
       ) : (
         <FormError error={add.error} fields={['name', 'totp_code']} />

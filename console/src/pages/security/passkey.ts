@@ -21,4 +21,7 @@ export async function usePasskey(options: Json): Promise<Json> {
 /** Whether the error comes from the browser, not from the API. Usually the user declined or took too long. */
 export const isPasskeyError = (error: unknown): boolean => error instanceof DOMException;
 
+/** Whether the device has one of the passkeys that the options of a new one exclude: those that the user already has. */
+export const isPasskeyPresent = (error: unknown): boolean => error instanceof DOMException && error.name === 'InvalidStateError';
+
 const jsonOf = (credential: Credential | null): Json => ({ ...(credential as PublicKeyCredential).toJSON() });
