@@ -109,7 +109,7 @@ describe('a messages request', () => {
   });
 
   it.each([false, true])('reports dropped flags if the upstream rejects it, stream %s', async (stream) => {
-    stage.play('messages', { fault: { kind: 'status', status: 400 } });
+    stage.play('messages', { fault: { kind: 'status', status: 400, body: {} } });
     const body = { model: stage.model('messages'), max_tokens: 9, stream, messages: [{ role: 'user', content: 'hi' }] };
     const response = await send('/v1/messages', body, { 'anthropic-beta': 'context-1m-2025-08-07,effort-2025-11-24' });
     expect([response.status, response.headers.get('x-tollgate-dropped-params')]).toEqual([400, 'anthropic-beta.context-1m-2025-08-07']);
