@@ -144,7 +144,7 @@ export const mutants: readonly Mutant[] = [
         'if (outcome.code === Outcome.OUTCOME_CLIENT_DISCONNECTED && !outcome.free)',
         'if (outcome.code !== Outcome.OUTCOME_CLIENT_DISCONNECTED && !outcome.free)',
       ],
-      ['another target is tried after a disconnect', 'reading.noteIdle();\n        if (!hadBegun) continue;', 'if (!hadBegun) continue;'],
+      ['another target is tried after a disconnect', 'reading.noteIdle();\n        if (!hadBegun) {', 'if (!hadBegun) {'],
       ['a key may use any model', 'assertPermitted(request, requested.model);', ''],
       ['calls run while nothing can be recorded', 'deps.recorder.assertRecording();', ''],
     ],
