@@ -45,8 +45,7 @@ describe.each(browserModes)('the docs, %s', (mode) => {
       expect(text.replace(/<script( type="module")? src="[./]+\/console\/\w+\.js"><\/script>/g, '')).not.toMatch(
         /<script|\sstyle=|\son\w+="|href="\//,
       );
-      // A quarter of a second at the 1.6 Mbit/s of the slow phone of bench/README.md.
-      expect(gzipSync(text).length).toBeLessThan(50_000);
+      expect(gzipSync(text).length).toBeLessThan(40_000);
       for (const { pathname, hash } of linksOf(text, path)) {
         waiting.push(pathname);
         if (hash !== '') anchors.push([path, pathname, decodeURIComponent(hash.slice(1))]);

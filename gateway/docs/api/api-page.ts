@@ -8,9 +8,16 @@ export function apiPage(): string {
   return openapiPage(openapi as unknown as ApiDocument, head);
 }
 
-/** Returns the reference of the console's API, as Markdown. */
+/** Returns the reference of the console's API, as Markdown. Schemas that are also in the reference of the API for calls are links to it. */
 export function consoleApiPage(): string {
-  return openapiPage(consoleOpenapi as unknown as ApiDocument, consoleHead);
+  const { schemas } = consoleOpenapi.components;
+  const ofCalls: Readonly<Record<string, object>> = openapi.components.schemas;
+  const shared = new Set(Object.keys(schemas).filter((name) => JSON.stringify(schemas[name]) === JSON.stringify(ofCalls[name])));
+  const document = JSON.parse(JSON.stringify(consoleOpenapi), (key, value: unknown) =>
+    key === '$ref' && shared.has(String(value).replace('#/components/schemas/', '')) ? `../openapi.json${String(value)}` : value,
+  ) as ApiDocument;
+  const own = Object.fromEntries(Object.entries(document.components.schemas).filter(([name]) => !shared.has(name)));
+  return openapiPage({ ...document, components: { ...document.components, schemas: own } }, consoleHead);
 }
 
 const inTables = `In the tables, \`[]\` is each element of a list and a dot a field of an object. "Of" names the kinds (by \`type\` or \`role\`) that have the

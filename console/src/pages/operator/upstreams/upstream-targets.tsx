@@ -131,12 +131,8 @@ function State({ row: { state, worst, processes }, nowMs }: { row: TargetRow; no
       </span>
       {isWrong && worst !== undefined && (
         <p className="text-sm text-soft">
-          {worst.cause !== null && (
-            <>
-              {t[`cause_${worst.cause}`]}
-              {worst.reason !== null && ' · '}
-            </>
-          )}
+          {worst.cause !== null && t[`cause_${worst.cause}`]}
+          {worst.cause !== null && worst.reason !== null && ' · '}
           {worst.reason !== null && (
             <>
               <a className="link" href={`${gatewayUrl}docs/errors/${worst.reason}`}>
@@ -146,7 +142,7 @@ function State({ row: { state, worst, processes }, nowMs }: { row: TargetRow; no
           )}
           {isOut && (
             <>
-              {' · '}
+              {(worst.cause !== null || worst.reason !== null) && ' · '}
               {t.since} <When at={worst.since} style="second" /> ·{' '}
               {state === 'ejected' && Date.parse(worst.until ?? '') <= nowMs ? (
                 t.trialDue
